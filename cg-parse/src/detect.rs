@@ -1,0 +1,159 @@
+//! Recognises a format by content, never by file name.
+
+use cg_stream::lines::LineReader;
+use std::io::Read;
+
+use crate::Error;
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Callgrind's profile format, by whichever program wrote it; xtree files are of it too.
+    Callgrind,
+    /// Cachegrind's profile format.
+    Cachegrind,
+    /// A text log of Memcheck, Helgrind or DRD.
+    Log,
+    /// Valgrind's XML output (protocols 4 to 6), of Memcheck, Helgrind or DRD.
+    Xml,
+    /// Massif's snapshots.
+    Massif,
+    /// DHAT's JSON, of Valgrind or of dhat-rs.
+    Dhat,
+}
+
+/// How much of an input is looked at before it is given up: logs may begin with a program's own output.
+const FARTHEST_LOOK: usize = 1024 * 1024;
+
+/// The format of an input: the one asked for, else the one its first lines show.
+pub(crate) fn format_of<R: Read>(
+    lines: &mut LineReader<R>,
+    asked_for: Option<Format>,
+) -> Result<Format, Error> {
+    let mut seen = 0;
+    loop {
+        let bytes = lines.peek_more().map_err(Error::Input)?;
+        let is_whole = bytes.len() == seen;
+        seen = bytes.len();
+        if is_whole && seen == 0 {
+            return Err(Error::whole("the input is empty"));
+        }
+        if let Some(format) = asked_for.or_else(|| recognise(bytes, is_whole)) {
+            return Ok(format);
+        }
+        if is_whole || seen > FARTHEST_LOOK {
+            return Err(unrecognised(bytes));
+        }
+    }
+}
+
+/// Whether an input is a stream already. Blocks only until its first line's beginning is there.
+pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Error> {
+    let mut seen = 0;
+    loop {
+        let bytes = lines.peek_more().map_err(Error::Input)?;
+        let is_whole = bytes.len() == seen;
+        seen = bytes.len();
+        let text = bytes.trim_ascii_start();
+        if text.first().is_some_and(|byte| *byte != b'{') {
+            return Ok(false);
+        }
+        if text.starts_with(b"{\"type\":") {
+            return Ok(true);
+        }
+        // Keys may stand in any order; a whole first line tells.
+        let line_end = memchr::memchr(b'\n', text).or(is_whole.then_some(text.len()));
+        if let Some(line_end) = line_end {
+            #[derive(serde::Deserialize)]
+            struct Typed {
+                #[serde(rename = "type")]
+                _type: String,
+            }
+            return Ok(serde_json::from_slice::<Typed>(&text[..line_end]).is_ok());
+        }
+        if seen > FARTHEST_LOOK {
+            return Ok(false);
+        }
+    }
+}
+
+/// The format that these first bytes of an input show, if they do; `is_whole` where nothing follows them.
+fn recognise(bytes: &[u8], is_whole: bool) -> Option<Format> {
+    let text = bytes.trim_ascii_start();
+    if text.starts_with(b"<?xml") || text.starts_with(b"<valgrindoutput") {
+        return Some(Format::Xml);
+    }
+    if text.starts_with(b"{") {
+        let head = &text[..text.len().min(4096)];
+        return memchr::memmem::find(head, b"\"dhatFileVersion\"").map(|_| Format::Dhat);
+    }
+    recognise_by_lines(bytes, is_whole)
+}
+
+/// Callgrind, Cachegrind, Massif and logs show themselves by the first line that only they have.
+fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
+    let whole_lines = if is_whole {
+        bytes.len()
+    } else {
+        memchr::memrchr(b'\n', bytes)?
+    };
+    // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`).
+    let mut only_cachegrind_keys = true;
+    let mut header_lines = 0;
+    for line in bytes[..whole_lines].split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        if line.starts_with(b"# callgrind format") {
+            return Some(Format::Callgrind);
+        }
+        if line.starts_with(b"#-----------")
+            || line.starts_with(b"snapshot=")
+            || line.starts_with(b"time_unit:")
+        {
+            return Some(Format::Massif);
+        }
+        if has_log_prefix(line) {
+            return Some(Format::Log);
+        }
+        if line.starts_with(b"events:") {
+            let is_cachegrind = only_cachegrind_keys && header_lines > 0;
+            return Some(if is_cachegrind {
+                Format::Cachegrind
+            } else {
+                Format::Callgrind
+            });
+        }
+        if line.starts_with(b"desc:") || line.starts_with(b"cmd:") {
+            header_lines += 1;
+        } else {
+            only_cachegrind_keys = false;
+        }
+    }
+    None
+}
+
+/// True where a line has Valgrind's prefix anywhere: `==PID== `, `--PID-- `, `**PID** `, with a time stamp or without.
+fn has_log_prefix(line: &[u8]) -> bool {
+    let mut rest = line;
+    while let Some(start) = memchr::memmem::find(rest, b"==") {
+        rest = &rest[start + 2..];
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits > 0 && rest[digits..].starts_with(b"==") {
+            return true;
+        }
+    }
+    false
+}
+
+fn unrecognised(bytes: &[u8]) -> Error {
+    let first = bytes
+        .split(|byte| *byte == b'\n')
+        .find(|line| !line.trim_ascii().is_empty())
+        .unwrap_or_default();
+    Error::at(
+        1,
+        format!(
+            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output: it begins with {}; --from FORMAT overrides",
+            crate::error::excerpt(first)
+        ),
+    )
+}

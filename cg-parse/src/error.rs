@@ -1,0 +1,63 @@
+//! What can go wrong with a profile.
+
+use std::io;
+
+/// Why a profile could not be parsed.
+#[derive(Debug)]
+pub enum Error {
+    /// The input is not what its format allows.
+    Malformed {
+        /// The line, counted from 1; `None` where the input as a whole is meant.
+        line: Option<u64>,
+        /// What was expected and what was found.
+        message: String,
+    },
+    /// The input could not be read.
+    Input(io::Error),
+    /// The output could not be written; nothing further is worth doing.
+    Output(io::Error),
+}
+
+impl Error {
+    /// An error about a line.
+    pub(crate) fn at(line: u64, message: impl Into<String>) -> Error {
+        Error::Malformed {
+            line: Some(line),
+            message: message.into(),
+        }
+    }
+
+    /// An error about the input as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> Error {
+        Error::Malformed {
+            line: None,
+            message: message.into(),
+        }
+    }
+
+    /// `FILE:LINE: message`.
+    pub(crate) fn in_file(&self, file: &str) -> String {
+        match self {
+            Error::Malformed {
+                line: Some(line),
+                message,
+            } => format!("{file}:{line}: {message}"),
+            Error::Malformed {
+                line: None,
+                message,
+            } => format!("{file}: {message}"),
+            Error::Input(error) | Error::Output(error) => format!("{file}: {error}"),
+        }
+    }
+}
+
+/// At most 60 bytes of a line, for a message that quotes what was found.
+pub(crate) fn excerpt(line: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let text = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]).into_owned();
+    if line.len() > LONGEST {
+        format!("\"{text}…\"")
+    } else {
+        format!("\"{text}\"")
+    }
+}

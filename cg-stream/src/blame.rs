@@ -1,0 +1,179 @@
+//! Which frame of a stack to blame: the innermost one that is neither an allocator nor one of Valgrind's replacements.
+//!
+//! A leak record always begins in `malloc`, a bad `memcpy` in Valgrind's own copy of it; neither is where anybody
+//! would look. The rule is the same for every record that carries a stack, so one `fn` field serves all of them.
+
+use crate::record::Frame;
+
+/// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
+/// there is no frame.
+pub fn frame_to_blame(stack: &[Frame]) -> usize {
+    stack
+        .iter()
+        .position(|frame| !is_allocator_or_replacement(frame))
+        .unwrap_or(0)
+}
+
+/// True for frames inside an allocator or inside one of Valgrind's replacement functions.
+pub fn is_allocator_or_replacement(frame: &Frame) -> bool {
+    let object = frame.obj.as_deref().map(base_name);
+    if object.is_some_and(|object| object.starts_with("vgpreload_")) {
+        return true;
+    }
+    let file = frame.file.as_deref().map(base_name);
+    if file.is_some_and(|file| REPLACEMENT_FILES.contains(&file)) {
+        return true;
+    }
+    frame.name.as_deref().is_some_and(is_allocator)
+}
+
+/// Source files of the functions that Valgrind puts in place of a program's own (its `shared/`, `helgrind/`, `drd/`).
+const REPLACEMENT_FILES: [&str; 6] = [
+    "vg_replace_malloc.c",
+    "vg_replace_strmem.c",
+    "hg_intercepts.c",
+    "drd_pthread_intercepts.c",
+    "drd_libstdcxx_intercepts.c",
+    "drd_qtcore_intercepts.c",
+];
+
+/// Allocation functions of C, C++ and Rust by their whole name. Massif's and DHAT's `--alloc-fns` defaults are among
+/// them (`massif/ms_main.c:init_alloc_fns`).
+const ALLOCATORS: [&str; 34] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "cfree",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "strdup",
+    "strndup",
+    "__strdup",
+    "__strndup",
+    "wcsdup",
+    "__builtin_new",
+    "__builtin_vec_new",
+    "__builtin_delete",
+    "__builtin_vec_delete",
+    "__libc_malloc",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_free",
+    "malloc_zone_malloc",
+    "malloc_zone_calloc",
+    "malloc_zone_realloc",
+    "malloc_zone_memalign",
+    "mmap",
+    "mmap64",
+    "mremap",
+    "brk",
+    "sbrk",
+    "alloc::alloc::exchange_malloc",
+];
+
+/// Beginnings of names: every form of C++'s operators, Rust's allocator shims and the functions that only pass an
+/// allocation on.
+const ALLOCATOR_PREFIXES: [&str; 14] = [
+    "operator new",
+    "operator delete",
+    "__rust_alloc",
+    "__rust_realloc",
+    "__rust_dealloc",
+    "__rdl_",
+    "__rg_",
+    "__rustc::__rust_",
+    "__rustc::__rdl_",
+    "__rustc::__rg_",
+    "alloc::alloc::",
+    "alloc::raw_vec::",
+    "<alloc::alloc::Global",
+    "<alloc::raw_vec::RawVec",
+];
+
+fn is_allocator(name: &str) -> bool {
+    // `--sym-offsets=yes` writes `malloc+116`.
+    let name = match name.rsplit_once('+') {
+        Some((function, offset))
+            if !function.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            function
+        }
+        _ => name,
+    };
+    ALLOCATORS.contains(&name)
+        || ALLOCATOR_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Name;
+
+    fn blamed(names: &[&'static str]) -> &'static str {
+        let stack: Vec<Frame> = names
+            .iter()
+            .map(|name| Frame {
+                name: Some(Name::from(*name)),
+                ..Frame::default()
+            })
+            .collect();
+        names[frame_to_blame(&stack)]
+    }
+
+    #[test]
+    fn allocators_are_not_to_blame() {
+        assert_eq!(blamed(&["malloc", "make_node", "main"]), "make_node");
+        assert_eq!(blamed(&["malloc+116", "make_node"]), "make_node");
+        assert_eq!(
+            blamed(&[
+                "operator new[](unsigned long, std::align_val_t)",
+                "Tree::Tree()"
+            ]),
+            "Tree::Tree()"
+        );
+        assert_eq!(
+            blamed(&[
+                "malloc",
+                "alloc::alloc::alloc",
+                "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+                "demo::f"
+            ]),
+            "demo::f"
+        );
+        assert_eq!(blamed(&["malloc", "calloc"]), "malloc");
+        assert_eq!(blamed(&["my_malloc", "main"]), "my_malloc");
+    }
+
+    #[test]
+    fn replacements_are_known_by_file_and_object() {
+        let frame = |file: &'static str, obj: &'static str| Frame {
+            name: Some(Name::from("memcpy@GLIBC_2.2.5")),
+            file: Some(Name::from(file)),
+            obj: Some(Name::from(obj)),
+            ..Frame::default()
+        };
+        assert!(is_allocator_or_replacement(&frame(
+            "vg_replace_strmem.c",
+            ""
+        )));
+        assert!(is_allocator_or_replacement(&frame(
+            "",
+            "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so"
+        )));
+        assert!(!is_allocator_or_replacement(&frame(
+            "copy.c",
+            "/usr/bin/demo"
+        )));
+    }
+}

@@ -1,0 +1,76 @@
+//! What can go wrong with a stream.
+
+use std::fmt;
+use std::io;
+
+/// An error of reading or writing a stream, with the line it is about.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Io(io::Error),
+    Record { line: u64, message: String },
+}
+
+impl Error {
+    /// A line that is not what it should be.
+    pub(crate) fn record(line: u64, error: &serde_json::Error) -> Error {
+        // serde_json ends its messages with "at line 1 column N"; only the column means something here.
+        let message = error.to_string();
+        let text = message.split(" at line ").next().unwrap_or(&message);
+        Error::at(
+            line,
+            format!("not a stream record: {text} (column {})", error.column()),
+        )
+    }
+
+    /// An error about a line of a stream.
+    pub fn at(line: u64, message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Record {
+            line,
+            message: message.into(),
+        }))
+    }
+
+    /// The line it is about, counted from 1.
+    pub fn line(&self) -> Option<u64> {
+        match *self.0 {
+            Kind::Io(_) => None,
+            Kind::Record { line, .. } => Some(line),
+        }
+    }
+
+    /// The I/O error, where that is what it is.
+    pub fn as_io(&self) -> Option<&io::Error> {
+        match &*self.0 {
+            Kind::Io(error) => Some(error),
+            Kind::Record { .. } => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error(Box::new(Kind::Io(error)))
+    }
+}
+
+/// `LINE: message`, so that a file name and a colon in front of it make the usual form.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Io(error) => error.fmt(f),
+            Kind::Record { line, message } => write!(f, "{line}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Io(error) => Some(error),
+            Kind::Record { .. } => None,
+        }
+    }
+}

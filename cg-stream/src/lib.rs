@@ -1,0 +1,20 @@
+//! The JSON-lines cost stream: records, reader, writer, and the process edge its tools share.
+#![warn(missing_docs)]
+
+pub mod record;
+
+pub mod reader;
+pub mod writer;
+
+pub mod lines;
+
+pub mod blame;
+
+#[cfg(feature = "tool")]
+pub mod tool;
+
+mod error;
+
+pub use error::Error;
+pub use reader::{Completeness, Framing, Line, Reader};
+pub use writer::Writer;

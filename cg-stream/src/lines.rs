@@ -1,0 +1,255 @@
+//! Lines of a byte stream, through one reused buffer.
+//!
+//! A line is handed out as a slice of the buffer, without its `\n`; only a line that straddles the buffer's end is
+//! moved. Nothing is decoded here, and nothing is allocated a line.
+
+use std::io::{self, Read};
+
+/// Reads lines from any input: a file, a pipe, a decompressor.
+pub struct LineReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Unread bytes are `buffer[start..end]`.
+    start: usize,
+    end: usize,
+    /// How far `buffer[start..end]` is known to hold no `\n`.
+    searched: usize,
+    /// The line handed out last.
+    last: std::ops::Range<usize>,
+    line_number: u64,
+    at_end: bool,
+    ended_with_newline: bool,
+}
+
+/// The size of the buffer at first.
+const BUFFER_SIZE: usize = 256 * 1024;
+
+/// No line of any format is as long as this; a longer one is binary data, and is refused before it fills the memory.
+const LONGEST_LINE: usize = 256 * 1024 * 1024;
+
+impl<R: Read> LineReader<R> {
+    /// A reader over this input.
+    pub fn new(input: R) -> LineReader<R> {
+        LineReader {
+            input,
+            buffer: vec![0; BUFFER_SIZE],
+            start: 0,
+            end: 0,
+            searched: 0,
+            last: 0..0,
+            line_number: 0,
+            at_end: false,
+            ended_with_newline: true,
+        }
+    }
+
+    /// The next line without its `\n`, or `None` at the end of the input. A last line without `\n` counts.
+    ///
+    /// # Errors
+    /// What the input reports, and `InvalidData` for a line longer than 256 MiB.
+    pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(if self.advance()? {
+            Some(self.last_line())
+        } else {
+            None
+        })
+    }
+
+    /// The line that [`LineReader::advance`] or [`LineReader::next_line`] found last.
+    pub fn last_line(&self) -> &[u8] {
+        &self.buffer[self.last.clone()]
+    }
+
+    /// Goes to the next line; false at the end of the input. [`LineReader::last_line`] has the line, as often as it
+    /// is wanted.
+    ///
+    /// # Errors
+    /// As [`LineReader::next_line`].
+    pub fn advance(&mut self) -> io::Result<bool> {
+        loop {
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
+                self.last = self.start..self.searched + length;
+                self.start = self.last.end + 1;
+                self.searched = self.start;
+                self.line_number += 1;
+                return Ok(true);
+            }
+            self.searched = self.end;
+            if self.at_end {
+                if self.start == self.end {
+                    self.last = 0..0;
+                    return Ok(false);
+                }
+                self.last = self.start..self.end;
+                self.start = self.end;
+                self.line_number += 1;
+                self.ended_with_newline = false;
+                return Ok(true);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The first bytes of the input, at most `wanted` of them, without taking them: for recognising a format.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < wanted && !self.at_end {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
+    }
+
+    /// Reads once more and returns all bytes that are buffered and not taken; the same bytes as before at the end of
+    /// the input. For recognising a format on a pipe that grows slowly.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn peek_more(&mut self) -> io::Result<&[u8]> {
+        if !self.at_end {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// The input. Bytes that are buffered and not taken are lost.
+    pub fn into_input(self) -> R {
+        self.input
+    }
+
+    /// The number of the line handed out last, counted from 1.
+    pub fn line_number(&self) -> u64 {
+        self.line_number
+    }
+
+    /// False once the last line was handed out and had no `\n`, which is how many truncated files end.
+    pub fn ended_with_newline(&self) -> bool {
+        self.ended_with_newline
+    }
+
+    /// Whether the input is used up: no byte is left and the input says so. It may have to read to know.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        Ok(self.peek(1)?.is_empty())
+    }
+
+    /// Makes room and reads once.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.start > 0 && self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.searched -= self.start;
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            if self.buffer.len() >= LONGEST_LINE {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!(
+                        "line {} is longer than {LONGEST_LINE} bytes",
+                        self.line_number + 1
+                    ),
+                ));
+            }
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(length) => self.end += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+}
+
+impl<R: Read> Read for LineReader<R> {
+    /// The bytes that are left, for readers that do not work by lines.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.start == self.end {
+            if self.at_end {
+                return Ok(0);
+            }
+            return self.input.read(out);
+        }
+        let length = out.len().min(self.end - self.start);
+        out[..length].copy_from_slice(&self.buffer[self.start..self.start + length]);
+        self.start += length;
+        self.searched = self.searched.max(self.start);
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out one byte a read, as the slowest pipe would.
+    struct Dripping<'a>(&'a [u8]);
+    impl Read for Dripping<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else {
+                return Ok(0);
+            };
+            out[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    fn lines_of(input: impl Read) -> (Vec<Vec<u8>>, bool) {
+        let mut reader = LineReader::new(input);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next_line().unwrap() {
+            lines.push(line.to_vec());
+        }
+        assert_eq!(reader.line_number(), lines.len() as u64);
+        (lines, reader.ended_with_newline())
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_how_bytes_arrive() {
+        for text in ["", "\n", "a", "a\n", "a\n\nb", "a\nb\n"] {
+            let expected: Vec<Vec<u8>> = text
+                .split_terminator('\n')
+                .map(|line| line.as_bytes().to_vec())
+                .collect();
+            let whole = text.is_empty() || text.ends_with('\n');
+            assert_eq!(
+                lines_of(text.as_bytes()),
+                (expected.clone(), whole),
+                "{text:?}"
+            );
+            assert_eq!(
+                lines_of(Dripping(text.as_bytes())),
+                (expected, whole),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_longer_than_the_buffer_is_whole() {
+        let long = vec![b'x'; BUFFER_SIZE * 3];
+        let mut text = b"short\n".to_vec();
+        text.extend_from_slice(&long);
+        text.extend_from_slice(b"\nlast");
+        let (lines, _) = lines_of(&text[..]);
+        assert_eq!(lines, [b"short".to_vec(), long, b"last".to_vec()]);
+    }
+
+    #[test]
+    fn peeking_takes_nothing() {
+        let mut reader = LineReader::new(&b"abc\ndef\n"[..]);
+        assert_eq!(reader.peek(5).unwrap(), b"abc\nd");
+        assert_eq!(reader.next_line().unwrap(), Some(&b"abc"[..]));
+        let mut rest = Vec::new();
+        reader.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"def\n");
+    }
+}

@@ -1,0 +1,214 @@
+//! Reading a stream: lines told apart by type at the price of a prefix comparison, parsed only on demand.
+
+use std::io::Read;
+
+use serde::Deserialize;
+
+use crate::error::Error;
+use crate::lines::LineReader;
+use crate::record::RecordType;
+
+/// Reads the lines of a stream and keeps count of its framing.
+pub struct Reader<R> {
+    lines: LineReader<R>,
+    framing: Framing,
+}
+
+/// What was seen of a stream's framing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Framing {
+    /// How many `run` records.
+    pub runs: u64,
+    /// How many `end` records.
+    pub ends: u64,
+    /// How many records of other types.
+    pub records: u64,
+}
+
+/// What the framing says of the stream as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// Every `run` has its `end`.
+    Whole,
+    /// A writer died or was cut short: some `run` has no `end`.
+    CutShort,
+    /// Neither `run` nor `end`: the lines came through something like `rg`.
+    Fragment,
+    /// No line at all.
+    Empty,
+}
+
+impl Framing {
+    /// Adds what was seen elsewhere: concatenation is addition.
+    pub fn add(&mut self, other: Framing) {
+        self.runs += other.runs;
+        self.ends += other.ends;
+        self.records += other.records;
+    }
+
+    /// The verdict on the stream, once it is read to its end.
+    pub fn completeness(self) -> Completeness {
+        match (self.runs, self.ends, self.records) {
+            (0, 0, 0) => Completeness::Empty,
+            (0, _, _) => Completeness::Fragment,
+            (runs, ends, _) if runs > ends => Completeness::CutShort,
+            _ => Completeness::Whole,
+        }
+    }
+}
+
+/// One line of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The line as it is, without `\n`.
+    pub bytes: &'a [u8],
+    /// Its type.
+    pub kind: RecordType,
+    /// Its number, counted from 1.
+    pub number: u64,
+}
+
+impl<'a> Line<'a> {
+    /// The line as a record of the type `T`, which borrows its names from it.
+    ///
+    /// # Errors
+    /// Where the line is not that record, with the line's number.
+    pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        serde_json::from_slice(self.bytes).map_err(|error| Error::record(self.number, &error))
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// A reader over this input.
+    pub fn new(input: R) -> Reader<R> {
+        Reader::over(LineReader::new(input))
+    }
+
+    /// A reader over lines of which some may have been peeked at, but none taken.
+    pub fn over(lines: LineReader<R>) -> Reader<R> {
+        Reader {
+            lines,
+            framing: Framing::default(),
+        }
+    }
+
+    /// The input, once its lines are read.
+    pub fn into_input(self) -> R {
+        self.lines.into_input()
+    }
+
+    /// The next line that is not blank, or `None` at the end.
+    ///
+    /// # Errors
+    /// What the input reports, and lines that are no JSON object with a `type`.
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Error> {
+        loop {
+            if !self.lines.advance()? {
+                return Ok(None);
+            }
+            if !self.lines.last_line().iter().all(u8::is_ascii_whitespace) {
+                break;
+            }
+        }
+        let number = self.lines.line_number();
+        let bytes = self.lines.last_line();
+        let kind = record_type(bytes, number)?;
+        match kind {
+            RecordType::Run => self.framing.runs += 1,
+            RecordType::End => self.framing.ends += 1,
+            _ => self.framing.records += 1,
+        }
+        Ok(Some(Line {
+            bytes,
+            kind,
+            number,
+        }))
+    }
+
+    /// What was seen of the framing so far.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+}
+
+/// The type of a line: by its prefix where `type` comes first, as every writer here has it, else by parsing.
+fn record_type(line: &[u8], number: u64) -> Result<RecordType, Error> {
+    const PREFIX: &[u8] = b"{\"type\":\"";
+    if let Some(rest) = line.strip_prefix(PREFIX)
+        && let Some(length) = memchr::memchr(b'"', &rest[..rest.len().min(32)])
+        && let Ok(name) = std::str::from_utf8(&rest[..length])
+    {
+        return Ok(RecordType::from_name(name));
+    }
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(rename = "type", borrow)]
+        name: crate::record::Name<'a>,
+    }
+    let typed: Typed =
+        serde_json::from_slice(line).map_err(|error| Error::record(number, &error))?;
+    Ok(RecordType::from_name(&typed.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::FnRecord;
+
+    fn read(text: &str) -> Result<(Vec<RecordType>, Completeness), Error> {
+        let mut reader = Reader::new(text.as_bytes());
+        let mut kinds = Vec::new();
+        while let Some(line) = reader.next_line()? {
+            kinds.push(line.kind);
+        }
+        Ok((kinds, reader.framing().completeness()))
+    }
+
+    #[test]
+    fn types_are_found_in_any_key_order() {
+        let (kinds, _) = read("{\"type\":\"fn\",\"fn\":\"f\"}\n\n{\"fn\":\"f\", \"type\" : \"call\"}\n{\"type\":\"new\"}").unwrap();
+        assert_eq!(kinds, [RecordType::Fn, RecordType::Call, RecordType::Other]);
+    }
+
+    #[test]
+    fn framing_tells_whole_cut_and_fragment() {
+        let (run, f, end) = (
+            "{\"type\":\"run\"}\n",
+            "{\"type\":\"fn\"}\n",
+            "{\"type\":\"end\"}\n",
+        );
+        assert_eq!(read("").unwrap().1, Completeness::Empty);
+        assert_eq!(read(f).unwrap().1, Completeness::Fragment);
+        assert_eq!(read(&[run, f].concat()).unwrap().1, Completeness::CutShort);
+        assert_eq!(
+            read(&[run, f, end].concat()).unwrap().1,
+            Completeness::Whole
+        );
+        assert_eq!(
+            read(&[run, f, run, f, end].concat()).unwrap().1,
+            Completeness::CutShort
+        );
+    }
+
+    #[test]
+    fn what_is_no_record_is_an_error_with_its_line() {
+        assert_eq!(
+            read("{\"type\":\"fn\"}\nhello\n").unwrap_err().line(),
+            Some(2)
+        );
+        assert_eq!(read("{\"fn\":\"f\"}\n").unwrap_err().line(), Some(1));
+    }
+
+    #[test]
+    fn names_are_borrowed_from_the_line() {
+        let mut reader = Reader::new(
+            &b"{\"type\":\"fn\",\"fn\":\"f\",\"calls\":2,\"cost\":{\"Ir\":3},\"later\":[1]}\n"[..],
+        );
+        let line = reader.next_line().unwrap().unwrap();
+        let record: FnRecord = line.parse().unwrap();
+        assert_eq!(
+            (record.name.as_deref(), record.calls, record.cost.get("Ir")),
+            (Some("f"), 2, 3)
+        );
+    }
+}

@@ -1,0 +1,372 @@
+//! Event counts in records: exact integers under event names, in the order they were written.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Name;
+
+/// One event count. Every `u64` that a profile can hold fits, and so do the negative counts that `cg_diff` writes.
+pub type Count = i128;
+
+/// An integer of JSON as a [`Count`]; floats, strings and numbers beyond 64 bits are refused.
+#[derive(Clone, Copy)]
+struct ExactInteger(Count);
+
+impl<'de> Deserialize<'de> for ExactInteger {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct IntegerVisitor;
+        impl Visitor<'_> for IntegerVisitor {
+            type Value = ExactInteger;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer of at most 64 bits")
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<ExactInteger, E> {
+                Ok(ExactInteger(value.into()))
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<ExactInteger, E> {
+                Ok(ExactInteger(value.into()))
+            }
+        }
+        deserializer.deserialize_any(IntegerVisitor)
+    }
+}
+
+/// Writes a count as a JSON integer; `serde_json` writes 128-bit integers slower than 64-bit ones.
+fn serialize_count<S: Serializer>(count: Count, serializer: S) -> Result<S::Ok, S::Error> {
+    if let Ok(value) = u64::try_from(count) {
+        serializer.serialize_u64(value)
+    } else if let Ok(value) = i64::try_from(count) {
+        serializer.serialize_i64(value)
+    } else {
+        Err(serde::ser::Error::custom("a count does not fit in 64 bits"))
+    }
+}
+
+struct SerializedCount(Count);
+
+impl Serialize for SerializedCount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_count(self.0, serializer)
+    }
+}
+
+/// `{"Ir":812004,"Dr":1021}`: event names with their counts. An event left out is 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts<'a>(pub Vec<(Name<'a>, Count)>);
+
+impl<'a> Counts<'a> {
+    /// The count of an event; 0 where it is left out.
+    pub fn get(&self, event: &str) -> Count {
+        self.0
+            .iter()
+            .find(|(name, _)| name.as_str() == event)
+            .map_or(0, |(_, count)| *count)
+    }
+
+    /// True where no event is named at all, which is how a record without costs is read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names and counts in the order they were written.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Count)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// The counts to write for a row of a cost table: the first event always, the others where they are not 0.
+    ///
+    /// This is Callgrind's own habit (`events.c`: the first value is always printed) without its "trailing" rule, and
+    /// keeps streams of 13 events short.
+    pub fn from_row(events: &'a [String], row: impl IntoIterator<Item = Count>) -> Counts<'a> {
+        Counts(
+            events
+                .iter()
+                .zip(row)
+                .enumerate()
+                .filter(|(position, (_, count))| *position == 0 || *count != 0)
+                .map(|(_, (event, count))| (Name::from(event.as_str()), count))
+                .collect(),
+        )
+    }
+
+    /// All counts of a row, zeros too, as the `total` of a `run` record has them.
+    pub fn from_row_with_zeros(
+        events: &'a [String],
+        row: impl IntoIterator<Item = Count>,
+    ) -> Counts<'a> {
+        Counts(
+            events
+                .iter()
+                .map(|event| Name::from(event.as_str()))
+                .zip(row)
+                .collect(),
+        )
+    }
+
+    /// The same counts, owning their names.
+    pub fn into_owned(self) -> Counts<'static> {
+        Counts(
+            self.0
+                .into_iter()
+                .map(|(name, count)| (name.into_owned(), count))
+                .collect(),
+        )
+    }
+}
+
+impl<'a, const N: usize> From<[(&'a str, Count); N]> for Counts<'a> {
+    fn from(pairs: [(&'a str, Count); N]) -> Self {
+        Counts(
+            pairs
+                .into_iter()
+                .map(|(name, count)| (Name::from(name), count))
+                .collect(),
+        )
+    }
+}
+
+impl Serialize for Counts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, count) in &self.0 {
+            map.serialize_entry(name, &SerializedCount(*count))?;
+        }
+        map.end()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountsVisitor;
+        impl<'de> Visitor<'de> for CountsVisitor {
+            type Value = Counts<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of event counts")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((name, ExactInteger(count))) = map.next_entry()? {
+                    pairs.push((name, count));
+                }
+                Ok(Counts(pairs))
+            }
+        }
+        deserializer.deserialize_map(CountsVisitor)
+    }
+}
+
+/// What a diff holds for one event, call count or total: an entry per run, in the order the runs were given, `null`
+/// where a run lacks the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PerRun(pub Vec<Option<Count>>);
+
+impl PerRun {
+    /// The last entry less the first, both 0 where a run lacks the record.
+    pub fn delta(&self) -> Count {
+        let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
+        end(self.0.last()) - end(self.0.first())
+    }
+}
+
+impl Serialize for PerRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|entry| entry.map(SerializedCount)))
+    }
+}
+
+impl<'de> Deserialize<'de> for PerRun {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries: Vec<Option<ExactInteger>> = Deserialize::deserialize(deserializer)?;
+        Ok(PerRun(
+            entries
+                .into_iter()
+                .map(|entry| entry.map(|ExactInteger(count)| count))
+                .collect(),
+        ))
+    }
+}
+
+/// `{"Ir":[100,150]}`: event names with an entry per run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountsPerRun<'a>(pub Vec<(Name<'a>, PerRun)>);
+
+impl CountsPerRun<'_> {
+    /// The entries of an event, if it is named.
+    pub fn get(&self, event: &str) -> Option<&PerRun> {
+        self.0
+            .iter()
+            .find(|(name, _)| name.as_str() == event)
+            .map(|(_, entries)| entries)
+    }
+
+    /// True where no event is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for CountsPerRun<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, entries)| (name, entries)))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for CountsPerRun<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PerRunVisitor;
+        impl<'de> Visitor<'de> for PerRunVisitor {
+            type Value = CountsPerRun<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of arrays of event counts")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(CountsPerRun(pairs))
+            }
+        }
+        deserializer.deserialize_map(PerRunVisitor)
+    }
+}
+
+/// The `total` of a `run` record: a count an event, or in the stream of a diff an array an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// The sum of self costs of one profile.
+    One(Counts<'static>),
+    /// The sums of the runs compared.
+    PerRun(CountsPerRun<'static>),
+}
+
+impl Default for Total {
+    fn default() -> Total {
+        Total::One(Counts::default())
+    }
+}
+
+impl Total {
+    /// The counts of a profile's total; `None` for a diff's.
+    pub fn one(&self) -> Option<&Counts<'static>> {
+        match self {
+            Total::One(counts) => Some(counts),
+            Total::PerRun(_) => None,
+        }
+    }
+
+    /// The arrays of a diff's total; `None` for a profile's.
+    pub fn per_run(&self) -> Option<&CountsPerRun<'static>> {
+        match self {
+            Total::One(_) => None,
+            Total::PerRun(counts) => Some(counts),
+        }
+    }
+}
+
+impl Serialize for Total {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Total::One(counts) => counts.serialize(serializer),
+            Total::PerRun(counts) => counts.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Total {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        enum Entry {
+            One(Count),
+            PerRun(PerRun),
+        }
+        impl<'de> Deserialize<'de> for Entry {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct EntryVisitor;
+                impl<'de> Visitor<'de> for EntryVisitor {
+                    type Value = Entry;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an integer of at most 64 bits or an array of them")
+                    }
+                    fn visit_u64<E: Error>(self, value: u64) -> Result<Entry, E> {
+                        Ok(Entry::One(value.into()))
+                    }
+                    fn visit_i64<E: Error>(self, value: i64) -> Result<Entry, E> {
+                        Ok(Entry::One(value.into()))
+                    }
+                    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entry, A::Error> {
+                        let mut entries = Vec::new();
+                        while let Some(entry) = seq.next_element::<Option<ExactInteger>>()? {
+                            entries.push(entry.map(|ExactInteger(count)| count));
+                        }
+                        Ok(Entry::PerRun(PerRun(entries)))
+                    }
+                }
+                deserializer.deserialize_any(EntryVisitor)
+            }
+        }
+        struct TotalVisitor;
+        impl<'de> Visitor<'de> for TotalVisitor {
+            type Value = Total;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of totals")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Total, A::Error> {
+                let (mut one, mut per_run) = (Vec::new(), Vec::new());
+                while let Some((name, entry)) = map.next_entry::<String, Entry>()? {
+                    match entry {
+                        Entry::One(count) => one.push((Name::from(name), count)),
+                        Entry::PerRun(entries) => per_run.push((Name::from(name), entries)),
+                    }
+                }
+                match (one.is_empty(), per_run.is_empty()) {
+                    (_, true) => Ok(Total::One(Counts(one))),
+                    (true, false) => Ok(Total::PerRun(CountsPerRun(per_run))),
+                    (false, false) => Err(A::Error::custom("a total mixes integers and arrays")),
+                }
+            }
+        }
+        deserializer.deserialize_map(TotalVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_over_all_of_u64() {
+        let text = r#"{"Ir":18446744073709551615,"Dr":-3}"#;
+        let counts: Counts = serde_json::from_str(text).unwrap();
+        assert_eq!(counts.get("Ir"), u64::MAX as Count);
+        assert_eq!(counts.get("Dr"), -3);
+        assert_eq!(counts.get("Dw"), 0);
+        assert_eq!(serde_json::to_string(&counts).unwrap(), text);
+    }
+
+    #[test]
+    fn a_count_that_is_no_integer_is_refused() {
+        assert!(serde_json::from_str::<Counts>(r#"{"Ir":1.5}"#).is_err());
+        assert!(serde_json::from_str::<Counts>(r#"{"Ir":"1"}"#).is_err());
+        assert!(serde_json::from_str::<Counts>(r#"{"Ir":18446744073709551616}"#).is_err());
+    }
+
+    #[test]
+    fn a_row_keeps_its_first_event_and_what_is_not_zero() {
+        let events = ["Ir".to_owned(), "Dr".to_owned(), "Dw".to_owned()];
+        assert_eq!(
+            serde_json::to_string(&Counts::from_row(&events, [0, 0, 7])).unwrap(),
+            r#"{"Ir":0,"Dw":7}"#
+        );
+    }
+
+    #[test]
+    fn totals_of_profiles_and_of_diffs_are_told_apart() {
+        let one: Total = serde_json::from_str(r#"{"Ir":5}"#).unwrap();
+        assert_eq!(one.one().unwrap().get("Ir"), 5);
+        let two: Total = serde_json::from_str(r#"{"Ir":[5,null]}"#).unwrap();
+        assert_eq!(two.per_run().unwrap().get("Ir").unwrap().delta(), -5);
+        assert_eq!(serde_json::to_string(&two).unwrap(), r#"{"Ir":[5,null]}"#);
+    }
+}
