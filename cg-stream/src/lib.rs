@@ -6,6 +6,8 @@ pub mod record;
 pub mod reader;
 pub mod writer;
 
+pub mod profile;
+
 pub mod lines;
 
 pub mod blame;

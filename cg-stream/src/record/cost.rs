@@ -83,6 +83,17 @@ pub struct Callee<'a> {
     pub obj: Option<Name<'a>>,
 }
 
+impl Callee<'_> {
+    /// The same function, owning its names.
+    pub fn into_owned(self) -> Callee<'static> {
+        Callee {
+            name: self.name.map(Name::into_owned),
+            file: self.file.map(Name::into_owned),
+            obj: self.obj.map(Name::into_owned),
+        }
+    }
+}
+
 /// A call arc: from a line of one function to another function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "call", default)]

@@ -205,6 +205,16 @@ impl CountsPerRun<'_> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// The same arrays, owning their names.
+    pub fn into_owned(self) -> CountsPerRun<'static> {
+        CountsPerRun(
+            self.0
+                .into_iter()
+                .map(|(name, entries)| (name.into_owned(), entries))
+                .collect(),
+        )
+    }
 }
 
 impl Serialize for CountsPerRun<'_> {

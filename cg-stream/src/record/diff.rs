@@ -83,6 +83,28 @@ pub struct DiffRecord<'a> {
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
+impl DiffRecord<'_> {
+    /// The same record, owning its names.
+    pub fn into_owned(self) -> DiffRecord<'static> {
+        DiffRecord {
+            name: self.name.map(Name::into_owned),
+            file: self.file.map(Name::into_owned),
+            obj: self.obj.map(Name::into_owned),
+            line: self.line,
+            callee: self.callee.map(Callee::into_owned),
+            kind: self.kind.map(Name::into_owned),
+            of: self.of.into_owned(),
+            status: self.status,
+            calls: self.calls,
+            cost: self.cost.into_owned(),
+            incl: self.incl.into_owned(),
+            delta: self.delta.into_owned(),
+            stack: self.stack.into_iter().map(Frame::into_owned).collect(),
+            extra: self.extra,
+        }
+    }
+}
+
 fn is_empty_per_run(calls: &PerRun) -> bool {
     calls.0.is_empty()
 }

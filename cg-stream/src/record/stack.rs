@@ -88,6 +88,16 @@ pub struct Note<'a> {
     pub stack: Vec<Frame<'a>>,
 }
 
+impl Note<'_> {
+    /// The same note, owning its names.
+    pub fn into_owned(self) -> Note<'static> {
+        Note {
+            what: self.what.map(Name::into_owned),
+            stack: self.stack.into_iter().map(Frame::into_owned).collect(),
+        }
+    }
+}
+
 /// An error of Memcheck, Helgrind or DRD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "error", default)]
