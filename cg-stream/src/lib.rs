@@ -1,4 +1,4 @@
-//! The JSON-lines cost stream: records, reader, writer, and the process edge its tools share.
+#![doc = include_str!("../FORMAT.md")]
 #![warn(missing_docs)]
 
 pub mod record;
