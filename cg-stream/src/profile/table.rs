@@ -17,7 +17,9 @@ pub struct Table {
     cost: Costs,
     incl: Costs,
     has_incl: Vec<bool>,
+    /// As long as the last row that has any; most types have none.
     beside: Vec<Beside>,
+    /// As long as the last row that has any.
     details: Vec<Option<Box<Detail>>>,
     index: HashTable<usize>,
     hasher: FixedState,
@@ -100,12 +102,20 @@ impl Table {
 
     /// Numbers beside `cost`.
     pub fn beside(&self, row: usize) -> &Beside {
-        &self.beside[row]
+        const NONE: &Beside = &Beside {
+            indirect_bytes: None,
+            places: None,
+            max_bytes: None,
+            max_blocks: None,
+            lifetime: None,
+            is_peak: false,
+        };
+        self.beside.get(row).unwrap_or(NONE)
     }
 
     /// What is neither key nor number.
     pub fn detail(&self, row: usize) -> Option<&Detail> {
-        self.details[row].as_deref()
+        self.details.get(row).and_then(Option::as_deref)
     }
 
     /// The row with this key.
@@ -128,8 +138,6 @@ impl Table {
         self.cost.push_row();
         self.incl.push_row();
         self.has_incl.push(false);
-        self.beside.push(Beside::default());
-        self.details.push(None);
         let Table { keys, hasher, .. } = self;
         self.index
             .insert_unique(hash, row, |row| hasher.hash_one(keys[*row]));
@@ -154,6 +162,9 @@ impl Table {
     }
 
     pub(super) fn add_beside(&mut self, row: usize, other: Beside) {
+        if self.beside.len() <= row {
+            self.beside.resize(row + 1, Beside::default());
+        }
         let beside = &mut self.beside[row];
         let sum = |a: Option<Count>, b: Option<Count>| {
             if a.is_none() {
@@ -171,6 +182,9 @@ impl Table {
     }
 
     pub(super) fn add_detail(&mut self, row: usize, other: Detail) {
+        if self.details.len() <= row {
+            self.details.resize(row + 1, None);
+        }
         match &mut self.details[row] {
             Some(detail) => {
                 if detail.pid != other.pid {

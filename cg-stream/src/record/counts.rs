@@ -146,7 +146,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
                 f.write_str("an object of event counts")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut pairs = Vec::new();
+                // Callgrind has 13 events with cache and branch simulation: one allocation serves nearly all records.
+                let mut pairs = Vec::with_capacity(13);
                 while let Some((name, ExactInteger(count))) = map.next_entry()? {
                     pairs.push((name, count));
                 }
