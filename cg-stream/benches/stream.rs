@@ -2,6 +2,11 @@
 //!
 //! `cargo bench -p cg-stream`. `lines` is the floor: finding line ends and types without parsing anything.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a benchmark that cannot run has nothing to measure"
+)]
+
 use std::hint::black_box;
 
 use cg_stream::profile::Profile;

@@ -1,4 +1,5 @@
 //! Reads every example of `FORMAT.md` and writes it again.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use cg_stream::reader::{Completeness, Reader};
 use cg_stream::record::{
