@@ -18,11 +18,16 @@ pub mod stream;
 
 mod number;
 
+mod frame_text;
+
 mod cachegrind;
 mod callgrind;
 mod dhat;
 mod massif;
 mod memcheck;
+
+#[cfg(test)]
+mod testing;
 
 pub use detect::Format;
 pub use error::Error;

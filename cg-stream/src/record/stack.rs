@@ -251,4 +251,8 @@ pub struct SnapshotRecord {
     pub stacks_bytes: u64,
     /// `empty`, `detailed` or `peak`.
     pub detail: String,
+    /// Of an xtree file, which has a snapshot for each of its events: the event, `curB` or `totBk`. The heap fields
+    /// then hold that event's count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
 }

@@ -1,0 +1,243 @@
+//! A stack frame as Valgrind describes it in text: `0x10920C: ramp (heapy.c:7)` or `0x484: malloc (in /usr/lib/x.so)`.
+//!
+//! Written by `coregrind/m_debuginfo/debuginfo.c:VG_(describe_IP)`, and met in logs, Massif's trees and DHAT's frame
+//! table alike. dhat-rs adds a column to the line, heaptrack writes the object without `in `.
+
+use cg_stream::record::{Frame, Name};
+
+/// The frame that a description tells of. Nothing is trimmed: function names may begin and end with spaces.
+pub(crate) fn frame(text: &[u8]) -> Frame<'_> {
+    describe(text, false)
+}
+
+/// [`frame`] for dhat-rs, whose places are `file:line:column`.
+#[allow(
+    dead_code,
+    reason = "the parser of DHAT's files, which calls it, is being written"
+)]
+pub(crate) fn frame_with_column(text: &[u8]) -> Frame<'_> {
+    describe(text, true)
+}
+
+fn describe(text: &[u8], has_column: bool) -> Frame<'_> {
+    let (addr, rest) = address(text);
+    let (function, place) = split_place(rest, has_column);
+    let mut frame = Frame {
+        name: given(function),
+        addr,
+        ..Frame::default()
+    };
+    match place {
+        Some(Place::Line { file, line }) => {
+            frame.file = given(file);
+            // An unknown line is written as 0.
+            frame.line = (line != 0).then_some(line);
+        }
+        Some(Place::Object(obj)) => frame.obj = given(obj),
+        Some(Place::Unknown) | None => {}
+    }
+    frame
+}
+
+fn given(name: &[u8]) -> Option<Name<'_>> {
+    (!name.is_empty()).then(|| Name::from_bytes(name))
+}
+
+/// `0xADDRESS: ` at the beginning, if it is there, and what follows.
+fn address(text: &[u8]) -> (Option<Name<'_>>, &[u8]) {
+    let Some(digits) = text.strip_prefix(b"0x") else {
+        return (None, text);
+    };
+    let length = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    match digits[length..].strip_prefix(b": ") {
+        Some(rest) if length > 0 => (Some(Name::from_bytes(&text[..2 + length])), rest),
+        _ => (None, text),
+    }
+}
+
+/// Where a frame is, as the parentheses at its end say.
+enum Place<'a> {
+    Line { file: &'a [u8], line: u64 },
+    Object(&'a [u8]),
+    Unknown,
+}
+
+/// The function and the place behind it.
+///
+/// Names have parentheses too, so the place is the last ` (…)` that reads as one and whose parentheses are balanced:
+/// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`.
+fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<Place<'_>>) {
+    let Some(inside) = text.strip_suffix(b")") else {
+        return (text, None);
+    };
+    let mut end = inside.len();
+    while let Some(start) = memchr::memmem::rfind(&inside[..end], b" (") {
+        if let Some(place) = place(&inside[start + 2..], has_column) {
+            return (&text[..start], Some(place));
+        }
+        end = start;
+    }
+    (text, None)
+}
+
+fn place(text: &[u8], has_column: bool) -> Option<Place<'_>> {
+    if !is_balanced(text) {
+        return None;
+    }
+    if let Some(object) = text.strip_prefix(b"in ") {
+        return Some(Place::Object(object));
+    }
+    if text == b"???" {
+        return Some(Place::Unknown);
+    }
+    let numbered = if has_column {
+        split_number(text).and_then(|(front, _column)| split_number(front))
+    } else {
+        split_number(text)
+    };
+    match numbered {
+        Some((file, line)) => Some(Place::Line { file, line }),
+        None => text.starts_with(b"/").then_some(Place::Object(text)),
+    }
+}
+
+/// `front:NUMBER` taken apart.
+fn split_number(text: &[u8]) -> Option<(&[u8], u64)> {
+    let colon = memchr::memrchr(b':', text)?;
+    let digits = &text[colon + 1..];
+    if !digits.first()?.is_ascii_digit() {
+        return None;
+    }
+    Some((&text[..colon], crate::number::whole_u64(digits)?))
+}
+
+fn is_balanced(text: &[u8]) -> bool {
+    let mut open = 0u32;
+    for byte in text {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 0 => return false,
+            b')' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks what a text tells: address, function, file, line, object; `-` is not given.
+    fn check(frame: &Frame, expected: [&str; 5]) {
+        let line = frame.line.map(|line| line.to_string());
+        let told = [
+            frame.addr.as_deref(),
+            frame.name.as_deref(),
+            frame.file.as_deref(),
+            line.as_deref(),
+            frame.obj.as_deref(),
+        ];
+        assert_eq!(told.map(|field| field.unwrap_or("-")), expected);
+    }
+
+    #[test]
+    fn valgrind_describes_lines_and_objects() {
+        for (text, expected) in [
+            (
+                "0x10920C: ramp (heapy.c:7)",
+                ["0x10920C", "ramp", "heapy.c", "7", "-"],
+            ),
+            (
+                "0x484: malloc (in /usr/x.so)",
+                ["0x484", "malloc", "-", "-", "/usr/x.so"],
+            ),
+            (
+                "0x4A: ??? (in /bin/true)",
+                ["0x4A", "???", "-", "-", "/bin/true"],
+            ),
+            ("0x4A: ???", ["0x4A", "???", "-", "-", "-"]),
+            ("ramp (heapy.c:7)", ["-", "ramp", "heapy.c", "7", "-"]),
+            (
+                "0x4A: (below main) (libc-start.c:332)",
+                ["0x4A", "(below main)", "libc-start.c", "332", "-"],
+            ),
+            (
+                "0x4A: (below main)",
+                ["0x4A", "(below main)", "-", "-", "-"],
+            ),
+        ] {
+            check(&frame(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn names_and_paths_keep_spaces_hashes_and_parentheses() {
+        for (text, expected) in [
+            (
+                "0x1: main::{lambda(int)#1}::operator()(int) const (a.cpp:12)",
+                [
+                    "0x1",
+                    "main::{lambda(int)#1}::operator()(int) const",
+                    "a.cpp",
+                    "12",
+                    "-",
+                ],
+            ),
+            (
+                "0x1:  leading  (wéird näme.c:5)",
+                ["0x1", " leading ", "wéird näme.c", "5", "-"],
+            ),
+            ("0x1: (7) (a.c:5)", ["0x1", "(7)", "a.c", "5", "-"]),
+            (
+                "0x1: f (in /opt/App (beta)/lib.so)",
+                ["0x1", "f", "-", "-", "/opt/App (beta)/lib.so"],
+            ),
+            (
+                "0x1: f (/src (old)/a.c:3)",
+                ["0x1", "f", "/src (old)/a.c", "3", "-"],
+            ),
+            (
+                "0x1: operator new (unsigned long)",
+                ["0x1", "operator new (unsigned long)", "-", "-", "-"],
+            ),
+        ] {
+            check(&frame(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn dhat_rs_and_heaptrack_deviate() {
+        check(
+            &frame_with_column("0x5b: dr::main (dr/src/main.rs:11:121)".as_bytes()),
+            ["0x5b", "dr::main", "dr/src/main.rs", "11", "-"],
+        );
+        check(
+            &frame_with_column("0x5b: ??? (???:0:0)".as_bytes()),
+            ["0x5b", "???", "???", "-", "-"],
+        );
+        check(
+            &frame("0x5b: f (/usr/lib/libz.so)".as_bytes()),
+            ["0x5b", "f", "-", "-", "/usr/lib/libz.so"],
+        );
+        check(
+            &frame("0x5b: f (???)".as_bytes()),
+            ["0x5b", "f", "-", "-", "-"],
+        );
+    }
+
+    #[test]
+    fn any_bytes_are_a_frame() {
+        check(
+            &frame(b"0x1: caf\xe9 (a.c:2)"),
+            ["0x1", "caf\\xe9", "a.c", "2", "-"],
+        );
+        check(&frame(b""), ["-"; 5]);
+        check(&frame(b"0x1: "), ["0x1", "-", "-", "-", "-"]);
+        check(&frame(b"0x: f"), ["-", "0x: f", "-", "-", "-"]);
+        check(&frame(b" ()"), ["-", " ()", "-", "-", "-"]);
+    }
+}

@@ -1,0 +1,212 @@
+//! Massif's snapshots: `massif.out.PID`, the `.ms` files of `--xtree-memory`, and those that heaptrack exports.
+//!
+//! Valgrind writes them in `massif/ms_main.c` and `coregrind/m_xtree.c` (manual, section 9.2.8). The grammar in use:
+//!
+//! ```text
+//! file     := header snapshot*                heaptrack writes its header last
+//! header   := "desc: " text "\n" "cmd: " text "\n" "time_unit: " ("i" | "ms" | "B" | "s") "\n"
+//! snapshot := "snapshot=" n "time=" t "mem_heap_B=" n "mem_heap_extra_B=" n "mem_stacks_B=" n
+//!             "heap_tree=" ("empty" | ("detailed" | "peak") tree)         each on a line of its own
+//! tree     := " "{depth} "n" children ": " bytes " " description "\n" tree{children}
+//! ```
+//!
+//! Blank lines and lines that begin with `#` separate; `ms_print` cuts at any `#`, which destroys names that have one,
+//! and this parser does not.
+//!
+//! A `run` record has the total of the `heap` records that follow it, and which snapshot is the peak is known only once
+//! its mark is read. So the trees that may be asked for are kept as text until the end, all others are only checked:
+//! memory goes with the largest tree. Trees of all snapshots are kept in a temporary file.
+
+use cg_stream::record::{Counts, Name, RunRecord, Total};
+use cg_stream::tool::Diagnostics;
+
+use crate::{Error, Lines, Options, Out, Snapshots};
+
+mod kept;
+mod snapshot;
+mod tree;
+
+use kept::KeptTrees;
+use snapshot::Snapshot;
+
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut massif = Massif::new(options.snapshots);
+    let read = massif.read(lines);
+    if massif.snapshots.is_empty() {
+        read?;
+        return Err(Error::whole(
+            "expected a snapshot= line, found none: the file is cut short",
+        ));
+    }
+    let has_wanted_tree = !massif.kept.is_empty();
+    massif.write(source, out, diagnostics)?;
+    read?;
+    if let Snapshots::Number(number) = options.snapshots
+        && !has_wanted_tree
+    {
+        diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
+    }
+    out.end().map_err(Error::Output)
+}
+
+/// What was read of a file. `snapshots` holds only those that are whole.
+struct Massif {
+    desc: Option<String>,
+    command: Option<String>,
+    time_unit: Option<String>,
+    snapshots: Vec<Snapshot>,
+    kept: KeptTrees,
+}
+
+impl Massif {
+    fn new(wanted: Snapshots) -> Massif {
+        Massif {
+            desc: None,
+            command: None,
+            time_unit: None,
+            snapshots: Vec::new(),
+            kept: KeptTrees::new(wanted),
+        }
+    }
+
+    /// Reads the file to its end or to the first line that is wrong.
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        let mut after_separator = false;
+        while lines.advance().map_err(Error::Input)? {
+            let line = lines.last_line();
+            if is_separator(line) {
+                after_separator |= line.starts_with(b"#---");
+                continue;
+            }
+            after_separator = false;
+            if let Some(number) = line.strip_prefix(b"snapshot=") {
+                let number = snapshot::number(number, "snapshot=", lines.line_number())?;
+                let snapshot = Snapshot::read(number, lines, &mut self.kept)?;
+                self.snapshots.push(snapshot);
+            } else if let Some(text) = header_value(line, b"desc:") {
+                self.desc = Some(text).filter(|text| text != "(none)");
+            } else if let Some(text) = header_value(line, b"cmd:") {
+                self.command = Some(text);
+            } else if let Some(text) = header_value(line, b"time_unit:") {
+                self.time_unit = Some(text);
+            } else {
+                return Err(snapshot::unexpected("a snapshot= line", lines));
+            }
+        }
+        if after_separator {
+            return Err(snapshot::cut_short("a snapshot= line", lines));
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        out.run(&self.run_record(source)).map_err(Error::Output)?;
+        let mut text = Vec::new();
+        for (index, snapshot) in self.snapshots.iter().enumerate() {
+            if let Some(tree) = &snapshot.tree
+                && tree.bytes != snapshot.record.heap_bytes
+            {
+                diagnostics.warn(format!(
+                    "{source}:{}: the tree of snapshot {} sums to {}, but its mem_heap_B is {}",
+                    tree.line, snapshot.record.snapshot, tree.bytes, snapshot.record.heap_bytes
+                ));
+            }
+            out.record(&snapshot.record).map_err(Error::Output)?;
+            if self.kept.take(index, &mut text).map_err(Error::Input)? {
+                tree::write_records(&text, source, snapshot, out, diagnostics)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_record(&self, source: &str) -> RunRecord {
+        let mut run = RunRecord::new("massif");
+        run.creator = self
+            .desc
+            .as_deref()
+            .filter(|desc| matches!(*desc, "heaptrack" | "xtree.produce_report"))
+            .map(str::to_owned);
+        run.command = self.command.clone();
+        run.source = vec![source.to_owned()];
+        // Bytes are always named; blocks are what some snapshots of an xtree file count.
+        let mut total = vec![("bytes", 0)];
+        for index in self.kept.indexes() {
+            let Some(tree) = &self.snapshots[index].tree else {
+                continue;
+            };
+            let event = self.snapshots[index].cost_name();
+            let count = i128::from(tree.bytes);
+            match total.iter_mut().find(|(known, _)| *known == event) {
+                Some((_, sum)) => *sum += count,
+                None => total.push((event, count)),
+            }
+        }
+        run.events = total.iter().map(|(event, _)| (*event).to_owned()).collect();
+        run.total = Total::One(Counts(
+            total
+                .into_iter()
+                .map(|(event, count)| (Name::from(event), count))
+                .collect(),
+        ));
+        let mut say = |key: &str, value: &Option<String>| {
+            if let Some(value) = value {
+                run.extra.insert(key.to_owned(), value.as_str().into());
+            }
+        };
+        say("desc", &self.desc);
+        say("time_unit", &self.time_unit);
+        run
+    }
+
+    /// Why a snapshot that was asked for has no tree, and which have one.
+    fn no_tree(&self, number: u64) -> String {
+        let what = if self
+            .snapshots
+            .iter()
+            .any(|snapshot| snapshot.record.snapshot == number)
+        {
+            format!("snapshot {number} has no tree")
+        } else {
+            format!("there is no snapshot {number}")
+        };
+        let detailed: Vec<String> = self
+            .snapshots
+            .iter()
+            .filter(|snapshot| snapshot.tree.is_some())
+            .map(|snapshot| snapshot.record.snapshot.to_string())
+            .collect();
+        if detailed.is_empty() {
+            format!("{what}; no snapshot has one")
+        } else {
+            format!("{what}; those with one are {}", detailed.join(", "))
+        }
+    }
+}
+
+/// The text behind a header's key.
+fn header_value(line: &[u8], key: &[u8]) -> Option<String> {
+    let text = line.strip_prefix(key)?;
+    let text = text.strip_prefix(b" ").unwrap_or(text);
+    Some(Name::from_bytes(text).into_string())
+}
+
+/// True for the lines that only separate.
+fn is_separator(line: &[u8]) -> bool {
+    line.trim_ascii_start()
+        .first()
+        .is_none_or(|byte| *byte == b'#')
+}
+
+#[cfg(test)]
+mod tests;

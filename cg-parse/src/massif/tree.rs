@@ -1,0 +1,202 @@
+//! A heap tree: its nodes, and the `heap` records that it comes to.
+//!
+//! A node's bytes include those of its children, and its children are the callers of its frame. So a record is what a
+//! node has beyond its printed children: a leaf all of its bytes, an inner node what allocation stacks that end there
+//! leave over, which is mostly nothing. Its stack is the path from the root, innermost frame first; inlined frames are
+//! levels of their own. The records of a tree sum to the bytes of its root by construction.
+
+use cg_stream::blame::frame_to_blame;
+use cg_stream::record::{Count, Counts, HeapRecord};
+use cg_stream::tool::Diagnostics;
+
+use super::is_separator;
+use super::snapshot::Snapshot;
+use crate::error::excerpt;
+use crate::number::leading_u64;
+use crate::{Error, Out, frame_text};
+
+/// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.
+pub(super) struct Node<'a> {
+    pub(super) depth: usize,
+    pub(super) children: u64,
+    pub(super) bytes: u64,
+    pub(super) description: &'a [u8],
+}
+
+impl<'a> Node<'a> {
+    fn parse(line: &'a [u8]) -> Option<Node<'a>> {
+        let depth = line.iter().take_while(|byte| **byte == b' ').count();
+        let (children, rest) = leading_u64(line[depth..].strip_prefix(b"n")?)?;
+        let (bytes, rest) = leading_u64(rest.strip_prefix(b": ")?)?;
+        Some(Node {
+            depth,
+            children,
+            bytes,
+            description: rest.strip_prefix(b" ")?,
+        })
+    }
+
+    /// How many places a folded group stands for: `in 3 places, all below massif's threshold (1.00%)`.
+    fn places(&self) -> Option<u64> {
+        let (places, rest) = leading_u64(self.description.strip_prefix(b"in ")?)?;
+        (self.children == 0 && rest.starts_with(b" place")).then_some(places)
+    }
+}
+
+/// Checks that nodes come as the numbers of children before them say.
+#[derive(Default)]
+pub(super) struct Shape {
+    /// How many children each node on the path to the last one still lacks; the last node itself too.
+    lacking: Vec<u64>,
+    has_root: bool,
+}
+
+impl Shape {
+    /// Takes the next line of the tree.
+    pub(super) fn add<'a>(&mut self, line: &'a [u8], line_number: u64) -> Result<Node<'a>, Error> {
+        let Some(node) = Node::parse(line) else {
+            return Err(Error::at(
+                line_number,
+                format!(
+                    "expected a tree node (n2: 130800 0x10920C: ramp (heapy.c:7)), found {}",
+                    excerpt(line)
+                ),
+            ));
+        };
+        if node.depth != self.lacking.len() {
+            return Err(Error::at(
+                line_number,
+                format!(
+                    "expected a tree node at depth {}, found one at depth {}",
+                    self.lacking.len(),
+                    node.depth
+                ),
+            ));
+        }
+        self.has_root = true;
+        if let Some(lacking) = self.lacking.last_mut() {
+            *lacking -= 1;
+        }
+        self.lacking.push(node.children);
+        while self.lacking.last() == Some(&0) {
+            self.lacking.pop();
+        }
+        Ok(node)
+    }
+
+    /// True once no node lacks a child.
+    pub(super) fn is_whole(&self) -> bool {
+        self.has_root && self.lacking.is_empty()
+    }
+}
+
+/// A node whose children are being read.
+struct Open {
+    line: u64,
+    bytes: u64,
+    /// What its children so far sum to.
+    children: Count,
+}
+
+/// Writes the records of a tree that was found whole.
+pub(super) fn write_records(
+    text: &[u8],
+    source: &str,
+    snapshot: &Snapshot,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut writing = Writing {
+        record: HeapRecord {
+            snapshot: snapshot.record.snapshot,
+            peak: snapshot.record.detail == "peak",
+            ..HeapRecord::default()
+        },
+        cost_name: snapshot.cost_name(),
+        path: Vec::new(),
+        source,
+        out,
+        diagnostics,
+    };
+    let first_line = snapshot.tree.as_ref().map_or(0, |tree| tree.line);
+    for (line, line_number) in text.split(|byte| *byte == b'\n').zip(first_line..) {
+        let Some(node) = Node::parse(line) else {
+            debug_assert!(is_separator(line), "the tree was found whole");
+            continue;
+        };
+        writing.close_to(node.depth)?;
+        writing.add(&node, line_number)?;
+    }
+    writing.close_to(0)
+}
+
+/// The state between two nodes of a tree.
+struct Writing<'t, 'o, 'w> {
+    /// The record to be written next. Its stack is that of the last node in `path`, whose first is the root and has no
+    /// frame.
+    record: HeapRecord<'t>,
+    cost_name: &'static str,
+    path: Vec<Open>,
+    source: &'o str,
+    out: &'o mut Out<'w>,
+    diagnostics: &'o mut Diagnostics,
+}
+
+impl<'t> Writing<'t, '_, '_> {
+    fn add(&mut self, node: &Node<'t>, line: u64) -> Result<(), Error> {
+        if let Some(parent) = self.path.last_mut() {
+            parent.children += Count::from(node.bytes);
+        }
+        if let Some(places) = node.places() {
+            self.record.places = Some(places);
+            self.write(node.bytes.into())?;
+            self.record.places = None;
+            return Ok(());
+        }
+        if node.depth > 0 {
+            self.record.stack.push(frame_text::frame(node.description));
+        }
+        self.path.push(Open {
+            line,
+            bytes: node.bytes,
+            children: 0,
+        });
+        // A place that has no bytes at this time is a place all the same.
+        if node.children == 0 && node.bytes == 0 && node.depth > 0 {
+            self.write(0)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the nodes at this depth and below it, and writes what they have beyond their children.
+    fn close_to(&mut self, depth: usize) -> Result<(), Error> {
+        while self.path.len() > depth
+            && let Some(node) = self.path.pop()
+        {
+            let beyond = Count::from(node.bytes) - node.children;
+            if beyond < 0 {
+                self.diagnostics.warn(format!(
+                    "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} makes up for it",
+                    self.source, node.line, node.bytes, node.children
+                ));
+            }
+            if beyond != 0 {
+                self.write(beyond)?;
+            }
+            self.record.stack.pop();
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, count: Count) -> Result<(), Error> {
+        let record = &mut self.record;
+        let blamed = record.stack.get(frame_to_blame(&record.stack));
+        let blamed = blamed.cloned().unwrap_or_default();
+        record.name = blamed.name;
+        record.file = blamed.file;
+        record.line = blamed.line;
+        record.obj = blamed.obj;
+        record.cost = Counts::from([(self.cost_name, count)]);
+        self.out.record(record).map_err(Error::Output)
+    }
+}
