@@ -44,7 +44,33 @@ const TABLES: [RecordType; 8] = [
     RecordType::Stack,
 ];
 
+/// The interned names and stacks of profiles that are compared.
+#[derive(Clone, Default)]
+pub struct Names {
+    /// Every distinct name.
+    pub symbols: Symbols,
+    /// Every distinct stack.
+    pub stacks: Stacks,
+}
+
 impl Profile {
+    /// An empty profile that adds its names to those of others, so that equal names have equal symbols in all of them.
+    pub fn continuing(names: Names) -> Profile {
+        Profile {
+            symbols: names.symbols,
+            stacks: names.stacks,
+            ..Profile::default()
+        }
+    }
+
+    /// Takes the names out, for the next profile to continue, or to hold those of several profiles once.
+    pub fn take_names(&mut self) -> Names {
+        Names {
+            symbols: std::mem::take(&mut self.symbols),
+            stacks: std::mem::take(&mut self.stacks),
+        }
+    }
+
     /// Adds a line of a stream.
     ///
     /// # Errors

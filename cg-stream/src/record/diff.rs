@@ -1,8 +1,11 @@
 //! What cg-diff writes: one record compared over several runs.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Callee, CountsPerRun, Frame, Name, PerRun};
+use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord};
 
 /// What became of a record between the first run and the last.
 #[derive(
@@ -58,11 +61,26 @@ pub struct DiffRecord<'a> {
     /// The kind, where leaks or errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Name<'a>>,
+    /// The sentence, where errors are compared.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub what: Option<Name<'a>>,
     /// The type of the records compared: `fn`, `leak`, …
     #[serde(borrow)]
     pub of: Name<'a>,
     /// What became of it.
     pub status: Status,
+    /// What it was called in the first run that has it, where a guess joined it under another name, file or object.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub was: Option<FunctionName<'a>>,
+    /// True where the join is a guess (`renamed`), from what else the two have in common.
+    #[serde(skip_serializing_if = "is_false")]
+    pub guess: bool,
+    /// The rules that it took to see that the names of the runs mean the same; empty where they are equal.
+    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Name<'a>>,
+    /// How many records were summed into each entry, where it is more than one in some run.
+    #[serde(skip_serializing_if = "is_empty_per_run")]
+    pub merged: PerRun,
     /// Call counts.
     #[serde(skip_serializing_if = "is_empty_per_run")]
     pub calls: PerRun,
@@ -72,13 +90,29 @@ pub struct DiffRecord<'a> {
     /// Inclusive cost.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub incl: CountsPerRun<'a>,
-    /// Self cost of the last run less that of the first, an event; in the range of `i64`.
+    /// Self cost of the last run less that of the first (or of the run that `relative_to` of the `run` record names),
+    /// an event; in the range of `i64`.
     #[serde(borrow)]
-    pub delta: super::Counts<'a>,
+    pub delta: Counts<'a>,
+    /// The same of inclusive cost, where that is known.
+    #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
+    pub incl_delta: Counts<'a>,
+    /// Why the cost changed, where call counts and arcs tell.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why<'a>>,
+    /// The one callee whose inclusive cost changed by as much as that of this function; look there instead.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub explained_by: Option<FunctionName<'a>>,
+    /// Where an entry stands for several files: the least self cost among them.
+    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
+    pub min: CountsPerRun<'a>,
+    /// Where an entry stands for several files: the greatest self cost among them less the least.
+    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
+    pub spread: CountsPerRun<'a>,
     /// Where stacks are compared: the frames, innermost first.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame<'a>>,
-    /// What else the writer says (`was`, `why`, `joined`, `spread`, …).
+    /// What else the writer says.
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
@@ -93,18 +127,231 @@ impl DiffRecord<'_> {
             line: self.line,
             callee: self.callee.map(Callee::into_owned),
             kind: self.kind.map(Name::into_owned),
+            what: self.what.map(Name::into_owned),
             of: self.of.into_owned(),
             status: self.status,
+            was: self.was.map(FunctionName::into_owned),
+            guess: self.guess,
+            joined: self.joined.into_iter().map(Name::into_owned).collect(),
+            merged: self.merged,
             calls: self.calls,
             cost: self.cost.into_owned(),
             incl: self.incl.into_owned(),
             delta: self.delta.into_owned(),
+            incl_delta: self.incl_delta.into_owned(),
+            why: self.why.map(Why::into_owned),
+            explained_by: self.explained_by.map(FunctionName::into_owned),
+            min: self.min.into_owned(),
+            spread: self.spread.into_owned(),
             stack: self.stack.into_iter().map(Frame::into_owned).collect(),
             extra: self.extra,
         }
     }
 }
 
+/// A function as another record names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FunctionName<'a> {
+    /// The function.
+    #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name<'a>>,
+    /// Its file.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Name<'a>>,
+    /// Its object.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub obj: Option<Name<'a>>,
+}
+
+impl FunctionName<'_> {
+    /// The same function, owning its names.
+    pub fn into_owned(self) -> FunctionName<'static> {
+        FunctionName {
+            name: self.name.map(Name::into_owned),
+            file: self.file.map(Name::into_owned),
+            obj: self.obj.map(Name::into_owned),
+        }
+    }
+}
+
+/// Why the cost of a function changed, with the figures it was judged by. `Display` makes a sentence of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Why<'a> {
+    /// The kind of reason.
+    pub cause: Cause,
+    /// The event that the figures are of.
+    #[serde(borrow)]
+    pub event: Name<'a>,
+    /// How much of the change of self cost goes with the change of the call count, at the old cost per call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_calls: Option<i64>,
+    /// How much of it goes with the change of the cost per call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_cost_per_call: Option<i64>,
+    /// Call counts before and after.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<u64>,
+    /// The functions that the code moved into or out of, and by how much their self cost changed.
+    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<Moved<'a>>,
+}
+
+/// A function on the other side of an inlining, and by how much its self cost changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Moved<'a> {
+    /// The function.
+    #[serde(rename = "fn", borrow)]
+    pub name: Name<'a>,
+    /// By how much its self cost changed.
+    pub delta: i64,
+}
+
+/// The kinds of reason for a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// It was called more or less often; a call costs what it did.
+    Calls,
+    /// It was called as often as before; a call costs more or less.
+    #[default]
+    CostPerCall,
+    /// Both.
+    CallsAndCostPerCall,
+    /// Its code went into its callers.
+    InlinedIntoCallers,
+    /// It took in the code of callees.
+    InlinedCallees,
+    /// Its code came out of its callers.
+    OutlinedFromCallers,
+    /// Code of its own became callees.
+    OutlinedCallees,
+}
+
+impl Why<'_> {
+    /// The same reason, owning its names.
+    pub fn into_owned(self) -> Why<'static> {
+        Why {
+            cause: self.cause,
+            event: self.event.into_owned(),
+            by_calls: self.by_calls,
+            by_cost_per_call: self.by_cost_per_call,
+            calls: self.calls,
+            moved: self
+                .moved
+                .into_iter()
+                .map(|moved| Moved {
+                    name: moved.name.into_owned(),
+                    delta: moved.delta,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
+impl fmt::Display for Why<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let event = &self.event;
+        let calls = |f: &mut fmt::Formatter<'_>| match self.calls[..] {
+            [before, after] if before != after => write!(f, "calls {before} to {after}"),
+            [before, _] => write!(f, "{before} {} as before", plural(before, "call")),
+            _ => f.write_str("calls unknown"),
+        };
+        let by_calls = self.by_calls.unwrap_or(0);
+        let by_cost = self.by_cost_per_call.unwrap_or(0);
+        match self.cause {
+            Cause::Calls => {
+                calls(f)?;
+                write!(f, ", {by_calls:+} {event} at the same cost per call")
+            }
+            Cause::CostPerCall => {
+                calls(f)?;
+                write!(f, ", {by_cost:+} {event} by cost per call")
+            }
+            Cause::CallsAndCostPerCall => {
+                calls(f)?;
+                write!(
+                    f,
+                    ", {by_calls:+} {event} by calls and {by_cost:+} by cost per call"
+                )
+            }
+            Cause::InlinedIntoCallers => self.write_moved(f, "inlined into"),
+            Cause::InlinedCallees => self.write_moved(f, "took in by inlining"),
+            Cause::OutlinedFromCallers => self.write_moved(f, "no longer inlined into"),
+            Cause::OutlinedCallees => self.write_moved(f, "no longer has inlined"),
+        }
+    }
+}
+
+impl Why<'_> {
+    fn write_moved(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
+        f.write_str(what)?;
+        for (position, moved) in self.moved.iter().enumerate() {
+            let separator = if position == 0 { " " } else { ", " };
+            write!(
+                f,
+                "{separator}{} ({:+} {})",
+                moved.name, moved.delta, self.event
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    if count == 1 {
+        noun.to_owned()
+    } else {
+        format!("{noun}s")
+    }
+}
+
+/// What the `run` record of a diff says of the comparison as a whole. Its fields stand beside those of every `run`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiffSummary {
+    /// The run that `delta` and percentages are relative to: a name of `runs`, or `previous` for the last but one.
+    pub relative_to: String,
+    /// How many rows there are of each status, rows that are not shown too.
+    pub rows: BTreeMap<Status, u64>,
+    /// How many rows were joined by which rule; a row may have taken several. Empty where all names were equal.
+    pub joined: BTreeMap<String, u64>,
+    /// How many rows are sums of several records of one run.
+    pub merged: u64,
+    /// What the entries are of sides with several files: `median`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistic: Option<String>,
+    /// How many files each run of the comparison stands for, where one stands for several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<u64>,
+    /// Sentences that a reader of the figures should know: the two sides differ in events, only noise moved, …
+    pub notes: Vec<String>,
+    /// The limits that are broken, a sentence each; `null` where none were set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_limits: Option<Vec<String>>,
+}
+
+impl DiffSummary {
+    /// The summary in the `run` record of a diff, as far as it is there.
+    pub fn of(run: &RunRecord) -> DiffSummary {
+        serde_json::from_value(serde_json::Value::Object(run.extra.clone())).unwrap_or_default()
+    }
+
+    /// Puts the summary beside the other fields of a `run` record.
+    pub fn put_into(&self, run: &mut RunRecord) {
+        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) {
+            run.extra.extend(fields);
+        }
+    }
+}
+
 fn is_empty_per_run(calls: &PerRun) -> bool {
     calls.0.is_empty()
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -12,7 +12,7 @@ mod stack;
 
 pub use cost::{CallRecord, Callee, FnRecord, LineRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
-pub use diff::{DiffRecord, Status};
+pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, Moved, Status, Why};
 pub use name::Name;
 pub use run::{EndRecord, RunRecord};
 pub use stack::{
