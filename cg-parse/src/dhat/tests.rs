@@ -127,7 +127,7 @@ fn what_is_no_dhat_file_is_an_error_with_its_line() {
         (
             "\n ]\n}\n",
             "",
-            "in:24: expected more of the JSON, found the end of the file: it is cut short",
+            "in:25: expected more of the JSON, found the end of the file: it is cut short",
         ),
     ] {
         assert!(good.contains(from), "{from}");
