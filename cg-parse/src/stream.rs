@@ -15,22 +15,55 @@ use cg_stream::{Framing, Line, Reader};
 
 use crate::{Options, detect};
 
+/// What is done with the lines of an input.
+///
+/// A closure over a line and the diagnostics is one; a filter that passes bytes on as they come needs the rest.
+pub trait Visitor {
+    /// Takes a line that is a record.
+    ///
+    /// # Errors
+    /// See [`read`].
+    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()>;
+
+    /// Takes a line of nothing but white space, `\n` included.
+    ///
+    /// # Errors
+    /// Whatever should end the reading.
+    fn blank_line(&mut self, _raw: &[u8]) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Called before the next line is waited for: time to hand on what is buffered.
+    ///
+    /// # Errors
+    /// Whatever should end the reading.
+    fn before_waiting(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: FnMut(Line<'_>, &mut Diagnostics) -> anyhow::Result<()>> Visitor for F {
+    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+        self(line, diagnostics)
+    }
+}
+
 /// How many blocks of parsed lines may wait to be read.
 const QUEUE_LENGTH: usize = 8;
 
-/// Reads one input line by line, whatever it is. `visit` is called for each line of the stream.
+/// Reads one input line by line, whatever it is, and shows each line of the stream to `visitor`.
 ///
 /// An input that cannot be read to its end, and a stream that was cut short, are told to `diagnostics` as trouble:
 /// what was read until then has been visited.
 ///
 /// # Errors
-/// What `visit` returns, but for errors about a line ([`cg_stream::Error`] with a line number): these are trouble with
+/// What `visitor` returns, but for errors about a line ([`cg_stream::Error`] with a line number): these are trouble with
 /// the input, and end its reading.
 pub fn read(
     path: &Path,
     options: &Options,
     diagnostics: &mut Diagnostics,
-    visit: &mut dyn FnMut(Line<'_>, &mut Diagnostics) -> anyhow::Result<()>,
+    visitor: &mut dyn Visitor,
 ) -> anyhow::Result<Framing> {
     let input = match Input::open(path) {
         Ok(input) => input,
@@ -50,7 +83,7 @@ pub fn read(
     };
     if is_stream {
         let mut reader = Reader::over(source);
-        let stopped = visit_all(&mut reader, &name, diagnostics, visit)?;
+        let stopped = visit_all(&mut reader, &name, diagnostics, visitor)?;
         let framing = reader.framing();
         if !stopped && framing.completeness() == cg_stream::Completeness::CutShort {
             diagnostics.trouble(format!(
@@ -73,7 +106,7 @@ pub fn read(
         taken: 0,
         messages: Vec::new(),
     });
-    let result = visit_all(&mut reader, &name, diagnostics, visit);
+    let result = visit_all(&mut reader, &name, diagnostics, visitor);
     let framing = reader.framing();
     for message in reader.into_input().finish() {
         match message {
@@ -96,12 +129,15 @@ fn visit_all<R: Read>(
     reader: &mut Reader<R>,
     name: &str,
     diagnostics: &mut Diagnostics,
-    visit: &mut dyn FnMut(Line<'_>, &mut Diagnostics) -> anyhow::Result<()>,
+    visitor: &mut dyn Visitor,
 ) -> anyhow::Result<bool> {
     loop {
-        let error = match reader.next_line() {
-            Ok(None) => return Ok(false),
-            Ok(Some(line)) => match visit(line, diagnostics) {
+        if !reader.has_next() {
+            visitor.before_waiting()?;
+        }
+        let error = match reader.advance() {
+            Ok(false) => return Ok(false),
+            Ok(true) => match visit_last(reader, diagnostics, visitor) {
                 Ok(()) => continue,
                 Err(error) => match error.downcast::<cg_stream::Error>() {
                     Ok(error) if error.line().is_some() => error,
@@ -116,6 +152,18 @@ fn visit_all<R: Read>(
             None => diagnostics.trouble(format!("{name}: {error}")),
         }
         return Ok(true);
+    }
+}
+
+/// Visits the line that the reader went to.
+fn visit_last<R: Read>(
+    reader: &mut Reader<R>,
+    diagnostics: &mut Diagnostics,
+    visitor: &mut dyn Visitor,
+) -> anyhow::Result<()> {
+    match reader.blank_line() {
+        Some(raw) => visitor.blank_line(raw),
+        None => visitor.line(reader.line()?, diagnostics),
     }
 }
 

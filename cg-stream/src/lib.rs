@@ -8,6 +8,7 @@ pub mod writer;
 
 pub mod profile;
 
+pub mod fields;
 pub mod lines;
 
 pub mod blame;

@@ -60,6 +60,27 @@ impl<R: Read> LineReader<R> {
         &self.buffer[self.last.clone()]
     }
 
+    /// The same line with its `\n`, where it had one.
+    pub fn last_line_with_newline(&self) -> &[u8] {
+        &self.buffer[self.last.start..self.start]
+    }
+
+    /// Whether the next line, or the end of the input, is known without reading on. A writer that does not want its
+    /// readers to wait flushes while this is false.
+    pub fn has_next(&mut self) -> bool {
+        match memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
+            Some(length) => {
+                // The next search finds it in its first byte.
+                self.searched += length;
+                true
+            }
+            None => {
+                self.searched = self.end;
+                self.at_end
+            }
+        }
+    }
+
     /// Goes to the next line; false at the end of the input. [`LineReader::last_line`] has the line, as often as it
     /// is wanted.
     ///
@@ -77,7 +98,7 @@ impl<R: Read> LineReader<R> {
             self.searched = self.end;
             if self.at_end {
                 if self.start == self.end {
-                    self.last = 0..0;
+                    self.last = self.start..self.start;
                     return Ok(false);
                 }
                 self.last = self.start..self.end;

@@ -62,6 +62,8 @@ impl Framing {
 pub struct Line<'a> {
     /// The line as it is, without `\n`.
     pub bytes: &'a [u8],
+    /// The line with its `\n`; the last line of an input may have none.
+    pub raw: &'a [u8],
     /// Its type.
     pub kind: RecordType,
     /// Its number, counted from 1.
@@ -103,13 +105,39 @@ impl<R: Read> Reader<R> {
     /// What the input reports, and lines that are no JSON object with a `type`.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Error> {
         loop {
-            if !self.lines.advance()? {
+            if !self.advance()? {
                 return Ok(None);
             }
-            if !self.lines.last_line().iter().all(u8::is_ascii_whitespace) {
+            if self.blank_line().is_none() {
                 break;
             }
         }
+        self.line().map(Some)
+    }
+
+    /// Goes to the next line, blank or not; false at the end. For readers that pass every byte on;
+    /// [`Reader::blank_line`] and [`Reader::line`] have what was found.
+    ///
+    /// # Errors
+    /// What the input reports.
+    pub fn advance(&mut self) -> Result<bool, Error> {
+        Ok(self.lines.advance()?)
+    }
+
+    /// The line that [`Reader::advance`] went to with its `\n`, where nothing but white space is in it.
+    pub fn blank_line(&self) -> Option<&[u8]> {
+        self.lines
+            .last_line()
+            .iter()
+            .all(u8::is_ascii_whitespace)
+            .then(|| self.lines.last_line_with_newline())
+    }
+
+    /// The line that [`Reader::advance`] went to; to be asked for once, because it is counted.
+    ///
+    /// # Errors
+    /// Where it is no JSON object with a `type`.
+    pub fn line(&mut self) -> Result<Line<'_>, Error> {
         let number = self.lines.line_number();
         let bytes = self.lines.last_line();
         let kind = record_type(bytes, number)?;
@@ -118,11 +146,17 @@ impl<R: Read> Reader<R> {
             RecordType::End => self.framing.ends += 1,
             _ => self.framing.records += 1,
         }
-        Ok(Some(Line {
+        Ok(Line {
             bytes,
+            raw: self.lines.last_line_with_newline(),
             kind,
             number,
-        }))
+        })
+    }
+
+    /// Whether the next line, or the end, is known without reading on.
+    pub fn has_next(&mut self) -> bool {
+        self.lines.has_next()
     }
 
     /// What was seen of the framing so far.

@@ -1,0 +1,149 @@
+//! Who calls whom, as far as `--caller` and `--callee` need it: which functions have a matching neighbour.
+
+use cg_stream::Error;
+
+use crate::predicate::Names;
+use crate::record::{Field, Record};
+
+/// A function of one [`Functions`] table.
+pub(crate) type FunctionId = u32;
+
+/// Functions by number. Each is known by name, file and object, and once more without its file, because the file of a
+/// `line` record is that of the line.
+#[derive(Default)]
+pub(crate) struct Functions(indexmap::IndexSet<Box<[u8]>, foldhash::fast::FixedState>);
+
+impl Functions {
+    pub(crate) fn with_file(&mut self, name: &[u8], file: &[u8], obj: &[u8]) -> FunctionId {
+        self.intern(&[b"file", name, file, obj])
+    }
+
+    pub(crate) fn without_file(&mut self, name: &[u8], obj: &[u8]) -> FunctionId {
+        self.intern(&[b"", name, obj])
+    }
+
+    fn intern(&mut self, parts: &[&[u8]]) -> FunctionId {
+        let mut key = Vec::with_capacity(64);
+        for part in parts {
+            push_part(&mut key, part);
+        }
+        let index = match self.0.get_index_of(&*key) {
+            Some(index) => index,
+            None => self.0.insert_full(key.into()).0,
+        };
+        // Four billion distinct functions do not fit in memory.
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+}
+
+/// Appends a part to a key so that keys are equal where all parts are, and sort as their parts do. A NUL ends a part;
+/// names of PHP's anonymous classes hold some themselves.
+pub(crate) fn push_part(key: &mut Vec<u8>, part: &[u8]) {
+    for byte in part {
+        key.push(*byte);
+        if *byte == 0 {
+            key.push(1);
+        }
+    }
+    key.extend_from_slice(&[0, 0]);
+}
+
+/// The functions that have a matching caller or callee.
+#[derive(Default)]
+pub(crate) struct Arcs {
+    functions: Functions,
+    neighbours: Vec<Neighbours>,
+    is_any_known: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Neighbours {
+    caller_matches: bool,
+    callee_matches: bool,
+}
+
+impl Arcs {
+    /// Takes note of a `call` record.
+    pub(crate) fn add(&mut self, record: &mut Record<'_>, names: &Names) -> Result<(), Error> {
+        self.is_any_known = true;
+        let name = record.text(Field::Name)?;
+        let callee = record.callee()?.unwrap_or_default();
+        if let Some(patterns) = &names.caller
+            && patterns.match_in(&name)
+        {
+            self.mark(&callee.name, &callee.file, &callee.obj, |neighbours| {
+                neighbours.caller_matches = true;
+            });
+        }
+        if let Some(patterns) = &names.callee
+            && patterns.match_in(&callee.name)
+        {
+            let (file, obj) = (record.text(Field::File)?, record.text(Field::Obj)?);
+            self.mark(&name, &file, &obj, |neighbours| {
+                neighbours.callee_matches = true;
+            });
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, name: &[u8], file: &[u8], obj: &[u8], set: impl Fn(&mut Neighbours)) {
+        for id in [
+            self.functions.with_file(name, file, obj),
+            self.functions.without_file(name, obj),
+        ] {
+            let index = id as usize;
+            if self.neighbours.len() <= index {
+                self.neighbours.resize(index + 1, Neighbours::default());
+            }
+            set(&mut self.neighbours[index]);
+        }
+    }
+
+    /// The function of a `fn` or `line` record, to be asked about when all arcs are known.
+    pub(crate) fn function(
+        &mut self,
+        record: &mut Record<'_>,
+        is_line: bool,
+    ) -> Result<FunctionId, Error> {
+        let (name, obj) = (record.text(Field::Name)?, record.text(Field::Obj)?);
+        Ok(match is_line {
+            true => self.functions.without_file(&name, &obj),
+            false => {
+                let file = record.text(Field::File)?;
+                self.functions.with_file(&name, &file, &obj)
+            }
+        })
+    }
+
+    /// Whether a function has the neighbours that are asked for.
+    pub(crate) fn match_function(&self, function: FunctionId, names: &Names) -> bool {
+        let neighbours = self.neighbours.get(function as usize);
+        let neighbours = neighbours.copied().unwrap_or_default();
+        (names.caller.is_none() || neighbours.caller_matches)
+            && (names.callee.is_none() || neighbours.callee_matches)
+    }
+
+    /// Whether any `call` record came by.
+    pub(crate) fn is_any_known(&self) -> bool {
+        self.is_any_known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_equal_and_sort_as_their_parts_do() {
+        let key = |parts: &[&str]| {
+            let mut key = Vec::new();
+            for part in parts {
+                push_part(&mut key, part.as_bytes());
+            }
+            key
+        };
+        assert_ne!(key(&["a\0", "b"]), key(&["a", "\0b"]));
+        let sorted = [key(&["a", "z"]), key(&["a\0", "a"]), key(&["ab", "a"])];
+        assert!(sorted.is_sorted());
+    }
+}

@@ -1,0 +1,244 @@
+//! Event counts of records: how they are named on the command line, found in a line, and compared.
+
+use std::str::FromStr;
+
+use cg_stream::Error;
+use cg_stream::fields::{Malformed, Value};
+use cg_stream::record::Count;
+
+use crate::record::{Field, Record};
+
+/// What a count is called: an event, `incl.` and an event, or a field such as `calls`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CountKey {
+    pub(crate) is_inclusive: bool,
+    pub(crate) event: String,
+}
+
+impl FromStr for CountKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CountKey, String> {
+        let (is_inclusive, event) = match text.strip_prefix("incl.") {
+            Some(event) => (true, event),
+            None => (false, text),
+        };
+        if event.is_empty() {
+            return Err("expected an event".to_owned());
+        }
+        Ok(CountKey {
+            is_inclusive,
+            event: event.to_owned(),
+        })
+    }
+}
+
+impl CountKey {
+    /// The count of a record, `None` where the record does not name it, which means 0.
+    pub(crate) fn find(&self, record: &mut Record<'_>) -> Result<Option<Count>, Error> {
+        let mut value = None;
+        let cost = record.object(Field::Cost)?;
+        let has_cost = cost.is_some();
+        if let Some(cost) = cost
+            && !self.is_inclusive
+        {
+            value = cost
+                .find(&self.event)
+                .map_err(|Malformed| record.malformed())?;
+        }
+        if value.is_none() && !self.is_inclusive {
+            value = record.find(&self.event)?;
+        }
+        if value.is_none()
+            && (self.is_inclusive || !has_cost)
+            && let Some(incl) = record.object(Field::Incl)?
+        {
+            value = incl
+                .find(&self.event)
+                .map_err(|Malformed| record.malformed())?;
+        }
+        match value {
+            None => Ok(None),
+            Some(value) => read_count(value)
+                .map(Some)
+                .ok_or_else(|| record.unexpected("an integer", value)),
+        }
+    }
+}
+
+/// `incl.Ir` and the like, as it was written.
+impl std::fmt::Display for CountKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let prefix = if self.is_inclusive { "incl." } else { "" };
+        write!(f, "{prefix}{}", self.event)
+    }
+}
+
+/// A count, or of the array that a diff has the absolute value of last less first, `null` being 0.
+fn read_count(value: Value<'_>) -> Option<Count> {
+    let Some(mut runs) = value.elements() else {
+        return value.count();
+    };
+    let count = |value: Value<'_>| match value.raw() {
+        b"null" => Some(0),
+        _ => value.count(),
+    };
+    let first = count(runs.next()?.ok()?)?;
+    let mut last = first;
+    for value in runs {
+        last = count(value.ok()?)?;
+    }
+    Some((last - first).abs())
+}
+
+/// `EVENT=N`.
+#[derive(Clone, Debug)]
+pub(crate) struct Minimum {
+    pub(crate) key: CountKey,
+    pub(crate) least: Count,
+}
+
+impl FromStr for Minimum {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Minimum, String> {
+        let (key, least) = split(text, "EVENT=N")?;
+        let least = least
+            .parse::<i64>()
+            .map(Count::from)
+            .or_else(|_| least.parse::<u64>().map(Count::from))
+            .map_err(|_| format!("expected an integer behind =, found \"{least}\""))?;
+        Ok(Minimum { key, least })
+    }
+}
+
+/// `EVENT=P`.
+#[derive(Clone, Debug)]
+pub(crate) struct MinimumPercent {
+    pub(crate) key: CountKey,
+    pub(crate) least: Percent,
+}
+
+impl FromStr for MinimumPercent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MinimumPercent, String> {
+        let (key, least) = split(text, "EVENT=P")?;
+        Ok(MinimumPercent {
+            key,
+            least: least.parse()?,
+        })
+    }
+}
+
+/// The two sides of the last `=`; event names of other producers may hold one.
+fn split<'a>(text: &'a str, form: &str) -> Result<(CountKey, &'a str), String> {
+    let (key, value) = text
+        .rsplit_once('=')
+        .ok_or_else(|| format!("expected {form}"))?;
+    Ok((key.parse()?, value))
+}
+
+/// A percentage, exact to nine decimals, so that comparing it with counts takes no floating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Percent {
+    billionths: Count,
+}
+
+const DECIMALS: usize = 9;
+
+impl Percent {
+    /// Whether a count is at least this share of a total.
+    pub(crate) fn is_reached(self, count: Count, total: Count) -> bool {
+        const HUNDRED: Count = 100 * 10_i128.pow(DECIMALS as u32);
+        count.saturating_mul(HUNDRED) >= total.saturating_mul(self.billionths)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = String;
+
+    /// A decimal number, with or without `%`.
+    fn from_str(text: &str) -> Result<Percent, String> {
+        let wrong = || format!("expected a percentage, found \"{text}\"");
+        let digits = text.strip_suffix('%').unwrap_or(text);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all = format!("{whole}{fraction:0<DECIMALS$}");
+        if fraction.len() > DECIMALS
+            || whole.len() > DECIMALS
+            || digits.len() == digits.matches('.').count()
+            || !all.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Err(wrong());
+        }
+        let billionths = all.parse().map_err(|_| wrong())?;
+        Ok(Percent { billionths })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cg_stream::Reader;
+
+    fn find(key: &str, line: &str) -> Option<Count> {
+        let mut reader = Reader::new(line.as_bytes());
+        let line = reader.next_line().unwrap().unwrap();
+        let key: CountKey = key.parse().unwrap();
+        key.find(&mut Record::new(line).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn counts_are_found_in_cost_incl_and_beside_them() {
+        let function = r#"{"type":"fn","fn":"f","calls":3,"cost":{"Ir":5},"incl":{"Ir":9,"Dr":1}}"#;
+        assert_eq!(find("Ir", function), Some(5));
+        assert_eq!(find("incl.Ir", function), Some(9));
+        assert_eq!(find("calls", function), Some(3));
+        assert_eq!(find("Dr", function), None);
+        let call = r#"{"incl":{"Ir":7},"type":"call"}"#;
+        assert_eq!(find("Ir", call), Some(7));
+    }
+
+    #[test]
+    fn a_diff_counts_by_the_size_of_its_difference() {
+        let diff =
+            r#"{"type":"diff","of":"fn","cost":{"Ir":[100,7,40],"Dr":[null,3]},"calls":[1,1]}"#;
+        assert_eq!(find("Ir", diff), Some(60));
+        assert_eq!(find("Dr", diff), Some(3));
+        assert_eq!(find("calls", diff), Some(0));
+    }
+
+    #[test]
+    fn percentages_are_compared_exactly() {
+        let percent = |text: &str| text.parse::<Percent>();
+        assert!(percent("0.5").unwrap().is_reached(5, 1000));
+        assert!(!percent("0.500000001%").unwrap().is_reached(5, 1000));
+        assert!(
+            percent("100")
+                .unwrap()
+                .is_reached(u64::MAX.into(), u64::MAX.into())
+        );
+        assert!(
+            !percent("100")
+                .unwrap()
+                .is_reached(Count::from(u64::MAX) - 1, u64::MAX.into())
+        );
+        for wrong in ["", ".", "%", "x", "-1", "1.0000000001", "1e3", "1..2"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(percent("5."), percent("05.0"));
+        assert_eq!(percent(".5"), percent("0.5%"));
+    }
+
+    #[test]
+    fn minimums_split_at_the_last_equals_sign() {
+        let minimum: Minimum = "incl.a=b=12".parse().unwrap();
+        assert_eq!(
+            (minimum.key.to_string().as_str(), minimum.least),
+            ("incl.a=b", 12)
+        );
+        assert!("Ir".parse::<Minimum>().is_err());
+        assert!("=5".parse::<Minimum>().is_err());
+        assert!("Ir=x".parse::<Minimum>().is_err());
+    }
+}

@@ -1,0 +1,377 @@
+//! Reads the inputs and passes on what is kept.
+//!
+//! A line whose fate is known goes out at once, byte for byte, so a live pipe stays live. Where it is known only at the
+//! end of the input (`--top`, `--threshold`, `--sort`, and functions under `--caller` and `--callee`) lines wait in
+//! [`Held`], with all that follow them, so that the order stays.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use cg_parse::stream::{self, Visitor};
+use cg_stream::record::{Count, RecordType};
+use cg_stream::tool::{Diagnostics, Outcome};
+use cg_stream::{Error, Line};
+
+use crate::arcs::{Arcs, FunctionId};
+use crate::count::{CountKey, Minimum, MinimumPercent};
+use crate::hold::Held;
+use crate::predicate::{Judgement, Names, Types};
+use crate::rank::{GroupId, Ranking, Selection};
+use crate::record::{Record, check_whole};
+
+pub(crate) mod runs;
+
+use runs::Runs;
+
+/// What is to be kept. The default keeps everything.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) types: Types,
+    pub(crate) names: Names,
+    pub(crate) minimums: Vec<Minimum>,
+    pub(crate) minimum_percents: Vec<MinimumPercent>,
+    pub(crate) selection: Selection,
+    pub(crate) sort: Option<CountKey>,
+    pub(crate) exit_status: bool,
+}
+
+impl Options {
+    /// Whether records have to be ranked.
+    fn ranks(&self) -> bool {
+        self.sort.is_some() || !matches!(self.selection, Selection::All)
+    }
+
+    /// Whether `run` records have to be understood.
+    fn ask_runs(&self) -> bool {
+        self.ranks() || !self.minimums.is_empty() || !self.minimum_percents.is_empty()
+    }
+
+    /// How a raw profile is to be parsed: with the records that are asked for.
+    fn parse_options(&self) -> cg_parse::Options {
+        cg_parse::Options {
+            calls: self.names.ask_arcs() || self.types.names("call"),
+            lines: self.types.names("line"),
+            ..cg_parse::Options::default()
+        }
+    }
+}
+
+/// Passes on the records of all inputs that are to be kept.
+pub(crate) fn run(
+    files: &[PathBuf],
+    options: Options,
+    output: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
+    let parse_options = options.parse_options();
+    let exit_status = options.exit_status;
+    let mut filter = Filter::new(options, output);
+    for file in files {
+        stream::read(file, &parse_options, diagnostics, &mut filter)?;
+    }
+    let kept = filter.finish(diagnostics)?;
+    Ok(match exit_status && kept == 0 {
+        true => Outcome::No,
+        false => Outcome::Done,
+    })
+}
+
+struct Filter<'w> {
+    options: Options,
+    output: Output<'w>,
+    runs: Runs,
+    arcs: Arcs,
+    ranking: Ranking,
+    held: Held<Standing>,
+    /// For each key that a condition names: whether any record or run has it.
+    keys: Vec<KeyUse>,
+}
+
+/// What is known of a line that waits.
+enum Standing {
+    Run,
+    End,
+    /// It is kept whatever becomes of the others.
+    Kept,
+    Record {
+        function: Option<FunctionId>,
+        group: Option<(GroupId, Count)>,
+    },
+}
+
+struct KeyUse {
+    key: CountKey,
+    asked: u64,
+    found: u64,
+}
+
+impl<'w> Filter<'w> {
+    fn new(options: Options, output: &'w mut dyn Write) -> Filter<'w> {
+        let minimums = options.minimums.iter().map(|minimum| &minimum.key);
+        let percents = options.minimum_percents.iter().map(|minimum| &minimum.key);
+        let keys = minimums
+            .chain(percents)
+            .map(|key| KeyUse {
+                key: key.clone(),
+                asked: 0,
+                found: 0,
+            })
+            .collect();
+        Filter {
+            ranking: Ranking::new(options.sort.clone()),
+            options,
+            output: Output::new(output),
+            runs: Runs::default(),
+            arcs: Arcs::default(),
+            held: Held::new(),
+            keys,
+        }
+    }
+
+    /// Judges a record by itself; `None` where it is dropped.
+    fn judge(&mut self, line: &Line<'_>) -> anyhow::Result<Option<Standing>> {
+        let mut record = Record::new(*line)?;
+        let kind = record.kind()?;
+        if kind == RecordType::Call && self.options.names.ask_arcs() {
+            self.arcs.add(&mut record, &self.options.names)?;
+        }
+        if !self.options.types.allow(line, &mut record)? {
+            return Ok(None);
+        }
+        if line.kind == RecordType::Other {
+            return Ok(Some(Standing::Kept));
+        }
+        let function = match self.options.names.judge(&mut record, kind)? {
+            Judgement::Drop => return Ok(None),
+            Judgement::Keep => None,
+            Judgement::AskArcs => {
+                let is_line = kind == RecordType::Line;
+                Some(self.arcs.function(&mut record, is_line)?)
+            }
+        };
+        if !self.reaches_minimums(&mut record, line.number)? {
+            return Ok(None);
+        }
+        let group = match self.options.ranks() {
+            true => {
+                let is_diff = line.kind == RecordType::Diff;
+                self.ranking.group(&mut record, kind, is_diff, &self.runs)?
+            }
+            false => None,
+        };
+        Ok(Some(match (function, group) {
+            (None, None) => Standing::Kept,
+            (function, group) => Standing::Record { function, group },
+        }))
+    }
+
+    fn reaches_minimums(
+        &mut self,
+        record: &mut Record<'_>,
+        line_number: u64,
+    ) -> Result<bool, Error> {
+        let mut keys = self.keys.iter_mut();
+        let mut count_of = |record: &mut Record<'_>, key: &CountKey| -> Result<Count, Error> {
+            let count = key.find(record)?;
+            if let Some(key_use) = keys.next() {
+                key_use.asked += 1;
+                key_use.found += u64::from(count.is_some());
+            }
+            Ok(count.unwrap_or(0))
+        };
+        let mut all_reached = true;
+        for Minimum { key, least } in &self.options.minimums {
+            all_reached &= count_of(record, key)? >= *least;
+        }
+        for MinimumPercent { key, least } in &self.options.minimum_percents {
+            let count = count_of(record, key)?;
+            let total = self.runs.current_total(&key.event).ok_or_else(|| {
+                Error::at(
+                    line_number,
+                    "expected a run record before this one: --min-percent needs its total",
+                )
+            })?;
+            all_reached &= least.is_reached(count, total);
+        }
+        Ok(all_reached)
+    }
+
+    /// Lets a line go, or wait behind those that wait already.
+    fn pass(&mut self, line: &Line<'_>, standing: Standing) -> anyhow::Result<()> {
+        let can_wait = self.options.ranks() || matches!(standing, Standing::Record { .. });
+        if can_wait || !self.held.is_empty() {
+            return self.held.push(line.raw, standing);
+        }
+        let is_record = matches!(standing, Standing::Kept);
+        self.output.write(line.raw, is_record)?;
+        Ok(())
+    }
+
+    /// Writes what waited, and returns how many records were kept.
+    fn finish(mut self, diagnostics: &mut Diagnostics) -> anyhow::Result<u64> {
+        self.complain(diagnostics);
+        let (options, arcs, held) = (&self.options, &self.arcs, self.held);
+        let is_matched = |function: Option<FunctionId>| {
+            function.is_none_or(|function| {
+                let matched = arcs.match_function(function, &options.names);
+                options.names.verdict(matched) == Judgement::Keep
+            })
+        };
+        for standing in held.known() {
+            if let Standing::Record {
+                function,
+                group: Some(group),
+            } = standing
+                && is_matched(*function)
+            {
+                self.ranking.add(*group);
+            }
+        }
+        let order = self.ranking.choose(options.selection, &self.runs);
+        let ranking = &self.ranking;
+        let is_kept = |standing: &Standing| match standing {
+            Standing::Record { function, group } => {
+                is_matched(*function) && group.is_none_or(|(group, _)| ranking.is_chosen(group))
+            }
+            _ => true,
+        };
+        let output = &mut self.output;
+        if options.sort.is_none() {
+            held.replay(is_kept, |standing, line| {
+                let is_record = !matches!(standing, Standing::Run | Standing::End);
+                Ok(output.write(line, is_record)?)
+            })?;
+        } else {
+            write_sorted(held, &order, is_kept, output)?;
+        }
+        output.flush()?;
+        Ok(output.records)
+    }
+
+    /// Says which conditions could not be judged by what was read.
+    fn complain(&self, diagnostics: &mut Diagnostics) {
+        let asks_arcs = |standing: &Standing| {
+            matches!(
+                standing,
+                Standing::Record {
+                    function: Some(_),
+                    ..
+                }
+            )
+        };
+        if !self.arcs.is_any_known() && self.held.known().any(asks_arcs) {
+            diagnostics.trouble(
+                "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls",
+            );
+        }
+        for key_use in &self.keys {
+            let is_event = self.runs.events().contains(&key_use.key.event);
+            if key_use.asked > 0 && key_use.found == 0 && !is_event {
+                diagnostics.trouble(format!(
+                    "no record has \"{}\"; the events are {}",
+                    key_use.key,
+                    self.runs.events().join(", ")
+                ));
+            }
+        }
+    }
+}
+
+/// Writes `run` records, then groups in their order, then what is not ranked, then `end` records. Only what is kept is
+/// in memory.
+fn write_sorted(
+    held: Held<Standing>,
+    order: &[GroupId],
+    is_kept: impl Fn(&Standing) -> bool,
+    output: &mut Output<'_>,
+) -> anyhow::Result<()> {
+    let ranks: std::collections::HashMap<GroupId, usize> = order
+        .iter()
+        .enumerate()
+        .map(|(rank, group)| (*group, rank + 1))
+        .collect();
+    let mut lines: Vec<((usize, bool), Vec<u8>)> = Vec::new();
+    held.replay(is_kept, |standing, line| {
+        let place = match standing {
+            Standing::Run => 0,
+            Standing::Record {
+                group: Some((group, _)),
+                ..
+            } => ranks.get(group).copied().unwrap_or(order.len()),
+            Standing::Record { group: None, .. } | Standing::Kept => order.len() + 1,
+            Standing::End => order.len() + 2,
+        };
+        let is_record = !matches!(standing, Standing::Run | Standing::End);
+        lines.push(((place, is_record), line.to_vec()));
+        Ok(())
+    })?;
+    lines.sort_by_key(|((place, _), _)| *place);
+    for ((_, is_record), line) in lines {
+        output.write(&line, is_record)?;
+    }
+    Ok(())
+}
+
+impl Visitor for Filter<'_> {
+    fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+        if !line.raw.ends_with(b"\n") {
+            check_whole(&line)?;
+        }
+        let standing = match line.kind {
+            RecordType::Run => {
+                if self.options.ask_runs() {
+                    self.runs.add(line.parse()?);
+                }
+                Some(Standing::Run)
+            }
+            RecordType::End => Some(Standing::End),
+            _ => self.judge(&line)?,
+        };
+        match standing {
+            Some(standing) => self.pass(&line, standing),
+            None => Ok(()),
+        }
+    }
+
+    fn blank_line(&mut self, raw: &[u8]) -> anyhow::Result<()> {
+        if self.held.is_empty() {
+            self.output.write(raw, false)?;
+        }
+        Ok(())
+    }
+
+    fn before_waiting(&mut self) -> anyhow::Result<()> {
+        Ok(self.output.flush()?)
+    }
+}
+
+/// The output, and how many records went to it.
+struct Output<'w> {
+    out: BufWriter<&'w mut dyn Write>,
+    records: u64,
+    is_in_line: bool,
+}
+
+impl<'w> Output<'w> {
+    fn new(out: &'w mut dyn Write) -> Output<'w> {
+        Output {
+            out: BufWriter::with_capacity(64 * 1024, out),
+            records: 0,
+            is_in_line: false,
+        }
+    }
+
+    /// Passes a line on. The last line of an input may lack its `\n`, which has to be made up for if another follows.
+    fn write(&mut self, raw: &[u8], is_record: bool) -> std::io::Result<()> {
+        if self.is_in_line {
+            self.out.write_all(b"\n")?;
+        }
+        self.is_in_line = !raw.ends_with(b"\n");
+        self.records += u64::from(is_record);
+        self.out.write_all(raw)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}

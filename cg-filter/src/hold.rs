@@ -1,0 +1,110 @@
+//! Lines that cannot be judged before the input ends, kept in order.
+//!
+//! Who is among the ten most expensive is known at the end, and by then any line may be wanted. As `sort` does, a large
+//! input waits in a temporary file: memory holds a few words a line, and the lines themselves only while they are few.
+
+use std::io::{self, BufRead, BufReader, Seek, Write};
+
+use anyhow::Context;
+use tempfile::SpooledTempFile;
+
+/// Up to this size the lines wait in memory.
+const LARGEST_IN_MEMORY: usize = 2 * 1024 * 1024;
+
+/// Lines that wait, each with what is known of it.
+pub(crate) struct Held<T> {
+    lines: io::BufWriter<SpooledTempFile>,
+    known: Vec<(T, u32)>,
+}
+
+impl<T> Held<T> {
+    pub(crate) fn new() -> Held<T> {
+        Held {
+            lines: io::BufWriter::with_capacity(64 * 1024, SpooledTempFile::new(LARGEST_IN_MEMORY)),
+            known: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Adds a line with what is known of it.
+    pub(crate) fn push(&mut self, raw: &[u8], known: T) -> anyhow::Result<()> {
+        let length = u32::try_from(raw.len()).context("a line is longer than 4 GiB")?;
+        self.lines.write_all(raw).map_err(in_temporary_file)?;
+        self.known.push((known, length));
+        Ok(())
+    }
+
+    /// What is known of the lines, in order.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &T> {
+        self.known.iter().map(|(known, _)| known)
+    }
+
+    /// Hands out the lines that are wanted, in order.
+    pub(crate) fn replay(
+        self,
+        is_wanted: impl Fn(&T) -> bool,
+        mut take: impl FnMut(&T, &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut lines = self
+            .lines
+            .into_inner()
+            .map_err(|error| in_temporary_file(error.into_error()))?;
+        lines.rewind().map_err(in_temporary_file)?;
+        let mut lines = BufReader::with_capacity(64 * 1024, lines);
+        let mut line = Vec::new();
+        for (known, length) in &self.known {
+            let is_wanted = is_wanted(known);
+            line.clear();
+            let mut missing = *length as usize;
+            while missing > 0 {
+                let bytes = lines.fill_buf().map_err(in_temporary_file)?;
+                anyhow::ensure!(!bytes.is_empty(), "a temporary file lost its end");
+                let taken = missing.min(bytes.len());
+                if is_wanted {
+                    line.extend_from_slice(&bytes[..taken]);
+                }
+                lines.consume(taken);
+                missing -= taken;
+            }
+            if is_wanted {
+                take(known, &line)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names the temporary file in an error, which else would seem to be about the input or the output.
+fn in_temporary_file(error: io::Error) -> anyhow::Error {
+    anyhow::Error::new(error).context("cannot use a temporary file (TMPDIR names their folder)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_in_order_from_memory_and_from_a_file() {
+        for count in [3, 40_000] {
+            let mut held = Held::new();
+            for number in 0..count {
+                let line = format!("{number:0100}\n");
+                held.push(line.as_bytes(), number).unwrap();
+            }
+            let mut seen = Vec::new();
+            held.replay(
+                |number| number % 2 == 1,
+                |number, line| {
+                    assert_eq!(line, format!("{number:0100}\n").as_bytes());
+                    seen.push(*number);
+                    Ok(())
+                },
+            )
+            .unwrap();
+            assert_eq!(seen, (1..count).step_by(2).collect::<Vec<_>>());
+        }
+    }
+}

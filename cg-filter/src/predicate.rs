@@ -1,0 +1,129 @@
+//! The conditions that a record alone can meet or miss: its type and its names.
+
+use cg_stream::record::RecordType;
+use cg_stream::{Error, Line};
+
+use crate::pattern::Patterns;
+use crate::record::{Field, Frame, Record};
+
+/// The types that `--type` lists; none means all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types(Vec<String>);
+
+impl Types {
+    pub(crate) fn new(names: &[String]) -> Types {
+        Types(names.to_vec())
+    }
+
+    /// Whether a type was asked for by this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|listed| listed == name)
+    }
+
+    pub(crate) fn allow(&self, line: &Line<'_>, record: &mut Record<'_>) -> Result<bool, Error> {
+        if self.0.is_empty() {
+            return Ok(true);
+        }
+        let lists = |name: &[u8]| self.0.iter().any(|listed| listed.as_bytes() == name);
+        Ok(match line.kind {
+            RecordType::Other => lists(&record.text(Field::Type)?),
+            RecordType::Diff => lists(b"diff") || lists(&record.text(Field::Of)?),
+            known => lists(known.name().as_bytes()),
+        })
+    }
+}
+
+/// What is asked of the names in a record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) name: Option<Patterns>,
+    pub(crate) file: Option<Patterns>,
+    pub(crate) obj: Option<Patterns>,
+    pub(crate) caller: Option<Patterns>,
+    pub(crate) callee: Option<Patterns>,
+    /// Keep what all of these together do not match.
+    pub(crate) invert: bool,
+}
+
+/// Whether a record meets [`Names`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Keep,
+    Drop,
+    /// It is a function, and only the arcs of the whole stream tell who calls it or whom it calls.
+    AskArcs,
+}
+
+impl Names {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.ask_arcs() && self.name.is_none() && self.file.is_none() && self.obj.is_none()
+    }
+
+    /// Whether it matters who calls whom.
+    pub(crate) fn ask_arcs(&self) -> bool {
+        self.caller.is_some() || self.callee.is_some()
+    }
+
+    pub(crate) fn judge(
+        &self,
+        record: &mut Record<'_>,
+        kind: RecordType,
+    ) -> Result<Judgement, Error> {
+        if self.is_empty() {
+            return Ok(Judgement::Keep);
+        }
+        let matched = self.match_own(record)?;
+        if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
+            return Ok(Judgement::AskArcs);
+        }
+        let matched = matched && (!self.ask_arcs() || self.match_neighbours(record, kind)?);
+        Ok(self.verdict(matched))
+    }
+
+    /// The judgement once it is known whether all patterns match.
+    pub(crate) fn verdict(&self, matched: bool) -> Judgement {
+        if matched != self.invert {
+            Judgement::Keep
+        } else {
+            Judgement::Drop
+        }
+    }
+
+    fn match_own(&self, record: &mut Record<'_>) -> Result<bool, Error> {
+        for (patterns, field) in [
+            (&self.name, Field::Name),
+            (&self.file, Field::File),
+            (&self.obj, Field::Obj),
+        ] {
+            if let Some(patterns) = patterns
+                && !patterns.match_in(&record.text(field)?)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `--caller` and `--callee` for records that name both ends themselves: arcs and stacks.
+    fn match_neighbours(&self, record: &mut Record<'_>, kind: RecordType) -> Result<bool, Error> {
+        if kind == RecordType::Call {
+            let callee = record.callee()?.unwrap_or_default();
+            return Ok(is_met(&self.caller, &record.text(Field::Name)?)
+                && is_met(&self.callee, &callee.name));
+        }
+        let frames = record.frames()?;
+        let blamed = record.text(Field::Name)?;
+        let position = frames.iter().position(|frame| frame.name == blamed);
+        let (inner, outer) = frames.split_at(position.unwrap_or(0));
+        let any = |patterns: &Option<Patterns>, frames: &[Frame<'_>]| {
+            patterns.is_none() || frames.iter().any(|frame| is_met(patterns, &frame.name))
+        };
+        Ok(any(&self.caller, outer.get(1..).unwrap_or_default()) && any(&self.callee, inner))
+    }
+}
+
+fn is_met(patterns: &Option<Patterns>, text: &[u8]) -> bool {
+    patterns
+        .as_ref()
+        .is_none_or(|patterns| patterns.match_in(text))
+}

@@ -1,0 +1,215 @@
+//! A line of a stream, looked at field by field and no further than a condition asks.
+
+use std::borrow::Cow;
+
+use cg_stream::fields::{Fields, Malformed, Value};
+use cg_stream::record::RecordType;
+use cg_stream::{Error, Line};
+
+/// The fields that conditions look at and keys are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Type,
+    Name,
+    File,
+    Obj,
+    Line,
+    Addr,
+    Callee,
+    Kind,
+    What,
+    Snapshot,
+    Part,
+    Thread,
+    Of,
+    Cost,
+    Incl,
+    Stack,
+}
+
+const FIELD_COUNT: usize = 16;
+
+impl Field {
+    fn with_key(key: &[u8]) -> Option<Field> {
+        Some(match key {
+            b"type" => Field::Type,
+            b"fn" => Field::Name,
+            b"file" => Field::File,
+            b"obj" => Field::Obj,
+            b"line" => Field::Line,
+            b"addr" => Field::Addr,
+            b"callee" => Field::Callee,
+            b"kind" => Field::Kind,
+            b"what" => Field::What,
+            b"snapshot" => Field::Snapshot,
+            b"part" => Field::Part,
+            b"thread" => Field::Thread,
+            b"of" => Field::Of,
+            b"cost" => Field::Cost,
+            b"incl" => Field::Incl,
+            b"stack" => Field::Stack,
+            _ => return None,
+        })
+    }
+}
+
+/// A record of which only the fields before the last one asked for have been looked at.
+///
+/// Our own writers put `type` and `fn` first, so a condition on the name steps over two short strings and never sees
+/// the rest of the line. Keys in any other order are found all the same.
+pub(crate) struct Record<'a> {
+    line: Line<'a>,
+    rest: Fields<'a>,
+    found: [Option<Value<'a>>; FIELD_COUNT],
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn new(line: Line<'a>) -> Result<Record<'a>, Error> {
+        match Fields::of(line.bytes) {
+            Ok(rest) => Ok(Record {
+                line,
+                rest,
+                found: [None; FIELD_COUNT],
+            }),
+            Err(Malformed) => Err(malformed(&line)),
+        }
+    }
+
+    /// The type of the records it is about: for a record of a diff, the type that was compared.
+    pub(crate) fn kind(&mut self) -> Result<RecordType, Error> {
+        if self.line.kind != RecordType::Diff {
+            return Ok(self.line.kind);
+        }
+        let of = self.text(Field::Of)?;
+        Ok(std::str::from_utf8(&of).map_or(RecordType::Other, RecordType::from_name))
+    }
+
+    /// The value of a field, `None` where the record has none or it is `null`.
+    pub(crate) fn get(&mut self, field: Field) -> Result<Option<Value<'a>>, Error> {
+        while self.found[field as usize].is_none() {
+            match self.rest.next() {
+                None => return Ok(None),
+                Some(Err(Malformed)) => return Err(malformed(&self.line)),
+                Some(Ok((key, value))) => {
+                    if let Some(known) = Field::with_key(&key) {
+                        self.found[known as usize].get_or_insert(value);
+                    }
+                }
+            }
+        }
+        Ok(self.found[field as usize].filter(|value| value.raw() != b"null"))
+    }
+
+    /// The text of a field; empty where the record has none.
+    pub(crate) fn text(&mut self, field: Field) -> Result<Cow<'a, [u8]>, Error> {
+        match self.get(field)? {
+            None => Ok(Cow::Borrowed(b"")),
+            Some(value) => value
+                .text()
+                .ok_or_else(|| self.unexpected("a string", value)),
+        }
+    }
+
+    /// The fields of an object such as `cost`.
+    pub(crate) fn object(&mut self, field: Field) -> Result<Option<Fields<'a>>, Error> {
+        match self.get(field)? {
+            None => Ok(None),
+            Some(value) => match value.fields() {
+                Some(fields) => Ok(Some(fields)),
+                None => Err(self.unexpected("an object", value)),
+            },
+        }
+    }
+
+    /// The value of any field at top level, by its key.
+    pub(crate) fn find(&self, key: &str) -> Result<Option<Value<'a>>, Error> {
+        Fields::of(self.line.bytes)
+            .and_then(|fields| fields.find(key))
+            .map_err(|Malformed| malformed(&self.line))
+    }
+
+    /// The frames of the stack, innermost first; none where the record has no stack.
+    pub(crate) fn frames(&mut self) -> Result<Vec<Frame<'a>>, Error> {
+        let Some(stack) = self.get(Field::Stack)? else {
+            return Ok(Vec::new());
+        };
+        let elements = stack
+            .elements()
+            .ok_or_else(|| self.unexpected("an array", stack))?;
+        elements
+            .map(|element| {
+                let frame = element.map_err(|Malformed| malformed(&self.line))?;
+                Frame::read(frame).map_err(|Malformed| malformed(&self.line))
+            })
+            .collect()
+    }
+
+    /// The called function of an arc.
+    pub(crate) fn callee(&mut self) -> Result<Option<Frame<'a>>, Error> {
+        match self.get(Field::Callee)? {
+            None => Ok(None),
+            Some(callee) => Frame::read(callee)
+                .map(Some)
+                .map_err(|Malformed| malformed(&self.line)),
+        }
+    }
+
+    /// An error about a value of this record.
+    pub(crate) fn unexpected(&self, expected: &str, found: Value<'_>) -> Error {
+        const LONGEST: usize = 40;
+        let found = found.raw();
+        let excerpt = String::from_utf8_lossy(&found[..found.len().min(LONGEST)]);
+        Error::at(
+            self.line.number,
+            format!("expected {expected}, found {excerpt}"),
+        )
+    }
+
+    /// An error of stepping through a value of this record.
+    pub(crate) fn malformed(&self) -> Error {
+        malformed(&self.line)
+    }
+}
+
+/// What a frame of a stack, or the called end of an arc, says of its function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame<'a> {
+    pub(crate) name: Cow<'a, [u8]>,
+    pub(crate) file: Cow<'a, [u8]>,
+    pub(crate) obj: Cow<'a, [u8]>,
+    /// The line number as it is written.
+    pub(crate) line: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    fn read(value: Value<'a>) -> Result<Frame<'a>, Malformed> {
+        let mut frame = Frame::default();
+        for field in value.fields().ok_or(Malformed)? {
+            let (key, value) = field?;
+            match &*key {
+                b"fn" => frame.name = value.text().unwrap_or_default(),
+                b"file" => frame.file = value.text().unwrap_or_default(),
+                b"obj" => frame.obj = value.text().unwrap_or_default(),
+                b"line" => frame.line = value.raw(),
+                _ => {}
+            }
+        }
+        Ok(frame)
+    }
+}
+
+fn malformed(line: &Line<'_>) -> Error {
+    Error::at(line.number, "not a stream record: the JSON is malformed")
+}
+
+/// An error where a line breaks off in the middle, as the last line of a stream does when its writer was stopped.
+pub(crate) fn check_whole(line: &Line<'_>) -> Result<(), Error> {
+    let is_whole = Fields::of(line.bytes).is_ok_and(|mut fields| fields.all(|field| field.is_ok()));
+    match is_whole {
+        true => Ok(()),
+        false => Err(Error::at(
+            line.number,
+            "the record breaks off in the middle",
+        )),
+    }
+}

@@ -1,0 +1,321 @@
+//! What cg-filter keeps: command lines over small streams, and the lines that are left.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::io::{Read, Write};
+use std::process::{Command, Output, Stdio};
+
+const RUN: &str = r#"{"type":"run","stream":1,"tool":"callgrind","events":["Ir","Dr"],"total":{"Ir":1000,"Dr":20}}"#;
+const END: &str = r#"{"type":"end","records":5}"#;
+
+/// Five functions, and one record of a type that nobody knows.
+const FUNCTIONS: [&str; 6] = [
+    r#"{"type":"fn","fn":"demo::main","file":"src/main.rs","obj":"demo","calls":1,"cost":{"Ir":500},"incl":{"Ir":1000}}"#,
+    r#"{"type":"fn","fn":"demo::parse","file":"src/parse.rs","obj":"demo","calls":7,"cost":{"Ir":300,"Dr":20},"incl":{"Ir":490}}"#,
+    r#"{"fn":"std::\"Vec\"<T>::push","calls":40, "cost":{"Dr":0,"Ir":150},"obj":"demo","type":"fn","later":[{"fn":"x"}]}"#,
+    r#"{"type":"fn","file":"src/parse.rs","calls":0,"cost":{"Ir":40}}"#,
+    r#"{"type":"fn","fn":"malloc","obj":"libc.so.6","calls":9,"cost":{"Ir":10}}"#,
+    r#"{"type":"weather","degrees":21}"#,
+];
+
+/// Runs cg-filter.
+fn filter(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cg-filter"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A filter that refuses its arguments does not read.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+fn stream(lines: &[&str]) -> String {
+    let mut text = RUN.to_owned() + "\n";
+    for line in lines {
+        text += line;
+        text += "\n";
+    }
+    text + END + "\n"
+}
+
+/// The numbers of the input's records that come out, in the order in which they do; `run` and `end` must be there.
+fn kept(args: &[&str], lines: &[&str]) -> Vec<usize> {
+    let output = filter(args, stream(lines).as_bytes());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), stderr.as_str()),
+        (Some(0), ""),
+        "{args:?}"
+    );
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let mut left: Vec<&str> = stdout.lines().collect();
+    assert_eq!((left.remove(0), left.pop()), (RUN, Some(END)), "{args:?}");
+    left.iter()
+        .map(|line| lines.iter().position(|known| known == line).unwrap())
+        .collect()
+}
+
+#[test]
+fn conditions_keep_what_matches_all_of_them() {
+    let cases: &[(&[&str], &[usize])] = &[
+        (&[""], &[0, 1, 2, 3, 4, 5]),
+        (&["^demo::"], &[0, 1, 5]),
+        (&["-v", "^demo::"], &[2, 3, 4, 5]),
+        (&["-e", "main", "-e", "^malloc$"], &[0, 4, 5]),
+        (&["-i", "MALLOC"], &[4, 5]),
+        (&["-x", "malloc|demo"], &[4, 5]),
+        (&["-w", "demo"], &[0, 1, 5]),
+        (&["-F", "\"Vec\"<T>"], &[2, 5]),
+        (&["^$"], &[3, 5]),
+        (&["--file", "parse"], &[1, 3, 5]),
+        (&["--file", "parse", "^demo"], &[1, 5]),
+        (&["--file", "parse", "-v", "^demo"], &[0, 2, 3, 4, 5]),
+        (&["--obj", "^libc", "--obj", "^$"], &[3, 4, 5]),
+        (&["--min", "Ir=150"], &[0, 1, 2, 5]),
+        (&["--min", "Dr=1"], &[1, 5]),
+        (&["--min", "calls=7", "--min", "Ir=100"], &[1, 2, 5]),
+        (&["--min", "incl.Ir=491"], &[0, 5]),
+        (&["--min-percent", "Ir=15%"], &[0, 1, 2, 5]),
+        (&["--min-percent", "Dr=100"], &[1, 5]),
+        (&["--type", "weather"], &[5]),
+        (&["--type", "fn,line", "malloc"], &[4]),
+        (&["--top", "2"], &[0, 1, 5]),
+        (&["--top", "2", "--sort", "calls"], &[2, 4, 5]),
+        (&["--sort", "calls"], &[2, 4, 1, 0, 3, 5]),
+        (&["--top", "1", "--file", "parse"], &[1, 5]),
+        (&["--threshold", "80"], &[0, 1, 5]),
+        (&["--threshold", "80.1"], &[0, 1, 2, 5]),
+        (&["--threshold", "0"], &[5]),
+        (&["--threshold", "100"], &[0, 1, 2, 3, 4, 5]),
+        (&["no such function"], &[5]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &FUNCTIONS), *expect, "{args:?}");
+    }
+}
+
+/// `main` calls `f` and `g`; `f` calls `malloc`. Arcs come first or last.
+const GRAPH: [&str; 9] = [
+    r#"{"type":"fn","fn":"main","file":"a.c","obj":"p","cost":{"Ir":5}}"#,
+    r#"{"type":"fn","fn":"f","file":"a.c","obj":"p","cost":{"Ir":4}}"#,
+    r#"{"type":"fn","fn":"f","file":"other.c","obj":"p","cost":{"Ir":3}}"#,
+    r#"{"type":"fn","fn":"g","file":"a.c","obj":"p","cost":{"Ir":2}}"#,
+    r#"{"type":"fn","fn":"malloc","obj":"libc","cost":{"Ir":1}}"#,
+    r#"{"type":"line","fn":"f","file":"inlined.h","obj":"p","line":3,"cost":{"Ir":4}}"#,
+    r#"{"type":"call","fn":"main","file":"a.c","obj":"p","line":1,"callee":{"fn":"f","file":"a.c","obj":"p"},"calls":1,"incl":{"Ir":5}}"#,
+    r#"{"type":"call","fn":"main","file":"a.c","obj":"p","line":2,"callee":{"fn":"g","file":"a.c","obj":"p"},"calls":1,"incl":{"Ir":2}}"#,
+    r#"{"type":"call","fn":"f","file":"a.c","obj":"p","callee":{"obj":"libc","fn":"malloc"},"calls":1,"incl":{"Ir":1}}"#,
+];
+
+#[test]
+fn callers_and_callees_are_found_through_call_records() {
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["--caller", "^main$"], &[1, 3, 5, 6, 7]),
+        (&["--callee", "malloc"], &[1, 5, 8]),
+        (&["--caller", "main", "--callee", "malloc"], &[1, 5]),
+        (&["--caller", "main", "--type", "fn"], &[1, 3]),
+        (&["--caller", "main", "-v", "--type", "fn"], &[0, 2, 4]),
+        (&["--caller", "main", "--type", "fn", "--top", "1"], &[1]),
+        (&["--top", "2"], &[0, 1, 5, 6, 7, 8]),
+        (&["--type", "call", "--top", "1"], &[6]),
+    ];
+    let mut backwards = GRAPH;
+    backwards.reverse();
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &GRAPH), *expect, "{args:?}");
+        let mut mirrored = kept(args, &backwards);
+        mirrored
+            .iter_mut()
+            .for_each(|index| *index = GRAPH.len() - 1 - *index);
+        mirrored.reverse();
+        assert_eq!(mirrored, *expect, "{args:?} backwards");
+    }
+}
+
+#[test]
+fn callers_without_call_records_are_trouble() {
+    let output = filter(&["--caller", "main"], stream(&FUNCTIONS).as_bytes());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("cg-parse --calls")
+    );
+}
+
+#[test]
+fn frames_outside_the_one_to_blame_are_callers_and_those_inside_are_callees() {
+    let leaks = [
+        r#"{"type":"leak","fn":"make","kind":"definite","cost":{"bytes":64,"blocks":1},"stack":[{"fn":"malloc"},{"fn":"make"},{"fn":"main"}]}"#,
+        r#"{"type":"leak","fn":"grow","kind":"possible","cost":{"bytes":32,"blocks":2},"stack":[{"fn":"realloc"},{"fn":"grow"},{"fn":"make"},{"fn":"main"}]}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["--caller", "make"], &[1]),
+        (&["--caller", "main"], &[0, 1]),
+        (&["--callee", "malloc"], &[0]),
+        (&["--callee", "make"], &[]),
+        (&["--caller", "main", "make"], &[0]),
+        (&["--top", "1", "--sort", "blocks"], &[1]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &leaks), *expect, "{args:?}");
+    }
+}
+
+#[test]
+fn a_diff_is_filtered_by_its_difference_and_by_what_it_compares() {
+    let diffs = [
+        r#"{"type":"diff","fn":"a","of":"fn","status":"changed","cost":{"Ir":[900,500]},"delta":{"Ir":-400}}"#,
+        r#"{"type":"diff","fn":"b","of":"fn","status":"added","cost":{"Ir":[null,50]},"delta":{"Ir":50}}"#,
+        r#"{"type":"diff","fn":"c","of":"leak","kind":"definite","status":"added","cost":{"bytes":[null,8]},"delta":{"bytes":8}}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["--min", "Ir=50"], &[0, 1]),
+        (&["--min", "Ir=51"], &[0]),
+        (&["--min-percent", "Ir=40"], &[0]),
+        (&["--type", "leak"], &[2]),
+        (&["--type", "diff", "^b"], &[1]),
+        (&["--top", "1"], &[0, 2]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &diffs), *expect, "{args:?}");
+    }
+}
+
+#[test]
+fn concatenated_streams_are_added_up_before_they_are_ranked() {
+    let one = stream(&[
+        r#"{"type":"fn","fn":"a","cost":{"Ir":60}}"#,
+        r#"{"type":"fn","fn":"b","cost":{"Ir":50}}"#,
+    ]);
+    let two = stream(&[
+        r#"{"type":"fn","fn":"c","cost":{"Ir":70}}"#,
+        r#"{"type":"fn","fn":"b","cost":{"Ir":30}}"#,
+    ]);
+    let output = filter(&["--top", "1"], (one + &two).as_bytes());
+    let expect = stream(&[r#"{"type":"fn","fn":"b","cost":{"Ir":50}}"#])
+        + &stream(&[r#"{"type":"fn","fn":"b","cost":{"Ir":30}}"#]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expect);
+}
+
+#[test]
+fn equal_costs_are_ranked_by_name() {
+    let equal = [
+        r#"{"type":"fn","fn":"z","cost":{"Ir":5}}"#,
+        r#"{"type":"fn","fn":"ab","cost":{"Ir":5}}"#,
+        r#"{"type":"fn","fn":"a","cost":{"Ir":5}}"#,
+        r#"{"type":"fn","fn":"a","file":"f","cost":{"Ir":5}}"#,
+    ];
+    assert_eq!(kept(&["--sort", "Ir"], &equal), [2, 3, 1, 0]);
+    assert_eq!(kept(&["--top", "1"], &equal), [2]);
+}
+
+#[test]
+fn without_a_condition_every_byte_passes() {
+    let odd = format!(
+        "\n  \n{RUN}\r\n{}\n{{ \"fn\" : \"b\\u0000\\ud83d\\ude00\" , \"type\":\"fn\" }}\t\n{END}",
+        FUNCTIONS[2]
+    );
+    for args in [&[][..], &[""], &["-v"], &["-e", ""]] {
+        let output = filter(args, odd.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert_eq!(output.stdout, odd.as_bytes(), "{args:?}");
+    }
+}
+
+#[test]
+fn what_was_cut_short_is_passed_on_and_is_trouble() {
+    let whole = stream(&FUNCTIONS);
+    for length in 1..whole.len() - 1 {
+        let output = filter(&[], &whole.as_bytes()[..length]);
+        assert_eq!(output.status.code(), Some(2), "{length}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(whole.starts_with(&stdout), "{length}");
+        for line in stdout.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            stderr.starts_with("cg-filter: <stdin>"),
+            "{length}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_fragment_is_filtered_and_a_percentage_of_it_is_trouble() {
+    let fragment = FUNCTIONS.join("\n");
+    let output = filter(&["malloc"], fragment.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        FUNCTIONS[4..].join("\n")
+    );
+    assert_eq!(
+        filter(&["--min-percent", "Ir=1"], fragment.as_bytes())
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn exit_status_is_greps_only_when_asked() {
+    let functions = stream(&FUNCTIONS[..5]);
+    let status = |args: &[&str]| filter(args, functions.as_bytes()).status.code();
+    assert_eq!(status(&["nothing"]), Some(0));
+    assert_eq!(status(&["--exit-status", "nothing"]), Some(1));
+    assert_eq!(status(&["--exit-status", "malloc"]), Some(0));
+    assert_eq!(status(&["--exit-status", "malloc", "--top", "0"]), Some(1));
+}
+
+#[test]
+fn what_cannot_be_meant_is_an_error_that_names_the_flag() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["a("], "REGEX: \"a(\": unclosed group"),
+        (&["--file", "["], "--file: \"[\": unclosed character class"),
+        (&["--min", "Ir"], "--min"),
+        (&["--min-percent", "Ir=x"], "--min-percent"),
+        (&["--threshold", "x"], "--threshold"),
+        (
+            &["--min", "Irr=5"],
+            "no record has \"Irr\"; the events are Ir, Dr",
+        ),
+    ];
+    for (args, expect) in cases {
+        let output = filter(args, stream(&FUNCTIONS).as_bytes());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr.contains(expect), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_kept_line_goes_out_before_the_next_one_is_waited_for() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cg-filter"))
+        .arg("demo")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    for line in [RUN, FUNCTIONS[0], FUNCTIONS[1]] {
+        writeln!(stdin, "{line}").unwrap();
+        let mut seen = vec![0; line.len() + 1];
+        stdout.read_exact(&mut seen).unwrap();
+        assert_eq!(seen, format!("{line}\n").as_bytes());
+    }
+    drop(stdin);
+    // No end record came.
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}

@@ -1,0 +1,304 @@
+//! The fields of a line, found one by one without parsing the rest of it.
+//!
+//! A filter that decides by a function's name has no use for the other 500 bytes of the line. [`Fields`] walks over the
+//! keys of an object in whatever order they stand and hands out each value as the bytes it is written in; a value that
+//! nobody asks for is stepped over and never decoded. What is stepped over is not checked either: only brackets,
+//! strings and separators are looked at.
+
+use std::borrow::Cow;
+
+use crate::record::Count;
+
+/// A line is not the JSON it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+/// The fields of an object, in the order they are written.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+    position: Position,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    Start,
+    AfterItem,
+    End,
+}
+
+/// A value as the bytes it is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value<'a>(&'a [u8]);
+
+/// A field: its key, decoded, and its value.
+pub type KeyValue<'a> = (Cow<'a, [u8]>, Value<'a>);
+
+/// The elements of an array, in order.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    rest: &'a [u8],
+    position: Position,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of the object that these bytes are.
+    ///
+    /// # Errors
+    /// Where they do not begin one.
+    pub fn of(object: &'a [u8]) -> Result<Fields<'a>, Malformed> {
+        match object.trim_ascii_start() {
+            [b'{', rest @ ..] => Ok(Fields {
+                rest,
+                position: Position::Start,
+            }),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// The value of the first field with this key, if there is one.
+    ///
+    /// # Errors
+    /// Where what comes before it is malformed.
+    pub fn find(self, key: &str) -> Result<Option<Value<'a>>, Malformed> {
+        for field in self {
+            let (found, value) = field?;
+            if *found == *key.as_bytes() {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_field(&mut self) -> Result<Option<KeyValue<'a>>, Malformed> {
+        if !next_item(&mut self.rest, &mut self.position, b'}')? {
+            return Ok(None);
+        }
+        let key = take_value(&mut self.rest)?;
+        let key = key.text().ok_or(Malformed)?;
+        self.rest = self.rest.trim_ascii_start();
+        match self.rest {
+            [b':', rest @ ..] => self.rest = rest.trim_ascii_start(),
+            _ => return Err(Malformed),
+        }
+        Ok(Some((key, take_value(&mut self.rest)?)))
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<KeyValue<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let field = self.next_field();
+        if field.is_err() {
+            self.position = Position::End;
+        }
+        field.transpose()
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<Value<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match next_item(&mut self.rest, &mut self.position, b']') {
+            Ok(false) => None,
+            Ok(true) => {
+                let value = take_value(&mut self.rest);
+                if value.is_err() {
+                    self.position = Position::End;
+                }
+                Some(value)
+            }
+            Err(error) => {
+                self.position = Position::End;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// The bytes it is written in.
+    pub fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The text of a string, its escapes decoded; `None` for every other value.
+    pub fn text(self) -> Option<Cow<'a, [u8]>> {
+        let [b'"', inner @ .., b'"'] = self.0 else {
+            return None;
+        };
+        if memchr::memchr(b'\\', inner).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        let text: String = serde_json::from_slice(self.0).ok()?;
+        Some(Cow::Owned(text.into_bytes()))
+    }
+
+    /// The number, where it is an integer in the range of counts.
+    pub fn count(self) -> Option<Count> {
+        std::str::from_utf8(self.0).ok()?.parse().ok()
+    }
+
+    /// The fields of an object; `None` for every other value.
+    pub fn fields(self) -> Option<Fields<'a>> {
+        Fields::of(self.0).ok()
+    }
+
+    /// The elements of an array; `None` for every other value.
+    pub fn elements(self) -> Option<Elements<'a>> {
+        match self.0 {
+            [b'[', rest @ ..] => Some(Elements {
+                rest,
+                position: Position::Start,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Steps over the separator before the next item; false at the closing bracket.
+#[inline]
+fn next_item(rest: &mut &[u8], position: &mut Position, close: u8) -> Result<bool, Malformed> {
+    if *position == Position::End {
+        return Ok(false);
+    }
+    let text = rest.trim_ascii_start();
+    let is_first = *position == Position::Start;
+    *position = Position::AfterItem;
+    match text {
+        [byte, ..] if *byte == close => {
+            *position = Position::End;
+            Ok(false)
+        }
+        [b',', after @ ..] if !is_first => {
+            *rest = after.trim_ascii_start();
+            Ok(true)
+        }
+        [_, ..] if is_first => {
+            *rest = text;
+            Ok(true)
+        }
+        _ => Err(Malformed),
+    }
+}
+
+/// Takes the value that `rest` begins with.
+#[inline]
+fn take_value<'a>(rest: &mut &'a [u8]) -> Result<Value<'a>, Malformed> {
+    let length = match rest.first() {
+        Some(b'"') => string_length(rest)?,
+        Some(b'{' | b'[') => nested_length(rest)?,
+        Some(_) => rest
+            .iter()
+            .position(|byte| {
+                matches!(byte, b',' | b'}' | b']' | b':') || byte.is_ascii_whitespace()
+            })
+            .filter(|length| *length > 0)
+            .ok_or(Malformed)?,
+        None => return Err(Malformed),
+    };
+    let (value, after) = rest.split_at(length);
+    *rest = after;
+    Ok(Value(value))
+}
+
+/// The length of the string that these bytes begin with, quotes included.
+#[inline]
+fn string_length(text: &[u8]) -> Result<usize, Malformed> {
+    let mut length = 1;
+    loop {
+        length += memchr::memchr2(b'"', b'\\', text.get(length..).unwrap_or_default())
+            .ok_or(Malformed)?;
+        if text[length] == b'"' {
+            return Ok(length + 1);
+        }
+        length += 2;
+    }
+}
+
+/// The length of the object or array that these bytes begin with.
+fn nested_length(text: &[u8]) -> Result<usize, Malformed> {
+    let mut depth = 0_usize;
+    let mut length = 0;
+    while let Some(byte) = text.get(length) {
+        match byte {
+            b'"' => {
+                length += string_length(&text[length..])?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        length += 1;
+        if depth == 0 {
+            return Ok(length);
+        }
+    }
+    Err(Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys_and_values(line: &str) -> Result<Vec<(String, String)>, Malformed> {
+        Fields::of(line.as_bytes())?
+            .map(|field| {
+                let (key, value) = field?;
+                let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+                Ok((text(&key), text(value.raw())))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_are_found_whatever_stands_before_them() {
+        let line = r#" { "cost" : {"Ir":[1,{"}":"]"}]} , "fn":"a\"},b","calls":0,"x":null }"#;
+        let expect = [
+            ("cost", r#"{"Ir":[1,{"}":"]"}]}"#),
+            ("fn", r#""a\"},b""#),
+            ("calls", "0"),
+            ("x", "null"),
+        ];
+        assert_eq!(
+            keys_and_values(line).unwrap(),
+            expect.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+        assert_eq!(keys_and_values("{}"), Ok(vec![]));
+    }
+
+    #[test]
+    fn every_prefix_of_a_line_is_malformed() {
+        let line = r#"{"type":"fn","fn":"a\\\"b","cost":{"Ir":1},"stack":[{"fn":"x"}],"calls":12}"#;
+        assert!(keys_and_values(line).is_ok());
+        for length in 0..line.len() {
+            assert_eq!(keys_and_values(&line[..length]), Err(Malformed), "{length}");
+        }
+    }
+
+    #[test]
+    fn text_is_decoded_and_counts_are_exact() {
+        let fields =
+            Fields::of(br#"{"a":"x\u00e9\n","b":18446744073709551615,"c":-1,"d":1.5,"e":[1,[2]]}"#);
+        let values: Vec<Value> = fields.unwrap().map(|field| field.unwrap().1).collect();
+        assert_eq!(values[0].text().unwrap(), "xé\n".as_bytes());
+        assert_eq!(values[1].count(), Some(u64::MAX.into()));
+        assert_eq!(values[2].count(), Some(-1));
+        assert_eq!(values[3].count(), None);
+        let elements: Vec<&[u8]> = values[4]
+            .elements()
+            .unwrap()
+            .map(|v| v.unwrap().raw())
+            .collect();
+        assert_eq!(elements, [&b"1"[..], b"[2]"]);
+    }
+
+    #[test]
+    fn keys_are_decoded_too() {
+        let fields = Fields::of(br#"{"f\u006e":1}"#).unwrap();
+        assert_eq!(fields.find("fn").unwrap().unwrap().count(), Some(1));
+    }
+}
