@@ -3,7 +3,7 @@
 use cg_stream::lines::LineReader;
 use std::io::Read;
 
-use crate::Error;
+use crate::{Error, memcheck};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,8 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
 /// The format that these first bytes of an input show, if they do; `is_whole` where nothing follows them.
 fn recognise(bytes: &[u8], is_whole: bool) -> Option<Format> {
     let text = bytes.trim_ascii_start();
-    if text.starts_with(b"<?xml") || text.starts_with(b"<valgrindoutput") {
+    // A program's own output can come before the document, and a log can stand inside another tool's XML.
+    if memchr::memmem::find(text, b"<valgrindoutput").is_some() {
         return Some(Format::Xml);
     }
     if text.starts_with(b"{") {
@@ -111,7 +112,7 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
         {
             return Some(Format::Massif);
         }
-        if has_log_prefix(line) {
+        if memcheck::text::is_log_line(line) {
             return Some(Format::Log);
         }
         if line.starts_with(b"events:") {
@@ -129,19 +130,6 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
         }
     }
     None
-}
-
-/// True where a line has Valgrind's prefix anywhere: `==PID== `, `--PID-- `, `**PID** `, with a time stamp or without.
-fn has_log_prefix(line: &[u8]) -> bool {
-    let mut rest = line;
-    while let Some(start) = memchr::memmem::find(rest, b"==") {
-        rest = &rest[start + 2..];
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits > 0 && rest[digits..].starts_with(b"==") {
-            return true;
-        }
-    }
-    false
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {

@@ -1,4 +1,34 @@
 //! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
+//!
+//! Both readers fill a [`process::Process`] for each process they meet, and that writes the section of the stream: a
+//! `run` record, `error` and `leak` records in the order of the log, and `end` where the log is whole. Names, frames
+//! and stacks are kept once in a [`table::Table`], and a finding is a few numbers into it, so that memory grows with
+//! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
+//!
+//! What a `run` record says beside `events` and `total`:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `complete` | the log says itself that it is whole: the final ERROR SUMMARY of text, FINISHED and the closing tag of XML, or the start of the next program in the same process |
+//! | `quiet` | neither preamble nor summaries: a log of `-q`, of which nobody can tell whether it is whole |
+//! | `forked` | no preamble of its own beside processes that have one; its ERROR SUMMARY also counts its parent's errors |
+//! | `exec` | the process went on as another program, whose section follows |
+//! | `ppid` | the parent process |
+//! | `heap_summary` | `in_use_bytes`, `in_use_blocks`, `allocs`, `frees`, `allocated_bytes` |
+//! | `all_heap_blocks_freed` | true where Memcheck says so; there is no `leak_summary` then |
+//! | `leak_summary` | `definite`, `indirect`, `possible`, `reachable`, `suppressed`, each with `bytes` and `blocks` |
+//! | `error_summary` | `errors`, `contexts`, `suppressed`, `suppressed_contexts` |
+//! | `fatal_signal` | `signal`, `name`, `event`, `address`, `thread`, `stack` |
+//! | `error_limit_reached` | Valgrind stopped reporting errors in full |
+//! | `used_suppressions` | `name` and `count` of each suppression that was used |
+//! | `threads` | the threads that Helgrind announced: `thread`, `root`, and the `stack` that created it |
+//! | `user_comment`, `log_file_qualifiers` | what `--xml-user-comment` and `%q{…}` in a file name put there |
 
+mod fields;
+mod kinds;
+mod leak;
+mod process;
+mod summary;
+mod table;
 pub(crate) mod text;
 pub(crate) mod xml;

@@ -1,0 +1,218 @@
+//! What the findings of an input have in common, kept once: names, frames, stacks.
+//!
+//! A log repeats few frames many times. A frame is looked up by the bytes that the log has for it, and taken apart only
+//! when these are new.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use cg_stream::record::{Frame, Name};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// A name, a sentence, or any other text of a [`Table`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NameId(u32);
+
+/// A frame of a [`Table`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FrameId(u32);
+
+/// A stack of a [`Table`]. Equal stacks have equal ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct StackId(u32);
+
+impl StackId {
+    /// The stack without frames.
+    pub(super) const EMPTY: StackId = StackId(0);
+}
+
+/// What a log says of one frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FrameRow {
+    pub(super) name: Option<NameId>,
+    pub(super) file: Option<NameId>,
+    pub(super) line: Option<u32>,
+    pub(super) obj: Option<NameId>,
+    pub(super) addr: Option<NameId>,
+}
+
+/// Names, frames and stacks by number.
+pub(super) struct Table {
+    names: Texts,
+    /// The frames as the input writes them: text `n` of these is row `n` of `frames`.
+    raw_frames: Texts,
+    frames: Vec<FrameRow>,
+    /// The frames of all stacks, one stack behind the other.
+    stack_frames: Vec<FrameId>,
+    /// Where in `stack_frames` each stack ends. The first is the empty one.
+    stack_ends: Vec<usize>,
+    stack_index: HashTable<StackId>,
+    hasher: FixedState,
+}
+
+impl Table {
+    pub(super) fn new() -> Table {
+        Table {
+            names: Texts::default(),
+            raw_frames: Texts::default(),
+            frames: Vec::new(),
+            stack_frames: Vec::new(),
+            stack_ends: vec![0],
+            stack_index: HashTable::new(),
+            hasher: FixedState::default(),
+        }
+    }
+
+    /// The id of these bytes of an input, as a [`Name`].
+    pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
+        NameId(self.names.intern(Name::from_bytes(bytes).as_bytes()).0)
+    }
+
+    /// The text of a name.
+    pub(super) fn text(&self, id: NameId) -> &str {
+        // Only texts of `Name`s are put in, so it is UTF-8.
+        std::str::from_utf8(self.names.get(id.0)).unwrap_or_default()
+    }
+
+    /// The frame that the input writes as `raw`; `parse` takes it apart where it is new.
+    pub(super) fn frame(
+        &mut self,
+        raw: &[u8],
+        parse: impl FnOnce(&[u8], &mut Table) -> FrameRow,
+    ) -> FrameId {
+        let (id, is_new) = self.raw_frames.intern(raw);
+        if is_new {
+            let row = parse(raw, self);
+            self.frames.push(row);
+        }
+        FrameId(id)
+    }
+
+    /// The id of a stack.
+    pub(super) fn stack(&mut self, frames: &[FrameId]) -> StackId {
+        if frames.is_empty() {
+            return StackId::EMPTY;
+        }
+        let hash = self.hasher.hash_one(frames);
+        let known = self
+            .stack_index
+            .find(hash, |id| self.frames_of(*id) == frames);
+        if let Some(id) = known {
+            return *id;
+        }
+        let id = StackId(dense_id(self.stack_ends.len()));
+        self.stack_frames.extend_from_slice(frames);
+        self.stack_ends.push(self.stack_frames.len());
+        let (ends, all, hasher) = (&self.stack_ends, &self.stack_frames, &self.hasher);
+        self.stack_index
+            .insert_unique(hash, id, |id| hasher.hash_one(&all[stack_range(ends, *id)]));
+        id
+    }
+
+    /// The frames of a stack, innermost first.
+    pub(super) fn frames_of(&self, id: StackId) -> &[FrameId] {
+        &self.stack_frames[stack_range(&self.stack_ends, id)]
+    }
+
+    /// A stack as records have it.
+    pub(super) fn record_stack(&self, id: StackId) -> Vec<Frame<'_>> {
+        self.frames_of(id)
+            .iter()
+            .map(|frame| self.record_frame(*frame))
+            .collect()
+    }
+
+    fn record_frame(&self, id: FrameId) -> Frame<'_> {
+        let row = self.frames[id.0 as usize];
+        let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));
+        Frame {
+            name: name(row.name),
+            file: name(row.file),
+            line: row.line.map(u64::from),
+            obj: name(row.obj),
+            addr: name(row.addr),
+        }
+    }
+}
+
+fn stack_range(ends: &[usize], id: StackId) -> Range<usize> {
+    let position = id.0 as usize;
+    match position.checked_sub(1) {
+        Some(before) => ends[before]..ends[position],
+        None => 0..0,
+    }
+}
+
+/// A position as an id. Four billion entries do not fit into the memory that would hold them.
+fn dense_id(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// Different texts by number, in one buffer.
+#[derive(Default)]
+struct Texts {
+    bytes: Vec<u8>,
+    /// Where in `bytes` each text ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl Texts {
+    /// The number of a text, and whether it is new.
+    fn intern(&mut self, text: &[u8]) -> (u32, bool) {
+        let hash = self.hasher.hash_one(text);
+        if let Some(id) = self.index.find(hash, |id| self.get(*id) == text) {
+            return (*id, false);
+        }
+        let id = dense_id(self.ends.len());
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+        let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
+        self.index.insert_unique(hash, id, |id| {
+            hasher.hash_one(&bytes[text_range(ends, *id)])
+        });
+        (id, true)
+    }
+
+    fn get(&self, id: u32) -> &[u8] {
+        &self.bytes[text_range(&self.ends, id)]
+    }
+}
+
+fn text_range(ends: &[usize], id: u32) -> Range<usize> {
+    let position = id as usize;
+    let start = position.checked_sub(1).map_or(0, |before| ends[before]);
+    start..ends[position]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_stacks_have_equal_ids() {
+        let mut table = Table::new();
+        let frame = |table: &mut Table, raw: &[u8]| {
+            table.frame(raw, |raw, table| FrameRow {
+                name: Some(table.name(raw)),
+                ..FrameRow::default()
+            })
+        };
+        let (a, b) = (frame(&mut table, b"a"), frame(&mut table, b"b"));
+        assert_eq!(frame(&mut table, b"a"), a);
+        let ab = table.stack(&[a, b]);
+        let b_alone = table.stack(&[b]);
+        assert_eq!(table.stack(&[]), StackId::EMPTY);
+        assert_eq!(table.stack(&[a, b]), ab);
+        assert_ne!(ab, b_alone);
+        let names: Vec<_> = table
+            .record_stack(ab)
+            .iter()
+            .map(|frame| frame.name.clone().map(Name::into_string))
+            .collect();
+        assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
+        assert_eq!(table.record_stack(StackId::EMPTY), []);
+    }
+}

@@ -1,0 +1,206 @@
+//! Text logs of Memcheck, Helgrind and DRD (`--log-file`, or what comes on stderr).
+//!
+//! Every line of Valgrind's has a prefix with the number of its process, so the lines of several processes can be
+//! mixed, and mixed with what the programs print. A block is a sentence, `   at`/`   by` frames, further sentences with
+//! frames of their own, and an empty line. HEAP SUMMARY, the loss records, LEAK SUMMARY and ERROR SUMMARY end a log;
+//! `-s` and `-v` print all errors a second time then, with how often each happened, and ERROR SUMMARY again. A log of
+//! `-q` has neither preamble nor summaries. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
+//!
+//! Sections are written when the input ends: any process may have something to say until then.
+
+mod block;
+mod frame;
+mod prefix;
+mod process_log;
+mod summary_lines;
+
+use cg_stream::tool::Diagnostics;
+use foldhash::HashMap;
+
+use self::prefix::{Mark, Prefixed};
+use self::process_log::ProcessLog;
+use super::table::Table;
+use crate::{Error, Lines, Options, Out};
+
+/// Parses a log and writes a section for each process in it, in the order in which they appear.
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    _options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut log = Log::new();
+    while lines.advance().map_err(Error::Input)? {
+        log.line(lines.last_line(), lines.line_number());
+    }
+    log.finish(lines.ended_with_newline());
+    log.write(source, out, diagnostics)
+}
+
+/// True for a line of Valgrind's own, which shows that an input is a log.
+pub(crate) fn is_log_line(line: &[u8]) -> bool {
+    prefix::split(line).is_some_and(|prefixed| prefixed.mark == Mark::User || prefixed.column == 0)
+}
+
+/// A log while it is read.
+struct Log {
+    table: Table,
+    /// In order of appearance. A process that executes another program has one entry for each.
+    processes: Vec<ProcessLog>,
+    /// The last entry of each process number.
+    latest: HashMap<u64, usize>,
+    /// The process of the last line with a prefix, and the column where that began.
+    current: Option<usize>,
+    column: usize,
+    /// A suppression that is being read.
+    suppression: Option<Vec<u8>>,
+    /// Whether the log is inside XML that other tools wrote, such as CTest's.
+    is_escaped: bool,
+    unescaped: Vec<u8>,
+    is_first_line: bool,
+}
+
+/// No suppression is longer; Valgrind's own limit is 40 frames.
+const LONGEST_SUPPRESSION: usize = 1024 * 1024;
+
+impl Log {
+    fn new() -> Log {
+        Log {
+            table: Table::new(),
+            processes: Vec::new(),
+            latest: HashMap::default(),
+            current: None,
+            column: 0,
+            suppression: None,
+            is_escaped: false,
+            unescaped: Vec::new(),
+            is_first_line: true,
+        }
+    }
+
+    fn line(&mut self, line: &[u8], line_number: u64) {
+        if std::mem::take(&mut self.is_first_line) {
+            self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
+        }
+        let Some(prefixed) = prefix::split(line) else {
+            self.line_without_prefix(line);
+            return;
+        };
+        self.column = prefixed.column;
+        let position = self.process_of(&prefixed);
+        self.current = Some(position);
+        let process = &mut self.processes[position];
+        process.last_line = line_number;
+        match prefixed.mark {
+            Mark::Debug => process.debug_message(prefixed.message),
+            Mark::Client => process.client_message(&mut self.table),
+            Mark::User if self.is_escaped && prefixed.message.contains(&b'&') => {
+                self.unescaped.clear();
+                super::xml::unescape_into(prefixed.message, &mut self.unescaped);
+                process.message(&self.unescaped, &mut self.table);
+            }
+            Mark::User => process.message(prefixed.message, &mut self.table),
+        }
+    }
+
+    /// Suppressions have no prefix; what else has none is the program's output.
+    fn line_without_prefix(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // A CI service's own prefix is before these lines too, as long as before the others.
+        let inner = line.get(self.column..).unwrap_or_default();
+        let is = |text: &[u8]| line == text || inner == text;
+        let Some(suppression) = &mut self.suppression else {
+            if is(b"{") {
+                self.suppression = Some(b"{".to_vec());
+            }
+            return;
+        };
+        suppression.push(b'\n');
+        if is(b"}") {
+            suppression.push(b'}');
+            let text = self.suppression.take().unwrap_or_default();
+            if let Some(current) = self.current {
+                self.processes[current].suppression(&text, &mut self.table);
+            }
+            return;
+        }
+        let has_ci_prefix = !line.starts_with(b"   ") && inner.starts_with(b"   ");
+        suppression.extend_from_slice(if has_ci_prefix { inner } else { line });
+        if suppression.len() > LONGEST_SUPPRESSION {
+            self.suppression = None;
+        }
+    }
+
+    /// The entry that a line belongs to. A second preamble of one process is that of the program it executed.
+    fn process_of(&mut self, prefixed: &Prefixed) -> usize {
+        let known = match self.current {
+            Some(current) if self.processes[current].pid() == prefixed.pid => Some(current),
+            _ => self.latest.get(&prefixed.pid).copied(),
+        };
+        if let Some(known) = known {
+            let is_exec = prefixed.mark == Mark::User
+                && self.processes[known].is_valgrind
+                && process_log::is_banner(prefixed.message);
+            if !is_exec {
+                return known;
+            }
+            self.processes[known].exec(&mut self.table);
+        }
+        let position = self.processes.len();
+        self.processes.push(ProcessLog::new(prefixed.pid));
+        self.latest.insert(prefixed.pid, position);
+        position
+    }
+
+    fn finish(&mut self, ended_with_newline: bool) {
+        for process in &mut self.processes {
+            process.finish(&mut self.table);
+        }
+        // The last line of an unfinished write can be cut anywhere.
+        if !ended_with_newline && let Some(current) = self.current {
+            self.processes[current].end_inside_line();
+        }
+        self.processes.retain(|process| process.is_valgrind);
+        self.set_forked();
+    }
+
+    /// A process without preamble beside others that have one was forked by one of these: it has no tool, version or
+    /// command of its own to print.
+    fn set_forked(&mut self) {
+        let mut parent: Option<usize> = None;
+        let mut parents = 0;
+        for position in 0..self.processes.len() {
+            if self.processes[position].has_preamble {
+                parent = Some(position);
+                parents += 1;
+                continue;
+            }
+            let Some(parent) = parent else { continue };
+            let (before, rest) = self.processes.split_at_mut(position);
+            if let (Some(parent), Some(child)) = (before.get(parent), rest.first_mut()) {
+                child.set_forked_from(parent, parents == 1);
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        if self.processes.is_empty() {
+            return Err(Error::whole(
+                "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
+            ));
+        }
+        for process in &self.processes {
+            let trouble = process.trouble(source);
+            process
+                .process
+                .write(&self.table, source, trouble.as_deref(), out, diagnostics)?;
+        }
+        Ok(())
+    }
+}

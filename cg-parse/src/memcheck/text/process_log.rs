@@ -1,0 +1,556 @@
+//! The lines of one process, in order: which of them begin a block, go on with one, or say something of the whole run.
+
+use super::block::{About, Block};
+use super::{frame, summary_lines};
+use crate::memcheck::fields::{amount, skip, whole_amount};
+use crate::memcheck::process::{FatalSignal, Process};
+use crate::memcheck::table::{NameId, Table};
+use crate::memcheck::{kinds, leak};
+
+/// What is known of one process, and the block that is being read of it.
+pub(super) struct ProcessLog {
+    pub(super) process: Process,
+    /// Whether it began with Valgrind's preamble, which neither a forked process nor `-q` has.
+    pub(super) has_preamble: bool,
+    /// Whether anything was read that only Valgrind says: programs print lines like its own too.
+    pub(super) is_valgrind: bool,
+    /// The line that was read last.
+    pub(super) last_line: u64,
+    /// Whether the log ended in the middle of a block.
+    pub(super) ended_in_block: bool,
+    block: Option<Block>,
+    /// The last line that was not understood and stood alone; with a stack it is the sentence of an unknown error.
+    unknown_sentence: Vec<u8>,
+    /// The thread that was named last. Valgrind names one when it differs from the last, which is 1 at first.
+    thread: u64,
+    thread_name: Option<NameId>,
+    /// The count that `-s` gives for the block that follows.
+    again: Option<u64>,
+    /// Whether the errors are being printed again, and another ERROR SUMMARY must follow.
+    awaits_summary: bool,
+    /// What the process' last finding is, for the suppression that may follow it.
+    last_finding: Option<Finding>,
+    /// Valgrind's version, `(3, 19)`.
+    version: Option<(u64, u64)>,
+    /// Whether the leak check at exit said why it shows nothing.
+    has_leak_hint: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Finding {
+    Error,
+    Leak,
+}
+
+impl ProcessLog {
+    pub(super) fn new(pid: u64) -> ProcessLog {
+        ProcessLog {
+            process: Process::new(Some(pid)),
+            has_preamble: false,
+            is_valgrind: false,
+            last_line: 0,
+            ended_in_block: false,
+            block: None,
+            unknown_sentence: Vec::new(),
+            thread: 1,
+            thread_name: None,
+            again: None,
+            awaits_summary: false,
+            last_finding: None,
+            version: None,
+            has_leak_hint: false,
+        }
+    }
+
+    /// Reads the message of one `==PID==` line.
+    pub(super) fn message(&mut self, message: &[u8], table: &mut Table) {
+        if let Some((is_innermost, raw)) = frame::of_message(message) {
+            self.frame(raw, is_innermost, table);
+            return;
+        }
+        let message = message.trim_ascii_end();
+        if message.is_empty() {
+            self.unknown_sentence.clear();
+            if let Some(block) = &mut self.block {
+                block.after_blank = true;
+            }
+            return;
+        }
+        if let Some((thread, name)) = thread_header(message) {
+            self.finish_block(table);
+            self.thread = thread;
+            self.thread_name = (!name.is_empty()).then(|| table.name(name));
+            return;
+        }
+        if self.begin_finding(message, table) || self.go_on(message, table) {
+            return;
+        }
+        self.finish_block(table);
+        if !self.run_line(message) && message[0] != b' ' {
+            self.unknown_sentence.clear();
+            self.unknown_sentence.extend_from_slice(message);
+        }
+    }
+
+    /// Reads the message of a `--PID--` line.
+    pub(super) fn debug_message(&mut self, message: &[u8]) {
+        // `used_suppression:  N name file:line suppressed: B bytes in K blocks`
+        let used = || {
+            let (count, rest) = amount(skip(message, b"used_suppression:")?.trim_ascii())?;
+            Some((count.value, rest.trim_ascii()))
+        };
+        let Some((count, rest)) = used() else { return };
+        let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
+        let name = cg_stream::record::Name::from_bytes(&rest[..end]).into_string();
+        self.process.used_suppressions.push((name, count));
+    }
+
+    /// A message of the client itself ends whatever was being read; the stack that can follow is not an error's.
+    pub(super) fn client_message(&mut self, table: &mut Table) {
+        self.finish_block(table);
+        self.unknown_sentence.clear();
+    }
+
+    /// Gives the suppression that was printed behind a finding to it.
+    pub(super) fn suppression(&mut self, text: &[u8], table: &mut Table) {
+        self.finish_block(table);
+        let text = Some(table.name(text));
+        match self.last_finding {
+            Some(Finding::Error) => {
+                if let Some(error) = self.process.errors.last_mut() {
+                    error.suppression = text;
+                }
+            }
+            Some(Finding::Leak) => {
+                if let Some(leak) = self.process.leaks.last_mut() {
+                    leak.suppression = text;
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Ends the log.
+    pub(super) fn finish(&mut self, table: &mut Table) {
+        self.ended_in_block = self.block.as_ref().is_some_and(|block| !block.after_blank);
+        self.finish_block(table);
+        if self.process.has_execed {
+            return;
+        }
+        self.process.is_complete = self.process.error_summary.is_some()
+            && !self.awaits_summary
+            && !self.ended_in_block
+            && self.has_leak_check_where_it_comes_last();
+        let has_summary = self.process.error_summary.is_some()
+            || self.process.heap_summary.is_some()
+            || self.process.leak_summary.is_some();
+        self.process.is_quiet = !self.has_preamble && !has_summary;
+    }
+
+    /// The process went on as another program: nothing more comes of this one.
+    pub(super) fn exec(&mut self, table: &mut Table) {
+        self.process.has_execed = true;
+        self.finish(table);
+        self.process.is_complete = true;
+    }
+
+    /// The input ended inside this log's last line.
+    pub(super) fn end_inside_line(&mut self) {
+        // An ERROR SUMMARY that was read is whole, with or without the end of its line.
+        self.ended_in_block |= !self.process.is_complete;
+    }
+
+    pub(super) fn pid(&self) -> u64 {
+        self.process.pid.unwrap_or_default()
+    }
+
+    /// Takes over what a forked process does not print itself.
+    pub(super) fn set_forked_from(&mut self, parent: &ProcessLog, is_only_parent: bool) {
+        let child = &mut self.process;
+        child.is_forked = true;
+        child.is_quiet = false;
+        child.tool = child.tool.take().or_else(|| parent.process.tool.clone());
+        child.creator.clone_from(&parent.process.creator);
+        // Of several commands nobody can tell which one forked.
+        if is_only_parent {
+            child.command.clone_from(&parent.process.command);
+        }
+    }
+
+    /// Why the log cannot be the whole one, if that is so.
+    pub(super) fn trouble(&self, source: &str) -> Option<String> {
+        if self.process.is_complete {
+            return None;
+        }
+        let (line, pid) = (self.last_line, self.pid());
+        if self.ended_in_block {
+            return Some(format!(
+                "{source}:{line}: the log of process {pid} ends in the middle of a message; it was cut short"
+            ));
+        }
+        if self.process.is_quiet {
+            return None;
+        }
+        Some(format!(
+            "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: it was cut short, or the process was killed or executed a program that Valgrind did not follow"
+        ))
+    }
+
+    /// Valgrind before 3.6 prints ERROR SUMMARY first and checks for leaks then.
+    fn has_leak_check_where_it_comes_last(&self) -> bool {
+        let comes_last = self.version.is_some_and(|version| version < (3, 6))
+            && self.process.tool.as_deref() == Some("memcheck");
+        !comes_last
+            || self.process.leak_summary.is_some()
+            || self.process.all_heap_blocks_freed
+            || self.has_leak_hint
+    }
+
+    fn frame(&mut self, raw: &[u8], is_innermost: frame::IsInnermost, table: &mut Table) {
+        let frame::IsInnermost(is_innermost) = is_innermost;
+        if self.block.is_none() {
+            if !is_innermost || self.unknown_sentence.is_empty() {
+                return;
+            }
+            let sentence = std::mem::take(&mut self.unknown_sentence);
+            self.begin_error(&sentence, kinds::UNKNOWN, table);
+        }
+        if let Some(block) = &mut self.block {
+            let frame = table.frame(raw, frame::parse);
+            block.frame(frame, is_innermost, table);
+        }
+    }
+
+    /// Begins the block of an error or a leak, where the message is the sentence of one.
+    fn begin_finding(&mut self, message: &[u8], table: &mut Table) -> bool {
+        if message[0].is_ascii_digit() {
+            let Some(loss) = leak::parse(message) else {
+                return false;
+            };
+            self.finish_block(table);
+            self.set_tool("memcheck");
+            self.block = Some(Block::new(About::Leak(loss), Vec::new()));
+            return true;
+        }
+        let Some(kind) = kinds::of(message) else {
+            return false;
+        };
+        if kinds::is_open_descriptor(message)
+            && self.version.is_some_and(|version| version < (3, 23))
+        {
+            self.finish_block(table);
+            self.block = Some(Block::new(About::Nothing, Vec::new()));
+            return true;
+        }
+        if let Some(tool) = kind.tool {
+            self.set_tool(tool);
+        }
+        self.begin_error(message, kind.name, table);
+        true
+    }
+
+    fn begin_error(&mut self, sentence: &[u8], kind: &str, table: &mut Table) {
+        let notes = match self.block.take() {
+            Some(block) if matches!(block.about, About::Early) => block.into_notes(table),
+            block => {
+                self.block = block;
+                self.finish_block(table);
+                Vec::new()
+            }
+        };
+        self.is_valgrind = true;
+        // Helgrind numbers threads by itself, in the sentence, and prints no number of Valgrind's.
+        let numbers_threads = self.process.tool.as_deref() != Some("helgrind");
+        let about = About::Error {
+            kind: table.name(kind.as_bytes()),
+            what: sentence.to_vec(),
+            thread: numbers_threads.then_some(self.thread),
+            thread_name: self.thread_name.filter(|_| numbers_threads),
+            again: self.again.take(),
+        };
+        self.block = Some(Block::new(about, notes));
+    }
+
+    /// Takes a message that goes on with the block that is open, or begins one with a note that comes early.
+    fn go_on(&mut self, message: &[u8], table: &mut Table) -> bool {
+        let said = message.trim_ascii_start();
+        let is_indented = message[0] == b' ';
+        if let Some(block) = &mut self.block {
+            let after_blank = std::mem::take(&mut block.after_blank);
+            match &mut block.about {
+                About::Error { what, .. } if said.starts_with(b"with error code ") => {
+                    // Helgrind breaks this one sentence in two lines; XML has it in two `<what>`.
+                    what.push(b' ');
+                    what.extend_from_slice(said);
+                    return true;
+                }
+                About::Error { .. } if is_continuation(said) => {
+                    block.note_or_remark(said, table);
+                    return true;
+                }
+                About::Error { .. } if !after_blank && !begins_run_line(message) => {
+                    if !said.starts_with(b"<") && !said.starts_with(b"(") {
+                        block.note_or_remark(said, table);
+                    }
+                    return true;
+                }
+                About::Early if is_indented || is_early_note(said) => {
+                    block.note(said, table);
+                    return true;
+                }
+                About::Signal(signal) if is_indented && !after_blank => {
+                    signal_event(said, signal);
+                    return true;
+                }
+                About::Nothing if is_indented && !after_blank => return true,
+                _ => block.after_blank = after_blank,
+            }
+        }
+        if is_early_note(said) {
+            self.finish_block(table);
+            let mut block = Block::new(About::Early, Vec::new());
+            block.note(said, table);
+            self.block = Some(block);
+            return true;
+        }
+        false
+    }
+
+    /// Reads a message that is not part of an error or a leak; false where it is not understood.
+    fn run_line(&mut self, message: &[u8]) -> bool {
+        if summary_lines::read(message, &mut self.process) {
+            self.is_valgrind = true;
+            if message.starts_with(b"ERROR SUMMARY: ") {
+                self.awaits_summary = false;
+            }
+            return true;
+        }
+        if let Some(count) = count_of_context(message) {
+            self.again = Some(count);
+            self.awaits_summary = true;
+            return true;
+        }
+        if self.preamble_line(message) {
+            return true;
+        }
+        let begins = |start: &str| message.starts_with(start.as_bytes());
+        if begins("For a detailed leak analysis, rerun with") {
+            self.has_leak_hint = true;
+        } else if begins("More than ")
+            && memchr::memmem::find(message, b" errors detected").is_some()
+        {
+            self.process.error_limit_reached = true;
+        } else if let Some(rest) = skip(
+            message,
+            b"Process terminating with default action of signal ",
+        ) {
+            self.is_valgrind = true;
+            let signal = About::Signal(signal(rest, self.thread));
+            self.block = Some(Block::new(signal, Vec::new()));
+        } else if let Some((thread, is_root)) = announced_thread(message) {
+            self.block = Some(Block::new(About::Thread { thread, is_root }, Vec::new()));
+        } else if has_stack_without_error(message) {
+            self.block = Some(Block::new(About::Nothing, Vec::new()));
+        } else {
+            return begins_run_line(message);
+        }
+        true
+    }
+
+    fn preamble_line(&mut self, message: &[u8]) -> bool {
+        if let Some(tool) = tool_of_banner(message) {
+            self.is_valgrind = true;
+            self.has_preamble = true;
+            self.process.tool = Some(tool);
+            return true;
+        }
+        if !self.has_preamble {
+            return false;
+        }
+        if let Some(command) = skip(message, b"Command: ") {
+            let command = cg_stream::record::Name::from_bytes(command).into_string();
+            self.process.command.get_or_insert(command);
+        } else if let Some(pid) = skip(message, b"Parent PID: ") {
+            self.process.ppid = whole_amount(pid);
+        } else if let Some(version) = version_of(message) {
+            self.version = version_numbers(version);
+            let version = cg_stream::record::Name::from_bytes(version);
+            self.process.creator = Some(format!("Valgrind-{version}"));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn set_tool(&mut self, tool: &str) {
+        self.is_valgrind = true;
+        if self.process.tool.is_none() {
+            self.process.tool = Some(tool.to_owned());
+        }
+    }
+
+    fn finish_block(&mut self, table: &mut Table) {
+        let Some(block) = self.block.take() else {
+            return;
+        };
+        match block.about {
+            About::Error { again: None, .. } => self.last_finding = Some(Finding::Error),
+            About::Leak(_) => self.last_finding = Some(Finding::Leak),
+            _ => self.last_finding = None,
+        }
+        block.finish(&mut self.process, table);
+    }
+}
+
+/// `Thread 2:` or `Thread 2 worker:`: the thread that what follows is about.
+fn thread_header(message: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = skip(message, b"Thread ")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let thread = whole_amount(&rest[..digits])?;
+    let name = rest[digits..].strip_suffix(b":")?;
+    match name {
+        [] => Some((thread, name)),
+        [b' ', name @ ..] => Some((thread, name)),
+        _ => None,
+    }
+}
+
+/// Notes that some errors have before their sentence.
+fn is_early_note(said: &[u8]) -> bool {
+    said == b"Acquired at:"
+        || (said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed"))
+}
+
+/// Sentences that go on with an error after an empty line.
+fn is_continuation(said: &[u8]) -> bool {
+    const STARTS: [&str; 6] = [
+        "This conflicts with a previous ",
+        "followed by a later acquisition of lock at ",
+        "Required order was established by acquisition of lock at ",
+        "Observed (incorrect) order is: acquisition of lock at ",
+        "Address 0x",
+        "Block was alloc'd ",
+    ];
+    STARTS
+        .iter()
+        .any(|start| said.starts_with(start.as_bytes()))
+        || (said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed"))
+}
+
+/// Lines between blocks that say nothing of a block.
+fn begins_run_line(message: &[u8]) -> bool {
+    const STARTS: [&str; 7] = [
+        "HEAP SUMMARY:",
+        "LEAK SUMMARY:",
+        "ERROR SUMMARY:",
+        "FILE DESCRIPTORS:",
+        "---",
+        "Process terminating with ",
+        "More than ",
+    ];
+    STARTS
+        .iter()
+        .any(|start| message.starts_with(start.as_bytes()))
+}
+
+/// Messages that can have a stack and are no errors.
+fn has_stack_without_error(message: &[u8]) -> bool {
+    const STARTS: [&str; 6] = [
+        "Warning: ",
+        "WARNING: ",
+        "valgrind: ",
+        "Unrecognised instruction at address ",
+        "Your program just tried to execute an instruction",
+        "Process terminating with ",
+    ];
+    STARTS
+        .iter()
+        .any(|start| message.starts_with(start.as_bytes()))
+}
+
+/// `12 errors in context 3 of 19:`
+fn count_of_context(message: &[u8]) -> Option<u64> {
+    let (count, rest) = amount(message)?;
+    let (_, rest) = amount(skip(rest, b" errors in context ")?)?;
+    let (_, rest) = amount(skip(rest, b" of ")?)?;
+    (rest == b":").then_some(count.value)
+}
+
+/// `11 (SIGSEGV)`, with `: dumping core` behind it or not.
+fn signal(text: &[u8], thread: u64) -> FatalSignal {
+    let (number, rest) = match amount(text) {
+        Some((number, rest)) => (Some(number.value), rest),
+        None => (None, text),
+    };
+    let name = rest.trim_ascii_start();
+    let name = skip(name, b"(").unwrap_or(name);
+    let end = memchr::memchr(b')', name).unwrap_or(name.len());
+    FatalSignal {
+        number,
+        name: cg_stream::record::Name::from_bytes(&name[..end]).into_string(),
+        thread: Some(thread),
+        ..FatalSignal::default()
+    }
+}
+
+/// `Access not within mapped region at address 0x10`; advice on the stack's size can follow.
+fn signal_event(said: &[u8], signal: &mut FatalSignal) {
+    if signal.event.is_some() {
+        return;
+    }
+    let text = cg_stream::record::Name::from_bytes(said).into_string();
+    match text.split_once(" at address ") {
+        Some((event, address)) => {
+            signal.event = Some(event.to_owned());
+            signal.address = Some(address.to_owned());
+        }
+        None => signal.event = Some(text),
+    }
+}
+
+/// `Thread #2 was created` or `Thread #1 is the program's root thread`
+fn announced_thread(message: &[u8]) -> Option<(u64, bool)> {
+    let (thread, rest) = amount(skip(message, b"Thread #")?)?;
+    match rest {
+        b" was created" => Some((thread.value, false)),
+        b" is the program's root thread" => Some((thread.value, true)),
+        _ => None,
+    }
+}
+
+/// Whether this is the first line of a tool's preamble.
+pub(super) fn is_banner(message: &[u8]) -> bool {
+    tool_of_banner(message).is_some()
+}
+
+/// The tool whose first line this is: `Memcheck, a memory error detector`.
+fn tool_of_banner(message: &[u8]) -> Option<String> {
+    const BANNERS: [(&str, &str); 4] = [
+        ("Memcheck, a memory error detector", "memcheck"),
+        ("Helgrind, a thread error detector", "helgrind"),
+        ("drd, a thread error detector", "drd"),
+        ("Nulgrind, the minimal Valgrind tool", "none"),
+    ];
+    BANNERS
+        .iter()
+        .find(|(banner, _)| message.starts_with(banner.as_bytes()))
+        .map(|(_, tool)| (*tool).to_owned())
+}
+
+/// The version in `Using Valgrind-3.19.0 and LibVEX; …`, without what a build adds to it behind a hyphen: with `-v`
+/// Valgrind writes `3.19.0-8d3c8034b8-20220411`.
+fn version_of(message: &[u8]) -> Option<&[u8]> {
+    let rest = skip(message, b"Using ")?;
+    let rest = skip(rest, b"Valgrind-").or_else(|| skip(rest, b"valgrind-"))?;
+    let end = rest
+        .iter()
+        .position(|byte| matches!(byte, b' ' | b',' | b'-' | b';'))
+        .unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+fn version_numbers(version: &[u8]) -> Option<(u64, u64)> {
+    let (major, rest) = amount(version)?;
+    let (minor, _) = amount(skip(rest, b".")?)?;
+    Some((major.value, minor.value))
+}
