@@ -3,6 +3,7 @@
 use cg_stream::record::Name;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde_json::value::RawValue;
 
 use crate::Error;
 
@@ -43,16 +44,17 @@ pub(super) struct File<'a> {
     pub(super) end_time: Option<u64>,
     #[serde(rename = "tg", alias = "mi")]
     pub(super) gmax_time: Option<u64>,
-    #[serde(rename = "pps", alias = "aps")]
-    pub(super) points: Vec<ProgramPoint>,
+    #[serde(rename = "pps", alias = "aps", borrow)]
+    pub(super) points: Vec<ProgramPoint<'a>>,
     /// Texts of frames; the first is `[root]` and in no stack.
     #[serde(rename = "ftbl", borrow)]
     pub(super) frames: Vec<Name<'a>>,
 }
 
-/// A program point; what its file's mode does not have is left out.
-#[derive(Default, Deserialize)]
-pub(super) struct ProgramPoint {
+/// A program point; what its file's mode does not have is left out. Its lists stay text until it is written: the text
+/// is in memory anyway, and the lists of all points would take as much again.
+#[derive(Deserialize)]
+pub(super) struct ProgramPoint<'a> {
     #[serde(rename = "tb")]
     pub(super) total_bytes: u64,
     #[serde(rename = "tbk")]
@@ -76,15 +78,15 @@ pub(super) struct ProgramPoint {
     #[serde(rename = "wb", default)]
     pub(super) write_bytes: u64,
     /// Access counts by byte, run-length encoded: `-N, M` is N times M.
-    #[serde(rename = "acc")]
-    accesses: Option<Vec<i32>>,
+    #[serde(rename = "acc", borrow)]
+    accesses: Option<&'a RawValue>,
     /// Positions in the frame table, innermost frame first.
-    #[serde(rename = "fs")]
-    pub(super) stack: Vec<u32>,
+    #[serde(rename = "fs", borrow)]
+    stack: &'a RawValue,
 }
 
 /// What DHAT writes for an access count that overflowed its 16 bits.
-const OVERFLOWED: i32 = 0xFFFF;
+const OVERFLOWED: i64 = 0xFFFF;
 
 /// The largest block that has a histogram: `DHAT_HISTOGRAM_MEMORY` takes up to 25 KiB, else it is 1024 bytes.
 const LARGEST_HISTOGRAM: usize = 25 * 1024;
@@ -116,14 +118,6 @@ impl<'a> File<'a> {
         Ok(file)
     }
 
-    /// How many positions in stacks are not in the frame table, which no DHAT writes but people who cut files down do.
-    pub(super) fn positions_beyond_frames(&self) -> usize {
-        let stacks = self.points.iter().flat_map(|point| &point.stack);
-        stacks
-            .filter(|position| **position as usize >= self.frames.len())
-            .count()
-    }
-
     /// True for files of dhat-rs.
     pub(super) fn is_of_dhat_rs(&self) -> bool {
         self.mode
@@ -132,36 +126,48 @@ impl<'a> File<'a> {
     }
 }
 
-impl ProgramPoint {
+impl ProgramPoint<'_> {
+    /// The positions of its frames in the frame table, innermost frame first.
+    pub(super) fn stack(&self) -> Result<Vec<u32>, String> {
+        numbers(self.stack).map_err(|message| format!("fs: {message}"))
+    }
+
     /// The access counts of each byte of a block; `None` is a count that overflowed.
     pub(super) fn accesses(&self) -> Result<Option<Vec<Option<u64>>>, String> {
-        let Some(encoded) = &self.accesses else {
+        let Some(encoded) = self.accesses else {
             return Ok(None);
         };
+        let encoded: Vec<i64> = numbers(encoded).map_err(|message| format!("acc: {message}"))?;
         let mut counts = Vec::new();
-        let mut numbers = encoded.iter().copied();
+        let mut numbers = encoded.into_iter();
         while let Some(number) = numbers.next() {
             let (times, count) = if number < 0 {
-                (number.unsigned_abs() as usize, numbers.next())
+                let times = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
+                (times, numbers.next())
             } else {
                 (1, Some(number))
             };
             let Some(count) = count.filter(|count| (0..=OVERFLOWED).contains(count)) else {
                 return Err(format!(
-                    "expected an access count from 0 to {OVERFLOWED} in acc, found {}",
+                    "acc: expected a count from 0 to {OVERFLOWED}, found {}",
                     count.map_or("the end".to_owned(), |count| count.to_string())
                 ));
             };
-            if counts.len() + times > LARGEST_HISTOGRAM {
+            if times > LARGEST_HISTOGRAM - counts.len() {
                 return Err(format!(
-                    "expected at most {LARGEST_HISTOGRAM} access counts in acc, found more"
+                    "acc: expected at most {LARGEST_HISTOGRAM} counts, found more"
                 ));
             }
-            let count = (count != OVERFLOWED).then_some(count.unsigned_abs().into());
+            let count = (count != OVERFLOWED).then_some(count.unsigned_abs());
             counts.resize(counts.len() + times, count);
         }
         Ok(Some(counts))
     }
+}
+
+/// A list that was kept as text.
+fn numbers<'a, T: Deserialize<'a>>(list: &'a RawValue) -> Result<Vec<T>, String> {
+    serde_json::from_str(list.get()).map_err(|error| without_place(&error))
 }
 
 /// How the message about a version that is not known begins.
@@ -191,15 +197,22 @@ fn explain(text: &str, error: &serde_json::Error) -> Error {
             "expected a list after \"fs\":, found ]: DHAT writes this where it leaves out every frame of a stack; run it with a larger --num-callers",
         );
     }
-    // serde_json ends its messages with the place, which stands elsewhere in ours.
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or(&message);
+    let message = without_place(error);
     if message.starts_with(WRONG_VERSION) {
         // Where serde_json says that a value is wrong it has read on to the next token.
         let position = text.find("\"dhatFileVersion\"").unwrap_or(0);
         return Error::at(line_at(text.as_bytes(), position).0, message);
     }
     Error::at(line, format!("{message} (column {})", error.column()))
+}
+
+/// serde_json's messages end with the place, which stands elsewhere in ours.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.find(" at line ") {
+        Some(end) => message[..end].to_owned(),
+        None => message,
+    }
 }
 
 /// The line that a position is in, counted from 1, and where that line starts.

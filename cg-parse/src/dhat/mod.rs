@@ -9,11 +9,12 @@
 //! Valgrind can write what is no JSON: `"fs":]` for a stack all of whose frames were left out, and bytes of names that
 //! are not UTF-8. dh_view refuses such files, and so does this parser, with the line.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 
-use cg_stream::blame::frame_to_blame;
+use cg_stream::blame::is_allocator_or_replacement;
 use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecord, Total};
 use cg_stream::tool::Diagnostics;
+use cg_stream::writer::RenderedFrame;
 
 use crate::{Error, Lines, Options, Out, frame_text};
 
@@ -31,61 +32,90 @@ pub(crate) fn parse(
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
     let file = File::read(&text)?;
-    out.run(&run_record(source, &file)?)
+    let events: Vec<&Event> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
+    out.run(&run_record(source, &file, &events)?)
         .map_err(Error::Output)?;
     let describe = if file.is_of_dhat_rs() {
         frame_text::frame_with_column
     } else {
         frame_text::frame
     };
-    let frames: Vec<Frame> = file
-        .frames
-        .iter()
-        .map(|text| describe(text.as_bytes()))
-        .collect();
-    let unknown = file.positions_beyond_frames();
-    if unknown > 0 {
-        diagnostics.warn(format!(
-            "{source}: {unknown} positions in stacks are beyond the frame table, which has {}; their frames are written as {{}}",
-            frames.len()
-        ));
-    }
+    let frames = FrameTable::new(file.frames.iter().map(|text| describe(text.as_bytes())))
+        .map_err(Error::Output)?;
+    let mut beyond = 0;
     for (point, number) in file.points.iter().zip(1..) {
-        let record = record(point, &file, &frames)
-            .map_err(|message| Error::whole(format!("program point {number}: {message}")))?;
-        out.record(&record).map_err(Error::Output)?;
+        let in_point = |message| Error::whole(format!("program point {number}: {message}"));
+        let stack = point.stack().map_err(in_point)?;
+        let record = record(point, &events, frames.to_blame(&stack)).map_err(in_point)?;
+        let rendered = stack.iter().map(|position| &frames.at(*position).rendered);
+        out.record_with_stack(&record, rendered)
+            .map_err(Error::Output)?;
+        beyond += frames.count_beyond(&stack);
+    }
+    if beyond > 0 {
+        // No DHAT writes such files, but people who cut them down for a test do.
+        diagnostics.warn(format!(
+            "{source}: {beyond} positions in stacks are beyond the frame table, which has {}; their frames are written as {{}}",
+            file.frames.len()
+        ));
     }
     out.end().map_err(Error::Output)
 }
 
-/// The costs of a point by event, as far as the file's mode has them.
-fn costs(file: &File, point: &ProgramPoint) -> impl Iterator<Item = (&'static str, u64)> {
-    let has_lifetimes = file.has_lifetimes.unwrap_or(false);
-    let has_accesses = file.has_accesses.unwrap_or(false);
-    [
-        (true, "total_bytes", point.total_bytes),
-        (true, "total_blocks", point.total_blocks),
-        (has_lifetimes, "gmax_bytes", point.gmax_bytes),
-        (has_lifetimes, "gmax_blocks", point.gmax_blocks),
-        (has_lifetimes, "end_bytes", point.end_bytes),
-        (has_lifetimes, "end_blocks", point.end_blocks),
-        (has_accesses, "read_bytes", point.read_bytes),
-        (has_accesses, "write_bytes", point.write_bytes),
-    ]
-    .into_iter()
-    .filter(|(is_counted, _, _)| *is_counted)
-    .map(|(_, event, count)| (event, count))
+/// An event of the stream.
+struct Event {
+    name: &'static str,
+    counted: Counted,
+    count: fn(&ProgramPoint) -> u64,
 }
 
-fn run_record(source: &str, file: &File) -> Result<RunRecord, Error> {
-    let mut total: Vec<(&str, Count)> = costs(file, &ProgramPoint::default())
-        .map(|(event, _)| (event, 0))
-        .collect();
-    for point in &file.points {
-        for ((_, sum), (_, count)) in total.iter_mut().zip(costs(file, point)) {
-            *sum += Count::from(count);
+/// Which files have an event.
+#[derive(Clone, Copy)]
+enum Counted {
+    Always,
+    /// Where blocks have lifetimes.
+    Live,
+    /// Where accesses were counted.
+    Accessed,
+}
+
+const EVENTS: [Event; 8] = [
+    event("total_bytes", Counted::Always, |point| point.total_bytes),
+    event("total_blocks", Counted::Always, |point| point.total_blocks),
+    event("gmax_bytes", Counted::Live, |point| point.gmax_bytes),
+    event("gmax_blocks", Counted::Live, |point| point.gmax_blocks),
+    event("end_bytes", Counted::Live, |point| point.end_bytes),
+    event("end_blocks", Counted::Live, |point| point.end_blocks),
+    event("read_bytes", Counted::Accessed, |point| point.read_bytes),
+    event("write_bytes", Counted::Accessed, |point| point.write_bytes),
+];
+
+const fn event(name: &'static str, counted: Counted, count: fn(&ProgramPoint) -> u64) -> Event {
+    Event {
+        name,
+        counted,
+        count,
+    }
+}
+
+impl Event {
+    fn is_in(&self, file: &File) -> bool {
+        match self.counted {
+            Counted::Always => true,
+            Counted::Live => file.has_lifetimes == Some(true),
+            Counted::Accessed => file.has_accesses == Some(true),
         }
     }
+}
+
+fn run_record(source: &str, file: &File, events: &[&Event]) -> Result<RunRecord, Error> {
+    let total: Vec<(&str, Count)> = events
+        .iter()
+        .map(|event| {
+            let counts = file.points.iter().map(event.count);
+            (event.name, counts.map(Count::from).sum())
+        })
+        .collect();
     if let Some((event, _)) = total.iter().find(|(_, sum)| u64::try_from(*sum).is_err()) {
         return Err(Error::whole(format!(
             "the sum of {event} does not fit in 64 bits"
@@ -129,37 +159,80 @@ fn run_record(source: &str, file: &File) -> Result<RunRecord, Error> {
     Ok(run)
 }
 
+/// The frames of a file's table, each ready to be written; a position beyond the table is a frame of nothing.
+struct FrameTable<'a> {
+    frames: Vec<TableFrame<'a>>,
+    beyond: TableFrame<'a>,
+}
+
+struct TableFrame<'a> {
+    frame: Frame<'a>,
+    rendered: RenderedFrame,
+    is_to_blame: bool,
+}
+
+impl<'a> FrameTable<'a> {
+    fn new(frames: impl Iterator<Item = Frame<'a>>) -> io::Result<FrameTable<'a>> {
+        let prepare = |frame: Frame<'a>| {
+            Ok(TableFrame {
+                rendered: RenderedFrame::new(&frame)?,
+                is_to_blame: !is_allocator_or_replacement(&frame),
+                frame,
+            })
+        };
+        Ok(FrameTable {
+            frames: frames.map(prepare).collect::<io::Result<_>>()?,
+            beyond: prepare(Frame::default())?,
+        })
+    }
+
+    fn at(&self, position: u32) -> &TableFrame<'a> {
+        self.frames.get(position as usize).unwrap_or(&self.beyond)
+    }
+
+    fn count_beyond(&self, stack: &[u32]) -> usize {
+        let is_beyond = |position: &&u32| **position as usize >= self.frames.len();
+        stack.iter().filter(is_beyond).count()
+    }
+
+    /// The frame of a stack to blame, as [`cg_stream::blame::frame_to_blame`] has it.
+    fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
+        let mut frames = stack.iter().map(|position| self.at(*position));
+        frames
+            .clone()
+            .find(|frame| frame.is_to_blame)
+            .or_else(|| frames.next())
+            .map_or_else(Frame::default, |found| found.frame.clone())
+    }
+}
+
+/// The record of a point, without its stack.
 fn record<'a>(
     point: &ProgramPoint,
-    file: &File,
-    frames: &[Frame<'a>],
+    events: &[&Event],
+    blamed: Frame<'a>,
 ) -> Result<ProgramPointRecord<'a>, String> {
-    let stack: Vec<Frame> = point
-        .stack
+    let counts = events
         .iter()
-        .map(|index| frames.get(*index as usize).cloned().unwrap_or_default())
-        .collect();
-    let blamed = stack
-        .get(frame_to_blame(&stack))
-        .cloned()
-        .unwrap_or_default();
+        .map(|event| (Name::from(event.name), Count::from((event.count)(point))));
     Ok(ProgramPointRecord {
         name: blamed.name,
         file: blamed.file,
         line: blamed.line,
         obj: blamed.obj,
+        // As in `Counts::from_row`: the first event always, the others where they are not 0.
         cost: Counts(
-            costs(file, point)
+            counts
                 .enumerate()
                 .filter(|(position, (_, count))| *position == 0 || *count != 0)
-                .map(|(_, (event, count))| (Name::from(event), Count::from(count)))
+                .map(|(_, pair)| pair)
                 .collect(),
         ),
         max_bytes: point.max_bytes,
         max_blocks: point.max_blocks,
         lifetime: point.lifetime,
         accesses: point.accesses()?,
-        stack,
+        stack: Vec::new(),
     })
 }
 

@@ -110,19 +110,24 @@ fn what_is_no_dhat_file_is_an_error_with_its_line() {
             "in:11: invalid type: floating point `1.5`, expected u64 (column 11)",
         ),
         (
+            "[1,2,3]",
+            "[1,\"x\"]",
+            "in: program point 1: fs: invalid type: string \"x\", expected u32",
+        ),
+        (
             "[-3,2,",
             "[-3000000,2,",
-            "in: program point 1: expected at most 25600 access counts in acc, found more",
+            "in: program point 1: acc: expected at most 25600 counts, found more",
         ),
         (
             ",65535,0]",
             ",65536,0]",
-            "in: program point 1: expected an access count from 0 to 65535 in acc, found 65536",
+            "in: program point 1: acc: expected a count from 0 to 65535, found 65536",
         ),
         (
             ",65535,0]",
             ",-2]",
-            "in: program point 1: expected an access count from 0 to 65535 in acc, found the end",
+            "in: program point 1: acc: expected a count from 0 to 65535, found the end",
         ),
         (
             "\n ]\n}\n",

@@ -6,8 +6,9 @@
 //! levels of their own. The records of a tree sum to the bytes of its root by construction.
 
 use cg_stream::blame::frame_to_blame;
-use cg_stream::record::{Count, Counts, HeapRecord};
+use cg_stream::record::{Count, Counts, Frame, HeapRecord};
 use cg_stream::tool::Diagnostics;
+use cg_stream::writer::RenderedFrame;
 
 use super::is_separator;
 use super::snapshot::Snapshot;
@@ -112,6 +113,8 @@ pub(super) fn write_records(
             peak: snapshot.record.detail == "peak",
             ..HeapRecord::default()
         },
+        stack: Vec::new(),
+        rendered: Vec::new(),
         cost_name: snapshot.cost_name(),
         path: Vec::new(),
         source,
@@ -132,9 +135,12 @@ pub(super) fn write_records(
 
 /// The state between two nodes of a tree.
 struct Writing<'t, 'o, 'w> {
-    /// The record to be written next. Its stack is that of the last node in `path`, whose first is the root and has no
-    /// frame.
+    /// The record to be written next; its own stack stays empty.
     record: HeapRecord<'t>,
+    /// The frames of `path`, whose first is the root and has none.
+    stack: Vec<Frame<'t>>,
+    /// `stack`, ready to be written.
+    rendered: Vec<RenderedFrame>,
     cost_name: &'static str,
     path: Vec<Open>,
     source: &'o str,
@@ -154,7 +160,10 @@ impl<'t> Writing<'t, '_, '_> {
             return Ok(());
         }
         if node.depth > 0 {
-            self.record.stack.push(frame_text::frame(node.description));
+            let frame = frame_text::frame(node.description);
+            self.rendered
+                .push(RenderedFrame::new(&frame).map_err(Error::Output)?);
+            self.stack.push(frame);
         }
         self.path.push(Open {
             line,
@@ -183,20 +192,23 @@ impl<'t> Writing<'t, '_, '_> {
             if beyond != 0 {
                 self.write(beyond)?;
             }
-            self.record.stack.pop();
+            self.stack.pop();
+            self.rendered.pop();
         }
         Ok(())
     }
 
     fn write(&mut self, count: Count) -> Result<(), Error> {
-        let record = &mut self.record;
-        let blamed = record.stack.get(frame_to_blame(&record.stack));
+        let blamed = self.stack.get(frame_to_blame(&self.stack));
         let blamed = blamed.cloned().unwrap_or_default();
+        let record = &mut self.record;
         record.name = blamed.name;
         record.file = blamed.file;
         record.line = blamed.line;
         record.obj = blamed.obj;
         record.cost = Counts::from([(self.cost_name, count)]);
-        self.out.record(record).map_err(Error::Output)
+        self.out
+            .record_with_stack(record, &self.rendered)
+            .map_err(Error::Output)
     }
 }
