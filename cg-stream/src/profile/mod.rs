@@ -3,6 +3,7 @@
 //! This is what cg-diff compares and cg-fmt formats. Names are interned and counts lie in flat columns, so memory goes
 //! with the number of distinct rows.
 
+mod by_function;
 mod key;
 mod symbols;
 mod table;

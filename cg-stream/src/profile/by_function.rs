@@ -1,0 +1,171 @@
+//! Stacks by function: which function allocates, leaks or errs most, itself and through what it calls.
+//!
+//! A stack record's cost is self cost of the frame to blame, whose names stand at the record's top level, and inclusive
+//! cost of every function in the stack. A function that is in a stack several times is charged once, so recursion counts
+//! no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where object, file and
+//! name agree, as far as the frames have them.
+
+use super::{Beside, FunctionKey, Key, Profile, Table, table_index};
+use crate::record::RecordType;
+
+impl Profile {
+    /// The same profile with a `fn` row for each function of its stacks in place of the records that have stacks. Rows
+    /// of type `fn` that are there already stay, and self costs still sum to the total.
+    #[must_use]
+    pub fn by_function(mut self) -> Profile {
+        let mut functions = std::mem::take(&mut self.tables[table_index(RecordType::Fn)]);
+        let mut charged = Charged::default();
+        let with_stacks = RecordType::ALL.map(|(_, of)| of).into_iter();
+        for of in with_stacks.filter(|of| of.has_stack()) {
+            let stacks = std::mem::take(&mut self.tables[table_index(of)]);
+            for row in 0..stacks.len() {
+                self.charge(&mut functions, &mut charged, &stacks, row);
+            }
+        }
+        self.tables = Default::default();
+        self.tables[table_index(RecordType::Fn)] = functions;
+        self
+    }
+
+    /// Charges the functions of one stack with its cost.
+    fn charge(&self, functions: &mut Table, charged: &mut Charged, stacks: &Table, row: usize) {
+        let key = stacks.key(row);
+        let cost = stacks.cost(row);
+        let blamed = functions.row(function(key.function));
+        for (event, count) in cost.iter().enumerate() {
+            functions.add_cost(blamed, event, *count);
+        }
+        // What is added up and still means something of a function.
+        let beside = stacks.beside(row);
+        functions.add_beside(
+            blamed,
+            Beside {
+                indirect_bytes: beside.indirect_bytes,
+                lifetime: beside.lifetime,
+                ..Beside::default()
+            },
+        );
+        charged.begin();
+        let frames = key.stack.map_or(&[][..], |stack| self.stacks.frames(stack));
+        let in_stack = frames.iter().map(|frame| frame.function);
+        // The blamed function is in its stack, but a record that lost its stack still has it.
+        for key in std::iter::once(key.function).chain(in_stack) {
+            let row = functions.row(function(key));
+            if charged.is_first(row) {
+                for (event, count) in cost.iter().enumerate() {
+                    functions.add_incl(row, event, *count);
+                }
+            }
+        }
+    }
+}
+
+fn function(function: FunctionKey) -> Key {
+    Key {
+        function,
+        ..Key::default()
+    }
+}
+
+/// Which functions were charged with a stack: by row, the number of the stack they were charged with last.
+#[derive(Default)]
+struct Charged {
+    stack: usize,
+    last: Vec<usize>,
+}
+
+impl Charged {
+    /// Begins the next stack.
+    fn begin(&mut self) {
+        self.stack += 1;
+    }
+
+    /// True at the first call for this row and stack.
+    fn is_first(&mut self, row: usize) -> bool {
+        if self.last.len() <= row {
+            self.last.resize(row + 1, 0);
+        }
+        std::mem::replace(&mut self.last[row], self.stack) != self.stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+
+    /// Each function with its self and inclusive bytes, of records with these stacks and bytes; `!` marks the blamed.
+    fn by_function(stacks: &[(&[&str], u64)]) -> Vec<(String, i128, i128)> {
+        let mut text = String::new();
+        for (stack, bytes) in stacks {
+            let blamed = stack.iter().find_map(|name| name.strip_prefix('!'));
+            let blamed = blamed.map_or(String::new(), |name| format!("\"fn\":\"{name}\","));
+            let frames: Vec<String> = stack
+                .iter()
+                .map(|name| format!("{{\"fn\":\"{}\"}}", name.trim_start_matches('!')))
+                .collect();
+            text += &format!(
+                "{{\"type\":\"heap\",{blamed}\"snapshot\":1,\"peak\":true,\"cost\":{{\"bytes\":{bytes}}},\"stack\":[{}]}}\n",
+                frames.join(",")
+            );
+        }
+        let mut reader = Reader::new(text.as_bytes());
+        let mut profile = Profile::default();
+        while let Some(line) = reader.next_line().unwrap() {
+            profile.add(&line).unwrap();
+        }
+        let profile = profile.by_function();
+        assert_eq!(profile.types().collect::<Vec<_>>(), [RecordType::Fn]);
+        let functions = profile.table(RecordType::Fn);
+        let mut rows: Vec<(String, i128, i128)> = (0..functions.len())
+            .map(|row| {
+                let name = profile.text(functions.key(row).function.name);
+                let cost = functions.cost(row).first().copied().unwrap_or(0);
+                let incl = functions.incl(row).map_or(0, |incl| incl[0]);
+                (name.unwrap_or("-").to_owned(), cost, incl)
+            })
+            .collect();
+        rows.sort();
+        rows
+    }
+
+    fn row(name: &str, cost: i128, incl: i128) -> (String, i128, i128) {
+        (name.to_owned(), cost, incl)
+    }
+
+    #[test]
+    fn the_blamed_frame_has_the_cost_and_every_frame_the_inclusive_cost() {
+        assert_eq!(
+            by_function(&[
+                (&["malloc", "!grow", "main"], 10),
+                (&["!main"], 3),
+                (&["malloc", "!parse", "grow", "main"], 5)
+            ]),
+            [
+                row("grow", 10, 15),
+                row("main", 3, 18),
+                row("malloc", 0, 15),
+                row("parse", 5, 5)
+            ]
+        );
+    }
+
+    #[test]
+    fn recursion_counts_once() {
+        assert_eq!(
+            by_function(&[
+                (&["!walk", "walk", "visit", "walk", "main"], 7),
+                (&["!walk", "main"], 1)
+            ]),
+            [row("main", 0, 8), row("visit", 0, 7), row("walk", 8, 8)]
+        );
+    }
+
+    #[test]
+    fn a_stack_of_nothing_is_charged_to_nobody_and_still_counted() {
+        assert_eq!(
+            by_function(&[(&[], 4), (&["!f"], 2)]),
+            [row("-", 4, 4), row("f", 2, 2)]
+        );
+    }
+}
