@@ -1,1 +1,26 @@
-fn main() {}
+//! leak-check: a gate on Valgrind's memory errors and leaks.
+
+use std::process::ExitCode;
+
+mod args;
+mod gate;
+
+mod finding;
+mod process;
+
+mod collect;
+mod reconcile;
+
+mod baseline;
+mod fingerprint;
+mod own;
+mod policy;
+mod suppression;
+
+mod paths;
+mod report;
+mod sentence;
+
+fn main() -> ExitCode {
+    cg_stream::tool::main(|args: args::Args, diagnostics| gate::run(args.options()?, diagnostics))
+}

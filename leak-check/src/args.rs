@@ -1,0 +1,228 @@
+//! The command line of leak-check.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use cg_stream::record::Count;
+use cg_stream::tool::CommonArgs;
+use clap::{Parser, ValueEnum};
+use regex::{Regex, RegexSet};
+
+use crate::finding::LeakKinds;
+use crate::gate::Options;
+use crate::paths::Paths;
+use crate::policy::Policy;
+use crate::report::Format;
+
+/// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if there are findings, 2 if it cannot be told.
+///
+/// Reads text logs and XML of Memcheck, Helgrind and DRD, and streams of cg-parse. A finding is a counted error or leak
+/// that no suppression, --ignore or baseline excuses. What is missing, empty, cut short or not recognised is never
+/// clean.
+#[derive(Parser, Debug)]
+#[command(
+    name = "leak-check",
+    version,
+    before_long_help = "Examples:
+  leak-check valgrind.*.xml
+  leak-check --baseline known.jsonl --only '^src/' target/valgrind/*.xml
+  leak-check --baseline known.jsonl --update-baseline target/valgrind/*.xml
+  leak-check --write-suppressions valgrind.log >> valgrind.supp
+  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check"
+)]
+pub(crate) struct Args {
+    /// Logs, XML files and streams; `-` or none is standard input.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Leak kinds that count: all, none or some of definite,indirect,possible,reachable.
+    #[arg(
+        long,
+        value_name = "KINDS",
+        default_value = "definite,possible",
+        help_heading = "What counts"
+    )]
+    errors_for_leak_kinds: LeakKinds,
+
+    /// Count errors that are no leaks; this is the default.
+    #[arg(
+        long = "errors",
+        overrides_with = "no_errors",
+        help_heading = "What counts"
+    )]
+    _errors: bool,
+
+    /// Count leaks alone.
+    #[arg(long, overrides_with = "_errors", help_heading = "What counts")]
+    no_errors: bool,
+
+    /// Let new leaks pass that have at most N direct bytes together.
+    #[arg(long, value_name = "N", help_heading = "What counts")]
+    max_bytes: Option<u64>,
+
+    /// Let new leaks pass that have at most N blocks together.
+    #[arg(long, value_name = "N", help_heading = "What counts")]
+    max_blocks: Option<u64>,
+
+    /// Count only what is blamed on a frame whose function, file or object matches.
+    ///
+    /// A leak is blamed on the innermost frame that matches; an error on the innermost frame that is neither an
+    /// allocator's nor of libc or a standard library. What Valgrind counted without printing it counts always. May be
+    /// given several times; one match is enough.
+    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    only: Vec<Regex>,
+
+    /// Leave out findings where the frame to blame, or a frame that it called, matches.
+    ///
+    /// May be given several times.
+    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    ignore: Vec<Regex>,
+
+    /// Read regexes for --ignore from FILE, one a line; lines that begin with # are comments.
+    #[arg(long, value_name = "FILE", help_heading = "What counts")]
+    ignore_file: Vec<PathBuf>,
+
+    /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
+    #[arg(long, help_heading = "What counts")]
+    allow_fragment: bool,
+
+    /// Findings that are known and do not fail, as --update-baseline writes them.
+    ///
+    /// A finding is known by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
+    /// says how many equal ones a process may have. What it knows and is there no more is reported.
+    #[arg(long, value_name = "FILE", help_heading = "What is known")]
+    baseline: Option<PathBuf>,
+
+    /// Write what was found to the baseline: new findings come in, those that are gone go out.
+    ///
+    /// Exits 0 then, as all findings are known. If anything could not be judged, the file is left as it was.
+    #[arg(long, requires = "baseline", help_heading = "What is known")]
+    update_baseline: bool,
+
+    /// Apply a suppression file of Valgrind's to what was found.
+    #[arg(long, value_name = "FILE", help_heading = "What is known")]
+    suppressions: Vec<PathBuf>,
+
+    /// Name the suppressions that matched nothing, on standard error.
+    #[arg(long, help_heading = "What is known")]
+    list_unused_suppressions: bool,
+
+    /// Print a suppression for each finding that remains, instead of a report.
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    write_suppressions: bool,
+
+    /// How to report.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        help_heading = "Output"
+    )]
+    format: FormatName,
+
+    /// Show source paths relative to DIR; report formats for code hosts need the root of the repository.
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = "Output")]
+    root: PathBuf,
+
+    /// When to colour the text report.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    color: ColourName,
+
+    #[command(flatten)]
+    _common: CommonArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatName {
+    /// For people.
+    Text,
+    /// The stream, with status and fingerprint.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ColourName {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Args {
+    /// The options these arguments ask for.
+    pub(crate) fn options(self) -> anyhow::Result<Options> {
+        let in_colour = self.in_colour();
+        let mut ignore: Vec<String> = self.ignore.iter().map(|regex| regex.to_string()).collect();
+        for path in &self.ignore_file {
+            ignore.extend(read_patterns(path)?);
+        }
+        let only: Vec<&str> = self.only.iter().map(Regex::as_str).collect();
+        let policy = Policy {
+            leak_kinds: self.errors_for_leak_kinds,
+            errors: !self.no_errors,
+            max_bytes: self.max_bytes.map(Count::from),
+            max_blocks: self.max_blocks.map(Count::from),
+            only: (!only.is_empty())
+                .then(|| RegexSet::new(&only))
+                .transpose()
+                .context("--only")?,
+            ignore: RegexSet::new(&ignore).context("--ignore")?,
+        };
+        Ok(Options {
+            files: self.files,
+            allow_fragment: self.allow_fragment,
+            policy,
+            suppressions: self.suppressions,
+            list_unused_suppressions: self.list_unused_suppressions,
+            write_suppressions: self.write_suppressions,
+            baseline: self.baseline,
+            update_baseline: self.update_baseline,
+            format: match self.format {
+                FormatName::Text => Format::Text,
+                FormatName::Json => Format::Json,
+            },
+            in_colour,
+            paths: Paths::relative_to(&self.root).context("--root")?,
+        })
+    }
+
+    fn in_colour(&self) -> bool {
+        match self.color {
+            ColourName::Always => true,
+            ColourName::Never => false,
+            // NO_COLOR, CLICOLOR_FORCE, TERM and whether there is a terminal.
+            ColourName::Auto => {
+                anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+            }
+        }
+    }
+}
+
+/// The regexes of a file, each checked by itself so that a bad one is named with its line.
+fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| name.to_string())?;
+    let mut patterns = Vec::new();
+    for (position, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        Regex::new(line).map_err(|error| {
+            // The error draws the pattern over several lines; its last one says what is wrong.
+            let message = error.to_string();
+            let reason = message.lines().last().unwrap_or_default();
+            let reason = reason.trim().trim_start_matches("error: ");
+            anyhow::anyhow!(
+                "{name}:{}: expected a regex, found \"{line}\": {reason}",
+                position + 1
+            )
+        })?;
+        patterns.push(line.to_owned());
+    }
+    Ok(patterns)
+}

@@ -1,0 +1,287 @@
+//! Reads the inputs into [`Evidence`], and says what cannot be judged: a gate must not take silence for "clean".
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use cg_parse::stream::Visitor;
+use cg_stream::record::{Count, EndRecord, ErrorRecord, LeakRecord, RecordType, RunRecord};
+use cg_stream::tool::Diagnostics;
+use cg_stream::{Completeness, Framing, Line};
+use serde_json::{Map, Value};
+
+use crate::finding::{
+    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Stacks, Summary,
+};
+use crate::reconcile;
+
+/// Reads all inputs. What keeps them from being judged is told to `diagnostics` as trouble.
+///
+/// With `allow_fragment`, records without their `run` and `end`, records that were filtered, and logs without a
+/// summary are judged for what they show.
+///
+/// # Errors
+/// Only internal ones.
+pub(crate) fn collect(
+    inputs: &[PathBuf],
+    allow_fragment: bool,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Evidence> {
+    let options = cg_parse::Options::default();
+    let mut collector = Collector::new(allow_fragment);
+    for path in inputs {
+        let source = if path.as_os_str() == "-" {
+            "<stdin>".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        collector.begin_input(source);
+        let framing = cg_parse::stream::read(path, &options, diagnostics, &mut collector)?;
+        collector.end_input(framing, diagnostics);
+    }
+    let mut evidence = collector.evidence;
+    reconcile::add_unprinted(&mut evidence);
+    Ok(evidence)
+}
+
+struct Collector {
+    allow_fragment: bool,
+    evidence: Evidence,
+    stacks: Stacks,
+    source: String,
+    /// `None` outside `run` and `end`.
+    section: Option<Section>,
+    /// The process of records outside `run` and `end`, once there was one.
+    loose: Option<ProcessId>,
+}
+
+/// What lies between a `run` and its `end`.
+struct Section {
+    process: ProcessId,
+    records: u64,
+}
+
+impl Visitor for Collector {
+    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+        match line.kind {
+            RecordType::Run => {
+                let run: RunRecord = line.parse()?;
+                self.begin_section(run, diagnostics);
+                return Ok(());
+            }
+            RecordType::End => {
+                let end: EndRecord = line.parse()?;
+                self.end_section(&end, diagnostics);
+                return Ok(());
+            }
+            RecordType::Leak => {
+                let leak: LeakRecord = line.parse()?;
+                let Some(kind) = LeakKind::from_word(&leak.kind) else {
+                    return Err(cg_stream::Error::at(
+                        line.number,
+                        format!(
+                            "expected a leak kind (definite, indirect, possible or reachable), found \"{}\"",
+                            leak.kind
+                        ),
+                    )
+                    .into());
+                };
+                self.take_leak(leak, kind);
+            }
+            RecordType::Error => {
+                let error: ErrorRecord = line.parse()?;
+                self.take_error(error);
+            }
+            _ => {}
+        }
+        if let Some(section) = &mut self.section {
+            section.records += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Collector {
+    fn new(allow_fragment: bool) -> Collector {
+        Collector {
+            allow_fragment,
+            evidence: Evidence::default(),
+            stacks: Stacks::default(),
+            source: String::new(),
+            section: None,
+            loose: None,
+        }
+    }
+
+    fn begin_input(&mut self, source: String) {
+        self.source = source;
+        self.section = None;
+        self.loose = None;
+    }
+
+    fn take_leak(&mut self, leak: LeakRecord<'_>, kind: LeakKind) {
+        let finding = Finding {
+            process: self.current_process(leak.pid),
+            details: Details::Leak(Leak {
+                kind,
+                bytes: leak.cost.get("bytes"),
+                blocks: leak.cost.get("blocks"),
+                indirect_bytes: leak.indirect_bytes,
+            }),
+            stack: self.stacks.intern(leak.stack),
+            suppression: leak.suppression.map(|text| Rc::from(text.as_str())),
+        };
+        self.evidence.findings.push(finding);
+    }
+
+    fn take_error(&mut self, error: ErrorRecord<'_>) {
+        let notes = error
+            .notes
+            .into_iter()
+            .map(|note| Note {
+                what: note.what.map(|what| what.into_string()),
+                stack: self.stacks.intern(note.stack),
+            })
+            .collect();
+        let finding = Finding {
+            process: self.current_process(error.pid),
+            stack: self.stacks.intern(error.stack),
+            suppression: error.suppression.map(|text| Rc::from(text.as_str())),
+            details: Details::Error(Error {
+                kind: error.kind.into_string(),
+                what: error.what.into_string(),
+                count: error.cost.get("count"),
+                thread: error.thread,
+                thread_name: error.thread_name.map(|name| name.into_string()),
+                notes,
+            }),
+        };
+        self.evidence.findings.push(finding);
+    }
+
+    /// The process of a record: that of the section, else one for each pid of loose records in a row.
+    fn current_process(&mut self, pid: Option<u64>) -> ProcessId {
+        if let Some(section) = &self.section {
+            return section.process;
+        }
+        if let Some(id) = self.loose
+            && self.evidence.process(id).pid == pid
+        {
+            return id;
+        }
+        let id = self.add_process(Process {
+            source: self.source.clone(),
+            pid,
+            ..Process::default()
+        });
+        self.loose = Some(id);
+        id
+    }
+
+    fn add_process(&mut self, process: Process) -> ProcessId {
+        self.evidence.processes.push(process);
+        ProcessId(self.evidence.processes.len() - 1)
+    }
+
+    fn begin_section(&mut self, run: RunRecord, diagnostics: &mut Diagnostics) {
+        // A stream names the input it was parsed from, which says more than "<stdin>".
+        let source = match run.source.as_slice() {
+            [] => self.source.clone(),
+            sources => sources.join(", "),
+        };
+        let is_true = |field| run.extra.get(field) == Some(&Value::Bool(true));
+        let process = self.add_process(Process {
+            source,
+            command: run.command.clone(),
+            pid: run.pid,
+            parent_pid: run.extra.get("ppid").and_then(Value::as_u64),
+            fatal_signal: fatal_signal(&run.extra),
+            summary: summary(&run.extra),
+            is_forked: is_true("forked"),
+            error_limit_reached: is_true("error_limit_reached"),
+            tool: run.tool.clone(),
+            is_whole: false,
+            run,
+        });
+        self.section = Some(Section {
+            process,
+            records: 0,
+        });
+        let process = self.evidence.process(process);
+        if let Some(reason) = cannot_judge(&process.run, self.allow_fragment) {
+            diagnostics.trouble(format!("{}: {reason}", process.title()));
+        }
+    }
+
+    fn end_section(&mut self, end: &EndRecord, diagnostics: &mut Diagnostics) {
+        let Some(section) = self.section.take() else {
+            return;
+        };
+        // A filter passes `end` on as it was, so it still says how many records there were before.
+        if section.records < end.records {
+            if !self.allow_fragment {
+                diagnostics.trouble(format!(
+                    "{}: {} of its {} records were filtered out; --allow-fragment judges the rest",
+                    self.evidence.process(section.process).title(),
+                    end.records - section.records,
+                    end.records
+                ));
+            }
+            return;
+        }
+        self.evidence.processes[section.process.0].is_whole = true;
+    }
+
+    fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
+        match framing.completeness() {
+            Completeness::Fragment if !self.allow_fragment => diagnostics.trouble(format!(
+                "{}: a fragment of a stream, without run and end records; --allow-fragment judges it",
+                self.source
+            )),
+            // The reader has said why, unless nothing at all came out of the input.
+            Completeness::Empty | Completeness::CutShort if !diagnostics.had_trouble() => {
+                diagnostics.trouble(format!("{}: nothing whole to judge", self.source));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why a run cannot be judged, if so.
+fn cannot_judge(run: &RunRecord, allow_fragment: bool) -> Option<String> {
+    // Tools with an error manager; the others write profiles, in which there is nothing to find.
+    const JUDGED: [&str; 4] = ["memcheck", "helgrind", "drd", "none"];
+    if let Some(tool) = run.tool.as_deref()
+        && !JUDGED.contains(&tool)
+    {
+        return Some(format!(
+            "expected a run of memcheck, helgrind or drd, found one of {tool}"
+        ));
+    }
+    if run.extra.get("complete") == Some(&Value::Bool(false)) && !allow_fragment {
+        return Some(
+            "its summary is missing, so it was cut short, is still running, or ran with -q; --allow-fragment judges \
+             what there is"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+fn summary(extra: &Map<String, Value>) -> Summary {
+    let count = |value: Option<&Value>| value.and_then(Value::as_u64).map(Count::from);
+    let contexts = count(
+        extra
+            .get("error_summary")
+            .and_then(|summary| summary.get("contexts")),
+    );
+    let leaks = LeakKind::ALL.map(|kind| {
+        let row = extra.get("leak_summary")?.get(kind.word())?;
+        Some((count(row.get("bytes"))?, count(row.get("blocks"))?))
+    });
+    Summary { contexts, leaks }
+}
+
+fn fatal_signal(extra: &Map<String, Value>) -> Option<String> {
+    let name = extra.get("fatal_signal")?.get("name")?;
+    Some(name.as_str().unwrap_or("a signal").to_owned())
+}

@@ -1,0 +1,277 @@
+//! What is judged: the findings of all inputs, and the processes they are from.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::rc::Rc;
+
+use cg_stream::record::{Count, Frame, RunRecord};
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    pub(crate) processes: Vec<Process>,
+    /// In the order they were read.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Position of a process in [`Evidence::processes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ProcessId(pub(crate) usize);
+
+impl Evidence {
+    pub(crate) fn process(&self, id: ProcessId) -> &Process {
+        &self.processes[id.0]
+    }
+}
+
+/// A process that ran under Valgrind.
+#[derive(Debug, Default)]
+pub(crate) struct Process {
+    /// The input it was read from.
+    pub(crate) source: String,
+    pub(crate) command: Option<String>,
+    pub(crate) pid: Option<u64>,
+    pub(crate) parent_pid: Option<u64>,
+    pub(crate) tool: Option<String>,
+    /// The run record as it was read.
+    pub(crate) run: RunRecord,
+    /// The signal that ended it, by name.
+    pub(crate) fatal_signal: Option<String>,
+    /// A fork without a log of its own; it went on with its parent's counters.
+    pub(crate) is_forked: bool,
+    /// Valgrind stopped reporting errors.
+    pub(crate) error_limit_reached: bool,
+    pub(crate) summary: Summary,
+    /// All its records were read, so that they can be compared with the summary.
+    pub(crate) is_whole: bool,
+}
+
+/// What Valgrind itself counted in a process, as far as it says so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    /// How many different errors, counted leaks among them.
+    pub(crate) contexts: Option<Count>,
+    /// Bytes and blocks lost, by kind.
+    pub(crate) leaks: [Option<(Count, Count)>; 4],
+}
+
+/// Frames, innermost first. Equal stacks are held once.
+pub(crate) type Stack = Rc<[Frame<'static>]>;
+
+/// One error or loss record.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) process: ProcessId,
+    pub(crate) details: Details,
+    /// Empty where Valgrind gave none.
+    pub(crate) stack: Stack,
+    /// The suppression that Valgrind wrote for it; it has the mangled names.
+    pub(crate) suppression: Option<Rc<str>>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) enum Details {
+    Leak(Leak),
+    Error(Error),
+    /// What Valgrind counted and did not print.
+    Unprinted(Unprinted),
+}
+
+#[derive(Debug)]
+pub(crate) struct Leak {
+    pub(crate) kind: LeakKind,
+    /// Direct bytes.
+    pub(crate) bytes: Count,
+    pub(crate) blocks: Count,
+    /// Bytes reachable only through these blocks.
+    pub(crate) indirect_bytes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Error {
+    /// As Valgrind's XML names it.
+    pub(crate) kind: String,
+    pub(crate) what: String,
+    /// How often it happened, as far as is known.
+    pub(crate) count: Count,
+    pub(crate) thread: Option<u64>,
+    pub(crate) thread_name: Option<String>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A further description of an error, with its own stack.
+#[derive(Debug)]
+pub(crate) struct Note {
+    pub(crate) what: Option<String>,
+    pub(crate) stack: Stack,
+}
+
+/// What a summary counts beyond the records.
+#[derive(Debug)]
+pub(crate) enum Unprinted {
+    Leaks {
+        kind: LeakKind,
+        bytes: Count,
+        blocks: Count,
+    },
+    Errors {
+        contexts: Count,
+    },
+}
+
+impl Finding {
+    /// The leak kind, where this is about a leak.
+    pub(crate) fn leak_kind(&self) -> Option<LeakKind> {
+        match &self.details {
+            Details::Leak(leak) => Some(leak.kind),
+            Details::Unprinted(Unprinted::Leaks { kind, .. }) => Some(*kind),
+            Details::Error(_) | Details::Unprinted(Unprinted::Errors { .. }) => None,
+        }
+    }
+
+    /// Bytes and blocks, where this is about a leak.
+    pub(crate) fn lost(&self) -> Option<(Count, Count)> {
+        match &self.details {
+            Details::Leak(leak) => Some((leak.bytes, leak.blocks)),
+            Details::Unprinted(Unprinted::Leaks { bytes, blocks, .. }) => Some((*bytes, *blocks)),
+            Details::Error(_) | Details::Unprinted(Unprinted::Errors { .. }) => None,
+        }
+    }
+
+    /// The kind in one word: a leak kind, or the error's kind as Valgrind's XML names it.
+    pub(crate) fn kind(&self) -> &str {
+        match &self.details {
+            Details::Leak(leak) => leak.kind.word(),
+            Details::Error(error) => &error.kind,
+            Details::Unprinted(Unprinted::Leaks { kind, .. }) => kind.word(),
+            Details::Unprinted(Unprinted::Errors { .. }) => "Unprinted",
+        }
+    }
+
+    pub(crate) fn is_unprinted(&self) -> bool {
+        matches!(self.details, Details::Unprinted(_))
+    }
+}
+
+/// Memcheck's leak kinds, in the order of its LEAK SUMMARY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum LeakKind {
+    Definite,
+    Indirect,
+    Possible,
+    Reachable,
+}
+
+impl LeakKind {
+    pub(crate) const ALL: [LeakKind; 4] = [
+        LeakKind::Definite,
+        LeakKind::Indirect,
+        LeakKind::Possible,
+        LeakKind::Reachable,
+    ];
+
+    /// The word that options, suppressions and records use.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            LeakKind::Definite => "definite",
+            LeakKind::Indirect => "indirect",
+            LeakKind::Possible => "possible",
+            LeakKind::Reachable => "reachable",
+        }
+    }
+
+    /// The kind as the LEAK SUMMARY calls it.
+    pub(crate) fn phrase(self) -> &'static str {
+        match self {
+            LeakKind::Definite => "definitely lost",
+            LeakKind::Indirect => "indirectly lost",
+            LeakKind::Possible => "possibly lost",
+            LeakKind::Reachable => "still reachable",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<LeakKind> {
+        LeakKind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// A set of leak kinds, as `--errors-for-leak-kinds` and `match-leak-kinds` have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LeakKinds([bool; 4]);
+
+impl LeakKinds {
+    pub(crate) const ALL: LeakKinds = LeakKinds([true; 4]);
+
+    pub(crate) fn contains(self, kind: LeakKind) -> bool {
+        self.0[kind as usize]
+    }
+}
+
+/// Why a text is no set of leak kinds.
+#[derive(Debug)]
+pub(crate) struct NoLeakKinds(String);
+
+impl fmt::Display for NoLeakKinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected all, none or some of definite,indirect,possible,reachable, found \"{}\"",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NoLeakKinds {}
+
+impl std::str::FromStr for LeakKinds {
+    type Err = NoLeakKinds;
+
+    fn from_str(text: &str) -> Result<LeakKinds, NoLeakKinds> {
+        let mut kinds = LeakKinds::default();
+        match text {
+            "all" => return Ok(LeakKinds::ALL),
+            "none" => return Ok(kinds),
+            _ => {}
+        }
+        for word in text.split(',') {
+            let kind =
+                LeakKind::from_word(word.trim()).ok_or_else(|| NoLeakKinds(word.to_owned()))?;
+            kinds.0[kind as usize] = true;
+        }
+        Ok(kinds)
+    }
+}
+
+/// Holds every stack once: processes of one test run share most of theirs.
+#[derive(Default)]
+pub(crate) struct Stacks(HashSet<Stack>);
+
+impl Stacks {
+    pub(crate) fn intern(&mut self, stack: Vec<Frame>) -> Stack {
+        let stack: Vec<Frame<'static>> = stack.into_iter().map(Frame::into_owned).collect();
+        if let Some(known) = self.0.get(stack.as_slice()) {
+            return known.clone();
+        }
+        let stack: Stack = stack.into();
+        self.0.insert(stack.clone());
+        stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leak_kinds_read_as_valgrind_reads_them() {
+        let kinds = |text: &str| text.parse::<LeakKinds>();
+        assert_eq!(kinds("all").unwrap(), LeakKinds::ALL);
+        assert_eq!(kinds("none").unwrap(), LeakKinds::default());
+        let two = kinds("definite,possible").unwrap();
+        assert!(two.contains(LeakKind::Definite) && two.contains(LeakKind::Possible));
+        assert!(!two.contains(LeakKind::Indirect) && !two.contains(LeakKind::Reachable));
+        assert!(kinds("definite,lost").is_err());
+        assert!(kinds("").is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! The gate: reads, judges, reports, and says yes or no.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
+
+use crate::baseline::Baseline;
+use crate::collect::collect;
+use crate::paths::Paths;
+use crate::policy::{self, Policy, Status, Verdict};
+use crate::report::{self, Format, Report};
+use crate::suppression::{self, Suppressions};
+
+/// What a run of leak-check is asked to do.
+pub(crate) struct Options {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) allow_fragment: bool,
+    pub(crate) policy: Policy,
+    pub(crate) suppressions: Vec<PathBuf>,
+    pub(crate) list_unused_suppressions: bool,
+    pub(crate) write_suppressions: bool,
+    pub(crate) baseline: Option<PathBuf>,
+    pub(crate) update_baseline: bool,
+    pub(crate) format: Format,
+    pub(crate) in_colour: bool,
+    pub(crate) paths: Paths,
+}
+
+/// Judges the inputs.
+///
+/// # Errors
+/// Where suppressions, the baseline or the output cannot be read or written.
+pub(crate) fn run(options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+    let suppressions = Suppressions::read(&options.suppressions)?;
+    let baseline = read_baseline(&options)?;
+    let files = tool::inputs(&options.files, diagnostics);
+    let evidence = collect(&files, options.allow_fragment, diagnostics)?;
+    let verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
+    if verdict.is_clean() && options.policy.errors {
+        // Whatever was found is excused, and Valgrind may have found more without saying so.
+        for process in evidence
+            .processes
+            .iter()
+            .filter(|process| process.error_limit_reached)
+        {
+            diagnostics.trouble(format!(
+                "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",
+                process.title()
+            ));
+        }
+    }
+
+    let text = if options.write_suppressions {
+        let written = suppression::suppressions_for(&evidence, &verdict);
+        if written.without_stack > 0 {
+            diagnostics.warn(format!(
+                "findings without a stack, which no suppression can match: {}",
+                written.without_stack
+            ));
+        }
+        written.text.into_bytes()
+    } else {
+        let report = Report {
+            evidence: &evidence,
+            verdict: &verdict,
+            paths: &options.paths,
+            could_not_judge: diagnostics.had_trouble(),
+        };
+        report::render(&report, options.format, options.in_colour)?
+    };
+    let mut output = Output::new(WhenClosed::GoOn);
+    output.write_all(&text).and_then(|()| output.flush())?;
+
+    if options.list_unused_suppressions {
+        warn_of_unused(&suppressions, &verdict, diagnostics);
+    }
+    if options.update_baseline {
+        let present = Baseline::of(&evidence, &verdict.rulings);
+        update_baseline(&options, &baseline, &present, &verdict, diagnostics)?;
+        // What Valgrind did not print has no fingerprint, so it cannot be known.
+        let has_unknowable = evidence
+            .findings
+            .iter()
+            .zip(&verdict.rulings)
+            .any(|(finding, ruling)| finding.is_unprinted() && ruling.status == Status::New);
+        return Ok(if has_unknowable {
+            Outcome::No
+        } else {
+            Outcome::Done
+        });
+    }
+    Ok(if verdict.is_clean() {
+        Outcome::Done
+    } else {
+        Outcome::No
+    })
+}
+
+/// Names the suppressions that matched nothing.
+fn warn_of_unused(suppressions: &Suppressions, verdict: &Verdict, diagnostics: &mut Diagnostics) {
+    for (suppression, uses) in suppressions.iter().zip(&verdict.suppression_uses) {
+        if *uses == 0 {
+            diagnostics.warn(format!(
+                "{}: unused suppression \"{}\"",
+                suppression.place, suppression.name
+            ));
+        }
+    }
+}
+
+/// The baseline that was given; one that is to be updated need not exist yet.
+fn read_baseline(options: &Options) -> anyhow::Result<Baseline> {
+    match &options.baseline {
+        Some(path) if !options.update_baseline || path.exists() => Baseline::read(path),
+        _ => Ok(Baseline::default()),
+    }
+}
+
+/// Writes what was found as the new baseline, unless something could not be read: what is missing is not gone then.
+fn update_baseline(
+    options: &Options,
+    known: &Baseline,
+    present: &Baseline,
+    verdict: &Verdict,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let path = options
+        .baseline
+        .as_deref()
+        .context("--update-baseline needs --baseline")?;
+    let name = path.display();
+    if diagnostics.had_trouble() {
+        diagnostics.warn(format!(
+            "{name}: the baseline is left as it was, since not everything could be judged"
+        ));
+        return Ok(());
+    }
+    present.write(path)?;
+    let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
+    let new = present.len() + gone - known.len();
+    diagnostics.warn(format!(
+        "{name}: {} known findings, {new} of them new; {gone} gone",
+        present.len()
+    ));
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! What counts: from the evidence, the policy, suppressions and a baseline to a verdict. Nothing here reads or prints.
+
+use std::collections::HashMap;
+
+use cg_stream::record::{Count, Frame};
+use regex::RegexSet;
+
+use crate::baseline::{Baseline, Gone};
+use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
+use crate::fingerprint::Fingerprint;
+use crate::own;
+use crate::suppression::Suppressions;
+
+/// What counts as a finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    /// `--errors-for-leak-kinds`.
+    pub(crate) leak_kinds: LeakKinds,
+    /// Whether errors count that are no leaks.
+    pub(crate) errors: bool,
+    /// Direct bytes that counted leaks may have together.
+    pub(crate) max_bytes: Option<Count>,
+    /// Blocks that counted leaks may have together.
+    pub(crate) max_blocks: Option<Count>,
+    /// What the frame to blame must match, if anything.
+    pub(crate) only: Option<RegexSet>,
+    /// What no frame up to the one to blame may match.
+    pub(crate) ignore: RegexSet,
+}
+
+/// What became of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Status {
+    /// It counts, and nothing excuses it.
+    New,
+    /// A leak that counts, within `--max-bytes` and `--max-blocks`.
+    Allowed,
+    /// It counts and is in the baseline.
+    Known,
+    /// `--ignore` matches.
+    Ignored,
+    /// `--only` does not match.
+    Foreign,
+    /// The policy does not count its kind.
+    NotCounted,
+    /// A suppression matches.
+    Suppressed,
+}
+
+impl Status {
+    pub(crate) const ALL: [Status; 7] = [
+        Status::New,
+        Status::Allowed,
+        Status::Known,
+        Status::Ignored,
+        Status::Foreign,
+        Status::NotCounted,
+        Status::Suppressed,
+    ];
+
+    /// The word in reports and records.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Status::New => "new",
+            Status::Allowed => "allowed",
+            Status::Known => "known",
+            Status::Ignored => "ignored",
+            Status::Foreign => "foreign",
+            Status::NotCounted => "not_counted",
+            Status::Suppressed => "suppressed",
+        }
+    }
+}
+
+/// The decision about one finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Ruling {
+    pub(crate) status: Status,
+    /// The position in its stack of the frame to blame.
+    pub(crate) blame: Option<usize>,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// The decisions about all findings.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    /// One for each finding of the evidence, in its order.
+    pub(crate) rulings: Vec<Ruling>,
+    /// What the baseline knows and is there no more.
+    pub(crate) gone: Vec<Gone>,
+    /// How many findings each suppression matched, in their order.
+    pub(crate) suppression_uses: Vec<u64>,
+}
+
+impl Verdict {
+    /// Whether the gate says yes.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.count(Status::New) == 0
+    }
+
+    pub(crate) fn count(&self, status: Status) -> usize {
+        self.rulings
+            .iter()
+            .filter(|ruling| ruling.status == status)
+            .count()
+    }
+}
+
+/// Decides about every finding.
+pub(crate) fn judge(
+    evidence: &Evidence,
+    policy: &Policy,
+    suppressions: &Suppressions,
+    baseline: &Baseline,
+) -> Verdict {
+    let mut suppression_uses = vec![0; suppressions.len()];
+    let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
+    let mut rulings = Vec::with_capacity(evidence.findings.len());
+    for finding in &evidence.findings {
+        let blame = frame_to_blame(finding, policy);
+        let fingerprint = Fingerprint::of(finding);
+        let tool = evidence.process(finding.process).tool.as_deref();
+        let status = if let Some(position) = suppressions.find(finding, tool) {
+            suppression_uses[position] += 1;
+            Status::Suppressed
+        } else if !counts(finding, policy) {
+            Status::NotCounted
+        } else if !is_wanted(finding, blame, policy) {
+            Status::Foreign
+        } else if is_ignored(finding, blame, policy) {
+            Status::Ignored
+        } else if !finding.is_unprinted() {
+            let equals = seen
+                .entry((finding.process, fingerprint.clone()))
+                .or_default();
+            *equals += 1;
+            if *equals <= baseline.allowed(&fingerprint) {
+                Status::Known
+            } else {
+                Status::New
+            }
+        } else {
+            Status::New
+        };
+        rulings.push(Ruling {
+            status,
+            blame,
+            fingerprint,
+        });
+    }
+    allow_within_limits(evidence, policy, &mut rulings);
+    Verdict {
+        gone: baseline.gone(&Baseline::of(evidence, &rulings)),
+        rulings,
+        suppression_uses,
+    }
+}
+
+fn counts(finding: &Finding, policy: &Policy) -> bool {
+    match finding.leak_kind() {
+        Some(kind) => policy.leak_kinds.contains(kind),
+        None => policy.errors,
+    }
+}
+
+/// The frame to blame: the innermost own one, and with `--only` the innermost that it matches.
+///
+/// A leak is reported where its block was allocated, often deep in a library that did as it was told, so `--only`
+/// looks for its frame along the whole stack. An error is reported where it happened: the innermost own frame has to
+/// be one that `--only` matches.
+fn frame_to_blame(finding: &Finding, policy: &Policy) -> Option<usize> {
+    let stack = &finding.stack;
+    let wanted = policy
+        .only
+        .as_ref()
+        .and_then(|only| stack.iter().position(|frame| matches(only, frame)));
+    let own = own::innermost_own(stack);
+    match (wanted, own) {
+        (Some(wanted), _) if finding.leak_kind().is_some() => Some(wanted),
+        (Some(wanted), Some(own)) if wanted <= own => Some(wanted),
+        _ => own,
+    }
+}
+
+/// Whether `--only` lets a finding count. What Valgrind did not print has no frames, and might be anybody's.
+fn is_wanted(finding: &Finding, blame: Option<usize>, policy: &Policy) -> bool {
+    let Some(only) = &policy.only else {
+        return true;
+    };
+    finding.is_unprinted() || blame.is_some_and(|blame| matches(only, &finding.stack[blame]))
+}
+
+fn is_ignored(finding: &Finding, blame: Option<usize>, policy: &Policy) -> bool {
+    !policy.ignore.is_empty()
+        && blame.is_some_and(|blame| {
+            finding.stack[..=blame]
+                .iter()
+                .any(|frame| matches(&policy.ignore, frame))
+        })
+}
+
+/// Whether a function, file or object of a frame matches.
+fn matches(patterns: &RegexSet, frame: &Frame) -> bool {
+    [&frame.name, &frame.file, &frame.obj]
+        .into_iter()
+        .flatten()
+        .any(|text| patterns.is_match(text))
+}
+
+/// Lets new leaks pass where they stay within the limits together; a limit that is not given limits nothing.
+fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruling]) {
+    if policy.max_bytes.is_none() && policy.max_blocks.is_none() {
+        return;
+    }
+    let mut new_leaks: Vec<&mut Ruling> = Vec::new();
+    let (mut bytes, mut blocks) = (0, 0);
+    for (finding, ruling) in evidence.findings.iter().zip(rulings) {
+        if ruling.status == Status::New
+            && let Some(lost) = finding.lost()
+        {
+            bytes += lost.0;
+            blocks += lost.1;
+            new_leaks.push(ruling);
+        }
+    }
+    let is_within = |limit: Option<Count>, amount: Count| limit.is_none_or(|limit| amount <= limit);
+    if is_within(policy.max_bytes, bytes) && is_within(policy.max_blocks, blocks) {
+        for ruling in new_leaks {
+            ruling.status = Status::Allowed;
+        }
+    }
+}

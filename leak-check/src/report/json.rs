@@ -1,0 +1,168 @@
+//! The report as a stream: the records of the inputs, each with what became of it and its fingerprint.
+
+use std::io;
+
+use cg_stream::blame::frame_to_blame;
+use cg_stream::record::{
+    Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, Total,
+};
+use cg_stream::writer::Writer;
+use serde::Serialize;
+
+use super::Report;
+use crate::finding::{Details, Error, Finding, Leak, ProcessId, Unprinted};
+use crate::policy::Ruling;
+
+/// A record with the decision about it.
+#[derive(Serialize)]
+struct Judged<'a, R> {
+    #[serde(flatten)]
+    record: R,
+    status: &'static str,
+    fingerprint: &'a str,
+}
+
+impl Record for Judged<'_, LeakRecord<'_>> {
+    const TYPE: RecordType = RecordType::Leak;
+}
+
+impl Record for Judged<'_, ErrorRecord<'_>> {
+    const TYPE: RecordType = RecordType::Error;
+}
+
+pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut writer = Writer::new(&mut text);
+    for (position, process) in report.evidence.processes.iter().enumerate() {
+        let id = ProcessId(position);
+        // What Valgrind did not print comes after all that it did, so the findings of a process need not be together.
+        let of_process = || {
+            report
+                .findings()
+                .filter(|(finding, _)| finding.process == id)
+        };
+        let mut run = process.run.clone();
+        run.stream = 1;
+        run.source = vec![process.source.clone()];
+        run.events = ["bytes", "blocks", "count"].map(str::to_owned).into();
+        let mut total: [Count; 3] = [0; 3];
+        for (finding, _) in of_process() {
+            match (&finding.details, finding.lost()) {
+                (_, Some((bytes, blocks))) => {
+                    total[0] += bytes;
+                    total[1] += blocks;
+                }
+                (Details::Error(error), None) => total[2] += error.count,
+                (Details::Unprinted(Unprinted::Errors { contexts }), None) => total[2] += contexts,
+                _ => {}
+            }
+        }
+        run.total = Total::One(Counts::from_row_with_zeros(&run.events, total).into_owned());
+        writer.run(&run)?;
+        for (finding, ruling) in of_process() {
+            write_finding(&mut writer, finding, ruling, process.pid)?;
+        }
+        writer.end()?;
+    }
+    Ok(text)
+}
+
+fn write_finding(
+    writer: &mut Writer<&mut Vec<u8>>,
+    finding: &Finding,
+    ruling: &Ruling,
+    pid: Option<u64>,
+) -> io::Result<()> {
+    let status = ruling.status.word();
+    let fingerprint = ruling.fingerprint.hex();
+    match &finding.details {
+        Details::Leak(leak) => writer.record(&Judged {
+            record: leak_record(finding, leak, pid),
+            status,
+            fingerprint: &fingerprint,
+        }),
+        Details::Error(error) => writer.record(&Judged {
+            record: error_record(finding, error, pid),
+            status,
+            fingerprint: &fingerprint,
+        }),
+        Details::Unprinted(Unprinted::Leaks {
+            kind,
+            bytes,
+            blocks,
+        }) => {
+            let leak = Leak {
+                kind: *kind,
+                bytes: *bytes,
+                blocks: *blocks,
+                indirect_bytes: 0,
+            };
+            writer.record(&Judged {
+                record: leak_record(finding, &leak, pid),
+                status,
+                fingerprint: &fingerprint,
+            })
+        }
+        Details::Unprinted(Unprinted::Errors { contexts }) => writer.record(&Judged {
+            record: ErrorRecord {
+                kind: Name::from(finding.kind()),
+                what: Name::from("errors that Valgrind counted and did not print"),
+                cost: Counts::from([("count", *contexts)]),
+                pid,
+                ..ErrorRecord::default()
+            },
+            status,
+            fingerprint: &fingerprint,
+        }),
+    }
+}
+
+fn leak_record<'a>(finding: &'a Finding, leak: &Leak, pid: Option<u64>) -> LeakRecord<'a> {
+    let blamed = blamed(&finding.stack);
+    LeakRecord {
+        name: blamed.name,
+        file: blamed.file,
+        line: blamed.line,
+        obj: blamed.obj,
+        kind: Name::from(leak.kind.word()),
+        cost: Counts::from([("bytes", leak.bytes), ("blocks", leak.blocks)]),
+        indirect_bytes: leak.indirect_bytes,
+        pid,
+        stack: finding.stack.to_vec(),
+        suppression: finding.suppression.as_deref().map(Name::from),
+    }
+}
+
+fn error_record<'a>(finding: &'a Finding, error: &'a Error, pid: Option<u64>) -> ErrorRecord<'a> {
+    let blamed = blamed(&finding.stack);
+    ErrorRecord {
+        name: blamed.name,
+        file: blamed.file,
+        line: blamed.line,
+        obj: blamed.obj,
+        kind: Name::from(error.kind.as_str()),
+        what: Name::from(error.what.as_str()),
+        cost: Counts::from([("count", error.count)]),
+        thread: error.thread,
+        thread_name: error.thread_name.as_deref().map(Name::from),
+        pid,
+        stack: finding.stack.to_vec(),
+        notes: error
+            .notes
+            .iter()
+            .map(|note| Note {
+                what: note.what.as_deref().map(Name::from),
+                stack: note.stack.to_vec(),
+            })
+            .collect(),
+        suppression: finding.suppression.as_deref().map(Name::from),
+    }
+}
+
+/// The frame to blame by the stream's own rule, which is not the policy's.
+fn blamed(stack: &[Frame<'static>]) -> Frame<'static> {
+    stack
+        .get(frame_to_blame(stack))
+        .cloned()
+        .unwrap_or_default()
+}

@@ -1,0 +1,475 @@
+//! A finding as one plain sentence: "reads 8 bytes just past a 16-byte block allocated at parse.rs:10".
+//!
+//! The subject is the function that the finding is blamed on. What Valgrind says in words that are not known here is
+//! passed on as it is.
+
+use cg_stream::record::{Count, Frame};
+
+use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
+use crate::own;
+use crate::paths::Paths;
+use crate::suppression::system_call;
+
+/// The sentence, without a full stop.
+pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
+    match &finding.details {
+        Details::Leak(leak) => leak_sentence(leak),
+        Details::Error(error) => error_sentence(error, &finding.stack, paths),
+        Details::Unprinted(Unprinted::Leaks {
+            kind,
+            bytes,
+            blocks,
+        }) => format!(
+            "{} {}, in loss records that Valgrind did not print (--leak-check=full --show-leak-kinds=all prints them)",
+            amount(*bytes, *blocks),
+            kind.phrase()
+        ),
+        Details::Unprinted(Unprinted::Errors { contexts }) => format!(
+            "Valgrind counted {} more than it printed; a forked child counts those of its parent, whose log belongs \
+             to the inputs too",
+            plural(*contexts, "error", "errors")
+        ),
+    }
+}
+
+fn leak_sentence(leak: &Leak) -> String {
+    let amount = amount(leak.bytes, leak.blocks);
+    match leak.kind {
+        LeakKind::Definite if leak.indirect_bytes > 0 => format!(
+            "leaks {amount}, definitely lost, and with {} {} more",
+            if leak.blocks == 1 { "it" } else { "them" },
+            plural(Count::from(leak.indirect_bytes), "byte", "bytes")
+        ),
+        LeakKind::Definite => format!("leaks {amount}, definitely lost"),
+        LeakKind::Indirect => {
+            format!("leaks {amount}, indirectly lost: only lost blocks point there")
+        }
+        LeakKind::Possible => {
+            format!("may leak {amount}, possibly lost: only pointers into the middle are left")
+        }
+        LeakKind::Reachable => format!("still holds {amount} at exit"),
+    }
+}
+
+fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
+    let size = error.what.rsplit_once("of size ").map(|(_, size)| size);
+    let sized = |verb: &str| {
+        let bytes = size.and_then(|size| size.trim().replace(',', "").parse().ok());
+        bytes.map(|bytes: Count| format!("{verb} {}", plural(bytes, "byte", "bytes")))
+    };
+    let sentence = match error.kind.as_str() {
+        "InvalidRead" => sized("reads"),
+        "InvalidWrite" => sized("writes"),
+        "UninitCondition" => Some("decides on uninitialised memory".to_owned()),
+        "UninitValue" => sized("uses")
+            .map(|uses| format!("{uses} of uninitialised memory as an address or operand")),
+        "SyscallParam" => system_call(&error.what).map(|parameter| {
+            let bytes = if error.what.contains("unaddressable") {
+                "memory it may not access"
+            } else {
+                "uninitialised memory"
+            };
+            format!("passes {bytes} to the system call {parameter}")
+        }),
+        "InvalidFree" => Some(format!("calls {} on", called(stack, "free"))),
+        "MismatchedFree" => Some(format!("calls {} on", called(stack, "free"))),
+        "InvalidJump" => Some("jumps to an address that is no code".to_owned()),
+        "Overlap" => error
+            .what
+            .strip_prefix("Source and destination overlap in ")
+            .map(|call| format!("copies between overlapping blocks with {call}")),
+        "FishyValue" => fishy_value(&error.what),
+        _ => None,
+    };
+    let Some(mut sentence) = sentence else {
+        return with_notes(lower_first(&error.what), error, paths);
+    };
+    match error.kind.as_str() {
+        "InvalidFree" | "MismatchedFree" => {
+            sentence.push(' ');
+            sentence.push_str(
+                &block(error, paths)
+                    .or_else(|| address(error))
+                    .unwrap_or_else(|| "an address that is no block".to_owned()),
+            );
+            sentence
+        }
+        "InvalidRead" | "InvalidWrite" => {
+            let place = block(error, paths)
+                .map(|block| format!(" {block}"))
+                .or_else(|| address(error).map(|address| format!(" at {address}")));
+            sentence.push_str(&place.unwrap_or_default());
+            sentence
+        }
+        _ => with_notes(sentence, error, paths),
+    }
+}
+
+/// The function that was called: the innermost frame, if it is one that the program called into.
+fn called<'a>(stack: &'a [Frame<'_>], otherwise: &'a str) -> &'a str {
+    stack
+        .first()
+        .filter(|frame| !own::is_own(frame))
+        .and_then(|frame| frame.name.as_deref())
+        .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
+}
+
+/// What the address description says of a block: `just past a 16-byte block allocated at parse.rs:10`.
+fn block(error: &Error, paths: &Paths) -> Option<String> {
+    let (position, note, what) = error
+        .notes
+        .iter()
+        .enumerate()
+        .find_map(|(position, note)| {
+            let what = note.what.as_deref()?.trim();
+            what.contains(" a block of size ")
+                .then_some((position, note, what))
+        })?;
+    // `Address 0x4a435ec is 1,234 bytes after a block of size 40 alloc'd`
+    let (_, description) = what.split_once(" is ")?;
+    let (distance, description) = description.split_once(" bytes ")?;
+    let (side, description) = description.split_once(" a block of size ")?;
+    let (size, state) = description.split_once(' ')?;
+    let distance: Count = distance.replace(',', "").parse().ok()?;
+    let side = match (side, distance) {
+        ("after", 0) => "just past".to_owned(),
+        ("inside", 0) => "at the start of".to_owned(),
+        ("inside", _) => format!("{} into", plural(distance, "byte", "bytes")),
+        (side, _) => format!("{} {side}", plural(distance, "byte", "bytes")),
+    };
+    let is_free = matches!(error.kind.as_str(), "InvalidFree" | "MismatchedFree");
+    let side = match (is_free, side.as_str()) {
+        (true, "at the start of") => String::new(),
+        _ => format!("{side} "),
+    };
+    let history = match state {
+        "alloc'd" => format!("allocated {}", place(&note.stack, paths)),
+        "free'd" => {
+            let allocated = error.notes[position + 1..]
+                .iter()
+                .find(|note| {
+                    note.what
+                        .as_deref()
+                        .is_some_and(|what| what.trim().starts_with("Block was alloc'd"))
+                })
+                .map(|note| format!(" and allocated {}", place(&note.stack, paths)))
+                .unwrap_or_default();
+            format!("freed {}{allocated}", place(&note.stack, paths))
+        }
+        other => other.to_owned(),
+    };
+    // `client-defined` and what later versions may say stand on their own.
+    let article = if size.starts_with('8')
+        || size == "11"
+        || size == "18"
+        || size.starts_with("11,")
+        || size.starts_with("18,")
+    {
+        "an"
+    } else {
+        "a"
+    };
+    Some(format!("{side}{article} {size}-byte block {history}"))
+}
+
+/// What the address description says of an address that is in no block.
+fn address(error: &Error) -> Option<String> {
+    let what = error
+        .notes
+        .iter()
+        .filter_map(|note| note.what.as_deref())
+        .map(str::trim)
+        .find_map(|what| what.strip_prefix("Address "))?;
+    let (address, description) = what.split_once(" is ")?;
+    let value = u64::from_str_radix(address.trim_start_matches("0x"), 16).ok();
+    if value.is_some_and(|value| value < 4096) {
+        // The first page is never mapped: a null pointer, and what lies behind it.
+        return Some(format!("{address}, through a null pointer"));
+    }
+    if description.starts_with("not stack'd") {
+        return Some(format!(
+            "{address}, which is in no block, on no stack, and not recently freed"
+        ));
+    }
+    Some(format!("{address}, which is {description}"))
+}
+
+/// `passes -3 as size to malloc`
+fn fishy_value(what: &str) -> Option<String> {
+    let rest = what.strip_prefix("Argument '")?;
+    let (argument, rest) = rest.split_once("' of function ")?;
+    let (function, value) = rest.split_once(" has a fishy (possibly negative) value:")?;
+    Some(format!(
+        "passes {} as {argument} to {function}",
+        value.trim()
+    ))
+}
+
+/// The sentence with what the notes say, in Valgrind's words where there are no better ones.
+fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
+    for note in &error.notes {
+        let Some(what) = note.what.as_deref().map(str::trim) else {
+            continue;
+        };
+        let addition = if let Some(by) = what.strip_prefix("Uninitialised value was created by ") {
+            match by {
+                "a heap allocation" => format!("allocated {}", place(&note.stack, paths)),
+                "a stack allocation" => format!("a variable of {}", function(&note.stack)),
+                _ => format!("created by {by} {}", place(&note.stack, paths)),
+            }
+        } else if let Some(block) =
+            block(error, paths).filter(|_| what.contains(" a block of size "))
+        {
+            block
+        } else if what.starts_with("Block was alloc'd") {
+            continue;
+        } else {
+            lower_first(what)
+        };
+        sentence.push_str(", ");
+        sentence.push_str(&addition);
+    }
+    sentence
+}
+
+/// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
+fn place(stack: &[Frame], paths: &Paths) -> String {
+    let Some(frame) = own::innermost_own(stack).map(|own| &stack[own]) else {
+        return "at an unknown place".to_owned();
+    };
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("at {}:{line}", paths.shown(file)),
+        (Some(file), None) => format!("in {}", paths.shown(file)),
+        _ => format!("in {}", function(stack)),
+    }
+}
+
+fn function<'a>(stack: &'a [Frame<'_>]) -> &'a str {
+    let frame = own::innermost_own(stack).map(|own| &stack[own]);
+    frame
+        .and_then(|frame| {
+            let name = frame.name.as_deref().filter(|name| *name != "???");
+            name.or(frame.obj.as_deref())
+        })
+        .unwrap_or("an unknown function")
+}
+
+/// `64 bytes in 1 block`.
+pub(crate) fn amount(bytes: Count, blocks: Count) -> String {
+    format!(
+        "{} in {}",
+        plural(bytes, "byte", "bytes"),
+        plural(blocks, "block", "blocks")
+    )
+}
+
+/// `1 byte`, `1,234 bytes`.
+pub(crate) fn plural(count: Count, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// The digits in groups of three, as Valgrind writes them.
+pub(crate) fn grouped(count: Count) -> String {
+    let digits = count.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    if count < 0 {
+        text.push('-');
+    }
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !chars.as_str().starts_with(|c: char| c.is_uppercase()) => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::finding::{Note, ProcessId};
+    use cg_stream::record::Name;
+
+    /// Function, file and line.
+    type FrameText = (&'static str, &'static str, u64);
+
+    fn stack(frames: &[FrameText]) -> crate::finding::Stack {
+        frames
+            .iter()
+            .map(|(name, file, line)| Frame {
+                name: Some(Name::from(*name)),
+                file: (!file.is_empty()).then(|| Name::from(*file)),
+                line: (*line > 0).then_some(*line),
+                ..Frame::default()
+            })
+            .collect()
+    }
+
+    fn check(kind: &str, what: &str, notes: &[(&str, &[FrameText])], expected: &str) {
+        let finding = Finding {
+            process: ProcessId(0),
+            details: Details::Error(Error {
+                kind: kind.to_owned(),
+                what: what.to_owned(),
+                count: 1,
+                thread: None,
+                thread_name: None,
+                notes: notes
+                    .iter()
+                    .map(|(what, frames)| Note {
+                        what: Some((*what).to_owned()),
+                        stack: stack(frames),
+                    })
+                    .collect(),
+            }),
+            stack: stack(&[("free", "", 0), ("parse", "parse.rs", 3)]),
+            suppression: None::<Rc<str>>,
+        };
+        assert_eq!(sentence(&finding, &Paths::default()), expected);
+    }
+
+    #[test]
+    fn errors_read_as_plain_sentences() {
+        let allocated: &[_] = &[("malloc", "", 0), ("parse", "parse.rs", 10)];
+        let freed: &[_] = &[("free", "", 0), ("drop", "drop.c", 4)];
+        check(
+            "InvalidRead",
+            "Invalid read of size 8",
+            &[(
+                "Address 0x4a435e8 is 0 bytes after a block of size 16 alloc'd",
+                allocated,
+            )],
+            "reads 8 bytes just past a 16-byte block allocated at parse.rs:10",
+        );
+        check(
+            "InvalidWrite",
+            "Invalid write of size 1",
+            &[
+                (
+                    "Address 0x4a435c8 is 1,008 bytes inside a block of size 8,040 free'd",
+                    freed,
+                ),
+                ("Block was alloc'd at", allocated),
+            ],
+            "writes 1 byte 1,008 bytes into an 8,040-byte block freed at drop.c:4 and allocated at parse.rs:10",
+        );
+        check(
+            "InvalidRead",
+            "Invalid read of size 4",
+            &[(
+                "Address 0x10 is not stack'd, malloc'd or (recently) free'd",
+                &[],
+            )],
+            "reads 4 bytes at 0x10, through a null pointer",
+        );
+        check(
+            "InvalidRead",
+            "Invalid read of size 4",
+            &[("Address 0x1ffeffe7a0 is on thread 1's stack", &[])],
+            "reads 4 bytes at 0x1ffeffe7a0, which is on thread 1's stack",
+        );
+        check(
+            "InvalidFree",
+            "Invalid free() / delete / delete[] / realloc()",
+            &[
+                (
+                    "Address 0x4a435c0 is 0 bytes inside a block of size 40 free'd",
+                    freed,
+                ),
+                ("Block was alloc'd at", allocated),
+            ],
+            "calls free on a 40-byte block freed at drop.c:4 and allocated at parse.rs:10",
+        );
+        check(
+            "UninitCondition",
+            "Conditional jump or move depends on uninitialised value(s)",
+            &[(
+                "Uninitialised value was created by a heap allocation",
+                allocated,
+            )],
+            "decides on uninitialised memory, allocated at parse.rs:10",
+        );
+        check(
+            "UninitCondition",
+            "Conditional jump or move depends on uninitialised value(s)",
+            &[(
+                "Uninitialised value was created by a stack allocation",
+                allocated,
+            )],
+            "decides on uninitialised memory, a variable of parse",
+        );
+        check(
+            "SyscallParam",
+            "Syscall param write(buf) points to uninitialised byte(s)",
+            &[(
+                "Address 0x4a435e8 is 4 bytes inside a block of size 32 alloc'd",
+                allocated,
+            )],
+            "passes uninitialised memory to the system call write(buf), 4 bytes into a 32-byte block allocated at parse.rs:10",
+        );
+        check(
+            "FishyValue",
+            "Argument 'size' of function malloc has a fishy (possibly negative) value: -3",
+            &[],
+            "passes -3 as size to malloc",
+        );
+        check(
+            "Overlap",
+            "Source and destination overlap in memcpy(0x4a43604, 0x4a43600, 20)",
+            &[],
+            "copies between overlapping blocks with memcpy(0x4a43604, 0x4a43600, 20)",
+        );
+        check(
+            "Race",
+            "Possible data race during read of size 4 at 0x10C044 by thread #3",
+            &[(
+                "This conflicts with a previous write of size 4 by thread #2",
+                &[],
+            )],
+            "possible data race during read of size 4 at 0x10C044 by thread #3, this conflicts with a previous write of size 4 by thread #2",
+        );
+        check("NewKind", "Something new", &[], "something new");
+    }
+
+    #[test]
+    fn leaks_say_how_much_and_how() {
+        let say = |kind, bytes, blocks, indirect_bytes| {
+            leak_sentence(&Leak {
+                kind,
+                bytes,
+                blocks,
+                indirect_bytes,
+            })
+        };
+        assert_eq!(
+            say(LeakKind::Definite, 64, 1, 0),
+            "leaks 64 bytes in 1 block, definitely lost"
+        );
+        assert_eq!(
+            say(LeakKind::Definite, 3_200, 2, 1),
+            "leaks 3,200 bytes in 2 blocks, definitely lost, and with them 1 byte more"
+        );
+        assert_eq!(
+            say(LeakKind::Reachable, 1, 1, 0),
+            "still holds 1 byte in 1 block at exit"
+        );
+    }
+
+    #[test]
+    fn digits_are_grouped() {
+        let shown: Vec<String> = [0, 999, 1_000, 1_234_567, -1_000].map(grouped).into();
+        assert_eq!(shown, ["0", "999", "1,000", "1,234,567", "-1,000"]);
+    }
+}

@@ -1,0 +1,414 @@
+//! Whether a suppression matches a finding (`m_errormgr.c:supp_matches_callers`, `mc_errors.c`, `hg_errors.c`).
+//!
+//! Frame lines are compared with the stack from its innermost frame on, and need not reach its end. Valgrind compares
+//! `fun:` with mangled names. Reports have demangled ones, so both are tried: the mangled name where Valgrind wrote a
+//! suppression for the finding itself, else the pattern as it is and demangled.
+
+use cg_stream::record::Frame;
+
+use super::parse::{FramePattern, FunctionPattern, Suppression};
+use crate::finding::{Details, Error, Finding, LeakKind};
+use crate::fingerprint::normalised;
+
+/// A finding as suppressions see it.
+pub(super) struct Target<'a> {
+    /// Valgrind's name of the tool; `None` where it is not known.
+    tool: Option<&'static str>,
+    /// The names that a suppression may have for this kind of error.
+    kinds: Vec<String>,
+    extra: Option<String>,
+    leak_kind: Option<LeakKind>,
+    stack: &'a [Frame<'static>],
+    /// The frame lines of the suppression that Valgrind wrote for this finding, one for each frame of its stack.
+    written: Vec<FramePattern>,
+}
+
+impl<'a> Target<'a> {
+    /// `None` for what no suppression can match.
+    pub(super) fn of(finding: &'a Finding, tool: Option<&str>) -> Option<Target<'a>> {
+        let mut target = Target {
+            tool: tool.and_then(tool_name),
+            kinds: Vec::new(),
+            extra: None,
+            leak_kind: finding.leak_kind(),
+            stack: &finding.stack,
+            written: finding
+                .suppression
+                .as_deref()
+                .map_or_else(Vec::new, written_frames),
+        };
+        match &finding.details {
+            Details::Leak(_) => target.kinds.push("Leak".to_owned()),
+            Details::Error(error) => {
+                let kind = kind_of(error);
+                if kind.is_of_core {
+                    target.tool = Some("CoreError");
+                }
+                target.kinds = kind.names;
+                target.extra = kind.extra;
+            }
+            Details::Unprinted(_) => return None,
+        }
+        Some(target)
+    }
+
+    fn matches_frame(&self, pattern: &FramePattern, position: usize) -> bool {
+        let frame = &self.stack[position];
+        match pattern {
+            FramePattern::Function(pattern) => {
+                let mangled = match self.written.get(position) {
+                    Some(FramePattern::Function(mangled)) => Some(mangled.text.as_str()),
+                    _ => None,
+                };
+                matches_function(pattern, frame.name.as_deref().unwrap_or("???"), mangled)
+            }
+            FramePattern::Object(pattern) => match (&frame.obj, self.written.get(position)) {
+                (Some(object), _) => is_like(pattern, object),
+                (None, Some(FramePattern::Object(object))) => is_like(pattern, object),
+                // A log names the object only of frames without a source file, and this one may be in any.
+                (None, _) => is_like(pattern, "???"),
+            },
+            FramePattern::Source(pattern, line) => frame.file.as_deref().is_some_and(|file| {
+                let base = file.rsplit('/').next().unwrap_or(file);
+                (is_like(pattern, base) || is_like(pattern, file))
+                    && line.is_none_or(|line| frame.line == Some(line))
+            }),
+            FramePattern::Any => true,
+        }
+    }
+}
+
+/// Whether a suppression matches.
+pub(super) fn matches(suppression: &Suppression, target: &Target<'_>) -> bool {
+    target
+        .tool
+        .is_none_or(|tool| suppression.tools.iter().any(|name| name == tool))
+        && target.kinds.contains(&suppression.kind)
+        && (suppression.extra.is_none() || suppression.extra == target.extra)
+        && target
+            .leak_kind
+            .is_none_or(|kind| suppression.leak_kinds.contains(kind))
+        && matches_stack(&suppression.frames, target)
+}
+
+/// Matches frame lines against the beginning of the stack. `...` takes as few frames as it can, and the last one that
+/// was passed takes one more whenever what follows it fails.
+fn matches_stack(patterns: &[FramePattern], target: &Target<'_>) -> bool {
+    let (mut pattern, mut frame) = (0, 0);
+    let mut retry = None;
+    while pattern < patterns.len() {
+        if patterns[pattern] == FramePattern::Any {
+            pattern += 1;
+            retry = Some((pattern, frame));
+        } else if frame < target.stack.len() && target.matches_frame(&patterns[pattern], frame) {
+            pattern += 1;
+            frame += 1;
+        } else {
+            match retry {
+                Some((after, start)) if start < target.stack.len() => {
+                    retry = Some((after, start + 1));
+                    (pattern, frame) = (after, start + 1);
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>) -> bool {
+    if mangled.is_some_and(|mangled| is_like(&pattern.text, mangled))
+        || is_like(&pattern.text, name)
+    {
+        return true;
+    }
+    // Demanglers differ in blanks and in what they leave of hashes.
+    pattern.demangled.as_deref().is_some_and(|demangled| {
+        let bare = |text: &str| normalised(text).replace(' ', "");
+        bare(demangled) == bare(name)
+    })
+}
+
+/// Valgrind's wildcards: `*` is any text, `?` any character.
+pub(super) fn is_like(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut retry = None;
+    loop {
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                retry = Some((p, t));
+                continue;
+            }
+            Some(b'?') if t < text.len() => {
+                p += 1;
+                t += 1;
+                continue;
+            }
+            Some(byte) if text.get(t) == Some(byte) => {
+                p += 1;
+                t += 1;
+                continue;
+            }
+            None if t == text.len() => return true,
+            _ => {}
+        }
+        match retry {
+            Some((after, start)) if start < text.len() => {
+                retry = Some((after, start + 1));
+                (p, t) = (after, start + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// The tool as it calls itself in suppressions.
+pub(super) fn tool_name(tool: &str) -> Option<&'static str> {
+    match tool {
+        "memcheck" => Some("Memcheck"),
+        "helgrind" => Some("Helgrind"),
+        "drd" => Some("drd"),
+        _ => None,
+    }
+}
+
+/// How suppressions call an error.
+pub(super) struct SuppressionKind {
+    /// The first is the one to write.
+    pub(super) names: Vec<String>,
+    pub(super) extra: Option<String>,
+    /// It is Valgrind's core that reports it, for every tool.
+    pub(super) is_of_core: bool,
+}
+
+/// How suppressions call this error.
+pub(super) fn kind_of(error: &Error) -> SuppressionKind {
+    let size = || {
+        error
+            .what
+            .rsplit(' ')
+            .find_map(|word| word.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let mut extra = None;
+    let names = match error.kind.as_str() {
+        "UninitValue" => vec![format!("Value{}", size())],
+        "UninitCondition" => vec!["Cond".to_owned(), "Value0".to_owned()],
+        "InvalidRead" | "InvalidWrite" => vec![format!("Addr{}", size())],
+        "SyscallParam" => {
+            extra = system_call(&error.what).map(str::to_owned);
+            vec!["Param".to_owned()]
+        }
+        "FishyValue" => {
+            extra = function_and_argument(&error.what);
+            vec!["FishyValue".to_owned()]
+        }
+        "InvalidFree" | "MismatchedFree" => vec!["Free".to_owned()],
+        "InvalidJump" => vec!["Jump".to_owned()],
+        "InvalidMemPool" => vec!["Mempool".to_owned()],
+        "ClientCheck" => vec!["User".to_owned()],
+        "CoreMemError" => vec!["CoreMem".to_owned()],
+        "ReallocSizeZero" => vec!["ReallocZero".to_owned()],
+        "InvalidAlignment" | "InvalidSizeAndAlignment" => vec!["BadAlign".to_owned()],
+        "InvalidSize" => vec!["UnsafeZeroSize".to_owned(), "BadSize".to_owned()],
+        "MismatchedAllocateDeallocateSize" => vec!["SizeMismatch".to_owned()],
+        "MismatchedAllocateDeallocateAlignment" => vec!["AlignMismatch".to_owned()],
+        // Overlap, and all of Helgrind's, DRD's and the core's: the names are the same.
+        other => vec![other.to_owned()],
+    };
+    SuppressionKind {
+        names,
+        extra,
+        is_of_core: matches!(
+            error.kind.as_str(),
+            "FdBadClose" | "FdNotClosed" | "FdBadUse"
+        ),
+    }
+}
+
+/// `write(buf)` of `Syscall param write(buf) points to uninitialised byte(s)`.
+pub(crate) fn system_call(what: &str) -> Option<&str> {
+    let rest = what.strip_prefix("Syscall param ")?;
+    [" points to ", " contains "]
+        .into_iter()
+        .find_map(|verb| rest.split_once(verb))
+        .map(|(parameter, _)| parameter)
+}
+
+/// `malloc(size)` of `Argument 'size' of function malloc has a fishy (possibly negative) value: -3`.
+fn function_and_argument(what: &str) -> Option<String> {
+    let rest = what.strip_prefix("Argument '")?;
+    let (argument, rest) = rest.split_once("' of function ")?;
+    let (function, _) = rest.split_once(" has a fishy")?;
+    Some(format!("{function}({argument})"))
+}
+
+/// The frame lines of a suppression as Valgrind wrote it.
+pub(super) fn written_frames(text: &str) -> Vec<FramePattern> {
+    super::parse::parse(text, "")
+        .ok()
+        .and_then(|suppressions| suppressions.into_iter().next())
+        .map_or_else(Vec::new, |suppression| suppression.frames)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::finding::{Leak, ProcessId};
+    use cg_stream::record::Name;
+
+    fn leak(stack: &[(&'static str, &'static str)], written: Option<&str>) -> Finding {
+        Finding {
+            process: ProcessId(0),
+            details: Details::Leak(Leak {
+                kind: LeakKind::Definite,
+                bytes: 1,
+                blocks: 1,
+                indirect_bytes: 0,
+            }),
+            stack: stack
+                .iter()
+                .map(|(name, object)| Frame {
+                    name: Some(Name::from(*name)),
+                    obj: (!object.is_empty()).then(|| Name::from(*object)),
+                    file: Some(Name::from("/src/tree.c")),
+                    line: Some(7),
+                    ..Frame::default()
+                })
+                .collect(),
+            suppression: written.map(Rc::from),
+        }
+    }
+
+    /// Whether a suppression of these lines matches a leak of `malloc`, `make`, `grow`, `grow`, `main`.
+    fn suppresses(lines: &str) -> bool {
+        let text = format!("{{\nn\nMemcheck:Leak\n{lines}\n}}\n");
+        let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
+        let finding = leak(
+            &[
+                ("malloc", "/usr/libexec/valgrind/vgpreload.so"),
+                ("make", "/bin/demo"),
+                ("grow", "/bin/demo"),
+                ("grow", "/bin/demo"),
+                ("main", ""),
+            ],
+            None,
+        );
+        matches(
+            &suppression,
+            &Target::of(&finding, Some("memcheck")).unwrap(),
+        )
+    }
+
+    #[test]
+    fn frames_match_from_the_innermost_on() {
+        assert!(suppresses("fun:malloc"));
+        assert!(suppresses("fun:malloc\nfun:make\nfun:grow"));
+        assert!(!suppresses("fun:make"));
+        assert!(!suppresses("fun:malloc\nfun:grow"));
+        assert!(suppresses("...\nfun:grow\nfun:main"));
+        assert!(suppresses("fun:malloc\n...\nfun:main\n..."));
+        assert!(!suppresses("...\nfun:main\nfun:grow"));
+        assert!(!suppresses(
+            "fun:malloc\nfun:make\nfun:grow\nfun:grow\nfun:main\nfun:start"
+        ));
+        assert!(suppresses(
+            "obj:*vgpreload*\nobj:/bin/demo\n...\nsrc:tree.c:7"
+        ));
+        assert!(!suppresses("obj:/bin/demo"));
+        assert!(suppresses("src:*/tree.c"));
+        assert!(!suppresses("src:tree.c:8"));
+        assert!(suppresses("match-leak-kinds: definite\nfun:m?ll*"));
+        assert!(!suppresses(
+            "match-leak-kinds: possible,reachable\nfun:malloc"
+        ));
+    }
+
+    #[test]
+    fn mangled_patterns_match_demangled_names() {
+        let stack = [
+            ("operator new(unsigned long)", ""),
+            ("Tree::insert(int)", ""),
+            ("demo::run", ""),
+        ];
+        let check = |lines: &str, written| {
+            let text = format!("{{\nn\nMemcheck:Leak\n{lines}\n}}\n");
+            let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
+            matches(
+                &suppression,
+                &Target::of(&leak(&stack, written), Some("memcheck")).unwrap(),
+            )
+        };
+        assert!(check(
+            "fun:_Znwm\nfun:_ZN4Tree6insertEi\nfun:_ZN4demo3run17h0123456789abcdefE",
+            None
+        ));
+        assert!(check(
+            "fun:_Znwm\n...\nfun:_RNvCs6xxl1lAjzDf_4demo3run",
+            None
+        ));
+        assert!(!check("fun:_Znwm\nfun:_ZN4Tree6insertEl", None));
+        // With a wildcard there is nothing to demangle, unless Valgrind told the mangled names.
+        let wildcard = "fun:_Znw*\nfun:_ZN4Tree*";
+        assert!(!check(wildcard, None));
+        let written = "{\n<name>\nMemcheck:Leak\nmatch-leak-kinds: definite\nfun:_Znwm\nfun:_ZN4Tree6insertEi\nfun:_RNvCs_4demo3run\n}\n";
+        assert!(check(wildcard, Some(written)));
+    }
+
+    #[test]
+    fn wildcards_are_valgrinds() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abbcd", false),
+            ("*b*c", "abcbc", true),
+            ("a?c", "abc", true),
+            ("a?", "a", false),
+            ("abc", "ab", false),
+            ("[a]", "a", false),
+        ] {
+            assert_eq!(is_like(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_kinds_that_valgrind_gives_them() {
+        let kind = |kind: &str, what: &str| {
+            let kind = kind_of(&Error {
+                kind: kind.to_owned(),
+                what: what.to_owned(),
+                count: 1,
+                thread: None,
+                thread_name: None,
+                notes: Vec::new(),
+            });
+            (kind.names[0].clone(), kind.extra)
+        };
+        assert_eq!(kind("InvalidRead", "Invalid read of size 16").0, "Addr16");
+        assert_eq!(
+            kind("UninitValue", "Use of uninitialised value of size 8").0,
+            "Value8"
+        );
+        assert_eq!(kind("UninitCondition", "Conditional jump …").0, "Cond");
+        assert_eq!(
+            kind(
+                "SyscallParam",
+                "Syscall param write(buf) points to uninitialised byte(s)"
+            ),
+            ("Param".to_owned(), Some("write(buf)".to_owned()))
+        );
+        assert_eq!(
+            kind(
+                "FishyValue",
+                "Argument 'size' of function malloc has a fishy (possibly negative) value: -3"
+            ),
+            ("FishyValue".to_owned(), Some("malloc(size)".to_owned()))
+        );
+        assert_eq!(kind("Race", "Possible data race").0, "Race");
+    }
+}
