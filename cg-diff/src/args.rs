@@ -1,0 +1,240 @@
+//! The command line of cg-diff.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use cg_parse::Snapshots;
+use cg_stream::record::RecordType;
+use cg_stream::tool::CommonArgs;
+use clap::{Parser, ValueEnum};
+use regex::Regex;
+
+use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
+use crate::join::JoinOptions;
+use crate::key::rules::Rules;
+use crate::limits::{self, Limit};
+use crate::runs::Side;
+
+/// Compare two or more profiles record by record.
+///
+/// Inputs are streams or raw profiles of any kind that cg-parse reads. Functions are the same where name, file and
+/// object are equal; what is left over is joined by names without what a build puts into them (hashes, directories,
+/// numbers of closures), and then as renames, which are guesses and say so. The output is a stream of diff records,
+/// greatest change first.
+#[derive(Parser, Debug)]
+#[command(
+    name = "cg-diff",
+    version,
+    before_long_help = "Examples:
+  cg-diff callgrind.out.before callgrind.out.after | cg-fmt
+  cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
+  cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt"
+)]
+pub(crate) struct Args {
+    /// The profiles to compare, oldest first; `-` is standard input.
+    ///
+    /// One directory stands for the pairs NAME.out.old and NAME.out in it.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Several files of the old side, to measure noise.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "after", conflicts_with = "files")]
+    pub(crate) before: Vec<PathBuf>,
+
+    /// Several files of the new side.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "before")]
+    pub(crate) after: Vec<PathBuf>,
+
+    /// Names for the runs, in order; the file names are used for the others.
+    #[arg(long = "name", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// The run that changes are relative to: first, previous or the name of a run.
+    #[arg(long, value_name = "RUN", default_value = "first")]
+    pub(crate) relative_to: String,
+
+    /// Write the rows that did not change too.
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// The types of records to compare, instead of all that have costs of their own.
+    #[arg(long = "type", value_name = "TYPE", value_enum, value_delimiter = ',')]
+    pub(crate) types: Vec<TypeName>,
+
+    /// Judge and rank by inclusive cost; rows that one callee explains come last and name it.
+    #[arg(long)]
+    pub(crate) inclusive: bool,
+
+    /// The Massif snapshot to compare: peak or its number.
+    #[arg(long, value_name = "WHICH", default_value = "peak", value_parser = snapshot)]
+    pub(crate) snapshot: Snapshots,
+
+    /// Join equal names only.
+    #[arg(long, help_heading = "Matching", conflicts_with_all = ["rules"])]
+    pub(crate) exact: bool,
+
+    /// Rules of your own, a line each: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
+    #[arg(long, value_name = "FILE", help_heading = "Matching")]
+    pub(crate) rules: Option<PathBuf>,
+
+    /// Join functions in whose names REGEX captures the same text.
+    #[arg(long, value_name = "REGEX", help_heading = "Matching")]
+    pub(crate) join: Option<Regex>,
+
+    /// Do not guess at renamed and moved functions.
+    #[arg(long, help_heading = "Matching")]
+    pub(crate) no_renames: bool,
+
+    /// Exit with 1 if anything differs.
+    #[arg(long, help_heading = "Gates")]
+    pub(crate) exit_code: bool,
+
+    /// Exit with 1 if a figure is beyond a limit; may be repeated.
+    ///
+    /// A limit is [incl.|calls|worst.]EVENT[REGEX] OP VALUE: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
+    /// each function that matches, 'worst.Ir>+10%' on the function that grew most, 'end_bytes>0' on the new figure itself.
+    /// OP is > >= < or <=; a VALUE with a sign is a change.
+    #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
+    pub(crate) fail_if: Vec<Limit>,
+
+    /// A file of limits, one a line; # begins a comment.
+    #[arg(long, value_name = "FILE", help_heading = "Gates")]
+    pub(crate) limits: Vec<PathBuf>,
+
+    /// Judge fragments and empty inputs too.
+    #[arg(long, help_heading = "Gates")]
+    pub(crate) allow_fragment: bool,
+
+    #[command(flatten)]
+    _common: CommonArgs,
+}
+
+/// Record types as they are called in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum TypeName {
+    Fn,
+    Line,
+    Call,
+    Leak,
+    Error,
+    Heap,
+    ProgramPoint,
+    Stack,
+}
+
+impl TypeName {
+    fn record_type(self) -> RecordType {
+        match self {
+            TypeName::Fn => RecordType::Fn,
+            TypeName::Line => RecordType::Line,
+            TypeName::Call => RecordType::Call,
+            TypeName::Leak => RecordType::Leak,
+            TypeName::Error => RecordType::Error,
+            TypeName::Heap => RecordType::Heap,
+            TypeName::ProgramPoint => RecordType::ProgramPoint,
+            TypeName::Stack => RecordType::Stack,
+        }
+    }
+}
+
+fn snapshot(text: &str) -> Result<Snapshots, String> {
+    if text == "peak" {
+        return Ok(Snapshots::Peak);
+    }
+    text.parse()
+        .map(Snapshots::Number)
+        .map_err(|_| "expected peak or the number of a snapshot".to_owned())
+}
+
+impl Args {
+    /// What the arguments ask for.
+    ///
+    /// # Errors
+    /// Where they contradict each other, or a file of rules or limits cannot be read.
+    pub(crate) fn options(self) -> anyhow::Result<Options> {
+        let sides = self.sides()?;
+        let rules = match &self.rules {
+            None => Rules::new(None)?,
+            Some(path) => Rules::new(Some(&read(path)?))
+                .map_err(|error| anyhow::anyhow!("{}:{error:#}", path.display()))?,
+        };
+        let mut limits = self.fail_if;
+        for path in &self.limits {
+            let parsed = limits::parse_file(&read(path)?);
+            limits.extend(parsed.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?);
+        }
+        let types = if self.types.is_empty() {
+            TYPES_BY_DEFAULT.to_vec()
+        } else {
+            self.types.iter().map(|name| name.record_type()).collect()
+        };
+        Ok(Options {
+            sides,
+            relative_to: match self.relative_to.as_str() {
+                "first" => RelativeTo::First,
+                "previous" => RelativeTo::Previous,
+                name => RelativeTo::Named(name.to_owned()),
+            },
+            snapshots: self.snapshot,
+            join: JoinOptions {
+                types,
+                rules,
+                exact: self.exact,
+                capture: self.join,
+                renames: !self.no_renames,
+            },
+            inclusive: self.inclusive,
+            all: self.all,
+            exit_code: self.exit_code,
+            limits,
+            allow_fragment: self.allow_fragment,
+        })
+    }
+
+    fn sides(&self) -> anyhow::Result<Vec<Side>> {
+        let mut sides: Vec<Side> = if self.before.is_empty() {
+            self.files
+                .iter()
+                .map(|file| Side {
+                    name: file.display().to_string(),
+                    files: vec![file.clone()],
+                })
+                .collect()
+        } else {
+            [("before", &self.before), ("after", &self.after)]
+                .into_iter()
+                .map(|(name, files)| Side {
+                    name: name.to_owned(),
+                    files: files.clone(),
+                })
+                .collect()
+        };
+        anyhow::ensure!(
+            sides.len() >= 2,
+            "expected two or more profiles, found {} (--help has examples)",
+            sides.len()
+        );
+        let is_stdin = |file: &&PathBuf| file.as_os_str() == "-";
+        let stdins = sides.iter().flat_map(|side| &side.files).filter(is_stdin);
+        anyhow::ensure!(
+            stdins.count() < 2,
+            "standard input can be only one of the runs"
+        );
+        anyhow::ensure!(
+            self.names.len() <= sides.len(),
+            "{} names for {} runs",
+            self.names.len(),
+            sides.len()
+        );
+        for (side, name) in sides.iter_mut().zip(&self.names) {
+            side.name = name.clone();
+        }
+        Ok(sides)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,217 @@
+//! What became of each row between the runs, and in which order that is told.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use cg_stream::profile::{FunctionKey, Key};
+use cg_stream::record::{Count, DiffSummary, RecordType, Status};
+
+use crate::figures::{self, Figure, Figures};
+use crate::join::Joined;
+use crate::key::rules::Rules;
+use crate::runs::Runs;
+
+/// How runs are compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CompareOptions {
+    /// The side that the others are compared with.
+    pub(crate) reference: usize,
+    /// Whether rows are judged and ranked by inclusive cost.
+    pub(crate) inclusive: bool,
+}
+
+/// A row with what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// Its position among the joined rows.
+    pub(crate) row: usize,
+    pub(crate) status: Status,
+    /// The greatest change of any side, of the first event; rows are ranked by it.
+    pub(crate) weight: u128,
+    /// A record that shows what the row is called: of the last side that has it, the costliest.
+    pub(crate) shown: Key,
+    /// True where the records summed have different names.
+    pub(crate) has_several_names: bool,
+}
+
+/// Compares all rows. They come ranked: by type, by change, by name.
+pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
+    let mut changes: Vec<Change> = (0..joined.rows.len())
+        .map(|row| {
+            let figures = figures::of_row(runs, joined, row);
+            let (shown, has_several_names) = shown(runs, joined, row);
+            Change {
+                row,
+                status: status(runs, joined, row, &figures, options),
+                weight: weight(runs, joined.rows[row].of, &figures, options),
+                shown,
+                has_several_names,
+            }
+        })
+        .collect();
+    let text = |change: &Change| place(runs, change.shown.function);
+    changes.sort_by(|a, b| {
+        let rank = |change: &Change| (joined.rows[change.row].of, Reverse(change.weight));
+        let callee = |change: &Change| change.shown.callee.map(|callee| place(runs, callee));
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| text(a).cmp(&text(b)))
+            .then_with(|| a.shown.line.cmp(&b.shown.line))
+            .then_with(|| callee(a).cmp(&callee(b)))
+            .then_with(|| a.row.cmp(&b.row))
+    });
+    changes
+}
+
+/// The figures that rank and judge: inclusive cost where that is asked for and known, else self cost, which of arcs is
+/// inclusive too.
+fn judged(of: RecordType, figures: &Figures, options: CompareOptions) -> &[Figure] {
+    let by_incl = options.inclusive || of == RecordType::Call;
+    if by_incl && !figures.incl.is_empty() {
+        &figures.incl
+    } else {
+        &figures.cost
+    }
+}
+
+fn status(
+    runs: &Runs,
+    joined: &Joined,
+    row: usize,
+    figures: &Figures,
+    options: CompareOptions,
+) -> Status {
+    let joined_row = &joined.rows[row];
+    let (reference, last) = (options.reference, runs.sides.len() - 1);
+    let has = |side: usize| joined_row.sides & 1 << side != 0;
+    let judged = judged(joined_row.of, figures, options);
+    let both = [&figures.cost[..], judged];
+    let compared = || {
+        both.iter()
+            .flat_map(|figures| figures.iter().enumerate())
+            .filter(|(event, _)| runs.is_common(*event))
+            .map(|(_, figure)| figure)
+            .chain(&figures.calls)
+    };
+    let differs =
+        (0..runs.sides.len()).any(|side| compared().any(|figure| figure.differs(reference, side)));
+    let is_measured_once = [reference, last]
+        .iter()
+        .all(|side| runs.files_of(*side).len() < 2);
+    match (has(reference), has(last)) {
+        // What only some files of a side have, within their spread, is noise.
+        _ if !differs && !is_measured_once => Status::Same,
+        (true, true) if joined_row.guess => Status::Renamed,
+        (false, true) => Status::Added,
+        (true, false) => Status::Removed,
+        _ if differs => Status::Changed,
+        _ => Status::Same,
+    }
+}
+
+fn weight(runs: &Runs, of: RecordType, figures: &Figures, options: CompareOptions) -> u128 {
+    judged(of, figures, options)
+        .iter()
+        .enumerate()
+        .filter(|(event, _)| runs.is_common(*event))
+        .map(|(_, figure)| figure)
+        // The first event that the row counts at all.
+        .find(|figure| figure.entries.iter().flatten().any(|count| *count != 0))
+        .and_then(|figure| {
+            (0..runs.sides.len())
+                .map(|side| figure.change(options.reference, side).unsigned_abs())
+                .max()
+        })
+        .unwrap_or(0)
+}
+
+/// The record that shows what a row is called, and whether others in its side have other names.
+fn shown(runs: &Runs, joined: &Joined, row: usize) -> (Key, bool) {
+    let of = joined.rows[row].of;
+    let mut found: Option<(Key, Count)> = None;
+    let mut has_several_names = false;
+    for side in (0..runs.sides.len()).rev() {
+        for profile in runs.files_of(side) {
+            let table = runs.profiles[profile].table(of);
+            for record in joined.records(row, profile) {
+                let key = crate::key::exact(table.key(*record as usize));
+                let cost = table.cost(*record as usize).first().copied().unwrap_or(0);
+                match &mut found {
+                    None => found = Some((key, cost)),
+                    Some((shown, most)) => {
+                        has_several_names |= shown.function.name != key.function.name;
+                        if cost > *most {
+                            (*shown, *most) = (key, cost);
+                        }
+                    }
+                }
+            }
+        }
+        if found.is_some() {
+            break;
+        }
+    }
+    // Every row has a record in some side.
+    (found.unwrap_or_default().0, has_several_names)
+}
+
+/// The key of a row in the first side that has it.
+pub(crate) fn first_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> {
+    let of = joined.rows[row].of;
+    (0..runs.profiles.len()).find_map(|profile| {
+        let record = *joined.records(row, profile).first()?;
+        Some(crate::key::exact(
+            runs.profiles[profile].table(of).key(record as usize),
+        ))
+    })
+}
+
+/// Name, file and object as text.
+pub(crate) fn place(runs: &Runs, function: FunctionKey) -> [Option<&str>; 3] {
+    [function.name, function.file, function.obj]
+        .map(|symbol| symbol.map(|symbol| runs.names.symbols.text(symbol)))
+}
+
+/// What the `run` record says of the comparison.
+pub(crate) fn summary(
+    runs: &Runs,
+    joined: &Joined,
+    changes: &[Change],
+    rules: &Rules,
+    relative_to: String,
+) -> DiffSummary {
+    let mut rows = BTreeMap::new();
+    let mut merged = 0;
+    let mut by_rule: BTreeMap<String, u64> = BTreeMap::new();
+    for change in changes {
+        *rows.entry(change.status).or_insert(0) += 1;
+        let row = &joined.rows[change.row];
+        for name in rules.names(row.fired) {
+            *by_rule.entry(name.to_owned()).or_insert(0) += 1;
+        }
+        let is_sum =
+            (0..runs.profiles.len()).any(|profile| joined.records(change.row, profile).len() > 1);
+        if is_sum {
+            let figures = figures::of_row(runs, joined, change.row);
+            merged += u64::from(figures.merged.iter().flatten().any(|count| *count > 1));
+        }
+    }
+    let several = runs.sides.iter().any(|(_, files)| files.len() > 1);
+    DiffSummary {
+        relative_to,
+        rows,
+        joined: by_rule,
+        merged,
+        statistic: several.then(|| "median".to_owned()),
+        files: if several {
+            runs.sides
+                .iter()
+                .map(|(_, files)| files.len() as u64)
+                .collect()
+        } else {
+            Vec::new()
+        },
+        notes: Vec::new(),
+        broken_limits: None,
+    }
+}

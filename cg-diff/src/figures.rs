@@ -1,0 +1,202 @@
+//! The figures of a row: an entry a side for every event.
+
+use cg_stream::profile::{Key, Table};
+use cg_stream::record::{Count, PerRun, RecordType};
+
+use crate::join::Joined;
+use crate::key;
+use crate::runs::Runs;
+
+/// Entries of one event or of calls, a side each; `None` where a side lacks the record or does not count the event.
+pub(crate) type Entries = Vec<Option<Count>>;
+
+/// What one event, or the call count, is on every side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figure {
+    /// The count; of a side with several files, their median.
+    pub(crate) entries: Entries,
+    /// Of a side with several files, the least.
+    pub(crate) min: Entries,
+    /// Of a side with several files, the greatest less the least; 0 elsewhere.
+    pub(crate) spread: Entries,
+}
+
+/// All figures of a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figures {
+    /// Call counts; empty for types that have none.
+    pub(crate) calls: Option<Figure>,
+    /// Self cost, in the order of the events of all runs.
+    pub(crate) cost: Vec<Figure>,
+    /// Inclusive cost; empty where no side has it.
+    pub(crate) incl: Vec<Figure>,
+    /// How many records of one file were summed, a side each.
+    pub(crate) merged: Entries,
+}
+
+impl Figure {
+    /// The change from one side to another; a side that lacks it has 0.
+    pub(crate) fn change(&self, from: usize, to: usize) -> Count {
+        let entry = |side: usize| self.entries[side].unwrap_or(0);
+        entry(to) - entry(from)
+    }
+
+    /// True where two sides differ by more than each of them does between its own files.
+    pub(crate) fn differs(&self, from: usize, to: usize) -> bool {
+        let spread = |side: usize| self.spread[side].unwrap_or(0);
+        self.change(from, to).abs() > spread(from).max(spread(to))
+    }
+
+    pub(crate) fn per_run(&self) -> PerRun {
+        PerRun(self.entries.clone())
+    }
+
+    fn push(&mut self, mut files: Vec<Count>, is_counted: bool) {
+        files.sort_unstable();
+        let (Some(least), Some(greatest), true) = (files.first(), files.last(), is_counted) else {
+            self.entries.push(None);
+            self.min.push(None);
+            self.spread.push(None);
+            return;
+        };
+        // Of an even number of files the lower middle one, so that the figure is one that was measured.
+        self.entries.push(Some(files[(files.len() - 1) / 2]));
+        self.min.push(Some(*least));
+        self.spread.push(Some(greatest - least));
+    }
+}
+
+/// The totals of all runs, a figure an event.
+pub(crate) fn totals(runs: &Runs) -> Vec<Figure> {
+    (0..runs.events.len())
+        .map(|event| {
+            let mut figure = Figure::default();
+            for side in 0..runs.sides.len() {
+                let files = runs
+                    .files_of(side)
+                    .filter_map(|profile| runs.total(profile, event))
+                    .collect();
+                figure.push(files, true);
+            }
+            figure
+        })
+        .collect()
+}
+
+/// The figures of a row.
+pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
+    let of = joined.rows[row].of;
+    let mut figures = Figures {
+        calls: matches!(of, RecordType::Fn | RecordType::Call).then(Figure::default),
+        cost: vec![Figure::default(); runs.events.len()],
+        incl: vec![Figure::default(); runs.events.len()],
+        merged: Vec::new(),
+    };
+    let mut has_incl = false;
+    for side in 0..runs.sides.len() {
+        let files = runs.files_of(side);
+        let has_row = files
+            .clone()
+            .any(|profile| !joined.records(row, profile).is_empty());
+        let tables: Vec<(usize, &Table, &[u32])> = files
+            .map(|profile| {
+                (
+                    profile,
+                    runs.profiles[profile].table(of),
+                    joined.records(row, profile),
+                )
+            })
+            .collect();
+        if let Some(calls) = &mut figures.calls {
+            let files = tables.iter().map(|(_, table, records)| {
+                records
+                    .iter()
+                    .map(|record| table.calls(*record as usize))
+                    .sum()
+            });
+            calls.push(files.collect(), has_row);
+        }
+        for event in 0..runs.events.len() {
+            let mut cost = Vec::with_capacity(tables.len());
+            let mut incl = Vec::with_capacity(tables.len());
+            for (profile, table, records) in &tables {
+                if !runs.counts(*profile, event) {
+                    continue;
+                }
+                let position = runs.position(*profile, event).unwrap_or(usize::MAX);
+                let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
+                cost.push(
+                    records
+                        .iter()
+                        .map(|record| at(table.cost(*record as usize)))
+                        .sum(),
+                );
+                let with_incl = records
+                    .iter()
+                    .filter_map(|record| table.incl(*record as usize));
+                let mut any = records.is_empty();
+                let sum = with_incl.inspect(|_| any = true).map(at).sum();
+                if any {
+                    incl.push(sum);
+                    has_incl |= !records.is_empty();
+                }
+            }
+            figures.cost[event].push(cost, has_row);
+            figures.incl[event].push(incl, has_row);
+        }
+        let merged = tables
+            .iter()
+            .map(|(_, table, records)| distinct(table, records))
+            .max()
+            .filter(|_| has_row);
+        figures.merged.push(merged);
+    }
+    if !has_incl {
+        figures.incl.clear();
+    }
+    figures
+}
+
+/// How many records there are whose keys differ; those of several parts or threads do not.
+fn distinct(table: &Table, records: &[u32]) -> Count {
+    if records.len() < 2 {
+        return records.len() as Count;
+    }
+    let mut keys: Vec<Key> = Vec::with_capacity(records.len());
+    for record in records {
+        let key = key::exact(table.key(*record as usize));
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.len() as Count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(sides: &[&[Count]]) -> Figure {
+        let mut figure = Figure::default();
+        for side in sides {
+            figure.push(side.to_vec(), true);
+        }
+        figure
+    }
+
+    #[test]
+    fn a_side_of_several_files_is_its_median() {
+        let figure = figure(&[&[9, 5, 7], &[8], &[4, 1]]);
+        assert_eq!(figure.entries, [Some(7), Some(8), Some(1)]);
+        assert_eq!(figure.min, [Some(5), Some(8), Some(1)]);
+        assert_eq!(figure.spread, [Some(4), Some(0), Some(3)]);
+    }
+
+    #[test]
+    fn only_what_exceeds_the_spread_differs() {
+        let figure = figure(&[&[100, 104, 102], &[106], &[107]]);
+        assert!(!figure.differs(0, 1));
+        assert!(figure.differs(0, 2));
+        assert!(figure.differs(1, 2));
+    }
+}

@@ -1,0 +1,202 @@
+//! Holds a comparison against limits.
+
+use anyhow::Context;
+use cg_stream::record::{Count, RecordType};
+
+use crate::compare::{Change, CompareOptions};
+use crate::figures::{self, Figure};
+use crate::join::Joined;
+use crate::limits::{Broken, Limit, Limited, Scope};
+use crate::runs::Runs;
+
+/// How many functions that break one limit are named.
+const MOST_NAMED: usize = 10;
+
+/// The sentences on limits that are broken, in the order of the limits.
+///
+/// # Errors
+/// Where a limit is on an event that a run does not count: it cannot be judged.
+pub(crate) fn broken(
+    runs: &Runs,
+    joined: &Joined,
+    changes: &[Change],
+    limits: &[Limit],
+    options: CompareOptions,
+) -> anyhow::Result<Vec<String>> {
+    let gate = Gate {
+        runs,
+        joined,
+        changes,
+        sides: (options.reference, runs.sides.len() - 1),
+    };
+    let mut sentences = Vec::new();
+    for limit in limits {
+        let found = match &limit.scope {
+            Scope::Total => gate.total(limit)?,
+            Scope::Functions(_) => gate.functions(limit)?,
+            Scope::Worst(_) => gate.functions(limit)?.into_iter().take(1).collect(),
+        };
+        sentences.extend(
+            found
+                .iter()
+                .take(MOST_NAMED)
+                .map(|broken| limit.sentence(broken)),
+        );
+        if found.len() > MOST_NAMED {
+            sentences.push(format!(
+                "{}: {} more functions break it",
+                limit.text(),
+                found.len() - MOST_NAMED
+            ));
+        }
+    }
+    Ok(sentences)
+}
+
+struct Gate<'a> {
+    runs: &'a Runs,
+    joined: &'a Joined,
+    changes: &'a [Change],
+    /// Old and new.
+    sides: (usize, usize),
+}
+
+impl Gate<'_> {
+    fn total(&self, limit: &Limit) -> anyhow::Result<Vec<Broken>> {
+        let (old, new) = match &limit.figure {
+            Limited::Cost(event) | Limited::Incl(event) => match self.level(event) {
+                Some(levels) => levels,
+                None => {
+                    let event = self.event(event)?;
+                    let totals = figures::totals(self.runs);
+                    self.of_sides(&totals[event])
+                }
+            },
+            Limited::Calls => {
+                let (mut old, mut new) = (0, 0);
+                for change in self.changes {
+                    if self.joined.rows[change.row].of != RecordType::Fn {
+                        continue;
+                    }
+                    let figures = figures::of_row(self.runs, self.joined, change.row);
+                    if let Some(calls) = &figures.calls {
+                        let (old_calls, new_calls) = self.of_sides(calls);
+                        old += old_calls.unwrap_or(0);
+                        new += new_calls.unwrap_or(0);
+                    }
+                }
+                (Some(old), Some(new))
+            }
+        };
+        let broken = Broken {
+            of: "the total".to_owned(),
+            old,
+            new,
+        };
+        Ok(if limit.is_broken(old, new) {
+            vec![broken]
+        } else {
+            Vec::new()
+        })
+    }
+
+    /// The functions that break a limit, the worst first.
+    fn functions(&self, limit: &Limit) -> anyhow::Result<Vec<Broken>> {
+        let event = match &limit.figure {
+            Limited::Cost(event) | Limited::Incl(event) => Some(self.event(event)?),
+            Limited::Calls => None,
+        };
+        let regex = match &limit.scope {
+            Scope::Functions(regex) => Some(regex),
+            Scope::Worst(regex) => regex.as_ref(),
+            Scope::Total => None,
+        };
+        let mut found: Vec<(Count, Broken)> = Vec::new();
+        for change in self.changes {
+            let Some(name) = change.shown.function.name else {
+                continue;
+            };
+            let name = self.runs.names.symbols.text(name);
+            if regex.is_some_and(|regex| !regex.is_match(name)) {
+                continue;
+            }
+            let figures = figures::of_row(self.runs, self.joined, change.row);
+            let figure = match (&limit.figure, event) {
+                (Limited::Cost(_), Some(event)) => figures.cost.get(event),
+                (Limited::Incl(_), Some(event)) => figures.incl.get(event),
+                _ => figures.calls.as_ref(),
+            };
+            let Some((old, new)) = figure.map(|figure| self.of_sides(figure)) else {
+                continue;
+            };
+            if (old, new) != (None, None) && limit.is_broken(old, new) {
+                let delta = new.unwrap_or(0) - old.unwrap_or(0);
+                let worse = if limit.is_upper() { -delta } else { delta };
+                let of = name.to_owned();
+                found.push((worse, Broken { of, old, new }));
+            }
+        }
+        found.sort_by(|(a, a_broken), (b, b_broken)| {
+            a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
+        });
+        Ok(found.into_iter().map(|(_, broken)| broken).collect())
+    }
+
+    fn event(&self, name: &str) -> anyhow::Result<usize> {
+        let events = &self.runs.events;
+        let event = events
+            .iter()
+            .position(|event| event == name)
+            .with_context(|| {
+                format!(
+                    "a limit is on {name}, which no run counts; they count {}",
+                    events.join(" ")
+                )
+            })?;
+        for side in [self.sides.0, self.sides.1] {
+            for profile in self.runs.files_of(side) {
+                anyhow::ensure!(
+                    self.runs.counts(profile, event),
+                    "a limit is on {name}, which {} does not count",
+                    self.runs.sides[side].0
+                );
+            }
+        }
+        Ok(event)
+    }
+
+    fn of_sides(&self, figure: &Figure) -> (Option<Count>, Option<Count>) {
+        (figure.entries[self.sides.0], figure.entries[self.sides.1])
+    }
+
+    /// The levels of Massif's peaks, which stand in its snapshots and in no total.
+    fn level(&self, name: &str) -> Option<(Option<Count>, Option<Count>)> {
+        let level = |side: usize| {
+            self.runs
+                .files_of(side)
+                .filter_map(|profile| peak_level(self.runs.profiles[profile].snapshots(), name))
+                .max()
+        };
+        let (old, new) = (level(self.sides.0), level(self.sides.1));
+        (old.is_some() && new.is_some()).then_some((old, new))
+    }
+}
+
+/// A level of the peak: of the snapshot that Massif marked, or of the largest.
+fn peak_level(snapshots: &[cg_stream::record::SnapshotRecord], name: &str) -> Option<Count> {
+    let peak = snapshots.iter().max_by_key(|snapshot| {
+        (
+            snapshot.detail == "peak",
+            Count::from(snapshot.heap_bytes)
+                + Count::from(snapshot.extra_bytes)
+                + Count::from(snapshot.stacks_bytes),
+        )
+    })?;
+    let level = match name {
+        "heap_bytes" => peak.heap_bytes,
+        "extra_bytes" => peak.extra_bytes,
+        "stacks_bytes" => peak.stacks_bytes,
+        _ => return None,
+    };
+    Some(level.into())
+}

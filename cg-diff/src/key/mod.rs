@@ -1,0 +1,31 @@
+//! What counts as the same record in two runs.
+//!
+//! Records whose names are equal are the same: that comes first, and nothing below takes it apart again. Only what a
+//! run has and another lacks is looked at with normalised names, from the least normalised to the most, so that as
+//! little as possible falls together.
+
+pub(crate) mod normal;
+pub(crate) mod paths;
+pub(crate) mod rules;
+
+use cg_stream::profile::{FunctionKey, Key};
+
+/// A record's key without what no two runs share: the number of the snapshot, addresses, and the part or thread it is
+/// of. Records that differ by these alone are summed.
+pub(crate) fn exact(key: &Key) -> Key {
+    Key {
+        addr: None,
+        snapshot: None,
+        part: None,
+        thread: None,
+        ..*key
+    }
+}
+
+/// The key of a function's own record.
+pub(crate) fn of_function(function: FunctionKey) -> Key {
+    Key {
+        function,
+        ..Key::default()
+    }
+}

@@ -1,0 +1,132 @@
+//! Normalised names, each computed once.
+
+use std::collections::HashMap;
+
+use cg_stream::profile::{FunctionKey, Symbol, Symbols};
+use foldhash::fast::FixedState;
+
+use super::paths;
+use super::rules::{Fired, Part, Rules, Strength};
+
+/// How far the names of functions are normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// As the run has them.
+    Exact,
+    /// Without what tells builds apart.
+    Build,
+    /// Without counters too.
+    Counter,
+}
+
+/// A name as a run has it, its normalised form, and the rules that made the difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Normal {
+    pub(crate) raw: Symbol,
+    pub(crate) symbol: Symbol,
+    pub(crate) fired: Fired,
+}
+
+/// Normalises names and remembers them. Normalised names are symbols of the same table as those of the runs.
+pub(crate) struct Normaliser<'a> {
+    rules: &'a Rules,
+    known: HashMap<(Symbol, Kind), Normal, FixedState>,
+    base_names: HashMap<Symbol, Symbol, FixedState>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    BuildName,
+    CounterName,
+    File,
+    Object,
+    Sentence,
+}
+
+impl<'a> Normaliser<'a> {
+    pub(crate) fn new(rules: &'a Rules) -> Normaliser<'a> {
+        Normaliser {
+            rules,
+            known: HashMap::default(),
+            base_names: HashMap::default(),
+        }
+    }
+
+    /// The name of a function at a level.
+    pub(crate) fn name(&mut self, symbols: &mut Symbols, name: Symbol, level: Level) -> Normal {
+        match level {
+            Level::Exact => Normal {
+                raw: name,
+                symbol: name,
+                fired: Fired::default(),
+            },
+            Level::Build => self.normal(symbols, name, Kind::BuildName),
+            Level::Counter => self.normal(symbols, name, Kind::CounterName),
+        }
+    }
+
+    /// The path of a file.
+    pub(crate) fn file(&mut self, symbols: &mut Symbols, file: Symbol) -> Normal {
+        self.normal(symbols, file, Kind::File)
+    }
+
+    /// The path of an object.
+    pub(crate) fn object(&mut self, symbols: &mut Symbols, object: Symbol) -> Normal {
+        self.normal(symbols, object, Kind::Object)
+    }
+
+    /// The sentence of an error.
+    pub(crate) fn sentence(&mut self, symbols: &mut Symbols, sentence: Symbol) -> Normal {
+        self.normal(symbols, sentence, Kind::Sentence)
+    }
+
+    /// The last component of a path that is normalised already.
+    pub(crate) fn base_name(&mut self, symbols: &mut Symbols, path: Symbol) -> Symbol {
+        if let Some(base) = self.base_names.get(&path) {
+            return *base;
+        }
+        let base = paths::base_name(symbols.text(path)).to_owned();
+        let base = symbols.intern(&base);
+        self.base_names.insert(path, base);
+        base
+    }
+
+    /// File and object of a function, normalised.
+    pub(crate) fn place(
+        &mut self,
+        symbols: &mut Symbols,
+        function: FunctionKey,
+    ) -> (Option<Normal>, Option<Normal>) {
+        (
+            function.file.map(|file| self.file(symbols, file)),
+            function.obj.map(|object| self.object(symbols, object)),
+        )
+    }
+
+    fn normal(&mut self, symbols: &mut Symbols, name: Symbol, kind: Kind) -> Normal {
+        if let Some(normal) = self.known.get(&(name, kind)) {
+            return *normal;
+        }
+        let (part, strength) = match kind {
+            Kind::BuildName => (Part::Function, Strength::Build),
+            Kind::CounterName => (Part::Function, Strength::Counter),
+            Kind::File => (Part::Path, Strength::Build),
+            Kind::Object => (Part::Object, Strength::Build),
+            Kind::Sentence => (Part::Sentence, Strength::Build),
+        };
+        let (text, fired) = self.rules.apply(symbols.text(name), part, strength);
+        let symbol = if fired == Fired::default() {
+            name
+        } else {
+            let text = text.into_owned();
+            symbols.intern(&text)
+        };
+        let normal = Normal {
+            raw: name,
+            symbol,
+            fired,
+        };
+        self.known.insert((name, kind), normal);
+        normal
+    }
+}

@@ -1,0 +1,90 @@
+//! Directories: two paths are of one file where they end alike and their beginnings can be two homes of one tree.
+
+/// The last component of a path.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// How many components a path has.
+pub(crate) fn depth(path: &str) -> usize {
+    path.split('/').count()
+}
+
+/// The last `count` components of a path, or all of it where it has fewer.
+pub(crate) fn suffix(path: &str, count: usize) -> &str {
+    let mut end = path.len();
+    for _ in 0..count {
+        match path[..end].rfind('/') {
+            Some(slash) => end = slash,
+            None => return path,
+        }
+    }
+    &path[end + 1..]
+}
+
+/// What is left of two paths in front of the longest ending of whole components that they share.
+pub(crate) fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+    let (mut a, mut b) = (a, b);
+    while let (Some((a_home, a_name)), Some((b_home, b_name))) =
+        (a.rsplit_once('/'), b.rsplit_once('/'))
+    {
+        if a_name != b_name {
+            return (a, b);
+        }
+        (a, b) = (a_home, b_home);
+    }
+    // One of them is a single component.
+    let (a_name, b_name) = (base_name(a), base_name(b));
+    if a_name == b_name {
+        let home = |path: &'a str| path.rsplit_once('/').map_or("", |(home, _)| home);
+        (home(a), home(b))
+    } else {
+        (a, b)
+    }
+}
+
+/// True where a path lies in a directory, at any depth. Everything lies in the directory without a name.
+pub(crate) fn lies_in(path: &str, home: &str) -> bool {
+    home.is_empty()
+        || path
+            .strip_prefix(home)
+            .is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_are_of_whole_components() {
+        assert_eq!(suffix("/tmp/a/src/main.rs", 1), "main.rs");
+        assert_eq!(suffix("/tmp/a/src/main.rs", 2), "src/main.rs");
+        assert_eq!(suffix("/tmp/a/src/main.rs", 9), "/tmp/a/src/main.rs");
+        assert_eq!(suffix("src/main.rs", 2), "src/main.rs");
+        assert_eq!(suffix("", 1), "");
+        assert_eq!(base_name("main.rs"), "main.rs");
+        assert_eq!(depth("/a/b"), 3);
+    }
+
+    #[test]
+    fn homes_are_what_differs() {
+        assert_eq!(
+            homes("/tmp/a/src/main.rs", "/srv/b/c/src/main.rs"),
+            ("/tmp/a", "/srv/b/c")
+        );
+        assert_eq!(homes("src/main.rs", "/tmp/b/src/main.rs"), ("", "/tmp/b"));
+        assert_eq!(homes("a.c", "b.c"), ("a.c", "b.c"));
+        assert_eq!(homes("/a/x.c", "/a/x.c"), ("", ""));
+        assert_eq!(
+            homes("/src/net/init.c", "/src/gui/init.c"),
+            ("/src/net", "/src/gui")
+        );
+    }
+
+    #[test]
+    fn lying_in_a_directory_is_by_components() {
+        assert!(lies_in("/tmp/a/b", "/tmp/a"));
+        assert!(!lies_in("/tmp/ab/b", "/tmp/a"));
+        assert!(lies_in("x", ""));
+    }
+}

@@ -1,0 +1,206 @@
+//! The runs of a comparison, read: a profile a file, one table of names for all, files grouped into sides.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use cg_parse::{Options, Snapshots};
+use cg_stream::profile::{Names, Profile};
+use cg_stream::record::{Count, RecordType};
+use cg_stream::tool::Diagnostics;
+use cg_stream::{Completeness, Framing, Line};
+
+/// One entry of every array: a run, or several runs of one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// What it is called in `runs`.
+    pub(crate) name: String,
+    /// Its files; one, where noise is not measured.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// All runs in memory.
+pub(crate) struct Runs {
+    /// Names and stacks of all profiles.
+    pub(crate) names: Names,
+    /// A profile a file. Their own names are empty: they lie in `names`.
+    pub(crate) profiles: Vec<Profile>,
+    /// The sides, as ranges of `profiles`.
+    pub(crate) sides: Vec<(String, Range<usize>)>,
+    /// The events of all runs, in the order they came.
+    pub(crate) events: Vec<String>,
+    /// The files that were fragments or empty, which is no basis for a verdict.
+    pub(crate) incomplete: Vec<String>,
+    /// For each profile and event of `events`: the event's position in the profile, if the profile has it.
+    positions: Vec<Vec<Option<usize>>>,
+}
+
+impl Runs {
+    /// Reads all files. What cannot be read is told to `diagnostics`.
+    ///
+    /// # Errors
+    /// None but what the machine itself fails at.
+    pub(crate) fn read(
+        sides: &[Side],
+        snapshots: Snapshots,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Runs> {
+        // Why a cost changed is told from call arcs, so a raw profile is read with them.
+        let options = Options {
+            calls: true,
+            snapshots,
+            ..Options::default()
+        };
+        let mut names = Names::default();
+        let mut profiles = Vec::new();
+        let mut ranges = Vec::new();
+        let mut incomplete = Vec::new();
+        for side in sides {
+            let start = profiles.len();
+            for file in &side.files {
+                let mut profile = Profile::continuing(names);
+                let framing = cg_parse::stream::read(
+                    file,
+                    &options,
+                    diagnostics,
+                    &mut |line: Line<'_>, _: &mut Diagnostics| Ok(profile.add(&line)?),
+                )?;
+                if let Some(why) = no_basis(framing) {
+                    incomplete.push(format!("{}: {why}", file.display()));
+                }
+                if !profile.diffs().is_empty() {
+                    diagnostics.trouble(format!(
+                        "{}: is a comparison already; give the profiles it was made from",
+                        file.display()
+                    ));
+                }
+                names = profile.take_names();
+                profiles.push(profile);
+            }
+            ranges.push((side.name.clone(), start..profiles.len()));
+        }
+        Ok(Runs::new(names, profiles, ranges, incomplete))
+    }
+
+    fn new(
+        names: Names,
+        profiles: Vec<Profile>,
+        sides: Vec<(String, Range<usize>)>,
+        incomplete: Vec<String>,
+    ) -> Runs {
+        let mut events: Vec<String> = Vec::new();
+        for event in profiles.iter().flat_map(Profile::events) {
+            if !events.contains(event) {
+                events.push(event.clone());
+            }
+        }
+        let positions = profiles
+            .iter()
+            .map(|profile| events.iter().map(|event| profile.event(event)).collect())
+            .collect();
+        Runs {
+            names,
+            profiles,
+            sides,
+            events,
+            incomplete,
+            positions,
+        }
+    }
+
+    /// The profiles of a side.
+    pub(crate) fn files_of(&self, side: usize) -> Range<usize> {
+        self.sides[side].1.clone()
+    }
+
+    /// Where a profile has an event.
+    pub(crate) fn position(&self, profile: usize, event: usize) -> Option<usize> {
+        self.positions[profile][event]
+    }
+
+    /// True where a profile counts an event. One without a `run` record leaves out the events that are 0 everywhere,
+    /// so nothing can be said against it.
+    pub(crate) fn counts(&self, profile: usize, event: usize) -> bool {
+        self.positions[profile][event].is_some() || self.profiles[profile].runs().is_empty()
+    }
+
+    /// True where all runs count an event, so that its figures can be compared.
+    pub(crate) fn is_common(&self, event: usize) -> bool {
+        (0..self.profiles.len()).all(|profile| self.counts(profile, event))
+    }
+
+    /// The total of a profile's event: what its `run` records say, or of a fragment the sum of what is there.
+    pub(crate) fn total(&self, profile: usize, event: usize) -> Option<Count> {
+        if !self.counts(profile, event) {
+            return None;
+        }
+        let Some(position) = self.position(profile, event) else {
+            return Some(0);
+        };
+        let profile = &self.profiles[profile];
+        if !profile.runs().is_empty() {
+            return Some(profile.total().get(position).copied().unwrap_or(0));
+        }
+        let summed = profile
+            .types()
+            .find(|of| !matches!(of, RecordType::Call | RecordType::Line))
+            .or_else(|| profile.types().find(|of| *of == RecordType::Line))?;
+        let table = profile.table(summed);
+        Some(
+            (0..table.len())
+                .map(|row| table.cost(row).get(position).copied().unwrap_or(0))
+                .sum(),
+        )
+    }
+}
+
+/// Why nothing can be judged from an input, if so.
+fn no_basis(framing: Framing) -> Option<&'static str> {
+    match framing.completeness() {
+        Completeness::Whole | Completeness::CutShort => None,
+        Completeness::Fragment => Some(
+            "is a fragment, without run and end records (--allow-fragment judges it all the same)",
+        ),
+        Completeness::Empty => Some("is empty (--allow-fragment judges it all the same)"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use cg_stream::Reader;
+
+    /// The runs in these streams, a side each, named `a`, `b`, ….
+    pub(crate) fn runs(streams: &[&str]) -> Runs {
+        sides(&streams.iter().map(std::slice::from_ref).collect::<Vec<_>>())
+    }
+
+    /// The same with several files a side.
+    pub(crate) fn sides(streams: &[&[&str]]) -> Runs {
+        let mut names = Names::default();
+        let mut profiles = Vec::new();
+        let mut ranges = Vec::new();
+        for (letter, files) in ('a'..).zip(streams) {
+            let start = profiles.len();
+            for text in *files {
+                let mut profile = Profile::continuing(names);
+                let mut reader = Reader::new(text.as_bytes());
+                while let Some(line) = reader.next_line().unwrap() {
+                    profile.add(&line).unwrap();
+                }
+                names = profile.take_names();
+                profiles.push(profile);
+            }
+            ranges.push((letter.to_string(), start..profiles.len()));
+        }
+        Runs::new(names, profiles, ranges, Vec::new())
+    }
+
+    #[test]
+    fn the_total_of_a_fragment_is_the_sum_of_what_is_there() {
+        let line = |name: &str, ir: u64| {
+            format!("{{\"type\":\"fn\",\"fn\":\"{name}\",\"calls\":1,\"cost\":{{\"Ir\":{ir}}}}}\n")
+        };
+        let runs = runs(&[&(line("f", 3) + &line("g", 4))]);
+        assert_eq!(runs.total(0, 0), Some(7));
+    }
+}
