@@ -1,1 +1,36 @@
-fn main() {}
+//! cg-fmt: a cost stream to tables, CSV, TSV, markdown and JSON.
+
+use std::process::ExitCode;
+
+use cg_stream::tool::{self, Outcome, Output, WhenClosed};
+
+mod args;
+mod options;
+
+mod input;
+mod output;
+
+mod table;
+
+mod group;
+mod listing;
+mod path;
+mod report;
+
+mod document;
+mod number;
+mod render;
+mod stream;
+mod terminal;
+
+fn main() -> ExitCode {
+    tool::main(|args: args::Args, diagnostics| {
+        let files = tool::inputs(&args.files, diagnostics);
+        let options = args.options();
+        let read = input::read(&files, &options, diagnostics)?;
+        let screen = terminal::screen(args.color, args.width);
+        let mut output = Output::new(WhenClosed::Stop);
+        output::write(&read, &options, screen, &mut output, diagnostics)?;
+        Ok(Outcome::Done)
+    })
+}

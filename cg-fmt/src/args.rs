@@ -1,0 +1,239 @@
+//! The command line of cg-fmt.
+
+use std::path::PathBuf;
+
+use cg_stream::record::RecordType;
+use cg_stream::tool::CommonArgs;
+use clap::{Parser, ValueEnum};
+
+use crate::options::{Events, Format, GroupBy, Options, PercentOf, Top, View};
+
+/// Format a cost stream, or a raw profile, as a table, CSV, TSV, markdown or JSON.
+///
+/// Records with equal keys are added up, sorted by cost and listed. Tables and markdown are for reading: the 25 largest
+/// rows, with thousands separators, and a closing line that says what was left out. CSV and TSV are for programs: all
+/// rows and bare integers. JSON is the stream again, added up, sorted and cut.
+#[derive(Parser, Debug)]
+#[command(
+    name = "cg-fmt",
+    version,
+    before_long_help = "Examples:
+  cg-parse callgrind.out.1234 | cg-fmt
+  cg-fmt --sort incl --top 10 callgrind.out.1234
+  cg-fmt --group-by crate callgrind.out.1234
+  cg-fmt -f csv callgrind.out.1234 > profile.csv
+  cg-diff old.out new.out | cg-fmt -f markdown
+  cg-fmt --tree callers callgrind.out.1234
+  cg-fmt --source callgrind.out.1234"
+)]
+pub(crate) struct Args {
+    /// Streams and raw profiles, added up; `-` or none is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The output.
+    #[arg(short, long, value_enum, default_value = "table")]
+    format: FormatName,
+
+    /// The record type to list: fn, line, call, leak, error, heap, program_point, stack or snapshot.
+    ///
+    /// By default the most telling type that the input has.
+    #[arg(long = "type", value_name = "TYPE", value_parser = record_type)]
+    kind: Option<RecordType>,
+
+    /// Sort by a column: an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta, …
+    ///
+    /// Counts are sorted from the largest down, differences by their size, names as bytes. By default rows are sorted
+    /// by the cost of the first event, those of a diff stay as cg-diff sorted them.
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<String>,
+
+    /// Turn the order around.
+    #[arg(long)]
+    reverse: bool,
+
+    /// Show this many rows, or all. Tables and markdown show 25 by default, other formats all.
+    #[arg(long, value_name = "N", value_parser = top)]
+    top: Option<Top>,
+
+    /// Show these columns, separated by commas; `EVENT%` is the percentage of an event.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Vec<String>,
+
+    /// Show the columns of these events, separated by commas, or `all`.
+    ///
+    /// By default tables and markdown show all events where there are at most three, otherwise the first and the one
+    /// that --sort names; CSV and TSV have all.
+    #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
+    events: Vec<String>,
+
+    /// What percentages are of: the total of the program, or the sum of the records that were read.
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "total")]
+    percent_of: PercentOfName,
+
+    /// Sum self cost by file, object, crate, module or function name.
+    ///
+    /// Crates and modules are read from the paths in Rust and C++ names; functions without a path, as in C, are
+    /// grouped by their object.
+    #[arg(long, value_name = "WHAT", value_enum)]
+    group_by: Option<GroupByName>,
+
+    /// Show the callers, the callees or both of each function, with call counts and the cost of these calls.
+    ///
+    /// Reads the `call` records that cg-parse writes with --calls.
+    #[arg(long, value_name = "WHICH", value_enum, conflicts_with_all = ["group_by", "kind"])]
+    tree: Option<TreeName>,
+
+    /// Show source lines with their cost; sources are looked for at their own paths and in DIR.
+    ///
+    /// Reads the `line` records that cg-parse writes with --lines.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
+    source: Option<Option<PathBuf>>,
+
+    /// How many lines of source to show around a line with a cost.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    context: usize,
+
+    /// Colour the table: when writing to a terminal, always or never. NO_COLOR is obeyed.
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub(crate) color: ColorName,
+
+    /// Shorten long names so that a table fits this many columns; 0 is never to shorten.
+    ///
+    /// By default tables fit the terminal, and are written in full anywhere else.
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) width: Option<usize>,
+
+    #[command(flatten)]
+    _common: CommonArgs,
+}
+
+impl Args {
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            format: self.format.format(),
+            kind: self.kind,
+            sort: self.sort.clone(),
+            reverse: self.reverse,
+            top: self.top,
+            columns: self.columns.clone(),
+            events: match self.events.as_slice() {
+                [] => Events::Fitting,
+                [all] if all == "all" => Events::All,
+                names => Events::Named(names.to_vec()),
+            },
+            percent_of: match self.percent_of {
+                PercentOfName::Total => PercentOf::Total,
+                PercentOfName::Shown => PercentOf::Shown,
+            },
+            group_by: self.group_by.map(GroupByName::group_by),
+            view: self.view(),
+        }
+    }
+
+    fn view(&self) -> View {
+        if let Some(which) = self.tree {
+            return View::Tree {
+                callers: which != TreeName::Callees,
+                callees: which != TreeName::Callers,
+            };
+        }
+        match &self.source {
+            Some(directory) => View::Source {
+                directory: directory.clone(),
+                context: self.context,
+            },
+            None => View::List,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatName {
+    Table,
+    Csv,
+    Tsv,
+    #[value(alias = "md")]
+    Markdown,
+    #[value(alias = "jsonl")]
+    Json,
+}
+
+impl FormatName {
+    fn format(self) -> Format {
+        match self {
+            FormatName::Table => Format::Table,
+            FormatName::Csv => Format::Csv,
+            FormatName::Tsv => Format::Tsv,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Json => Format::Json,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PercentOfName {
+    Total,
+    Shown,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum GroupByName {
+    File,
+    #[value(alias = "object")]
+    Obj,
+    Crate,
+    #[value(alias = "namespace")]
+    Module,
+    #[value(alias = "function")]
+    Fn,
+}
+
+impl GroupByName {
+    fn group_by(self) -> GroupBy {
+        match self {
+            GroupByName::File => GroupBy::File,
+            GroupByName::Obj => GroupBy::Object,
+            GroupByName::Crate => GroupBy::Crate,
+            GroupByName::Module => GroupBy::Module,
+            GroupByName::Fn => GroupBy::Function,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TreeName {
+    #[value(alias = "caller")]
+    Callers,
+    #[value(alias = "calling")]
+    Callees,
+    Both,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorName {
+    Auto,
+    Always,
+    Never,
+}
+
+fn record_type(text: &str) -> Result<RecordType, String> {
+    match RecordType::from_name(text) {
+        RecordType::Run | RecordType::End | RecordType::Other => Err(
+            "expected fn, line, call, leak, error, heap, program_point, stack, snapshot or diff"
+                .to_owned(),
+        ),
+        kind => Ok(kind),
+    }
+}
+
+fn top(text: &str) -> Result<Top, String> {
+    match text {
+        "all" => Ok(Top::All),
+        number => number
+            .parse()
+            .map(Top::Rows)
+            .map_err(|_| "expected a number of rows or all".to_owned()),
+    }
+}

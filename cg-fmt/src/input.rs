@@ -1,0 +1,55 @@
+//! The inputs, added up.
+
+use std::path::PathBuf;
+
+use cg_parse::stream;
+use cg_stream::profile::Profile;
+use cg_stream::tool::Diagnostics;
+use cg_stream::{Completeness, Framing};
+
+use crate::options::{Options, View};
+use cg_stream::record::RecordType;
+
+/// All records of all inputs, and whether they are a whole profile.
+pub(crate) struct Read {
+    pub(crate) profile: Profile,
+    pub(crate) framing: Framing,
+}
+
+impl Read {
+    /// True where records came without a `run` record, so the program's total is not known.
+    pub(crate) fn is_fragment(&self) -> bool {
+        self.framing.runs == 0 && self.framing.records > 0
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.framing.completeness() == Completeness::Whole
+    }
+}
+
+/// Reads streams and raw profiles; of the latter as much as the view needs.
+pub(crate) fn read(
+    files: &[PathBuf],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Read> {
+    let parse = cg_parse::Options {
+        calls: matches!(options.view, View::Tree { .. }) || options.kind == Some(RecordType::Call),
+        lines: matches!(options.view, View::Source { .. }) || options.kind == Some(RecordType::Line),
+        ..cg_parse::Options::default()
+    };
+    let mut profile = Profile::default();
+    let mut framing = Framing::default();
+    for file in files {
+        framing.add(stream::read(file, &parse, diagnostics, &mut |line, _| {
+            Ok(profile.add(&line)?)
+        })?);
+    }
+    if profile.unknown() > 0 {
+        diagnostics.warn(format!(
+            "{} records of types this version does not know are left out",
+            profile.unknown()
+        ));
+    }
+    Ok(Read { profile, framing })
+}

@@ -1,0 +1,102 @@
+//! What cg-fmt was asked for, in its own terms.
+
+use std::path::PathBuf;
+
+use cg_stream::record::RecordType;
+
+/// How the records are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) format: Format,
+    /// The record type to show, where it is not to be the most telling one there is.
+    pub(crate) kind: Option<RecordType>,
+    /// The column to sort by, where it is not to be the cost.
+    pub(crate) sort: Option<String>,
+    pub(crate) reverse: bool,
+    pub(crate) top: Option<Top>,
+    /// The columns to show; empty for those the format shows by itself.
+    pub(crate) columns: Vec<String>,
+    pub(crate) events: Events,
+    pub(crate) percent_of: PercentOf,
+    pub(crate) group_by: Option<GroupBy>,
+    pub(crate) view: View,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Table,
+    Csv,
+    Tsv,
+    Markdown,
+    Json,
+}
+
+impl Format {
+    /// True where the output is read by eye: it is short, and says what it left out.
+    pub(crate) fn is_for_people(self) -> bool {
+        matches!(self, Format::Table | Format::Markdown)
+    }
+}
+
+/// How many rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Top {
+    All,
+    Rows(usize),
+}
+
+impl Options {
+    /// How many rows a listing shows: people get few, programs all.
+    pub(crate) fn rows(&self) -> usize {
+        const FOR_PEOPLE: usize = 25;
+        match self.top {
+            Some(Top::All) => usize::MAX,
+            Some(Top::Rows(rows)) => rows,
+            None if self.format.is_for_people() => FOR_PEOPLE,
+            None => usize::MAX,
+        }
+    }
+}
+
+/// Whose columns are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Events {
+    /// All events to programs; to people all where they are few, else the first and the one sorted by.
+    Fitting,
+    All,
+    Named(Vec<String>),
+}
+
+/// What 100 % is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PercentOf {
+    /// The total of the program.
+    Total,
+    /// The sum of what was read.
+    Shown,
+}
+
+/// What rows are summed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupBy {
+    Function,
+    File,
+    Object,
+    Crate,
+    Module,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// A row a record.
+    List,
+    /// Functions with their callers, callees or both.
+    Tree { callers: bool, callees: bool },
+    /// Source lines with their costs.
+    Source {
+        /// Where sources are looked for besides the paths in the profile.
+        directory: Option<PathBuf>,
+        /// How many lines are shown around one with a cost.
+        context: usize,
+    },
+}

@@ -1,0 +1,121 @@
+//! From what was read to what is written: which view, which listings, which renderer.
+
+use std::io::{self, Write};
+
+use cg_stream::Writer;
+use cg_stream::profile::Profile;
+use cg_stream::record::RecordType;
+use cg_stream::tool::Diagnostics;
+
+use crate::document::Document;
+use crate::group::Groups;
+use crate::input::Read;
+use crate::listing::{self, EventColumns};
+use crate::options::{Format, Options, PercentOf, View};
+use crate::render::table::Screen;
+use crate::render::{csv, markdown, table};
+use crate::{report, stream};
+
+/// Writes what was read as the options say.
+pub(crate) fn write(
+    read: &Read,
+    options: &Options,
+    screen: Screen,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let profile = &read.profile;
+    let mut options = options.clone();
+    if read.is_fragment() {
+        options.percent_of = PercentOf::Shown;
+        if options.format.is_for_people() {
+            diagnostics.warn("the input has no run record: percentages are of what is shown");
+        }
+    }
+    let options = &options;
+    if options.format == Format::Json {
+        return write_stream(read, options, out);
+    }
+    let kinds = report::kinds(profile, options);
+    let groups = groups(profile, &kinds, options);
+    let document = report::list(profile, &kinds, &groups, options)?;
+    if kinds.len() > 1 && !options.format.is_for_people() {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        diagnostics.warn(format!(
+            "the input has records of several types ({}); only {} records are written, --type chooses others",
+            names.join(", "),
+            names[0]
+        ));
+    }
+    render(&document, options.format, screen, out)?;
+    Ok(())
+}
+
+fn groups(profile: &Profile, kinds: &[RecordType], options: &Options) -> Vec<Groups> {
+    match options.group_by {
+        Some(by) => kinds
+            .iter()
+            .map(|kind| Groups::of(profile, *kind, by))
+            .collect(),
+        None => Vec::new(),
+    }
+}
+
+fn render(
+    document: &Document,
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(64 * 1024, out);
+    match (format, document.tables().first()) {
+        (Format::Csv, Some(first)) => csv::write_csv(first, &mut out)?,
+        (Format::Tsv, Some(first)) => csv::write_tsv(first, &mut out)?,
+        (Format::Markdown, _) => markdown::write(document, &mut out)?,
+        (Format::Table, _) => table::write(document, screen, &mut out)?,
+        (Format::Csv | Format::Tsv | Format::Json, _) => {}
+    }
+    out.flush()
+}
+
+/// Writes the records as a stream: all types, or the one asked for.
+fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        options.view == View::List,
+        "--tree and --source are for tables and markdown; the stream has call records with --type call and line records with --type line"
+    );
+    let profile = &read.profile;
+    let mut writer = Writer::new(out);
+    let run = stream::run_record(profile);
+    if let Some(run) = &run {
+        writer.run(run)?;
+    }
+    let kinds: Vec<RecordType> = match options.kind {
+        Some(kind) => vec![kind],
+        None if options.group_by.is_some() => report::kinds(profile, options),
+        None => profile.types().collect(),
+    };
+    for kind in kinds {
+        let events = EventColumns::choose(profile, kind, options)?;
+        let first = events.first().map(|event| event.name.clone());
+        match options.group_by {
+            Some(by) => {
+                let groups = Groups::of(profile, kind, by);
+                let mut table = groups.table(kind, &events);
+                report::arrange(&mut table, first.as_deref(), options)?;
+                stream::write_groups(profile, &groups, &table.rows, &mut writer)?;
+            }
+            None => {
+                let mut table = listing::table(profile, kind, &events);
+                report::arrange(&mut table, first.as_deref(), options)?;
+                stream::write_rows(profile, kind, &table.rows, &events, &mut writer)?;
+            }
+        }
+    }
+    if run.is_some() && read.is_whole() {
+        writer.end()?;
+    } else {
+        writer.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! From records to a document: which listings there are, how they are sorted and cut, and what is said about them.
+
+use cg_stream::profile::Profile;
+use cg_stream::record::{RecordType, RunRecord};
+
+use crate::document::{Block, Document};
+use crate::group::Groups;
+use crate::listing::{self, EventColumns};
+use crate::number;
+use crate::options::Options;
+use crate::table::{Audience, Cell, Cut, Table};
+
+/// The record types to list: the one asked for, else the most telling of those there are. Errors and leaks of one log
+/// are told together.
+pub(crate) fn kinds(profile: &Profile, options: &Options) -> Vec<RecordType> {
+    if let Some(kind) = options.kind {
+        return vec![kind];
+    }
+    let has = |kind: &RecordType| !profile.table(*kind).is_empty();
+    for kinds in [
+        &[RecordType::Fn][..],
+        &[RecordType::Line],
+        &[RecordType::Call],
+        &[RecordType::Error, RecordType::Leak],
+        &[RecordType::Heap],
+        &[RecordType::ProgramPoint],
+        &[RecordType::Stack],
+    ] {
+        let found: Vec<RecordType> = kinds.iter().copied().filter(has).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    vec![RecordType::Fn]
+}
+
+/// One sentence on where the records are from.
+pub(crate) fn origin(profile: &Profile) -> Option<String> {
+    let first = profile.runs().first()?;
+    let all_say = |field: fn(&RunRecord) -> Option<&str>| {
+        let said = field(first)?;
+        let agree = profile.runs().iter().all(|run| field(run) == Some(said));
+        agree.then_some(said)
+    };
+    let mut text = all_say(|run| run.tool.as_deref())
+        .unwrap_or("profile")
+        .to_owned();
+    if let Some(command) = all_say(|run| run.command.as_deref()) {
+        text = format!("{text}: {command}");
+    }
+    match (profile.runs().len(), first.pid) {
+        (1, Some(pid)) => text = format!("{text} (pid {pid})"),
+        (1, None) => {}
+        (runs, _) => text = format!("{text} ({runs} runs, added up)"),
+    }
+    Some(text)
+}
+
+/// Lists record types as rows.
+pub(crate) fn list<'a>(
+    profile: &'a Profile,
+    kinds: &[RecordType],
+    groups: &'a [Groups],
+    options: &Options,
+) -> anyhow::Result<Document<'a>> {
+    let mut document = Document::default();
+    if let Some(origin) = origin(profile) {
+        document.push(Block::Heading(origin));
+    }
+    for (position, kind) in kinds.iter().enumerate() {
+        let events = EventColumns::choose(profile, *kind, options)?;
+        let table = match groups.get(position) {
+            Some(groups) => groups.table(*kind, &events),
+            None => listing::table(profile, *kind, &events),
+        };
+        if kinds.len() > 1 {
+            document.push(Block::Heading(format!(
+                "{} {}",
+                number::grouped(table.rows.len() as i128),
+                listing::noun(*kind, table.rows.len())
+            )));
+        }
+        push_listing(&mut document, table, *kind, &events, groups.get(position), options)?;
+    }
+    Ok(document)
+}
+
+/// Sorts, cuts and adds one table, and says what it leaves out.
+fn push_listing<'a>(
+    document: &mut Document<'a>,
+    mut table: Table<'a>,
+    kind: RecordType,
+    events: &EventColumns,
+    groups: Option<&Groups>,
+    options: &Options,
+) -> anyhow::Result<()> {
+    let first = events.first();
+    let cut = arrange(&mut table, first.map(|event| event.name.as_str()), options)?;
+    if table.rows.is_empty() {
+        document.push(Block::Text(format!("no {}", listing::noun(kind, 2))));
+    }
+    document.push(Block::Table(table));
+    if let Some(cut) = cut {
+        let noun = match groups {
+            Some(groups) => groups.by.noun(cut.rows),
+            None => listing::noun(kind, cut.rows),
+        };
+        let share = first.filter(|_| kind != RecordType::Call).map(|event| {
+            let percent = Cell::share(cut.sum, event.whole)
+                .percentage()
+                .map(|percent| format!(" ({})", number::percent(percent)))
+                .unwrap_or_default();
+            format!("{} {}{percent}", number::grouped(cut.sum), event.name)
+        });
+        document.push(Block::Note(left_out(&cut, noun, share)));
+    }
+    if !events.hidden.is_empty() && options.columns.is_empty() {
+        document.push(Block::Note(format!(
+            "events not shown: {} (--events all)",
+            events.hidden.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+/// The closing line of a listing that was cut.
+pub(crate) fn left_out(cut: &Cut, noun: &str, share: Option<String>) -> String {
+    let rows = number::grouped(cut.rows as i128);
+    let with = share.map(|share| format!(" with {share}")).unwrap_or_default();
+    format!("{rows} more {noun}{with} not shown (--top all)")
+}
+
+/// Sorts, cuts and chooses columns as the options say. Returns what was cut, measured by the first event's column.
+pub(crate) fn arrange(
+    table: &mut Table,
+    first: Option<&str>,
+    options: &Options,
+) -> anyhow::Result<Option<Cut>> {
+    if let Some(key) = &options.sort {
+        table.sort(&column_name(key, first))?;
+    }
+    if options.reverse {
+        table.rows.reverse();
+    }
+    let cut = table.cut(options.rows(), first);
+    if options.columns.is_empty() {
+        let audience = match options.format.is_for_people() {
+            true => Audience::People,
+            false => Audience::Programs,
+        };
+        table.choose_for(audience);
+    } else {
+        let names: Vec<String> = options
+            .columns
+            .iter()
+            .map(|name| column_name(name, first))
+            .collect();
+        table.choose(&names)?;
+    }
+    Ok(cut)
+}
+
+/// A column as people call it: `self`, `incl` and `delta` are those of the first event.
+fn column_name(key: &str, first: Option<&str>) -> String {
+    let of_first = |make: fn(&str) -> String| first.map_or_else(|| key.to_owned(), make);
+    match key {
+        "self" => of_first(str::to_owned),
+        "incl" => of_first(|event| format!("incl.{event}")),
+        "delta" => of_first(|event| format!("{event}.delta")),
+        "incl.delta" => of_first(|event| format!("incl.{event}.delta")),
+        "function" => "fn".to_owned(),
+        "object" => "obj".to_owned(),
+        key => key.to_owned(),
+    }
+}

@@ -1,0 +1,363 @@
+//! The data behind every listing: columns that say what a row holds, and the rows in the order they are shown.
+//!
+//! A column is a name and a function from a row to a cell, so nothing is computed for what nobody looks at, and a
+//! renderer knows neither where a cell is from nor which columns there are. Sorting, choosing and cutting happen here,
+//! once for all outputs.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use cg_stream::record::Count;
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    /// Nothing is known.
+    Empty,
+    /// Text from the profile, to be shown exactly: a function, a file, an object.
+    Name(&'a str),
+    /// Text of our own.
+    Text(Cow<'a, str>),
+    /// A count.
+    Count(Count),
+    /// A difference of counts.
+    Delta(Count),
+    /// A number that names something: a source line, a snapshot, a part.
+    Ordinal(u64),
+    /// A share of a whole.
+    Share { part: Count, whole: Count },
+    /// A difference as a share of what there was.
+    Change { delta: Count, from: Count },
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn name(text: Option<&'a str>) -> Cell<'a> {
+        text.map_or(Cell::Empty, Cell::Name)
+    }
+
+    pub(crate) fn ordinal(number: Option<u64>) -> Cell<'a> {
+        number.map_or(Cell::Empty, Cell::Ordinal)
+    }
+
+    pub(crate) fn count(count: Option<Count>) -> Cell<'a> {
+        count.map_or(Cell::Empty, Cell::Count)
+    }
+
+    /// A share, empty where there is no whole to be a share of.
+    pub(crate) fn share(part: Count, whole: Count) -> Cell<'a> {
+        if whole == 0 {
+            Cell::Empty
+        } else {
+            Cell::Share { part, whole }
+        }
+    }
+
+    /// A change, empty where there was nothing before.
+    pub(crate) fn change(delta: Count, from: Count) -> Cell<'a> {
+        if from == 0 {
+            Cell::Empty
+        } else {
+            Cell::Change { delta, from }
+        }
+    }
+
+    /// The percentage that a share or a change is.
+    pub(crate) fn percentage(&self) -> Option<f64> {
+        // The order of operations is callgrind_annotate's, so that the last digit shown is too.
+        match *self {
+            Cell::Share { part, whole } => Some(part as f64 * 100.0 / whole as f64),
+            Cell::Change { delta, from } => Some(delta as f64 * 100.0 / from.abs() as f64),
+            _ => None,
+        }
+    }
+
+    /// The number to add up where columns are summed.
+    pub(crate) fn number(&self) -> Option<Count> {
+        match *self {
+            Cell::Count(number) | Cell::Delta(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Larger counts first, differences by their size, texts by their bytes, empty cells last.
+    fn order(&self, other: &Cell) -> Ordering {
+        let rank = |cell: &Cell| match cell {
+            Cell::Count(_) | Cell::Delta(_) => 0,
+            Cell::Share { .. } | Cell::Change { .. } => 1,
+            Cell::Ordinal(_) => 2,
+            Cell::Name(_) | Cell::Text(_) => 3,
+            Cell::Empty => 4,
+        };
+        match (self, other) {
+            (Cell::Count(a), Cell::Count(b)) => b.cmp(a),
+            (Cell::Delta(a), Cell::Delta(b)) => b.abs().cmp(&a.abs()),
+            (Cell::Ordinal(a), Cell::Ordinal(b)) => a.cmp(b),
+            (Cell::Name(a), Cell::Name(b)) => a.cmp(b),
+            (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
+            (Cell::Share { .. } | Cell::Change { .. }, Cell::Share { .. } | Cell::Change { .. }) => {
+                let size = |cell: &Cell| cell.percentage().unwrap_or_default().abs();
+                size(other).total_cmp(&size(self))
+            }
+            _ => rank(self).cmp(&rank(other)),
+        }
+    }
+}
+
+/// How a column is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Counts: right-aligned.
+    Number,
+    /// Percentages: right-aligned, close to the number they belong to.
+    Percent,
+    /// Texts: left-aligned, never shortened.
+    Text,
+    /// Function names: left-aligned; where they must be shortened, both ends stay.
+    Name,
+    /// Paths: left-aligned; where they must be shortened, the end stays.
+    Path,
+}
+
+/// Who sees a column that nobody asked for by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Everybody.
+    All,
+    /// People: tables and markdown. The column is left out where it is empty throughout.
+    People,
+    /// Programs: CSV and TSV.
+    Programs,
+    /// Nobody.
+    Nobody,
+}
+
+/// A column: its names, its layout, and the function that knows its cells.
+pub(crate) struct Column<'a> {
+    /// What `--columns` and `--sort` call it, and the heading for programs.
+    pub(crate) name: String,
+    /// The heading for people.
+    pub(crate) title: String,
+    pub(crate) layout: Layout,
+    pub(crate) audience: Audience,
+    /// What stands in the row of totals.
+    pub(crate) total: Cell<'a>,
+    cell: Box<dyn Fn(usize) -> Cell<'a> + 'a>,
+}
+
+impl<'a> Column<'a> {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        layout: Layout,
+        cell: impl Fn(usize) -> Cell<'a> + 'a,
+    ) -> Column<'a> {
+        let name = name.into();
+        Column {
+            title: name.clone(),
+            name,
+            layout,
+            audience: Audience::All,
+            total: Cell::Empty,
+            cell: Box::new(cell),
+        }
+    }
+
+    pub(crate) fn titled(self, title: impl Into<String>) -> Column<'a> {
+        let title = title.into();
+        Column { title, ..self }
+    }
+
+    pub(crate) fn for_audience(self, audience: Audience) -> Column<'a> {
+        Column { audience, ..self }
+    }
+
+    pub(crate) fn with_total(self, total: Cell<'a>) -> Column<'a> {
+        Column { total, ..self }
+    }
+
+    pub(crate) fn cell(&self, row: usize) -> Cell<'a> {
+        (self.cell)(row)
+    }
+
+    /// Numbers stand right.
+    pub(crate) fn is_right_aligned(&self) -> bool {
+        matches!(self.layout, Layout::Number | Layout::Percent)
+    }
+}
+
+/// Rows and columns. Rows are numbers that mean something to the columns only.
+pub(crate) struct Table<'a> {
+    pub(crate) columns: Vec<Column<'a>>,
+    pub(crate) rows: Vec<usize>,
+    /// Rows that begin a new group: an empty line stands before them.
+    pub(crate) group_starts: Vec<usize>,
+}
+
+/// What [`Table::cut`] left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) rows: usize,
+    /// The sum of the measured column over the rows left out.
+    pub(crate) sum: Count,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn new(columns: Vec<Column<'a>>, rows: Vec<usize>) -> Table<'a> {
+        Table {
+            columns,
+            rows,
+            group_starts: Vec::new(),
+        }
+    }
+
+    /// The column with this name.
+    pub(crate) fn column(&self, name: &str) -> anyhow::Result<&Column<'a>> {
+        match self.columns.iter().find(|column| column.name == name) {
+            Some(column) => Ok(column),
+            None => {
+                let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
+                anyhow::bail!("there is no column {name}; there are {}", names.join(", "))
+            }
+        }
+    }
+
+    /// Sorts by a column: numbers largest first, names as bytes. Rows that are equal keep their order.
+    pub(crate) fn sort(&mut self, name: &str) -> anyhow::Result<()> {
+        let column = self.column(name)?;
+        let mut keyed: Vec<(Cell, usize)> = self
+            .rows
+            .iter()
+            .map(|row| (column.cell(*row), *row))
+            .collect();
+        keyed.sort_by(|(a, _), (b, _)| a.order(b));
+        self.rows = keyed.into_iter().map(|(_, row)| row).collect();
+        Ok(())
+    }
+
+    /// Keeps the first rows, and says what was left out, measured by a column's sum.
+    pub(crate) fn cut(&mut self, top: usize, measure: Option<&str>) -> Option<Cut> {
+        let cut = self.rows.split_off(self.rows.len().min(top));
+        if cut.is_empty() {
+            return None;
+        }
+        let sum = measure
+            .and_then(|name| self.column(name).ok())
+            .map_or(0, |column| {
+                cut.iter()
+                    .filter_map(|row| column.cell(*row).number())
+                    .sum()
+            });
+        Some(Cut {
+            rows: cut.len(),
+            sum,
+        })
+    }
+
+    /// Keeps the columns with these names, in this order.
+    pub(crate) fn choose(&mut self, names: &[String]) -> anyhow::Result<()> {
+        for name in names {
+            self.column(name)?;
+        }
+        let mut chosen = Vec::new();
+        for name in names {
+            // A name given twice has its column once.
+            if let Some(position) = self.columns.iter().position(|column| column.name == *name) {
+                chosen.push(self.columns.remove(position));
+            }
+        }
+        self.columns = chosen;
+        Ok(())
+    }
+
+    /// Keeps the columns for an audience. For people, columns without content are left out.
+    pub(crate) fn choose_for(&mut self, audience: Audience) {
+        let rows = &self.rows;
+        self.columns.retain(|column| {
+            let is_wanted = column.audience == Audience::All || column.audience == audience;
+            let may_be_empty = audience == Audience::Programs
+                || rows.is_empty()
+                || rows.iter().any(|row| column.cell(*row) != Cell::Empty);
+            is_wanted && may_be_empty
+        });
+    }
+
+    /// True where some column has a total that is a number.
+    pub(crate) fn has_totals(&self) -> bool {
+        self.columns
+            .iter()
+            .any(|column| column.total.number().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table<'static> {
+        const NAMES: [&str; 3] = ["b", "c", "a"];
+        const COUNTS: [Count; 3] = [2, 7, 7];
+        Table::new(
+            vec![
+                Column::new("Ir", Layout::Number, |row| Cell::Count(COUNTS[row])),
+                Column::new("fn", Layout::Name, |row| Cell::Name(NAMES[row])),
+                Column::new("why", Layout::Text, |_| Cell::Empty),
+            ],
+            vec![0, 1, 2],
+        )
+    }
+
+    #[test]
+    fn numbers_sort_down_and_names_up_and_ties_keep_their_order() {
+        let mut table = table();
+        table.sort("Ir").unwrap();
+        assert_eq!(table.rows, [1, 2, 0]);
+        table.sort("fn").unwrap();
+        assert_eq!(table.rows, [2, 0, 1]);
+    }
+
+    #[test]
+    fn deltas_sort_by_size_whatever_their_sign() {
+        assert_eq!(Cell::Delta(-9).order(&Cell::Delta(8)), Ordering::Less);
+        let change = |delta| Cell::change(delta, 100);
+        assert_eq!(change(-9).order(&change(8)), Ordering::Less);
+        assert_eq!(Cell::Empty.order(&change(8)), Ordering::Greater);
+    }
+
+    #[test]
+    fn a_cut_says_what_it_left_out() {
+        let mut table = table();
+        assert_eq!(
+            table.cut(1, Some("Ir")),
+            Some(Cut { rows: 2, sum: 14 })
+        );
+        assert_eq!(table.cut(1, Some("Ir")), None);
+    }
+
+    #[test]
+    fn columns_without_content_are_for_programs_only() {
+        let names = |table: &Table| -> Vec<String> {
+            table.columns.iter().map(|column| column.name.clone()).collect()
+        };
+        let mut people = table();
+        people.choose_for(Audience::People);
+        assert_eq!(names(&people), ["Ir", "fn"]);
+        let mut programs = table();
+        programs.choose_for(Audience::Programs);
+        assert_eq!(names(&programs), ["Ir", "fn", "why"]);
+    }
+
+    #[test]
+    fn an_unknown_column_is_an_error_that_names_the_known() {
+        let error = table().choose(&["fn".to_owned(), "Dr".to_owned()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no column Dr; there are Ir, fn, why"
+        );
+    }
+
+    #[test]
+    fn percentages_are_of_the_old_figure_whatever_its_sign() {
+        assert_eq!(Cell::change(50, -100).percentage(), Some(50.0));
+        assert_eq!(Cell::change(50, 0), Cell::Empty);
+        assert_eq!(Cell::share(1, 8).percentage(), Some(12.5));
+    }
+}

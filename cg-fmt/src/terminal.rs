@@ -1,0 +1,28 @@
+//! What is known of standard output: whether it shows colours, and how wide it is. Part of the process edge.
+
+use std::io::{self, IsTerminal};
+
+use anstream::{AutoStream, ColorChoice};
+
+use crate::args::ColorName;
+use crate::render::table::Screen;
+
+/// The screen that tables are laid out for. Only a terminal has a width; a pipe gets everything in full.
+pub(crate) fn screen(color: ColorName, width: Option<usize>) -> Screen {
+    let stdout = io::stdout();
+    let is_coloured = match color {
+        ColorName::Always => true,
+        ColorName::Never => false,
+        // Knows NO_COLOR, CLICOLOR_FORCE, TERM=dumb and whether this is a terminal.
+        ColorName::Auto => AutoStream::choice(&stdout) != ColorChoice::Never,
+    };
+    let width = match width {
+        Some(0) => None,
+        Some(width) => Some(width),
+        None if stdout.is_terminal() => {
+            terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+        }
+        None => None,
+    };
+    Screen { width, is_coloured }
+}
