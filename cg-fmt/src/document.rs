@@ -20,6 +20,7 @@ pub(crate) enum Block<'a> {
     Note(String),
     /// Columns and rows.
     Table(Table<'a>),
+    #[expect(dead_code, reason = "annotated source and graphs will be of this kind")]
     /// Lines that are laid out already: annotated source, a graph.
     Verbatim(String),
     /// What is folded away where the output can fold.

@@ -64,7 +64,9 @@ impl Groups {
     /// The groups as a table, in the order of their cost.
     pub(crate) fn table(&self, kind: RecordType, events: &EventColumns) -> Table<'_> {
         let mut columns = Vec::new();
-        listing::push_events(&mut columns, events, "", move |group| Some(self.cost(group)));
+        listing::push_events(&mut columns, events, "", move |group| {
+            Some(self.cost(group))
+        });
         columns.push(Column::new(
             listing::noun(kind, 2),
             Layout::Number,
@@ -159,10 +161,7 @@ mod tests {
     #[test]
     fn functions_without_a_path_are_grouped_by_object_then_file() {
         let of = |name, file, obj| group_of(name, file, obj, GroupBy::Crate);
-        assert_eq!(
-            of(Some("demo::main"), None, Some("/usr/bin/demo")),
-            "demo"
-        );
+        assert_eq!(of(Some("demo::main"), None, Some("/usr/bin/demo")), "demo");
         assert_eq!(
             of(Some("malloc"), Some("malloc.c"), Some("/lib/libc.so.6")),
             "libc.so.6"

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use cg_parse::stream;
 use cg_stream::profile::Profile;
+use cg_stream::record::RecordType;
 use cg_stream::tool::Diagnostics;
-use cg_stream::{Completeness, Framing};
+use cg_stream::{Completeness, Framing, Line};
 
 use crate::options::{Options, View};
-use cg_stream::record::RecordType;
 
 /// All records of all inputs, and whether they are a whole profile.
 pub(crate) struct Read {
@@ -35,15 +35,19 @@ pub(crate) fn read(
 ) -> anyhow::Result<Read> {
     let parse = cg_parse::Options {
         calls: matches!(options.view, View::Tree { .. }) || options.kind == Some(RecordType::Call),
-        lines: matches!(options.view, View::Source { .. }) || options.kind == Some(RecordType::Line),
+        lines: matches!(options.view, View::Source { .. })
+            || options.kind == Some(RecordType::Line),
         ..cg_parse::Options::default()
     };
     let mut profile = Profile::default();
     let mut framing = Framing::default();
     for file in files {
-        framing.add(stream::read(file, &parse, diagnostics, &mut |line, _| {
-            Ok(profile.add(&line)?)
-        })?);
+        framing.add(stream::read(
+            file,
+            &parse,
+            diagnostics,
+            &mut |line: Line<'_>, _: &mut Diagnostics| Ok(profile.add(&line)?),
+        )?);
     }
     if profile.unknown() > 0 {
         diagnostics.warn(format!(

@@ -162,10 +162,7 @@ pub(crate) fn table<'a>(
     if kind != RecordType::Call {
         push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
     }
-    if matches!(
-        kind,
-        RecordType::Fn | RecordType::Line | RecordType::Call
-    ) {
+    if matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
         push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
     }
     push_beside(&mut columns, rows, kind);
@@ -185,9 +182,8 @@ pub(crate) fn push_events<'a>(
 ) {
     for (position, event) in events.events.iter().enumerate() {
         let EventColumn { index, whole, .. } = *event;
-        let count = move |row| {
-            counts(row).map(|counts: &[Count]| counts.get(index).copied().unwrap_or(0))
-        };
+        let count =
+            move |row| counts(row).map(|counts: &[Count]| counts.get(index).copied().unwrap_or(0));
         let name = format!("{prefix}{}", event.name);
         let percent = match event.audience {
             Audience::All if position == 0 => Audience::All,
@@ -242,7 +238,9 @@ fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordTy
         RecordType::Fn | RecordType::Call => {
             number("calls", |rows, row| Some(rows.calls(row)));
         }
-        RecordType::Leak => number("indirect_bytes", |rows, row| rows.beside(row).indirect_bytes),
+        RecordType::Leak => number("indirect_bytes", |rows, row| {
+            rows.beside(row).indirect_bytes
+        }),
         RecordType::Heap => number("places", |rows, row| rows.beside(row).places),
         RecordType::ProgramPoint => {
             number("max_bytes", |rows, row| rows.beside(row).max_bytes);
@@ -381,11 +379,7 @@ fn order_of_keys(profile: &Profile, rows: &Rows, a: usize, b: usize) -> Ordering
 }
 
 /// Functions by name, file and object, as bytes.
-pub(crate) fn order_of_functions(
-    profile: &Profile,
-    a: &FunctionKey,
-    b: &FunctionKey,
-) -> Ordering {
+pub(crate) fn order_of_functions(profile: &Profile, a: &FunctionKey, b: &FunctionKey) -> Ordering {
     let order = |a: Option<Symbol>, b: Option<Symbol>| profile.text(a).cmp(&profile.text(b));
     order(a.name, b.name)
         .then_with(|| order(a.file, b.file))

@@ -12,6 +12,8 @@ mod output;
 
 mod table;
 
+mod comment;
+mod diffs;
 mod group;
 mod listing;
 mod path;

@@ -4,9 +4,11 @@ use std::io::{self, Write};
 
 use cg_stream::Writer;
 use cg_stream::profile::Profile;
-use cg_stream::record::RecordType;
+use cg_stream::record::{RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
 
+use crate::comment;
+use crate::diffs::Diffs;
 use crate::document::Document;
 use crate::group::Groups;
 use crate::input::Read;
@@ -36,6 +38,14 @@ pub(crate) fn write(
     if options.format == Format::Json {
         return write_stream(read, options, out);
     }
+    if is_diff(profile, options) {
+        let diffs = Diffs::of(profile, options);
+        let document = match options.format {
+            Format::Markdown => comment::pull_request(&diffs, options)?,
+            _ => comment::document(&diffs, options)?,
+        };
+        return Ok(render(&document, options.format, screen, out)?);
+    }
     let kinds = report::kinds(profile, options);
     let groups = groups(profile, &kinds, options);
     let document = report::list(profile, &kinds, &groups, options)?;
@@ -49,6 +59,12 @@ pub(crate) fn write(
     }
     render(&document, options.format, screen, out)?;
     Ok(())
+}
+
+/// Whether what was read is a diff, and nothing else of it was asked for.
+fn is_diff(profile: &Profile, options: &Options) -> bool {
+    let has_diff = !profile.diffs().is_empty() || profile.runs().iter().any(RunRecord::is_diff);
+    options.kind == Some(RecordType::Diff) || (has_diff && options.kind.is_none())
 }
 
 fn groups(profile: &Profile, kinds: &[RecordType], options: &Options) -> Vec<Groups> {
@@ -86,9 +102,22 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
     );
     let profile = &read.profile;
     let mut writer = Writer::new(out);
-    let run = stream::run_record(profile);
-    if let Some(run) = &run {
+    let mut run = stream::run_record(profile);
+    let diffs = is_diff(profile, options).then(|| Diffs::of(profile, options));
+    if let Some(run) = &mut run {
+        if let Some(diffs) = &diffs {
+            run.total = diffs.total();
+        }
         writer.run(run)?;
+    }
+    if let Some(diffs) = &diffs {
+        let events = diffs.events(options)?;
+        let mut table = diffs.table(&events);
+        let first = events.first().map(|event| event.name);
+        report::arrange(&mut table, first, None, options)?;
+        for row in &table.rows {
+            writer.record(&diffs.records[*row])?;
+        }
     }
     let kinds: Vec<RecordType> = match options.kind {
         Some(kind) => vec![kind],
@@ -102,12 +131,12 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
             Some(by) => {
                 let groups = Groups::of(profile, kind, by);
                 let mut table = groups.table(kind, &events);
-                report::arrange(&mut table, first.as_deref(), options)?;
+                report::arrange(&mut table, first.as_deref(), None, options)?;
                 stream::write_groups(profile, &groups, &table.rows, &mut writer)?;
             }
             None => {
                 let mut table = listing::table(profile, kind, &events);
-                report::arrange(&mut table, first.as_deref(), options)?;
+                report::arrange(&mut table, first.as_deref(), None, options)?;
                 stream::write_rows(profile, kind, &table.rows, &events, &mut writer)?;
             }
         }

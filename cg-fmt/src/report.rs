@@ -80,7 +80,14 @@ pub(crate) fn list<'a>(
                 listing::noun(*kind, table.rows.len())
             )));
         }
-        push_listing(&mut document, table, *kind, &events, groups.get(position), options)?;
+        push_listing(
+            &mut document,
+            table,
+            *kind,
+            &events,
+            groups.get(position),
+            options,
+        )?;
     }
     Ok(document)
 }
@@ -95,7 +102,10 @@ fn push_listing<'a>(
     options: &Options,
 ) -> anyhow::Result<()> {
     let first = events.first();
-    let cut = arrange(&mut table, first.map(|event| event.name.as_str()), options)?;
+    // The inclusive cost of calls does not add up, so what is left out of these has no share.
+    let measure = (kind != RecordType::Call).then_some("self");
+    let name = first.map(|event| event.name.as_str());
+    let cut = arrange(&mut table, name, measure, options)?;
     if table.rows.is_empty() {
         document.push(Block::Text(format!("no {}", listing::noun(kind, 2))));
     }
@@ -105,7 +115,7 @@ fn push_listing<'a>(
             Some(groups) => groups.by.noun(cut.rows),
             None => listing::noun(kind, cut.rows),
         };
-        let share = first.filter(|_| kind != RecordType::Call).map(|event| {
+        let share = first.filter(|_| measure.is_some()).map(|event| {
             let percent = Cell::share(cut.sum, event.whole)
                 .percentage()
                 .map(|percent| format!(" ({})", number::percent(percent)))
@@ -126,14 +136,18 @@ fn push_listing<'a>(
 /// The closing line of a listing that was cut.
 pub(crate) fn left_out(cut: &Cut, noun: &str, share: Option<String>) -> String {
     let rows = number::grouped(cut.rows as i128);
-    let with = share.map(|share| format!(" with {share}")).unwrap_or_default();
+    let with = share
+        .map(|share| format!(" with {share}"))
+        .unwrap_or_default();
     format!("{rows} more {noun}{with} not shown (--top all)")
 }
 
-/// Sorts, cuts and chooses columns as the options say. Returns what was cut, measured by the first event's column.
+/// Sorts, cuts and chooses columns as the options say. Returns what was cut, measured by a column (`self` or `delta`) of
+/// the first event.
 pub(crate) fn arrange(
     table: &mut Table,
     first: Option<&str>,
+    measure: Option<&str>,
     options: &Options,
 ) -> anyhow::Result<Option<Cut>> {
     if let Some(key) = &options.sort {
@@ -142,7 +156,8 @@ pub(crate) fn arrange(
     if options.reverse {
         table.rows.reverse();
     }
-    let cut = table.cut(options.rows(), first);
+    let measure = measure.map(|measure| column_name(measure, first));
+    let cut = table.cut(options.rows(), measure.as_deref());
     if options.columns.is_empty() {
         let audience = match options.format.is_for_people() {
             true => Audience::People,

@@ -19,8 +19,12 @@ pub(crate) fn run_record(profile: &Profile) -> Option<RunRecord> {
     let mut run = first.clone();
     for other in others {
         run.tool = run.tool.filter(|tool| Some(tool) == other.tool.as_ref());
-        run.creator = run.creator.filter(|text| Some(text) == other.creator.as_ref());
-        run.command = run.command.filter(|text| Some(text) == other.command.as_ref());
+        run.creator = run
+            .creator
+            .filter(|text| Some(text) == other.creator.as_ref());
+        run.command = run
+            .command
+            .filter(|text| Some(text) == other.command.as_ref());
         run.pid = run.pid.filter(|pid| Some(*pid) == other.pid);
         for source in &other.source {
             if !run.source.contains(source) {
@@ -32,8 +36,7 @@ pub(crate) fn run_record(profile: &Profile) -> Option<RunRecord> {
     }
     if !run.is_diff() {
         run.events = profile.events().to_vec();
-        let total =
-            Counts::from_row_with_zeros(profile.events(), profile.total().iter().copied());
+        let total = Counts::from_row_with_zeros(profile.events(), profile.total().iter().copied());
         run.total = Total::One(total.into_owned());
     }
     Some(run)
@@ -183,7 +186,9 @@ impl<'a> Records<'a> {
             thread_name: detail.and_then(|detail| detail.thread_name.clone()),
             pid: detail.and_then(|detail| detail.pid),
             stack: self.frames(key.stack),
-            notes: detail.map(|detail| detail.notes.clone()).unwrap_or_default(),
+            notes: detail
+                .map(|detail| detail.notes.clone())
+                .unwrap_or_default(),
             suppression: detail.and_then(|detail| detail.suppression.clone()),
         }
     }
@@ -242,11 +247,14 @@ impl<'a> Records<'a> {
     fn counts(&self, events: &EventColumns, row: &[Count]) -> Counts<'a> {
         let mut indexes: Vec<usize> = events.events.iter().map(|event| event.index).collect();
         indexes.sort_unstable();
-        let counts = indexes.into_iter().enumerate().filter_map(|(position, index)| {
-            let count = row.get(index).copied().unwrap_or(0);
-            (position == 0 || count != 0)
-                .then(|| (Name::from(self.profile.events()[index].as_str()), count))
-        });
+        let counts = indexes
+            .into_iter()
+            .enumerate()
+            .filter_map(|(position, index)| {
+                let count = row.get(index).copied().unwrap_or(0);
+                (position == 0 || count != 0)
+                    .then(|| (Name::from(self.profile.events()[index].as_str()), count))
+            });
         Counts(counts.collect())
     }
 

@@ -94,7 +94,10 @@ impl<'a> Cell<'a> {
             (Cell::Ordinal(a), Cell::Ordinal(b)) => a.cmp(b),
             (Cell::Name(a), Cell::Name(b)) => a.cmp(b),
             (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
-            (Cell::Share { .. } | Cell::Change { .. }, Cell::Share { .. } | Cell::Change { .. }) => {
+            (
+                Cell::Share { .. } | Cell::Change { .. },
+                Cell::Share { .. } | Cell::Change { .. },
+            ) => {
                 let size = |cell: &Cell| cell.percentage().unwrap_or_default().abs();
                 size(other).total_cmp(&size(self))
             }
@@ -325,17 +328,18 @@ mod tests {
     #[test]
     fn a_cut_says_what_it_left_out() {
         let mut table = table();
-        assert_eq!(
-            table.cut(1, Some("Ir")),
-            Some(Cut { rows: 2, sum: 14 })
-        );
+        assert_eq!(table.cut(1, Some("Ir")), Some(Cut { rows: 2, sum: 14 }));
         assert_eq!(table.cut(1, Some("Ir")), None);
     }
 
     #[test]
     fn columns_without_content_are_for_programs_only() {
         let names = |table: &Table| -> Vec<String> {
-            table.columns.iter().map(|column| column.name.clone()).collect()
+            table
+                .columns
+                .iter()
+                .map(|column| column.name.clone())
+                .collect()
         };
         let mut people = table();
         people.choose_for(Audience::People);
@@ -347,7 +351,9 @@ mod tests {
 
     #[test]
     fn an_unknown_column_is_an_error_that_names_the_known() {
-        let error = table().choose(&["fn".to_owned(), "Dr".to_owned()]).unwrap_err();
+        let error = table()
+            .choose(&["fn".to_owned(), "Dr".to_owned()])
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "there is no column Dr; there are Ir, fn, why"

@@ -7,7 +7,9 @@ use crate::table::Table;
 
 /// CSV as RFC 4180 quotes it. Lines end in `\n`, which every reader takes and every Unix filter needs.
 pub(crate) fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = csv::WriterBuilder::new().buffer_capacity(64 * 1024).from_writer(out);
+    let mut csv = csv::WriterBuilder::new()
+        .buffer_capacity(64 * 1024)
+        .from_writer(out);
     let mut field = String::new();
     let result: Result<(), csv::Error> = (|| {
         csv.write_record(table.columns.iter().map(|column| &column.name))?;
@@ -77,7 +79,12 @@ mod tests {
     use super::*;
     use crate::table::{Cell, Column, Layout};
 
-    const NAMES: [&str; 4] = ["f", "operator,(A, B)", "say \"hi\"", "tab\tline\nback\\slash"];
+    const NAMES: [&str; 4] = [
+        "f",
+        "operator,(A, B)",
+        "say \"hi\"",
+        "tab\tline\nback\\slash",
+    ];
 
     fn table() -> Table<'static> {
         Table::new(

@@ -67,15 +67,17 @@ fn write_blocks(
 
 impl Screen {
     fn style(self, style: Style) -> Style {
-        if self.is_coloured { style } else { Style::new() }
+        if self.is_coloured {
+            style
+        } else {
+            Style::new()
+        }
     }
 
     fn cell_style(self, cell: &Cell) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         self.style(match cell {
-            Cell::Delta(delta) | Cell::Change { delta, .. } if *delta > 0 => {
-                colour(AnsiColor::Red)
-            }
+            Cell::Delta(delta) | Cell::Change { delta, .. } if *delta > 0 => colour(AnsiColor::Red),
             Cell::Delta(delta) | Cell::Change { delta, .. } if *delta < 0 => {
                 colour(AnsiColor::Green)
             }
@@ -135,7 +137,11 @@ fn shrink(widths: &mut [usize], columns: &[Column], limit: usize) {
     for layout in [Layout::Path, Layout::Name] {
         loop {
             let needed: usize = widths.iter().sum::<usize>()
-                + columns.iter().skip(1).map(|column| gap(column).len()).sum::<usize>();
+                + columns
+                    .iter()
+                    .skip(1)
+                    .map(|column| gap(column).len())
+                    .sum::<usize>();
             let excess = needed.saturating_sub(limit);
             let widest = (0..widths.len())
                 .filter(|index| columns[*index].layout == layout)
@@ -198,7 +204,11 @@ impl Lines<'_, '_> {
             }
             let style = self.screen.style(style(column));
             write!(out, "{:blanks$}{style}{cell}{style:#}", "")?;
-            blanks = if column.is_right_aligned() { 0 } else { padding };
+            blanks = if column.is_right_aligned() {
+                0
+            } else {
+                padding
+            };
         }
         writeln!(out)
     }
@@ -264,9 +274,11 @@ mod tests {
         let columns = vec![
             Column::new("Ir", Layout::Number, move |row| Cell::Count(counts[row]))
                 .with_total(Cell::Count(4_859_231)),
-            Column::new("Ir%", Layout::Percent, move |row| Cell::share(counts[row], 4_859_231))
-                .titled("%")
-                .with_total(Cell::share(1, 1)),
+            Column::new("Ir%", Layout::Percent, move |row| {
+                Cell::share(counts[row], 4_859_231)
+            })
+            .titled("%")
+            .with_total(Cell::share(1, 1)),
             Column::new("fn", Layout::Name, |row| Cell::Name(NAMES[row]))
                 .titled("function")
                 .with_total(Cell::Text("total".into())),
@@ -286,24 +298,30 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_no_line_ends_in_blanks() {
-        let expected = "\
-       Ir        %  function                           file
-4,859,231 (100.0%)  total
-4,047,227 (83.29%)  demo::main                         src/main.rs
-  812,004 (16.71%)  demo::a_rather_long_function_name  /home/dev/demo/src/deep/down/log.rs
-that is all
-";
+        let expected = concat!(
+            "       Ir        %  function                           file\n",
+            "4,859,231 (100.0%)  total\n",
+            "4,047,227 (83.29%)  demo::main                         src/main.rs\n",
+            "  812,004 (16.71%)  demo::a_rather_long_function_name  /home/dev/demo/src/deep/down/log.rs\n",
+            "that is all\n",
+        );
         assert_eq!(rendered(None, false), expected);
     }
 
     #[test]
     fn a_narrow_screen_shortens_paths_first_and_visibly() {
         let text = rendered(Some(80), false);
-        assert!(text.contains("demo::a_rather_long_function_name  …"), "{text}");
+        assert!(
+            text.contains("demo::a_rather_long_function_name  …"),
+            "{text}"
+        );
         assert!(text.contains("log.rs\n"), "{text}");
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         let narrower = rendered(Some(60), false);
-        assert!(narrower.lines().all(|line| line.width() <= 60), "{narrower}");
+        assert!(
+            narrower.lines().all(|line| line.width() <= 60),
+            "{narrower}"
+        );
         assert!(narrower.contains("demo::a_r"), "{narrower}");
     }
 
