@@ -20,7 +20,10 @@ pub(crate) enum Block<'a> {
     Note(String),
     /// Columns and rows.
     Table(Table<'a>),
-    #[expect(dead_code, reason = "annotated source and graphs will be of this kind")]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "annotated source is of this kind")
+    )]
     /// Lines that are laid out already: annotated source, a graph.
     Verbatim(String),
     /// What is folded away where the output can fold.
