@@ -4,7 +4,27 @@
 //! `m_errormgr.c` and `clo_track_fds` for descriptors. Kinds are called what XML calls them.
 
 /// The kind of an error that has a stack and a sentence, and none of the sentences known here.
-pub(super) const UNKNOWN: &str = "Unknown";
+pub(super) fn of_unknown(tool: Option<&str>) -> &'static str {
+    match tool {
+        // DRD's generic errors can have any sentence.
+        Some("drd") => "GenericErr",
+        _ => "Unknown",
+    }
+}
+
+/// The kind that a sentence had in the version that wrote it.
+pub(super) fn of_version(
+    kind: &'static str,
+    sentence: &[u8],
+    version: Option<(u64, u64)>,
+) -> &'static str {
+    let is_dubious = kind == "Misc" && memchr::memmem::find(sentence, b": dubious: ").is_some();
+    // Helgrind has had this kind since 3.21.
+    if is_dubious && version.is_none_or(|version| version >= (3, 21)) {
+        return "Dubious";
+    }
+    kind
+}
 
 /// A tool and a kind of its errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

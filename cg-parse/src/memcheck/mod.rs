@@ -27,7 +27,9 @@
 mod fields;
 mod kinds;
 mod leak;
+mod preamble;
 mod process;
+mod stacks;
 mod summary;
 mod table;
 pub(crate) mod text;

@@ -68,7 +68,11 @@ pub(super) struct AnnouncedThread {
 pub(super) struct Process {
     pub(super) tool: Option<String>,
     pub(super) creator: Option<String>,
+    /// Valgrind's version: `(3, 19)`.
+    pub(super) version: Option<(u64, u64)>,
     pub(super) command: Option<String>,
+    /// Whether the command is from the preamble, which escapes blanks in its words.
+    pub(super) has_command_line: bool,
     pub(super) pid: Option<u64>,
     pub(super) ppid: Option<u64>,
     pub(super) is_complete: bool,
@@ -94,6 +98,8 @@ pub(super) struct Process {
     loss_records: u64,
     /// Whether the log gives the errors' real counts.
     pub(super) has_counts: bool,
+    /// How many errors the log counts that it does not have.
+    pub(super) unknown_errors: u64,
 }
 
 /// Where the leak check that is being read stands.
@@ -114,6 +120,23 @@ impl Process {
         }
     }
 
+    /// A process that this one forked, or that forked this one: neither says which it is.
+    pub(super) fn fork(&mut self) -> Process {
+        self.is_forked = true;
+        Process {
+            tool: self.tool.clone(),
+            creator: self.creator.clone(),
+            version: self.version,
+            command: self.command.clone(),
+            pid: self.pid,
+            ppid: self.ppid,
+            user_comment: self.user_comment.clone(),
+            log_file_qualifiers: self.log_file_qualifiers.clone(),
+            is_forked: true,
+            ..Process::default()
+        }
+    }
+
     /// Adds a loss record.
     ///
     /// A run can have several leak checks (client requests, the monitor, the one at exit). What counts is the state that
@@ -121,12 +144,13 @@ impl Process {
     /// delta mode replaces the records it shows.
     pub(super) fn add_leak(&mut self, loss: LossRecord, stack: StackId) {
         let check = &mut self.leak_check;
+        let is_numbered = check.number != 0 && loss.number != 0;
         let is_new_check =
-            check.is_over || loss.number <= check.number || (check.of != 0 && loss.of != check.of);
+            check.is_over || (is_numbered && (loss.number <= check.number || loss.of != check.of));
         if is_new_check && !loss.is_delta {
             self.leaks.clear();
         }
-        if is_new_check || check.of == 0 {
+        if is_new_check || check.number == 0 {
             self.loss_records = self.loss_records.saturating_add(loss.of);
         }
         *check = LeakCheck {
@@ -403,6 +427,13 @@ impl Process {
 
     /// Loss records may count as errors (`--errors-for-leak-kinds`), printed or not, so there is some play.
     fn check_errors(&self, process: &str, diagnostics: &mut Diagnostics) {
+        if self.unknown_errors > 0 && !self.is_forked {
+            diagnostics.warn(format!(
+                "{process}: {} errors are counted that the log does not have, beside the {} that it has; a forked process counts its parent's too",
+                self.unknown_errors,
+                self.errors.len()
+            ));
+        }
         let Some(summary) = self.error_summary else {
             return;
         };

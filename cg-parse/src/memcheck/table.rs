@@ -123,6 +123,13 @@ impl Table {
             .collect()
     }
 
+    /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.
+    pub(super) fn forget_stacks(&mut self) {
+        self.stack_frames.clear();
+        self.stack_ends.truncate(1);
+        self.stack_index.clear();
+    }
+
     fn record_frame(&self, id: FrameId) -> Frame<'_> {
         let row = self.frames[id.0 as usize];
         let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));
@@ -214,5 +221,7 @@ mod tests {
             .collect();
         assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
         assert_eq!(table.record_stack(StackId::EMPTY), []);
+        table.forget_stacks();
+        assert_eq!(table.stack(&[b]), ab, "ids begin anew");
     }
 }

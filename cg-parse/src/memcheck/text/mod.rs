@@ -19,6 +19,7 @@ use foldhash::HashMap;
 
 use self::prefix::{Mark, Prefixed};
 use self::process_log::ProcessLog;
+use super::preamble;
 use super::table::Table;
 use crate::{Error, Lines, Options, Out};
 
@@ -141,7 +142,7 @@ impl Log {
         if let Some(known) = known {
             let is_exec = prefixed.mark == Mark::User
                 && self.processes[known].is_valgrind
-                && process_log::is_banner(prefixed.message);
+                && preamble::tool_of_banner(prefixed.message).is_some();
             if !is_exec {
                 return known;
             }

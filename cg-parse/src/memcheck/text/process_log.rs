@@ -5,7 +5,7 @@ use super::{frame, summary_lines};
 use crate::memcheck::fields::{amount, skip, whole_amount};
 use crate::memcheck::process::{FatalSignal, Process};
 use crate::memcheck::table::{NameId, Table};
-use crate::memcheck::{kinds, leak};
+use crate::memcheck::{kinds, leak, preamble};
 
 /// What is known of one process, and the block that is being read of it.
 pub(super) struct ProcessLog {
@@ -30,8 +30,6 @@ pub(super) struct ProcessLog {
     awaits_summary: bool,
     /// What the process' last finding is, for the suppression that may follow it.
     last_finding: Option<Finding>,
-    /// Valgrind's version, `(3, 19)`.
-    version: Option<(u64, u64)>,
     /// Whether the leak check at exit said why it shows nothing.
     has_leak_hint: bool,
 }
@@ -57,7 +55,6 @@ impl ProcessLog {
             again: None,
             awaits_summary: false,
             last_finding: None,
-            version: None,
             has_leak_hint: false,
         }
     }
@@ -198,7 +195,7 @@ impl ProcessLog {
 
     /// Valgrind before 3.6 prints ERROR SUMMARY first and checks for leaks then.
     fn has_leak_check_where_it_comes_last(&self) -> bool {
-        let comes_last = self.version.is_some_and(|version| version < (3, 6))
+        let comes_last = self.process.version.is_some_and(|version| version < (3, 6))
             && self.process.tool.as_deref() == Some("memcheck");
         !comes_last
             || self.process.leak_summary.is_some()
@@ -213,11 +210,15 @@ impl ProcessLog {
                 return;
             }
             let sentence = std::mem::take(&mut self.unknown_sentence);
-            self.begin_error(&sentence, kinds::UNKNOWN, table);
+            let kind = kinds::of_unknown(self.process.tool.as_deref());
+            self.begin_error(&sentence, kind, table);
         }
         if let Some(block) = &mut self.block {
             let frame = table.frame(raw, frame::parse);
-            block.frame(frame, is_innermost, table);
+            if is_innermost {
+                block.stacks.begin_stack(table);
+            }
+            block.stacks.frame(frame);
         }
     }
 
@@ -229,29 +230,33 @@ impl ProcessLog {
             };
             self.finish_block(table);
             self.set_tool("memcheck");
-            self.block = Some(Block::new(About::Leak(loss), Vec::new()));
+            self.block = Some(Block::new(About::Leak(loss)));
             return true;
         }
         let Some(kind) = kinds::of(message) else {
             return false;
         };
         if kinds::is_open_descriptor(message)
-            && self.version.is_some_and(|version| version < (3, 23))
+            && self
+                .process
+                .version
+                .is_some_and(|version| version < (3, 23))
         {
             self.finish_block(table);
-            self.block = Some(Block::new(About::Nothing, Vec::new()));
+            self.block = Some(Block::new(About::Nothing));
             return true;
         }
         if let Some(tool) = kind.tool {
             self.set_tool(tool);
         }
-        self.begin_error(message, kind.name, table);
+        let name = kinds::of_version(kind.name, message, self.process.version);
+        self.begin_error(message, name, table);
         true
     }
 
     fn begin_error(&mut self, sentence: &[u8], kind: &str, table: &mut Table) {
         let notes = match self.block.take() {
-            Some(block) if matches!(block.about, About::Early) => block.into_notes(table),
+            Some(block) if matches!(block.about, About::Early) => block.stacks.finish(table).1,
             block => {
                 self.block = block;
                 self.finish_block(table);
@@ -268,7 +273,7 @@ impl ProcessLog {
             thread_name: self.thread_name.filter(|_| numbers_threads),
             again: self.again.take(),
         };
-        self.block = Some(Block::new(about, notes));
+        self.block = Some(Block::with_notes(about, notes));
     }
 
     /// Takes a message that goes on with the block that is open, or begins one with a note that comes early.
@@ -295,7 +300,7 @@ impl ProcessLog {
                     return true;
                 }
                 About::Early if is_indented || is_early_note(said) => {
-                    block.note(said, table);
+                    block.stacks.note(said, table);
                     return true;
                 }
                 About::Signal(signal) if is_indented && !after_blank => {
@@ -308,8 +313,8 @@ impl ProcessLog {
         }
         if is_early_note(said) {
             self.finish_block(table);
-            let mut block = Block::new(About::Early, Vec::new());
-            block.note(said, table);
+            let mut block = Block::new(About::Early);
+            block.stacks.note(said, table);
             self.block = Some(block);
             return true;
         }
@@ -346,11 +351,11 @@ impl ProcessLog {
         ) {
             self.is_valgrind = true;
             let signal = About::Signal(signal(rest, self.thread));
-            self.block = Some(Block::new(signal, Vec::new()));
+            self.block = Some(Block::new(signal));
         } else if let Some((thread, is_root)) = announced_thread(message) {
-            self.block = Some(Block::new(About::Thread { thread, is_root }, Vec::new()));
+            self.block = Some(Block::new(About::Thread { thread, is_root }));
         } else if has_stack_without_error(message) {
-            self.block = Some(Block::new(About::Nothing, Vec::new()));
+            self.block = Some(Block::new(About::Nothing));
         } else {
             return begins_run_line(message);
         }
@@ -358,28 +363,11 @@ impl ProcessLog {
     }
 
     fn preamble_line(&mut self, message: &[u8]) -> bool {
-        if let Some(tool) = tool_of_banner(message) {
+        if preamble::tool_of_banner(message).is_some() {
             self.is_valgrind = true;
             self.has_preamble = true;
-            self.process.tool = Some(tool);
-            return true;
         }
-        if !self.has_preamble {
-            return false;
-        }
-        if let Some(command) = skip(message, b"Command: ") {
-            let command = cg_stream::record::Name::from_bytes(command).into_string();
-            self.process.command.get_or_insert(command);
-        } else if let Some(pid) = skip(message, b"Parent PID: ") {
-            self.process.ppid = whole_amount(pid);
-        } else if let Some(version) = version_of(message) {
-            self.version = version_numbers(version);
-            let version = cg_stream::record::Name::from_bytes(version);
-            self.process.creator = Some(format!("Valgrind-{version}"));
-        } else {
-            return false;
-        }
-        true
+        self.has_preamble && preamble::read(message, &mut self.process)
     }
 
     fn set_tool(&mut self, tool: &str) {
@@ -516,41 +504,4 @@ fn announced_thread(message: &[u8]) -> Option<(u64, bool)> {
         b" is the program's root thread" => Some((thread.value, true)),
         _ => None,
     }
-}
-
-/// Whether this is the first line of a tool's preamble.
-pub(super) fn is_banner(message: &[u8]) -> bool {
-    tool_of_banner(message).is_some()
-}
-
-/// The tool whose first line this is: `Memcheck, a memory error detector`.
-fn tool_of_banner(message: &[u8]) -> Option<String> {
-    const BANNERS: [(&str, &str); 4] = [
-        ("Memcheck, a memory error detector", "memcheck"),
-        ("Helgrind, a thread error detector", "helgrind"),
-        ("drd, a thread error detector", "drd"),
-        ("Nulgrind, the minimal Valgrind tool", "none"),
-    ];
-    BANNERS
-        .iter()
-        .find(|(banner, _)| message.starts_with(banner.as_bytes()))
-        .map(|(_, tool)| (*tool).to_owned())
-}
-
-/// The version in `Using Valgrind-3.19.0 and LibVEX; …`, without what a build adds to it behind a hyphen: with `-v`
-/// Valgrind writes `3.19.0-8d3c8034b8-20220411`.
-fn version_of(message: &[u8]) -> Option<&[u8]> {
-    let rest = skip(message, b"Using ")?;
-    let rest = skip(rest, b"Valgrind-").or_else(|| skip(rest, b"valgrind-"))?;
-    let end = rest
-        .iter()
-        .position(|byte| matches!(byte, b' ' | b',' | b'-' | b';'))
-        .unwrap_or(rest.len());
-    Some(&rest[..end])
-}
-
-fn version_numbers(version: &[u8]) -> Option<(u64, u64)> {
-    let (major, rest) = amount(version)?;
-    let (minor, _) = amount(skip(rest, b".")?)?;
-    Some((major.value, minor.value))
 }

@@ -1,0 +1,373 @@
+//! One document: the elements at its top, and what they say of the process.
+
+use cg_stream::record::Name;
+use cg_stream::tool::Diagnostics;
+use foldhash::HashMap;
+
+use super::error::{self, ErrorElement};
+use super::frame;
+use super::scanner::{Token, unescape_into};
+use super::summary_element;
+use crate::memcheck::fields::whole_amount;
+use crate::memcheck::preamble;
+use crate::memcheck::process::{AnnouncedThread, FatalSignal, Process};
+use crate::memcheck::stacks::Stacks;
+use crate::memcheck::table::Table;
+use crate::{Error, Out};
+
+/// A document while it is read.
+pub(super) struct Document {
+    pub(super) process: Process,
+    /// The line of its last token.
+    pub(super) last_line: u64,
+    section: Section,
+    /// Where in the process' errors each `<unique>` is.
+    errors: HashMap<u64, usize>,
+    is_finished: bool,
+    end: End,
+    /// The line at which elements were found to be mixed up.
+    mixed_up_at: Option<u64>,
+}
+
+/// How the document ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// By the end of the input; inside an element or between two.
+    Missing,
+    MissingInElement,
+    /// By its closing tag.
+    Closed,
+    /// By the beginning of the program that the process executed.
+    Executed,
+}
+
+/// The element at the top of the document that is being read.
+enum Section {
+    None,
+    Preamble,
+    /// Whether those of the program are being read, or Valgrind's own.
+    Arguments {
+        of_program: bool,
+        words: Vec<u8>,
+    },
+    Status,
+    Error(Box<ErrorElement>),
+    Thread(AnnouncedThread, Stacks),
+    Signal(FatalSignal, Stacks),
+    Qualifier {
+        variable: String,
+        value: String,
+    },
+    ErrorCounts {
+        unique: Option<u64>,
+        count: u64,
+    },
+    SuppressionCounts {
+        name: String,
+        count: u64,
+    },
+    Summary(summary_element::Summary),
+    /// One that is not needed, or not known.
+    Skipped,
+}
+
+impl Document {
+    pub(super) fn new() -> Document {
+        Document {
+            process: Process::new(None),
+            last_line: 0,
+            section: Section::None,
+            errors: HashMap::default(),
+            is_finished: false,
+            end: End::Missing,
+            mixed_up_at: None,
+        }
+    }
+
+    /// The document of a process that was forked from this one's, and writes its ending into the same file.
+    pub(super) fn fork(&mut self) -> Document {
+        let mut fork = Document::new();
+        fork.process = self.process.fork();
+        fork
+    }
+
+    /// The closing tag was read.
+    pub(super) fn close(&mut self, table: &mut Table) {
+        self.end_section(table);
+        self.end = End::Closed;
+        self.process.is_complete = self.is_finished && self.mixed_up_at.is_none();
+    }
+
+    /// The process executed another program, whose document has just begun.
+    pub(super) fn exec(&mut self, table: &mut Table) {
+        self.end_section(table);
+        self.end = End::Executed;
+        self.process.has_execed = true;
+        self.process.is_complete = self.mixed_up_at.is_none();
+    }
+
+    /// The input ended.
+    pub(super) fn cut(&mut self, is_inside_element: bool, table: &mut Table) {
+        let is_inside_section = !matches!(self.section, Section::None);
+        self.end = if is_inside_element || is_inside_section {
+            End::MissingInElement
+        } else {
+            End::Missing
+        };
+        self.end_section(table);
+    }
+
+    pub(super) fn take(&mut self, token: Token, table: &mut Table) {
+        if let Token::Open(name) = token
+            && let Some(section) = self.section_of(name)
+        {
+            self.begin_section(section, table);
+            return;
+        }
+        match (&mut self.section, token) {
+            (Section::None, Token::Text(name, text)) => self.top_text(name, text),
+            (Section::None, Token::Open(_)) => self.section = Section::Skipped,
+            (Section::Error(_), Token::Close(b"error")) => self.end_section(table),
+            (Section::Error(error), token) => error.take(token, table),
+            (_, Token::Close(name)) if Section::of(name).is_some() => self.end_section(table),
+            (Section::Skipped, _) => {}
+            (Section::Thread(_, stacks) | Section::Signal(_, stacks), Token::Frame(raw)) => {
+                stacks.frame(table.frame(raw, frame::parse));
+            }
+            (_, Token::Text(name, text)) => {
+                let mut unescaped = Vec::new();
+                unescape_into(text.trim_ascii(), &mut unescaped);
+                self.section_text(name, &unescaped);
+            }
+            (Section::Summary(summary), Token::Open(name)) => summary.open(name),
+            (Section::Arguments { of_program, words }, Token::Open(name)) => {
+                *of_program = name == b"argv";
+                words.clear();
+            }
+            (_, Token::Close(b"pair")) => self.end_pair(),
+            _ => {}
+        }
+    }
+
+    /// Writes the section.
+    pub(super) fn write(
+        &self,
+        table: &Table,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let trouble = self.trouble(source);
+        self.process
+            .write(table, source, trouble.as_deref(), out, diagnostics)
+    }
+
+    /// Why this cannot be the whole document, if that is so.
+    fn trouble(&self, source: &str) -> Option<String> {
+        let process = match self.process.pid {
+            Some(pid) => format!("process {pid}"),
+            None => "an unknown process".to_owned(),
+        };
+        if let Some(line) = self.mixed_up_at {
+            return Some(format!(
+                "{source}:{line}: two errors are mixed up in the document of {process}: several processes wrote to it at once"
+            ));
+        }
+        let line = self.last_line;
+        match self.end {
+            End::Executed => None,
+            End::Closed if self.is_finished => None,
+            End::Closed => Some(format!(
+                "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind gave up or was told to stop early"
+            )),
+            End::Missing => Some(format!(
+                "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow"
+            )),
+            End::MissingInElement => Some(format!(
+                "{source}:{line}: expected the rest of an element, found the end: the document of {process} was cut short"
+            )),
+        }
+    }
+
+    /// The section that an element begins here; `None` where it is part of the one that is being read.
+    fn section_of(&self, name: &[u8]) -> Option<Section> {
+        let is_inside_error = matches!(self.section, Section::Error(_)) && name == b"suppression";
+        if is_inside_error {
+            return None;
+        }
+        Section::of(name)
+    }
+
+    fn begin_section(&mut self, section: Section, table: &mut Table) {
+        if matches!(self.section, Section::Error(_)) {
+            // Errors hold none of the other elements, so this one was not closed.
+            self.mixed_up_at.get_or_insert(self.last_line);
+        }
+        self.end_section(table);
+        match &section {
+            Section::SuppressionCounts { .. } => self.process.used_suppressions.clear(),
+            Section::Summary(summary) => summary.begin(&mut self.process),
+            _ => {}
+        }
+        self.section = section;
+    }
+
+    fn end_section(&mut self, table: &mut Table) {
+        match std::mem::replace(&mut self.section, Section::None) {
+            Section::Error(error) => {
+                if error.is_mixed_up {
+                    self.mixed_up_at.get_or_insert(self.last_line);
+                }
+                let unique = error.unique;
+                let position = error.finish(&mut self.process, table);
+                if let (Some(unique), Some(position)) = (unique, position) {
+                    self.errors.insert(unique, position);
+                }
+            }
+            Section::Thread(thread, stacks) => {
+                let stack = stacks.finish(table).0;
+                self.process
+                    .threads
+                    .push(AnnouncedThread { stack, ..thread });
+            }
+            Section::Signal(signal, stacks) => {
+                let stack = stacks.finish(table).0;
+                self.process.fatal_signal = Some(FatalSignal { stack, ..signal });
+            }
+            Section::Qualifier { variable, value } => {
+                self.process.log_file_qualifiers.push((variable, value));
+            }
+            _ => {}
+        }
+    }
+
+    /// A text directly inside `<valgrindoutput>`.
+    fn top_text(&mut self, name: &[u8], text: &[u8]) {
+        let text = text.trim_ascii();
+        match name {
+            b"pid" => self.process.pid = whole_amount(text),
+            b"ppid" => self.process.ppid = whole_amount(text),
+            b"tool" => self.process.tool = Some(string(text)),
+            b"usercomment" => self.process.user_comment = Some(string(text)),
+            b"all_heap_blocks_freed" if text == b"true" => {
+                self.process.set_all_heap_blocks_freed();
+            }
+            _ => {}
+        }
+    }
+
+    /// A text inside one of the elements at the top.
+    fn section_text(&mut self, name: &[u8], text: &[u8]) {
+        let process = &mut self.process;
+        match (&mut self.section, name) {
+            (Section::Preamble, b"line") => {
+                preamble::read(text, process);
+            }
+            (Section::Status, b"state") => self.is_finished |= text == b"FINISHED",
+            (
+                Section::Arguments {
+                    of_program: true,
+                    words,
+                },
+                b"exe" | b"arg",
+            ) => {
+                if !words.is_empty() {
+                    words.push(b' ');
+                }
+                words.extend_from_slice(text);
+                // The preamble has the command with its blanks escaped; this stands in where it has none.
+                if !process.has_command_line {
+                    process.command = Some(string(words));
+                }
+            }
+            (Section::Thread(thread, _), b"hthreadid") => {
+                thread.thread = whole_amount(text).unwrap_or_default();
+            }
+            (Section::Thread(thread, _), b"isrootthread") => thread.is_root = true,
+            (Section::Signal(signal, _), _) => signal_text(signal, name, text),
+            (Section::Qualifier { variable, .. }, b"var") => *variable = string(text),
+            (Section::Qualifier { value, .. }, b"value") => *value = string(text),
+            (Section::ErrorCounts { count, .. }, b"count")
+            | (Section::SuppressionCounts { count, .. }, b"count") => {
+                *count = whole_amount(text).unwrap_or_default();
+            }
+            (Section::ErrorCounts { unique, .. }, b"unique") => *unique = error::unique(text),
+            (Section::SuppressionCounts { name, .. }, b"name") => *name = string(text),
+            (Section::Summary(summary), name) => summary.text(name, text, process),
+            _ => {}
+        }
+    }
+
+    /// A `<pair>` of `<errorcounts>` or `<suppcounts>` is read.
+    fn end_pair(&mut self) {
+        match &mut self.section {
+            Section::ErrorCounts { unique, count } => {
+                let Some(unique) = unique.take() else { return };
+                match self.errors.get(&unique) {
+                    Some(position) => self.process.errors[*position].count = *count,
+                    None => self.process.unknown_errors += 1,
+                }
+                self.process.has_counts = true;
+            }
+            Section::SuppressionCounts { name, count } => {
+                let name = std::mem::take(name);
+                self.process.used_suppressions.push((name, *count));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Section {
+    /// The section that an element at the top of a document begins; `None` for elements inside one.
+    fn of(name: &[u8]) -> Option<Section> {
+        Some(match name {
+            b"preamble" => Section::Preamble,
+            b"args" => Section::Arguments {
+                of_program: false,
+                words: Vec::new(),
+            },
+            b"status" => Section::Status,
+            b"error" => Section::Error(Box::default()),
+            b"announcethread" => {
+                let thread = AnnouncedThread {
+                    thread: 0,
+                    is_root: false,
+                    stack: Default::default(),
+                };
+                Section::Thread(thread, Stacks::default())
+            }
+            b"fatal_signal" => Section::Signal(FatalSignal::default(), Stacks::default()),
+            b"logfilequalifier" => Section::Qualifier {
+                variable: String::new(),
+                value: String::new(),
+            },
+            b"errorcounts" => Section::ErrorCounts {
+                unique: None,
+                count: 0,
+            },
+            b"suppcounts" => Section::SuppressionCounts {
+                name: String::new(),
+                count: 0,
+            },
+            // Directly inside the document it repeats what the error before it has already.
+            b"clientmsg" | b"suppression" => Section::Skipped,
+            _ => Section::Summary(summary_element::Summary::of(name)?),
+        })
+    }
+}
+
+fn signal_text(signal: &mut FatalSignal, name: &[u8], text: &[u8]) {
+    match name {
+        b"tid" => signal.thread = whole_amount(text),
+        b"signo" => signal.number = whole_amount(text),
+        b"signame" => signal.name = string(text),
+        b"event" => signal.event = Some(string(text)),
+        b"siaddr" => signal.address = Some(string(text)),
+        _ => {}
+    }
+}
+
+fn string(text: &[u8]) -> String {
+    Name::from_bytes(text).into_string()
+}

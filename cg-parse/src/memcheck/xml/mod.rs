@@ -1,0 +1,157 @@
+//! Valgrind's XML (`--xml=yes`), protocols 4 to 6, of Memcheck, Helgrind, DRD and Nulgrind.
+//!
+//! What is specified stands in Valgrind's `docs/internals/xml-output-protocol4.txt` and its successors. What is written
+//! is often something else, so the reader is no XML parser (see [`scanner`]), and it is prepared for
+//!
+//! - documents one behind the other, and one inside another (`--trace-children=yes` with one `--xml-fd`);
+//! - a process that executes another program: its document ends anywhere, and where Valgrind follows it, another
+//!   document with the same `<pid>` begins;
+//! - a process that forks without `%p` in `--xml-file`: each of the two writes its own ending, so that elements follow
+//!   the closing tag. They become a section of their own with the same pid, and both sections are `forked`;
+//! - 3.26.0's `<still_reachable>` that is not closed: every element at the top of a document ends what is open;
+//! - the `<suppression>` that `--gen-suppressions` repeats behind its `<error>`;
+//! - elements that are not known, which are skipped.
+//!
+//! A document is whole once it says FINISHED and is closed. Its section is written then, or when the next begins.
+
+mod document;
+mod error;
+mod frame;
+mod scanner;
+mod summary_element;
+
+use cg_stream::tool::Diagnostics;
+
+use self::document::Document;
+use self::scanner::{Scanner, Token};
+use super::table::Table;
+use crate::{Error, Lines, Options, Out};
+
+pub(super) use self::scanner::unescape_into;
+
+/// Parses documents and writes a section for each.
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    _options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut scanner = Scanner::new();
+    let mut documents = Documents::new();
+    while lines.advance().map_err(Error::Input)? {
+        documents.line_number = lines.line_number();
+        scanner.line(lines.last_line(), |token| documents.take(token));
+        for document in documents.ready.drain(..) {
+            document.write(&documents.table, source, out, diagnostics)?;
+        }
+        documents.forget_what_was_written();
+    }
+    documents.finish(scanner.is_inside_element());
+    if documents.seen == 0 {
+        return Err(Error::whole(
+            "expected a document of Valgrind, found no <valgrindoutput>",
+        ));
+    }
+    for document in documents.ready.drain(..) {
+        document.write(&documents.table, source, out, diagnostics)?;
+    }
+    Ok(())
+}
+
+/// The documents of an input.
+struct Documents {
+    table: Table,
+    /// How many have begun.
+    seen: u64,
+    /// Those that are not closed; the last is the innermost.
+    open: Vec<Document>,
+    /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
+    closed: Option<Document>,
+    /// Those to be written.
+    ready: Vec<Document>,
+    line_number: u64,
+}
+
+impl Documents {
+    fn new() -> Documents {
+        Documents {
+            table: Table::new(),
+            seen: 0,
+            open: Vec::new(),
+            closed: None,
+            ready: Vec::new(),
+            line_number: 0,
+        }
+    }
+
+    fn take(&mut self, token: Token) {
+        match token {
+            Token::Open(b"valgrindoutput") => {
+                self.seen += 1;
+                self.ready.extend(self.closed.take());
+                self.open.push(Document::new());
+            }
+            Token::Close(b"valgrindoutput") => {
+                if let Some(mut document) = self.open.pop() {
+                    document.close(&mut self.table);
+                    self.ready.extend(self.closed.replace(document));
+                }
+            }
+            token => {
+                if self.open.is_empty() && !self.reopen(token) {
+                    return;
+                }
+                if let Some(document) = self.open.last_mut() {
+                    document.last_line = self.line_number;
+                    document.take(token, &mut self.table);
+                }
+                if let Token::Text(b"pid", _) = token {
+                    self.end_executed();
+                }
+            }
+        }
+    }
+
+    /// Elements behind a closing tag are those of another process that was forked. False for anything else there.
+    fn reopen(&mut self, token: Token) -> bool {
+        if !matches!(token, Token::Open(_)) {
+            return false;
+        }
+        let Some(mut closed) = self.closed.take() else {
+            return false;
+        };
+        self.open.push(closed.fork());
+        self.ready.push(closed);
+        true
+    }
+
+    /// The innermost document has just named its process. An open one of the same process has come to its end.
+    fn end_executed(&mut self) {
+        let Some((innermost, outer)) = self.open.split_last() else {
+            return;
+        };
+        let pid = innermost.process.pid;
+        let Some(position) = outer.iter().position(|outer| outer.process.pid == pid) else {
+            return;
+        };
+        let mut executed = self.open.remove(position);
+        executed.exec(&mut self.table);
+        self.ready.push(executed);
+    }
+
+    /// Ends what the input left open.
+    fn finish(&mut self, is_inside_element: bool) {
+        self.ready.extend(self.closed.take());
+        for mut document in self.open.drain(..) {
+            document.cut(is_inside_element, &mut self.table);
+            self.ready.push(document);
+        }
+    }
+
+    fn forget_what_was_written(&mut self) {
+        if self.open.is_empty() && self.closed.is_none() && self.ready.is_empty() {
+            self.table.forget_stacks();
+        }
+    }
+}
