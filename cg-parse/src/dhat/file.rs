@@ -6,6 +6,8 @@ use serde::de::{Deserializer, Error as _};
 use serde_json::value::RawValue;
 
 use crate::Error;
+use crate::error::excerpt;
+use crate::number::whole_u64;
 
 /// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`File::read`].
 #[derive(Deserialize)]
@@ -165,9 +167,33 @@ impl ProgramPoint<'_> {
     }
 }
 
-/// A list that was kept as text.
-fn numbers<'a, T: Deserialize<'a>>(list: &'a RawValue) -> Result<Vec<T>, String> {
-    serde_json::from_str(list.get()).map_err(|error| without_place(&error))
+/// The numbers of a list that was kept as text. That it is JSON is known, and its digits are read here: there are more
+/// of them than of anything else in the file.
+fn numbers<T: TryFrom<i64>>(list: &RawValue) -> Result<Vec<T>, String> {
+    let text = list.get().as_bytes();
+    let inside = text
+        .strip_prefix(b"[")
+        .and_then(|text| text.strip_suffix(b"]"))
+        .ok_or_else(|| format!("expected a list, found {}", excerpt(text)))?
+        .trim_ascii();
+    if inside.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', inside).count() + 1);
+    for text in inside.split(|byte| *byte == b',') {
+        let text = text.trim_ascii();
+        let (digits, is_negative) = match text.strip_prefix(b"-") {
+            Some(digits) => (digits, true),
+            None => (text, false),
+        };
+        let number = whole_u64(digits)
+            .and_then(|number| i64::try_from(number).ok())
+            .map(|number| if is_negative { -number } else { number })
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("expected a number, found {}", excerpt(text)))?;
+        numbers.push(number);
+    }
+    Ok(numbers)
 }
 
 /// How the message about a version that is not known begins.
