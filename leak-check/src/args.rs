@@ -141,8 +141,32 @@ pub(crate) struct Args {
 enum FormatName {
     /// For people.
     Text,
-    /// The stream, with status and fingerprint.
+    /// A comment on a pull request; its first line is a marker to find it by.
+    Markdown,
+    /// The stream, every record with what became of it and its fingerprint.
     Json,
+    /// A case for each process or test.
+    Junit,
+    /// SARIF 2.1.0 for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// GitLab's Code Quality report.
+    Gitlab,
+}
+
+impl FormatName {
+    fn format(self) -> Format {
+        match self {
+            FormatName::Text => Format::Text,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Json => Format::Json,
+            FormatName::Junit => Format::Junit,
+            FormatName::Sarif => Format::Sarif,
+            FormatName::Github => Format::Github,
+            FormatName::Gitlab => Format::Gitlab,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -181,10 +205,7 @@ impl Args {
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,
             update_baseline: self.update_baseline,
-            format: match self.format {
-                FormatName::Text => Format::Text,
-                FormatName::Json => Format::Json,
-            },
+            format: self.format.format(),
             in_colour,
             paths: Paths::relative_to(&self.root).context("--root")?,
         })

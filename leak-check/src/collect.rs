@@ -54,6 +54,9 @@ struct Collector {
     loose: Option<ProcessId>,
 }
 
+/// Tools with an error manager; the others write profiles, in which there is nothing to find.
+const JUDGED: [&str; 4] = ["memcheck", "helgrind", "drd", "none"];
+
 /// What lies between a `run` and its `end`.
 struct Section {
     process: ProcessId,
@@ -199,6 +202,7 @@ impl Collector {
             is_forked: is_true("forked"),
             error_limit_reached: is_true("error_limit_reached"),
             tool: run.tool.clone(),
+            not_judged: None,
             is_whole: false,
             run,
         });
@@ -206,9 +210,16 @@ impl Collector {
             process,
             records: 0,
         });
-        let process = self.evidence.process(process);
-        if let Some(reason) = cannot_judge(&process.run, self.allow_fragment) {
+        let process = &mut self.evidence.processes[process.0];
+        if let Some(tool) = process
+            .tool
+            .as_deref()
+            .filter(|tool| !JUDGED.contains(tool))
+        {
+            let reason =
+                format!("expected a run of memcheck, helgrind or drd, found one of {tool}");
             diagnostics.trouble(format!("{}: {reason}", process.title()));
+            process.not_judged = Some(reason);
         }
     }
 
@@ -216,19 +227,28 @@ impl Collector {
         let Some(section) = self.section.take() else {
             return;
         };
+        let process = &mut self.evidence.processes[section.process.0];
+        let is_complete = process.run.extra.get("complete") != Some(&Value::Bool(false));
         // A filter passes `end` on as it was, so it still says how many records there were before.
-        if section.records < end.records {
-            if !self.allow_fragment {
-                diagnostics.trouble(format!(
-                    "{}: {} of its {} records were filtered out; --allow-fragment judges the rest",
-                    self.evidence.process(section.process).title(),
-                    end.records - section.records,
-                    end.records
-                ));
-            }
+        let is_filtered = section.records < end.records;
+        process.is_whole = is_complete && !is_filtered;
+        let reason = if is_filtered {
+            format!(
+                "{} of its {} records were filtered out",
+                end.records - section.records,
+                end.records
+            )
+        } else {
+            "it has no summary, as with -q, so nobody can tell whether it is whole".to_owned()
+        };
+        if process.is_whole || self.allow_fragment {
             return;
         }
-        self.evidence.processes[section.process.0].is_whole = true;
+        diagnostics.trouble(format!(
+            "{}: {reason}; --allow-fragment judges what there is",
+            process.title()
+        ));
+        process.not_judged = Some(reason);
     }
 
     fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
@@ -244,27 +264,6 @@ impl Collector {
             _ => {}
         }
     }
-}
-
-/// Why a run cannot be judged, if so.
-fn cannot_judge(run: &RunRecord, allow_fragment: bool) -> Option<String> {
-    // Tools with an error manager; the others write profiles, in which there is nothing to find.
-    const JUDGED: [&str; 4] = ["memcheck", "helgrind", "drd", "none"];
-    if let Some(tool) = run.tool.as_deref()
-        && !JUDGED.contains(&tool)
-    {
-        return Some(format!(
-            "expected a run of memcheck, helgrind or drd, found one of {tool}"
-        ));
-    }
-    if run.extra.get("complete") == Some(&Value::Bool(false)) && !allow_fragment {
-        return Some(
-            "its summary is missing, so it was cut short, is still running, or ran with -q; --allow-fragment judges \
-             what there is"
-                .to_owned(),
-        );
-    }
-    None
 }
 
 fn summary(extra: &Map<String, Value>) -> Summary {

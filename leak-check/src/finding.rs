@@ -42,6 +42,8 @@ pub(crate) struct Process {
     /// Valgrind stopped reporting errors.
     pub(crate) error_limit_reached: bool,
     pub(crate) summary: Summary,
+    /// Why its records do not tell whether it is clean, where that is known.
+    pub(crate) not_judged: Option<String>,
     /// All its records were read, so that they can be compared with the summary.
     pub(crate) is_whole: bool,
 }

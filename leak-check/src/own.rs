@@ -65,8 +65,8 @@ fn is_runtime_name(name: &str) -> bool {
         "__rust_maybe_catch_panic",
         "__rust_try",
     ];
-    /// Paths of C++'s and Rust's libraries; libtest's functions one by one, since `test::` is anybody's.
-    const LIBRARIES: [&str; 15] = [
+    /// Beginnings of names in C++'s and Rust's libraries and in libc; libtest's functions one by one, since `test::` is anybody's.
+    const LIBRARIES: [&str; 18] = [
         "std::",
         "core::",
         "alloc::",
@@ -77,6 +77,9 @@ fn is_runtime_name(name: &str) -> bool {
         "__gnu_cxx::",
         "__cxxabiv1::",
         "_dl_",
+        "_IO_",
+        "__GI_",
+        "__libc_",
         "dl_open_worker",
         "test::__rust_begin_short_backtrace",
         "test::run_test",

@@ -213,6 +213,8 @@ fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
         };
         let addition = if let Some(by) = what.strip_prefix("Uninitialised value was created by ") {
             match by {
+                // The block that the address is in says it already.
+                "a heap allocation" if block(error, paths).is_some() => continue,
                 "a heap allocation" => format!("allocated {}", place(&note.stack, paths)),
                 "a stack allocation" => format!("a variable of {}", function(&note.stack)),
                 _ => format!("created by {by} {}", place(&note.stack, paths)),

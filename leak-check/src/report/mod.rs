@@ -1,7 +1,17 @@
 //! How a verdict is shown. Everything is decided by now: this is only form, one module a format.
 
-mod json;
 mod text;
+
+mod github;
+mod gitlab;
+mod json;
+mod junit;
+mod markdown;
+mod sarif;
+
+mod kinds;
+mod ordinal;
+mod place;
 
 use std::collections::HashMap;
 use std::io;
@@ -11,13 +21,18 @@ use cg_stream::record::{Count, Frame};
 use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
 use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
-use crate::sentence::sentence;
+use crate::sentence::{grouped, plural, sentence};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
+    Markdown,
     Json,
+    Junit,
+    Sarif,
+    Github,
+    Gitlab,
 }
 
 /// What a report is made of.
@@ -36,7 +51,12 @@ pub(crate) struct Report<'a> {
 pub(crate) fn render(report: &Report<'_>, format: Format, in_colour: bool) -> io::Result<Vec<u8>> {
     match format {
         Format::Text => Ok(text::render(report, in_colour).into_bytes()),
+        Format::Markdown => Ok(markdown::render(report).into_bytes()),
         Format::Json => json::render(report),
+        Format::Junit => junit::render(report),
+        Format::Sarif => sarif::render(report),
+        Format::Github => Ok(github::render(report).into_bytes()),
+        Format::Gitlab => gitlab::render(report),
     }
 }
 
@@ -117,13 +137,49 @@ impl<'a> Report<'a> {
         groups
     }
 
+    /// The sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
+    pub(crate) fn message(&self, entry: &Entry<'_>) -> String {
+        let blamed = entry.ruling.blame.map(|blame| &entry.finding.stack[blame]);
+        match blamed {
+            Some(frame) => format!("{} {}", function_name(frame), entry.sentence),
+            None => entry.sentence.clone(),
+        }
+    }
+
+    /// The processes of an entry, the first few by name.
+    pub(crate) fn process_lines(&self, entry: &Entry<'_>) -> Vec<String> {
+        const MOST_SHOWN: usize = 5;
+        let mut counted: Vec<(ProcessId, u64)> = Vec::new();
+        for &process in &entry.processes {
+            match counted.last_mut() {
+                Some((last, count)) if *last == process => *count += 1,
+                _ => counted.push((process, 1)),
+            }
+        }
+        let mut lines: Vec<String> = counted
+            .iter()
+            .take(MOST_SHOWN)
+            .map(|&(process, count)| {
+                let title = self.evidence.process(process).title();
+                match count {
+                    1 => title,
+                    count => format!("{title}, {count} times"),
+                }
+            })
+            .collect();
+        if counted.len() > MOST_SHOWN {
+            lines.push(format!("{} more processes", counted.len() - MOST_SHOWN));
+        }
+        lines
+    }
+
     /// The sums for the table at the end.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = LeakKind::ALL
             .iter()
-            .map(|kind| Row::new(kind.phrase()))
+            .map(|kind| Row::new(kind.phrase(), true))
             .collect();
-        rows.push(Row::new("errors"));
+        rows.push(Row::new("errors", false));
         for (finding, ruling) in self.findings() {
             let row = match finding.leak_kind() {
                 Some(kind) => &mut rows[kind as usize],
@@ -141,7 +197,6 @@ impl<'a> Report<'a> {
 
     /// `3 new findings in 2 of 40 processes`: the verdict in a line.
     pub(crate) fn verdict_line(&self) -> String {
-        use crate::sentence::plural;
         let new = self.verdict.count(Status::New);
         let all_processes = plural(
             self.evidence.processes.len() as Count,
@@ -201,6 +256,7 @@ impl Entry<'_> {
 /// A row of the table at the end of a report.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
+    pub(crate) is_of_leaks: bool,
     /// Bytes and blocks, where there were any.
     pub(crate) lost: Option<(Count, Count)>,
     /// How many findings have each status.
@@ -208,13 +264,47 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn new(name: &'static str) -> Row {
+    fn new(name: &'static str, is_of_leaks: bool) -> Row {
         Row {
             name,
+            is_of_leaks,
             lost: None,
             findings: [0; Status::ALL.len()],
         }
     }
+}
+
+/// The table as text, its head first. Statuses that nothing has are left out, but for `new`.
+pub(crate) fn table_cells(rows: &[Row]) -> Vec<Vec<String>> {
+    let statuses: Vec<Status> = Status::ALL
+        .into_iter()
+        .filter(|status| {
+            *status == Status::New || rows.iter().any(|row| row.findings[*status as usize] > 0)
+        })
+        .collect();
+    let mut head: Vec<String> = ["", "bytes", "blocks", "found"].map(str::to_owned).into();
+    head.extend(
+        statuses
+            .iter()
+            .map(|status| status.word().replace('_', " ")),
+    );
+    let mut table = vec![head];
+    for row in rows {
+        let (bytes, blocks) = match row.lost {
+            Some((bytes, blocks)) => (grouped(bytes), grouped(blocks)),
+            None if row.is_of_leaks => ("0".to_owned(), "0".to_owned()),
+            None => (String::new(), String::new()),
+        };
+        let mut cells = vec![row.name.to_owned(), bytes, blocks];
+        cells.push(row.findings.iter().sum::<u64>().to_string());
+        cells.extend(
+            statuses
+                .iter()
+                .map(|status| row.findings[*status as usize].to_string()),
+        );
+        table.push(cells);
+    }
+    table
 }
 
 /// The function of a frame; where it has none, its object or address.
@@ -249,14 +339,25 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
     }
 }
 
-/// A stack, a line a frame.
+/// A stack, a line a frame; a frame that repeats, as recursion does, on one line.
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
-    stack
-        .iter()
+    let mut lines: Vec<(String, u64)> = Vec::new();
+    for frame in stack {
+        let line = frame_line(frame, paths);
+        match lines.last_mut() {
+            Some((last, count)) if *last == line => *count += 1,
+            _ => lines.push((line, 1)),
+        }
+    }
+    lines
+        .into_iter()
         .enumerate()
-        .map(|(position, frame)| {
+        .map(|(position, (line, count))| {
             let word = if position == 0 { "at" } else { "by" };
-            format!("{word} {}", frame_line(frame, paths))
+            match count {
+                1 => format!("{word} {line}"),
+                count => format!("{word} {line}, {count} times"),
+            }
         })
         .collect()
 }

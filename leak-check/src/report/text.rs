@@ -3,10 +3,8 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Entry, Report, Row, stack_lines};
-use crate::finding::ProcessId;
+use super::{Entry, Report, Row, stack_lines, table_cells};
 use crate::policy::Status;
-use crate::sentence::grouped;
 
 /// Colours, none of which says anything that the words do not.
 struct Styles {
@@ -62,6 +60,10 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
             )));
         }
     }
+    if let [process] = report.evidence.processes.as_slice() {
+        text.push_str(&printable(&process.title()));
+        text.push('\n');
+    }
     if !report.evidence.processes.is_empty() {
         push_table(&mut text, &report.rows());
     }
@@ -86,36 +88,11 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
         text.push_str(&styled(styles.quiet, &line));
         text.push('\n');
     }
-    for line in process_lines(&entry.processes, report) {
-        text.push_str(&format!("    in {}\n", printable(&line)));
-    }
-}
-
-/// The processes of an entry, the first few by name.
-fn process_lines(processes: &[ProcessId], report: &Report<'_>) -> Vec<String> {
-    const MOST_SHOWN: usize = 5;
-    let mut counted: Vec<(ProcessId, u64)> = Vec::new();
-    for &process in processes {
-        match counted.last_mut() {
-            Some((last, count)) if *last == process => *count += 1,
-            _ => counted.push((process, 1)),
+    if report.evidence.processes.len() > 1 {
+        for line in report.process_lines(entry) {
+            text.push_str(&format!("    in {}\n", printable(&line)));
         }
     }
-    let mut lines: Vec<String> = counted
-        .iter()
-        .take(MOST_SHOWN)
-        .map(|&(process, count)| {
-            let title = report.evidence.process(process).title();
-            match count {
-                1 => title,
-                count => format!("{title}, {count} times"),
-            }
-        })
-        .collect();
-    if counted.len() > MOST_SHOWN {
-        lines.push(format!("{} more processes", counted.len() - MOST_SHOWN));
-    }
-    lines
 }
 
 fn push_gone(text: &mut String, report: &Report<'_>) {
@@ -137,40 +114,9 @@ fn push_gone(text: &mut String, report: &Report<'_>) {
     text.push('\n');
 }
 
-/// Numbers right-aligned under their heads; statuses that nothing has are left out, but for `new`.
+/// Numbers right-aligned under their heads.
 fn push_table(text: &mut String, rows: &[Row]) {
-    let statuses: Vec<Status> = Status::ALL
-        .into_iter()
-        .filter(|status| {
-            *status == Status::New || rows.iter().any(|row| row.findings[*status as usize] > 0)
-        })
-        .collect();
-    let mut table = vec![vec![
-        String::new(),
-        "bytes".to_owned(),
-        "blocks".to_owned(),
-        "found".to_owned(),
-    ]];
-    table[0].extend(
-        statuses
-            .iter()
-            .map(|status| status.word().replace('_', " ")),
-    );
-    for row in rows {
-        let (bytes, blocks) = match row.lost {
-            Some((bytes, blocks)) => (grouped(bytes), grouped(blocks)),
-            None if row.name == "errors" => (String::new(), String::new()),
-            None => ("0".to_owned(), "0".to_owned()),
-        };
-        let mut cells = vec![row.name.to_owned(), bytes, blocks];
-        cells.push(row.findings.iter().sum::<u64>().to_string());
-        cells.extend(
-            statuses
-                .iter()
-                .map(|status| row.findings[*status as usize].to_string()),
-        );
-        table.push(cells);
-    }
+    let table = table_cells(rows);
     let widths: Vec<usize> = (0..table[0].len())
         .map(|column| {
             table

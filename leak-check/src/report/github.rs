@@ -1,0 +1,80 @@
+//! Workflow commands that GitHub shows as annotations of a pull request's lines.
+//!
+//! A step shows 10 annotations of each level and drops the others without a word, so those on lines of the repository
+//! come first, only what will be shown is written as a command, and the rest is counted.
+
+use super::{Entry, Report, kinds, stack_lines};
+use crate::policy::Status;
+use crate::sentence::plural;
+use cg_stream::record::Count;
+
+/// Annotations of one level that a step shows.
+const SHOWN: usize = 10;
+
+pub(super) fn render(report: &Report<'_>) -> String {
+    let groups = report.groups();
+    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let mut text = String::new();
+    for (level, status) in [("error", Status::New), ("notice", Status::Allowed)] {
+        let mut placed: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry.ruling.status == status)
+            .map(|entry| (report.place(entry), *entry))
+            .collect();
+        placed.sort_by_key(|(place, _)| !place.is_source);
+        for (place, entry) in placed.iter().take(SHOWN) {
+            let mut properties = format!("file={}", property(&place.path));
+            if let Some(line) = place.line {
+                properties.push_str(&format!(",line={line}"));
+            }
+            properties.push_str(&format!(",title={}", property(&kinds::rule(entry))));
+            let mut message = report.message(entry);
+            for line in stack_lines(&entry.finding.stack, report.paths) {
+                message.push_str(&format!("\n  {line}"));
+            }
+            for line in report.process_lines(entry) {
+                message.push_str(&format!("\n  in {line}"));
+            }
+            text.push_str(&format!("::{level} {properties}::{}\n", data(&message)));
+        }
+        if placed.len() > SHOWN {
+            let cut = plural(
+                (placed.len() - SHOWN) as Count,
+                "finding is",
+                "findings are",
+            );
+            text.push_str(&format!(
+                "{} not annotated: GitHub shows {SHOWN} of a kind\n",
+                cut
+            ));
+        }
+    }
+    if report.could_not_judge {
+        text.push_str("::warning title=leak-check::not everything could be judged, see the log of this step\n");
+    }
+    text.push_str(&format!("leak-check: {}\n", report.verdict_line()));
+    text
+}
+
+/// A message: what would end the command or be taken for an escape is escaped.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// The value of a property, in which `:` and `,` mean something too.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_to_the_runner_is_escaped() {
+        assert_eq!(data("100%\r\na:b,c"), "100%25%0D%0Aa:b,c");
+        assert_eq!(property("a:b,c%"), "a%3Ab%2Cc%25");
+    }
+}

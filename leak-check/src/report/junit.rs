@@ -1,0 +1,102 @@
+//! JUnit XML: a suite a program or test binary, a case a process or test. A case can fail once, so its failure lists
+//! all that is new in the process.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Report, function_name, stack_lines};
+use crate::finding::{Process, ProcessId};
+use crate::policy::Status;
+use crate::sentence::{plural, sentence};
+use cg_stream::record::Count;
+
+pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+    let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
+    for (position, process) in report.evidence.processes.iter().enumerate() {
+        let name = suite_name(process);
+        let suite = suites
+            .entry(name.clone())
+            .or_insert_with(|| TestSuite::new(name.clone()));
+        let mut case = TestCase::new(case_name(process), status(report, ProcessId(position)));
+        case.set_classname(name);
+        suite.add_test_case(case);
+    }
+    if report.could_not_judge {
+        // An input that could not be read is no process, and must not look like a success by its absence.
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message("not everything could be judged; standard error says what");
+        let mut suite = TestSuite::new("leak-check");
+        suite.add_test_case(TestCase::new("inputs", status));
+        suites.insert("leak-check".to_owned(), suite);
+    }
+    let mut junit = quick_junit::Report::new("leak-check");
+    junit.add_test_suites(suites.into_values());
+    let mut text = Vec::new();
+    junit.serialize(&mut text).map_err(io::Error::other)?;
+    Ok(text)
+}
+
+/// The test binary, else the program.
+fn suite_name(process: &Process) -> String {
+    if let Some(test) = process.test() {
+        return test.binary;
+    }
+    let program = process
+        .command
+        .as_deref()
+        .and_then(|command| command.split(' ').next());
+    program.map_or_else(|| "unknown program".to_owned(), str::to_owned)
+}
+
+fn case_name(process: &Process) -> String {
+    process
+        .test()
+        .map_or_else(|| process.title(), |test| test.name)
+}
+
+fn status(report: &Report<'_>, process: ProcessId) -> TestCaseStatus {
+    let mut description = String::new();
+    let mut first = None;
+    let mut new = 0;
+    for (finding, ruling) in report.findings() {
+        if finding.process != process || ruling.status != Status::New {
+            continue;
+        }
+        new += 1;
+        let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
+        let subject = blamed.map(|frame| format!("{} ", function_name(frame)));
+        let line = format!(
+            "{}{}",
+            subject.unwrap_or_default(),
+            sentence(finding, report.paths)
+        );
+        description.push_str(&line);
+        description.push('\n');
+        for line in stack_lines(&finding.stack, report.paths) {
+            description.push_str(&format!("  {line}\n"));
+        }
+        first.get_or_insert(line);
+    }
+    if let Some(first) = first {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("leak-check");
+        status.set_message(match new {
+            1 => first,
+            new => format!(
+                "{}; the first: {first}",
+                plural(new as Count, "finding", "findings")
+            ),
+        });
+        status.set_description(description);
+        return status;
+    }
+    if let Some(reason) = &report.evidence.process(process).not_judged {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_type("leak-check");
+        status.set_message(format!("not judged: {reason}"));
+        return status;
+    }
+    TestCaseStatus::success()
+}

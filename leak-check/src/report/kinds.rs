@@ -1,0 +1,58 @@
+//! What each kind of finding means, for the formats that explain their rules.
+
+use super::Entry;
+use crate::finding::LeakKind;
+
+/// A name for the kind that says on its own what it is about.
+pub(super) fn rule(entry: &Entry<'_>) -> String {
+    match entry.finding.leak_kind() {
+        Some(kind) => leak_rule(kind).to_owned(),
+        None => entry.finding.kind().to_owned(),
+    }
+}
+
+fn leak_rule(kind: LeakKind) -> &'static str {
+    match kind {
+        LeakKind::Definite => "DefiniteLeak",
+        LeakKind::Indirect => "IndirectLeak",
+        LeakKind::Possible => "PossibleLeak",
+        LeakKind::Reachable => "ReachableLeak",
+    }
+}
+
+/// The rule in a sentence.
+pub(super) fn meaning(rule: &str) -> &'static str {
+    match rule {
+        "DefiniteLeak" => "Nothing points to the block any more, so it can never be freed.",
+        "IndirectLeak" => "Only blocks that are lost themselves point to the block.",
+        "PossibleLeak" => "Only pointers into the middle of the block are left.",
+        "ReachableLeak" => "The block was still in use when the program ended.",
+        "InvalidRead" => "The program reads memory that it may not access.",
+        "InvalidWrite" => "The program writes memory that it may not access.",
+        "InvalidJump" => "The program jumps to an address that is no code.",
+        "InvalidFree" => {
+            "The program frees what is no live block: it was freed before, or never allocated."
+        }
+        "MismatchedFree" => {
+            "The program frees a block with a function that does not belong to its allocation."
+        }
+        "UninitCondition" => "A branch depends on memory that was never written.",
+        "UninitValue" => "The program uses memory that was never written.",
+        "SyscallParam" => {
+            "The program passes memory to the kernel that it never wrote or may not access."
+        }
+        "Overlap" => "Source and destination of a copy overlap.",
+        "FishyValue" => "The size of an allocation looks like a negative number.",
+        "ReallocSizeZero" => {
+            "The program calls realloc with size 0, which implementations treat differently."
+        }
+        "FdBadClose" => "The program closes a file descriptor twice.",
+        "FdNotClosed" => "The program leaves a file descriptor open.",
+        "Race" | "ConflictingAccess" => {
+            "Two threads access memory without a lock in common, and one of them writes."
+        }
+        "LockOrder" => "Threads take locks in different orders, which can deadlock.",
+        "Unprinted" => "Valgrind counted errors that its log does not show.",
+        _ => "Valgrind reports an error.",
+    }
+}
