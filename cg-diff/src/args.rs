@@ -62,6 +62,12 @@ pub(crate) struct Args {
     #[arg(long = "type", value_name = "TYPE", value_enum, value_delimiter = ',')]
     pub(crate) types: Vec<TypeName>,
 
+    /// Compare stacks (of leaks, heap records, program points) by function instead of stack by stack.
+    ///
+    /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "types")]
+    pub(crate) by: Option<ByName>,
+
     /// Judge and rank by inclusive cost; rows that one callee explains come last and name it.
     #[arg(long)]
     pub(crate) inclusive: bool,
@@ -108,6 +114,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     _common: CommonArgs,
+}
+
+/// What stacks are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ByName {
+    #[value(alias = "function")]
+    Fn,
 }
 
 /// Record types as they are called in a stream.
@@ -178,6 +191,7 @@ impl Args {
                 name => RelativeTo::Named(name.to_owned()),
             },
             snapshots: self.snapshot,
+            by_function: self.by == Some(ByName::Fn),
             join: JoinOptions {
                 types,
                 rules,

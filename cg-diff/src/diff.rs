@@ -18,6 +18,8 @@ pub(crate) struct Options {
     pub(crate) sides: Vec<Side>,
     pub(crate) relative_to: RelativeTo,
     pub(crate) snapshots: Snapshots,
+    /// Compare stacks as the functions in them.
+    pub(crate) by_function: bool,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
     /// Write rows that are the same too.
@@ -77,7 +79,12 @@ pub(crate) fn diff(
         options.sides.len()
     );
     let reference = options.reference()?;
-    let mut runs = Runs::read(&options.sides, options.snapshots, diagnostics)?;
+    let mut runs = Runs::read(
+        &options.sides,
+        options.snapshots,
+        options.by_function,
+        diagnostics,
+    )?;
     let is_judged = options.is_gate() && !options.allow_fragment;
     for incomplete in &runs.incomplete {
         if is_judged {

@@ -35,13 +35,14 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Reads all files. What cannot be read is told to `diagnostics`.
+    /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
     ///
     /// # Errors
     /// None but what the machine itself fails at.
     pub(crate) fn read(
         sides: &[Side],
         snapshots: Snapshots,
+        by_function: bool,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Runs> {
         // Why a cost changed is told from call arcs, so a raw profile is read with them.
@@ -72,6 +73,9 @@ impl Runs {
                         "{}: is a comparison already; give the profiles it was made from",
                         file.display()
                     ));
+                }
+                if by_function {
+                    profile = profile.by_function();
                 }
                 names = profile.take_names();
                 profiles.push(profile);

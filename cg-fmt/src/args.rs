@@ -78,6 +78,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", value_enum)]
     group_by: Option<GroupByName>,
 
+    /// Show stacks (of leaks, heap records, program points) by function.
+    ///
+    /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "kind")]
+    by: Option<ByName>,
+
     /// Show the callers, the callees or both of each function, with call counts and the cost of these calls.
     ///
     /// Reads the `call` records that cg-parse writes with --calls.
@@ -126,6 +132,7 @@ impl Args {
                 PercentOfName::Total => PercentOf::Total,
                 PercentOfName::Shown => PercentOf::Shown,
             },
+            by_function: self.by == Some(ByName::Fn),
             group_by: self.group_by.map(GroupByName::group_by),
             view: self.view(),
         }
@@ -175,6 +182,13 @@ impl FormatName {
 enum PercentOfName {
     Total,
     Shown,
+}
+
+/// What stacks are shown by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ByName {
+    #[value(alias = "function")]
+    Fn,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

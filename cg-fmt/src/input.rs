@@ -55,5 +55,8 @@ pub(crate) fn read(
             profile.unknown()
         ));
     }
+    if options.by_function {
+        profile = profile.by_function();
+    }
     Ok(Read { profile, framing })
 }

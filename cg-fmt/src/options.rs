@@ -18,6 +18,8 @@ pub(crate) struct Options {
     pub(crate) columns: Vec<String>,
     pub(crate) events: Events,
     pub(crate) percent_of: PercentOf,
+    /// Show stacks as the functions in them.
+    pub(crate) by_function: bool,
     pub(crate) group_by: Option<GroupBy>,
     pub(crate) view: View,
 }
