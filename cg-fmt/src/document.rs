@@ -20,10 +20,6 @@ pub(crate) enum Block<'a> {
     Note(String),
     /// Columns and rows.
     Table(Table<'a>),
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "annotated source is of this kind")
-    )]
     /// Lines that are laid out already: annotated source, a graph.
     Verbatim(String),
     /// What is folded away where the output can fold.

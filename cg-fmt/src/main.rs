@@ -18,6 +18,8 @@ mod group;
 mod listing;
 mod path;
 mod report;
+mod source;
+mod tree;
 
 mod document;
 mod number;

@@ -57,6 +57,7 @@ pub(crate) fn push_plain(text: &mut String, cell: &Cell) {
         Cell::Empty => {}
         Cell::Name(name) => text.push_str(name),
         Cell::Text(words) => text.push_str(words),
+        Cell::Called { name, .. } => text.push_str(name),
         Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
         Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
         Cell::Share { .. } | Cell::Change { .. } => {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use cg_stream::Writer;
 use cg_stream::profile::Profile;
 use cg_stream::record::{RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
+use cg_stream::{Completeness, Writer};
 
 use crate::comment;
 use crate::diffs::Diffs;
@@ -16,7 +16,8 @@ use crate::listing::{self, EventColumns};
 use crate::options::{Format, Options, PercentOf, View};
 use crate::render::table::Screen;
 use crate::render::{csv, markdown, table};
-use crate::{report, stream};
+use crate::tree::Tree;
+use crate::{report, source, stream};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -26,6 +27,10 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
+    if read.framing.completeness() == Completeness::Empty {
+        // Nothing was read, which has been said; an empty table would look like a result.
+        return Ok(());
+    }
     let profile = &read.profile;
     let mut options = options.clone();
     if read.is_fragment() {
@@ -46,6 +51,9 @@ pub(crate) fn write(
         };
         return Ok(render(&document, options.format, screen, out)?);
     }
+    if options.view != View::List {
+        return write_view(profile, options, screen, out);
+    }
     let kinds = report::kinds(profile, options);
     let groups = groups(profile, &kinds, options);
     let document = report::list(profile, &kinds, &groups, options)?;
@@ -60,6 +68,28 @@ pub(crate) fn write(
     render(&document, options.format, screen, out)?;
     Ok(())
 }
+
+/// Writes a tree or annotated sources.
+fn write_view(
+    profile: &Profile,
+    options: &Options,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(options.format.is_for_people(), ONLY_FOR_PEOPLE);
+    if let View::Tree { .. } = options.view {
+        let events = EventColumns::choose(profile, RecordType::Fn, options)?;
+        let tree = Tree::of(profile, &events, options)?;
+        let document = report::tree(profile, &tree, &events, options)?;
+        return Ok(render(&document, options.format, screen, out)?);
+    }
+    let events = EventColumns::choose(profile, RecordType::Line, options)?;
+    let annotation = source::annotate(profile, &events, options)?;
+    let document = annotation.document(&events, options);
+    Ok(render(&document, options.format, screen, out)?)
+}
+
+const ONLY_FOR_PEOPLE: &str = "--tree and --source are for tables and markdown; --type call and --type line list the records they are made of";
 
 /// Whether what was read is a diff, and nothing else of it was asked for.
 fn is_diff(profile: &Profile, options: &Options) -> bool {
@@ -96,10 +126,7 @@ fn render(
 
 /// Writes the records as a stream: all types, or the one asked for.
 fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        options.view == View::List,
-        "--tree and --source are for tables and markdown; the stream has call records with --type call and line records with --type line"
-    );
+    anyhow::ensure!(options.view == View::List, ONLY_FOR_PEOPLE);
     let profile = &read.profile;
     let mut writer = Writer::new(out);
     let mut run = stream::run_record(profile);

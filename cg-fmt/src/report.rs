@@ -9,6 +9,7 @@ use crate::listing::{self, EventColumns};
 use crate::number;
 use crate::options::Options;
 use crate::table::{Audience, Cell, Cut, Table};
+use crate::tree::Tree;
 
 /// The record types to list: the one asked for, else the most telling of those there are. Errors and leaks of one log
 /// are told together.
@@ -31,7 +32,14 @@ pub(crate) fn kinds(profile: &Profile, options: &Options) -> Vec<RecordType> {
             return found;
         }
     }
-    vec![RecordType::Fn]
+    let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
+    match tool {
+        Some("memcheck") => vec![RecordType::Error, RecordType::Leak],
+        Some("helgrind" | "drd") => vec![RecordType::Error],
+        Some("massif") => vec![RecordType::Heap],
+        Some("dhat") => vec![RecordType::ProgramPoint],
+        _ => vec![RecordType::Fn],
+    }
 }
 
 /// One sentence on where the records are from.
@@ -92,6 +100,30 @@ pub(crate) fn list<'a>(
     Ok(document)
 }
 
+/// Functions with their callers and callees.
+pub(crate) fn tree<'t>(
+    profile: &Profile,
+    tree: &'t Tree<'_>,
+    events: &EventColumns,
+    options: &Options,
+) -> anyhow::Result<Document<'t>> {
+    let mut document = Document::default();
+    if let Some(origin) = origin(profile) {
+        document.push(Block::Heading(origin));
+    }
+    document.push(Block::Table(tree.table(events, options)?));
+    if let Some(cut) = tree.cut {
+        push_closing(
+            &mut document,
+            cut,
+            listing::noun(RecordType::Fn, cut.rows),
+            events,
+        );
+    }
+    push_hidden(&mut document, events, options);
+    Ok(document)
+}
+
 /// Sorts, cuts and adds one table, and says what it leaves out.
 fn push_listing<'a>(
     document: &mut Document<'a>,
@@ -115,22 +147,35 @@ fn push_listing<'a>(
             Some(groups) => groups.by.noun(cut.rows),
             None => listing::noun(kind, cut.rows),
         };
-        let share = first.filter(|_| measure.is_some()).map(|event| {
-            let percent = Cell::share(cut.sum, event.whole)
-                .percentage()
-                .map(|percent| format!(" ({})", number::percent(percent)))
-                .unwrap_or_default();
-            format!("{} {}{percent}", number::grouped(cut.sum), event.name)
-        });
-        document.push(Block::Note(left_out(&cut, noun, share)));
+        match measure {
+            Some(_) => push_closing(document, cut, noun, events),
+            None => document.push(Block::Note(left_out(&cut, noun, None))),
+        }
     }
+    push_hidden(document, events, options);
+    Ok(())
+}
+
+/// Says how many rows were left out, and what share of the first event's total they have.
+fn push_closing(document: &mut Document, cut: Cut, noun: &str, events: &EventColumns) {
+    let share = events.first().map(|event| {
+        let percent = Cell::share(cut.sum, event.whole)
+            .percentage()
+            .map(|percent| format!(" ({})", number::percent(percent)))
+            .unwrap_or_default();
+        format!("{} {}{percent}", number::grouped(cut.sum), event.name)
+    });
+    document.push(Block::Note(left_out(&cut, noun, share)));
+}
+
+/// Says which events there are besides those shown.
+pub(crate) fn push_hidden(document: &mut Document, events: &EventColumns, options: &Options) {
     if !events.hidden.is_empty() && options.columns.is_empty() {
         document.push(Block::Note(format!(
             "events not shown: {} (--events all)",
             events.hidden.join(", ")
         )));
     }
-    Ok(())
 }
 
 /// The closing line of a listing that was cut.

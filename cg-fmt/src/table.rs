@@ -18,6 +18,8 @@ pub(crate) enum Cell<'a> {
     Name(&'a str),
     /// Text of our own.
     Text(Cow<'a, str>),
+    /// A function at the other end of calls, and how many there were.
+    Called { name: &'a str, calls: Count },
     /// A count.
     Count(Count),
     /// A difference of counts.
@@ -85,7 +87,7 @@ impl<'a> Cell<'a> {
             Cell::Count(_) | Cell::Delta(_) => 0,
             Cell::Share { .. } | Cell::Change { .. } => 1,
             Cell::Ordinal(_) => 2,
-            Cell::Name(_) | Cell::Text(_) => 3,
+            Cell::Name(_) | Cell::Text(_) | Cell::Called { .. } => 3,
             Cell::Empty => 4,
         };
         match (self, other) {
@@ -94,6 +96,7 @@ impl<'a> Cell<'a> {
             (Cell::Ordinal(a), Cell::Ordinal(b)) => a.cmp(b),
             (Cell::Name(a), Cell::Name(b)) => a.cmp(b),
             (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
+            (Cell::Called { name: a, .. }, Cell::Called { name: b, .. }) => a.cmp(b),
             (
                 Cell::Share { .. } | Cell::Change { .. },
                 Cell::Share { .. } | Cell::Change { .. },

@@ -90,6 +90,9 @@ fn cell_text(cell: &Cell) -> String {
         Cell::Empty => String::new(),
         Cell::Name(name) => code_span(name),
         Cell::Text(words) => escaped(words),
+        Cell::Called { name, calls } => {
+            format!("{} ({}x)", code_span(name), number::grouped(*calls))
+        }
         Cell::Count(count) => number::grouped(*count),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),

@@ -220,6 +220,9 @@ fn text(cell: &Cell) -> String {
         Cell::Empty => String::new(),
         Cell::Name(name) => visible(name).into_owned(),
         Cell::Text(words) => visible(words).into_owned(),
+        Cell::Called { name, calls } => {
+            format!("{} ({}x)", visible(name), number::grouped(*calls))
+        }
         Cell::Count(count) => number::grouped(*count),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
