@@ -2,7 +2,8 @@
 //!
 //! A format is one module with one function of one signature, `parse(source, lines, options, out, diagnostics)`; a
 //! `match` in [`parse`] picks. Callgrind and Cachegrind profiles are the exception that the stream asks for: several
-//! inputs of these are summed into one profile, so they are read first and written together.
+//! inputs of these are summed into one section, so they are read first and written together, behind what other formats
+//! wrote.
 #![warn(missing_docs)]
 
 use std::io::{Read, Write};
@@ -20,6 +21,10 @@ mod number;
 
 mod frame_text;
 
+mod demangle;
+mod section;
+mod sums;
+
 mod cachegrind;
 mod callgrind;
 mod dhat;
@@ -31,6 +36,8 @@ mod testing;
 
 pub use detect::Format;
 pub use error::Error;
+
+use sums::{Summed, Sums};
 
 /// The lines of an input.
 pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
@@ -109,38 +116,52 @@ pub(crate) fn parse_each(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let mut out = Writer::new(output);
+    let mut sums = Sums::new(options);
+    let mut all_read = true;
     for input in inputs {
         match input {
-            Ok(input) => parse_input(input, options, &mut out, diagnostics)?,
-            Err(error) => diagnostics.trouble(format!("{error:#}")),
+            Ok(input) => {
+                all_read &= parse_input(input, options, &mut sums, &mut out, diagnostics)?;
+            }
+            Err(error) => {
+                all_read = false;
+                diagnostics.trouble(format!("{error:#}"));
+            }
         }
+    }
+    match sums.write(all_read, &mut out, diagnostics) {
+        Err(Error::Output(error)) => return Err(error.into()),
+        Err(error) => diagnostics.trouble(error.in_file("output")),
+        Ok(()) => {}
     }
     out.flush()?;
     Ok(())
 }
 
+/// Parses one input; false where it could not be read to its end.
 fn parse_input(
     input: Input,
     options: &Options,
+    sums: &mut Sums,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     let source = input.name;
     let mut lines = LineReader::new(input.reader);
     let result = detect::format_of(&mut lines, options.from).and_then(|format| match format {
-        Format::Callgrind => callgrind::parse(&source, &mut lines, options, out, diagnostics),
-        Format::Cachegrind => cachegrind::parse(&source, &mut lines, options, out, diagnostics),
+        Format::Callgrind => sums.read(Summed::Callgrind, &source, &mut lines, out, diagnostics),
+        Format::Cachegrind => sums.read(Summed::Cachegrind, &source, &mut lines, out, diagnostics),
         Format::Log => memcheck::text::parse(&source, &mut lines, options, out, diagnostics),
         Format::Xml => memcheck::xml::parse(&source, &mut lines, options, out, diagnostics),
         Format::Massif => massif::parse(&source, &mut lines, options, out, diagnostics),
         Format::Dhat => dhat::parse(&source, &mut lines, options, out, diagnostics),
     });
     match result {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
         Err(Error::Output(error)) => Err(error.into()),
         Err(error) => {
             diagnostics.trouble(error.in_file(&source));
-            Ok(())
+            Ok(false)
         }
     }
 }

@@ -1,0 +1,135 @@
+//! The counts behind the positions of a cost line.
+
+use crate::error::excerpt;
+use crate::number::leading_u64;
+
+/// The counts of one line, in the order of `events:`. Trailing zeros are not written, so there may be fewer than events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LineCounts {
+    counts: Vec<u64>,
+    has_negative: bool,
+    /// Counts of the line before, for producers that compress them like positions.
+    before: Vec<u64>,
+    /// True once a count was `*` or `+n`: from then on `-n` is a difference too.
+    are_relative: bool,
+}
+
+impl LineCounts {
+    pub(crate) fn get(&self) -> &[u64] {
+        &self.counts
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.counts.clear();
+        self.has_negative = false;
+    }
+
+    /// Whether one of the counts is below 0, and stands in two's complement.
+    pub(crate) fn has_negative(&self) -> bool {
+        self.has_negative
+    }
+
+    /// Reads what follows the positions; at most `events` counts.
+    #[inline]
+    pub(crate) fn read(&mut self, text: &[u8], events: usize) -> Result<(), String> {
+        self.has_negative = false;
+        std::mem::swap(&mut self.before, &mut self.counts);
+        self.counts.clear();
+        let mut rest = text;
+        while let Some(byte) = rest.first() {
+            let (count, after) = if byte.is_ascii_digit() {
+                leading_u64(rest).ok_or_else(|| unreadable(rest))?
+            } else {
+                self.read_rare(rest)?
+            };
+            rest = match after {
+                [] => after,
+                [b' ', after @ ..] => after,
+                _ if after[0] == b'\t' => &after[1..],
+                _ => return Err(unreadable(rest)),
+            };
+            while let [b' ' | b'\t', after @ ..] = rest {
+                rest = after;
+            }
+            self.counts.push(count);
+        }
+        if self.counts.len() > events {
+            return Err(format!(
+                "expected at most {events} counts, one an event, found {}",
+                self.counts.len()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Counts that Callgrind does not write: none (`.`), negative, relative to the line before.
+    #[cold]
+    fn read_rare<'a>(&mut self, text: &'a [u8]) -> Result<(u64, &'a [u8]), String> {
+        let last = self.before.get(self.counts.len()).copied().unwrap_or(0);
+        match text {
+            [b'.', after @ ..] => Ok((0, after)),
+            [sign @ (b'+' | b'-'), digits @ ..] => {
+                let (number, after) = leading_u64(digits).ok_or_else(|| unreadable(text))?;
+                self.are_relative |= *sign == b'+';
+                if self.are_relative {
+                    let count = if *sign == b'+' {
+                        last.checked_add(number)
+                    } else {
+                        last.checked_sub(number)
+                    };
+                    return Ok((count.ok_or_else(|| unreadable(text))?, after));
+                }
+                if number > 1 << 63 {
+                    return Err(unreadable(text));
+                }
+                self.has_negative = true;
+                Ok((number.wrapping_neg(), after))
+            }
+            [b'*', after @ ..] => {
+                self.are_relative = true;
+                Ok((last, after))
+            }
+            _ => Err(unreadable(text)),
+        }
+    }
+}
+
+fn unreadable(text: &[u8]) -> String {
+    let end = text
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(text.len());
+    format!(
+        "expected a count of at most 64 bits, found {}",
+        excerpt(&text[..end])
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(Vec<u64>, bool), String> {
+        let mut counts = LineCounts::default();
+        counts.read(text.as_bytes(), 3)?;
+        Ok((counts.get().to_vec(), counts.has_negative()))
+    }
+
+    #[test]
+    fn counts_end_where_the_line_does() {
+        assert_eq!(read("1 0x10  3 "), Ok((vec![1, 16, 3], false)));
+        assert_eq!(read(""), Ok((vec![], false)));
+        assert_eq!(read(". 2"), Ok((vec![0, 2], false)));
+        assert_eq!(read("18446744073709551615"), Ok((vec![u64::MAX], false)));
+        assert_eq!(read("-1"), Ok((vec![u64::MAX], true)));
+    }
+
+    #[test]
+    fn more_than_is_meant_is_refused() {
+        assert!(read("1 2 3 4").is_err());
+        assert!(read("18446744073709551616").is_err());
+        assert!(read("1.5").is_err());
+        assert!(read("1,5").is_err());
+        assert!(read("-9223372036854775809").is_err());
+    }
+}

@@ -1,0 +1,284 @@
+//! The functions of a file as it names them, before recursion levels and callers are folded.
+//!
+//! A position is explicit where its line stands right in front of the use (`fl=` before `fn=`, `cfi=` before `cfn=`),
+//! and otherwise the one in force. Callgrind's numbers stand for one function each, and what it leaves out is what is
+//! in force, except where it forgot an `fe=` or changed a file silently (seen in 3.10 and 3.22): then the function the
+//! number stood for is meant, as KCachegrind reads it. Other producers number names only and always give the file: then
+//! the same number means another function. So a number stands for a function from its first use on; an explicit
+//! position that differs means another function, unless the first one was only assumed from a call.
+
+use hashbrown::HashMap;
+
+use super::decoration::{Decoration, decoration_of};
+use crate::demangle::demangle;
+use crate::section::{Keys, StringId, Strings};
+
+/// A function's name with its decorations, as the file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NameId(u32);
+
+/// All names of functions that a file uses.
+pub(crate) struct FunctionNames {
+    demangle: bool,
+    by_text: HashMap<StringId, NameId, foldhash::fast::FixedState>,
+    names: Vec<FunctionName>,
+    decorations: Vec<Decoration>,
+}
+
+#[derive(Clone, Copy)]
+struct FunctionName {
+    text: StringId,
+    /// The name as it is written where it has no decoration.
+    plain: StringId,
+    decoration: Option<u32>,
+}
+
+/// What a name stands for once it is known how the file decorates names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Folded {
+    pub(crate) name: StringId,
+    /// True for the second and deeper activations of a recursive function.
+    pub(crate) is_deeper: bool,
+}
+
+impl FunctionNames {
+    pub(crate) fn new(demangle: bool) -> FunctionNames {
+        FunctionNames {
+            demangle,
+            by_text: HashMap::default(),
+            names: Vec::new(),
+            decorations: Vec::new(),
+        }
+    }
+
+    /// The number of a name.
+    pub(crate) fn intern(&mut self, text: &[u8], strings: &mut Strings) -> NameId {
+        let text_id = strings.intern(text);
+        if let Some(id) = self.by_text.get(&text_id) {
+            return *id;
+        }
+        let decoration = decoration_of(text).map(|decoration| {
+            self.decorations.push(decoration);
+            u32::try_from(self.decorations.len() - 1).unwrap_or(u32::MAX)
+        });
+        let plain = match decoration {
+            Some(_) => text_id,
+            None => self.readable(text, strings),
+        };
+        let id = NameId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        self.names.push(FunctionName {
+            text: text_id,
+            plain,
+            decoration,
+        });
+        self.by_text.insert(text_id, id);
+        id
+    }
+
+    fn readable(&self, text: &[u8], strings: &mut Strings) -> StringId {
+        if self.demangle {
+            strings.intern(&demangle(text))
+        } else {
+            strings.intern(text)
+        }
+    }
+
+    /// The name as the file writes it.
+    pub(crate) fn text(&self, id: NameId) -> StringId {
+        self.names[id.0 as usize].text
+    }
+
+    fn decoration(&self, id: NameId) -> Option<&Decoration> {
+        self.names[id.0 as usize]
+            .decoration
+            .map(|index| &self.decorations[index as usize])
+    }
+
+    /// Whether a name is a second level for certain: the name without it is known too.
+    pub(crate) fn has_level(&self, id: NameId, strings: &Strings) -> bool {
+        self.decoration(id)
+            .and_then(|decoration| decoration.without_level.clone())
+            .is_some_and(|range| self.is_known(&strings.get(self.text(id))[range], strings))
+    }
+
+    fn is_known(&self, text: &[u8], strings: &Strings) -> bool {
+        strings
+            .find(text)
+            .is_some_and(|text| self.by_text.contains_key(&text))
+    }
+
+    /// Whether a call from `caller` to `callee` shows that names carry their callers.
+    pub(crate) fn shows_chains(&self, caller: NameId, callee: NameId, strings: &Strings) -> bool {
+        let Some(chain) = self
+            .decoration(callee)
+            .and_then(|decoration| decoration.chain.as_ref())
+        else {
+            return false;
+        };
+        let caller_text = strings.get(self.text(caller));
+        let caller_name = match self.decoration(caller) {
+            Some(Decoration {
+                chain: Some(chain), ..
+            }) => &caller_text[chain.function.clone()],
+            Some(Decoration {
+                without_level: Some(range),
+                ..
+            }) => &caller_text[range.clone()],
+            _ => caller_text,
+        };
+        &strings.get(self.text(callee))[chain.first_caller.clone()] == caller_name
+    }
+
+    /// What a name stands for, where names carry their callers or do not.
+    pub(crate) fn folded(&self, id: NameId, has_chains: bool, strings: &mut Strings) -> Folded {
+        let name = self.names[id.0 as usize];
+        let Some(decoration) = self.decoration(id) else {
+            return Folded {
+                name: name.plain,
+                is_deeper: false,
+            };
+        };
+        let text = strings.get(name.text).to_vec();
+        if has_chains && let Some(chain) = &decoration.chain {
+            return Folded {
+                name: self.readable(&text[chain.function.clone()], strings),
+                is_deeper: chain.has_level,
+            };
+        }
+        if let Some(range) = &decoration.without_level
+            && (has_chains || self.is_known(&text[range.clone()], strings))
+        {
+            return Folded {
+                name: self.readable(&text[range.clone()], strings),
+                is_deeper: true,
+            };
+        }
+        Folded {
+            name: self.readable(&text, strings),
+            is_deeper: false,
+        }
+    }
+}
+
+/// A function as the file names it: what costs and arcs are added to while a part is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Node {
+    pub(crate) name: NameId,
+    pub(crate) object: StringId,
+    pub(crate) file: StringId,
+}
+
+/// How a position came about, from the least reliable to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Certainty {
+    /// A call left it out, and the caller's was in force.
+    Assumed,
+    /// In force where the function itself begins.
+    InForce,
+    /// Given right in front of the use.
+    Explicit,
+}
+
+/// An object or a file, and how it came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) name: StringId,
+    pub(crate) certainty: Certainty,
+}
+
+/// All functions of a file.
+pub(crate) struct Nodes {
+    nodes: Keys<Node>,
+    /// What corrects a node: its function's object and file turned out to be others than a call had assumed.
+    corrected: Vec<Node>,
+    certainty: Vec<(Certainty, Certainty)>,
+}
+
+impl Nodes {
+    pub(crate) fn new() -> Nodes {
+        Nodes {
+            nodes: Keys::new(),
+            corrected: Vec::new(),
+            certainty: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.corrected.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: NodeId) -> Node {
+        self.corrected[id.index()]
+    }
+
+    /// The function with this name and these positions.
+    pub(crate) fn find(&mut self, name: NameId, object: Position, file: Position) -> NodeId {
+        let node = Node {
+            name,
+            object: object.name,
+            file: file.name,
+        };
+        let index = self.nodes.number(node);
+        if index == self.corrected.len() {
+            self.corrected.push(node);
+            self.certainty.push((object.certainty, file.certainty));
+        }
+        let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
+        self.confirm(id, object, file);
+        id
+    }
+
+    /// The function that a number stands for, used with these positions; `None` where another one is meant.
+    #[inline]
+    pub(crate) fn reuse(&mut self, id: NodeId, object: Position, file: Position) -> bool {
+        let node = self.corrected[id.index()];
+        if node.object == object.name && node.file == file.name {
+            self.confirm(id, object, file);
+            return true;
+        }
+        let (object_certainty, file_certainty) = self.certainty[id.index()];
+        let is_other = |known: StringId, certainty: Certainty, position: Position| {
+            known != position.name
+                && position.certainty == Certainty::Explicit
+                && certainty > Certainty::Assumed
+        };
+        if is_other(node.object, object_certainty, object)
+            || is_other(node.file, file_certainty, file)
+        {
+            return false;
+        }
+        let node = &mut self.corrected[id.index()];
+        let certainty = &mut self.certainty[id.index()];
+        if object_certainty == Certainty::Assumed && object.certainty > Certainty::Assumed {
+            node.object = object.name;
+            certainty.0 = object.certainty;
+        }
+        if file_certainty == Certainty::Assumed && file.certainty > Certainty::Assumed {
+            node.file = file.name;
+            certainty.1 = file.certainty;
+        }
+        true
+    }
+
+    #[inline]
+    fn confirm(&mut self, id: NodeId, object: Position, file: Position) {
+        let node = self.corrected[id.index()];
+        let certainty = &mut self.certainty[id.index()];
+        if node.object == object.name {
+            certainty.0 = certainty.0.max(object.certainty);
+        }
+        if node.file == file.name {
+            certainty.1 = certainty.1.max(file.certainty);
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! From a part's nodes to functions: recursion levels and callers folded, inclusive cost worked out.
+//!
+//! **Where the file has recursion levels** (Callgrind's default) the inclusive cost of a function is that of its first
+//! level: what came in by calls if it was called, else its self cost and the calls that leave it. A call into the first
+//! level is one made while the function is nowhere on the stack, so nothing is counted twice, whatever recursion there
+//! is. Callgrind counts levels by function and not by chain of callers, so this holds for the chains of
+//! `--separate-callers` too: a function's inclusive cost is the sum over its chains' first levels, which equals that of
+//! a run without chains.
+//!
+//! **Where it has none** (`--separate-recs=1`, other producers) calls of a function to itself are left out, and functions
+//! that call each other in a circle are handled as KCachegrind does: self cost and the calls that leave the circle.
+//! A file of Callgrind without any sign of recursion may be of either kind. There, two functions that call each other
+//! in turn without recursion make a circle of arcs too; a circle is believed only where one of its functions costs more
+//! by its incoming calls than came into the circle from outside, which without recursion is impossible.
+//!
+//! `calls` of a function counts all calls, those into deeper levels too. An arc folds levels at both ends: its `calls`
+//! count all of them, its inclusive cost is that of the calls into the callee's first level, so that the arcs into a
+//! function add up to its inclusive cost.
+
+use hashbrown::HashMap;
+
+use super::functions::{FunctionNames, NodeId, Nodes};
+use super::part::{Arcs, Part};
+use crate::section::{
+    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, add_row,
+};
+
+mod circles;
+
+/// What a file's names and arcs have shown of how it records recursion.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown {
+    /// Names carry their callers.
+    pub(crate) chains: bool,
+    /// Names carry recursion levels.
+    pub(crate) levels: bool,
+    /// Written by Callgrind, which records levels unless told otherwise.
+    pub(crate) is_callgrind: bool,
+}
+
+/// A node as it is folded.
+#[derive(Clone, Copy)]
+struct FoldedNode {
+    function: FunctionId,
+    is_deeper: bool,
+    node: NodeId,
+}
+
+/// Adds a part to a section.
+pub(crate) fn fold(
+    part: &Part,
+    nodes: &Nodes,
+    names: &FunctionNames,
+    shown: Shown,
+    section: &mut Section,
+) -> Result<(), Overflow> {
+    let mut folded: Vec<FoldedNode> = Vec::with_capacity(part.present.len());
+    for node in &part.present {
+        let known = nodes.get(*node);
+        let name = names.folded(known.name, shown.chains, &mut section.strings);
+        folded.push(FoldedNode {
+            function: section.function(FunctionKey {
+                name: name.name,
+                file: known.file,
+                object: known.object,
+            }),
+            is_deeper: name.is_deeper,
+            node: *node,
+        });
+    }
+    for node in &folded {
+        section.add_cost(node.function, part.own.row(node.node.index()))?;
+    }
+    let has_levels = shown.levels || folded.iter().any(|node| node.is_deeper);
+    let arcs = part.arcs.as_ref().filter(|_| !has_levels);
+    // Whole profiles of many small parts need no look-up, and would spend their time on clearing it.
+    let needs_lookup = arcs.is_some() || part.lines.is_some() || part.calls.is_some();
+    let mut by_node = vec![None; if needs_lookup { nodes.len() } else { 0 }];
+    if needs_lookup {
+        for node in &folded {
+            by_node[node.node.index()] = Some(*node);
+        }
+    }
+    let lookup = |node: NodeId| by_node.get(node.index()).copied().flatten();
+
+    if let Some(arcs) = arcs {
+        let recurses = folded
+            .iter()
+            .any(|node| part.called_by_itself[node.node.index()] > 0);
+        let believes_all = recurses || !shown.is_callgrind;
+        add_inclusive_without_levels(part, &mut folded, arcs, lookup, believes_all, section)?;
+    } else {
+        add_inclusive_by_levels(part, &mut folded, section)?;
+    }
+    if let Some(lines) = &part.lines {
+        add_lines(lines, lookup, section)?;
+    }
+    if let Some(calls) = &part.calls {
+        add_arcs(calls, lookup, section)?;
+    }
+    Ok(())
+}
+
+/// Inclusive cost where deeper activations have nodes of their own.
+fn add_inclusive_by_levels(
+    part: &Part,
+    folded: &mut [FoldedNode],
+    section: &mut Section,
+) -> Result<(), Overflow> {
+    folded.sort_unstable_by_key(|node| (node.function, node.is_deeper, node.node.index()));
+    let mut inclusive = Vec::new();
+    for nodes in folded.chunk_by(|a, b| a.function == b.function) {
+        // A part that began inside a recursion may know the deeper levels only.
+        let first_level = nodes[0].is_deeper;
+        let first = nodes.iter().filter(|node| node.is_deeper == first_level);
+        let mut sums = Sums::new(part);
+        for node in first {
+            sums.add_node(part, node.node)?;
+        }
+        sums.inclusive(part.signedness, &mut inclusive)?;
+        let mut calls = 0u64;
+        for node in nodes {
+            let index = node.node.index();
+            calls = calls
+                .checked_add(part.called[index])
+                .and_then(|calls| calls.checked_add(part.called_by_itself[index]))
+                .ok_or(Overflow)?;
+        }
+        section.add_inclusive(nodes[0].function, &inclusive, calls)?;
+    }
+    Ok(())
+}
+
+/// What is needed to tell the inclusive cost of a function.
+struct Sums {
+    own: Vec<u64>,
+    incoming: Vec<u64>,
+    outgoing: Vec<u64>,
+    called: u64,
+    calls: u64,
+}
+
+impl Sums {
+    fn new(part: &Part) -> Sums {
+        let zeros = vec![0; part.own.event_count()];
+        Sums {
+            own: zeros.clone(),
+            incoming: zeros.clone(),
+            outgoing: zeros,
+            called: 0,
+            calls: 0,
+        }
+    }
+
+    fn add_node(&mut self, part: &Part, node: NodeId) -> Result<(), Overflow> {
+        let (index, signedness) = (node.index(), part.signedness);
+        add_row(&mut self.own, part.own.row(index), signedness)?;
+        add_row(&mut self.incoming, part.incoming.row(index), signedness)?;
+        add_row(&mut self.outgoing, part.outgoing.row(index), signedness)?;
+        self.called = self
+            .called
+            .checked_add(part.called[index])
+            .ok_or(Overflow)?;
+        Ok(())
+    }
+
+    /// What came in where the function was called, else self cost and what went out.
+    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), Overflow> {
+        out.clear();
+        if self.called > 0 {
+            out.extend_from_slice(&self.incoming);
+            return Ok(());
+        }
+        out.extend_from_slice(&self.own);
+        add_row(out, &self.outgoing, signedness)
+    }
+}
+
+/// Inclusive cost where recursion has to be found in the arcs.
+fn add_inclusive_without_levels(
+    part: &Part,
+    folded: &mut [FoldedNode],
+    arcs: &Arcs<(NodeId, NodeId)>,
+    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    believes_all: bool,
+    section: &mut Section,
+) -> Result<(), Overflow> {
+    let signedness = part.signedness;
+    folded.sort_unstable_by_key(|node| (node.function, node.node.index()));
+    let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
+    functions.dedup();
+    let place: HashMap<FunctionId, usize> = functions
+        .iter()
+        .enumerate()
+        .map(|(place, function)| (*function, place))
+        .collect();
+    let mut sums: Vec<Sums> = functions.iter().map(|_| Sums::new(part)).collect();
+    for node in folded.iter() {
+        let own = part.own.row(node.node.index());
+        add_row(&mut sums[place[&node.function]].own, own, signedness)?;
+    }
+    let mut between: Vec<circles::Arc> = Vec::with_capacity(arcs.calls.len());
+    for (row, (caller, callee)) in arcs.keys.all().iter().enumerate() {
+        let (Some(caller), Some(callee)) = (lookup(*caller), lookup(*callee)) else {
+            continue;
+        };
+        let (caller, callee) = (place[&caller.function], place[&callee.function]);
+        let calls = arcs.calls[row];
+        let sum = &mut sums[callee].calls;
+        *sum = sum.checked_add(calls).ok_or(Overflow)?;
+        if caller == callee {
+            continue;
+        }
+        let cost = arcs.cost.row(row);
+        sums[callee].called = sums[callee].called.checked_add(calls).ok_or(Overflow)?;
+        add_row(&mut sums[callee].incoming, cost, signedness)?;
+        add_row(&mut sums[caller].outgoing, cost, signedness)?;
+        between.push(circles::Arc {
+            caller,
+            callee,
+            row,
+        });
+    }
+    let circle_of = circles::find(functions.len(), &between);
+    let is_recursive = circles::recursive(
+        &circle_of,
+        &between,
+        &arcs.cost,
+        signedness,
+        believes_all,
+        |place| sums[place].incoming.as_slice(),
+    )?;
+    // Inside a circle the calls that stay in it do not count.
+    let in_circle = |place: usize| circle_of[place].filter(|circle| is_recursive[*circle]);
+    let mut leaving = HashMap::new();
+    for arc in &between {
+        let Some(circle) = in_circle(arc.caller) else {
+            continue;
+        };
+        let sum = leaving
+            .entry(arc.caller)
+            .or_insert_with(|| vec![0; part.own.event_count()]);
+        if in_circle(arc.callee) != Some(circle) {
+            add_row(sum, arcs.cost.row(arc.row), signedness)?;
+        }
+    }
+    let mut inclusive = Vec::new();
+    for (place, function) in functions.iter().enumerate() {
+        let sums = &sums[place];
+        match leaving.get(&place) {
+            Some(leaving) => {
+                inclusive.clear();
+                inclusive.extend_from_slice(&sums.own);
+                add_row(&mut inclusive, leaving, signedness)?;
+            }
+            None => sums.inclusive(signedness, &mut inclusive)?,
+        }
+        section.add_inclusive(*function, &inclusive, sums.calls)?;
+    }
+    for circle in 0..is_recursive.len() {
+        let members: Vec<FunctionId> = (0..functions.len())
+            .filter(|place| in_circle(*place) == Some(circle))
+            .map(|place| functions[place])
+            .collect();
+        section.add_cycle(&members);
+    }
+    Ok(())
+}
+
+/// A line's self cost is that of all levels, its inclusive cost that of the function's first level: the lines of a
+/// function then add up to the function, in both.
+fn add_lines(
+    lines: &super::part::Lines,
+    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    section: &mut Section,
+) -> Result<(), Overflow> {
+    let mut inclusive = Vec::new();
+    for (row, key) in lines.keys.all().iter().enumerate() {
+        let Some(node) = lookup(key.node) else {
+            continue;
+        };
+        inclusive.clear();
+        if !node.is_deeper {
+            inclusive.extend_from_slice(lines.own.row(row));
+            add_row(&mut inclusive, lines.calls.row(row), section.signedness())?;
+        }
+        section.add_line(
+            LineKey {
+                function: node.function,
+                file: key.file,
+                line: key.line,
+                address: key.address,
+            },
+            lines.own.row(row),
+            &inclusive,
+            !node.is_deeper && lines.has_calls[row],
+        )?;
+    }
+    Ok(())
+}
+
+fn add_arcs(
+    calls: &Arcs<super::part::NodeArc>,
+    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    section: &mut Section,
+) -> Result<(), Overflow> {
+    for (row, key) in calls.keys.all().iter().enumerate() {
+        let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
+            continue;
+        };
+        // A call of a function that is active already costs its callers nothing more.
+        let is_nested = callee.is_deeper || caller.function == callee.function;
+        section.add_arc(
+            ArcKey {
+                caller: caller.function,
+                callee: callee.function,
+                line: key.line,
+            },
+            calls.calls[row],
+            if is_nested { &[] } else { calls.cost.row(row) },
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! Functions that call each other in a circle: the strongly connected components of the call graph.
+
+use crate::section::{CostTable, Overflow, Signedness, add_row};
+
+/// An arc between two different functions, numbered from 0, and the row of its cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
+    pub(super) caller: usize,
+    pub(super) callee: usize,
+    pub(super) row: usize,
+}
+
+/// The circle of each function, numbered from 0; `None` for a function that is in none.
+///
+/// Tarjan's algorithm with a stack of its own: call graphs are deeper than a thread's stack.
+pub(super) fn find(functions: usize, arcs: &[Arc]) -> Vec<Option<usize>> {
+    let callees = Callees::new(functions, arcs);
+    let mut search = Search {
+        order: vec![0; functions],
+        lowest: vec![0; functions],
+        open: Vec::new(),
+        is_open: vec![false; functions],
+        circle_of: vec![None; functions],
+        visited: 0,
+        circles: 0,
+    };
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for root in 0..functions {
+        if search.order[root] != 0 {
+            continue;
+        }
+        search.visit(root);
+        path.push((root, 0));
+        while let Some((function, next)) = path.last_mut() {
+            let function = *function;
+            if let Some(callee) = callees.of(function).get(*next) {
+                *next += 1;
+                if search.order[*callee] == 0 {
+                    search.visit(*callee);
+                    path.push((*callee, 0));
+                } else if search.is_open[*callee] {
+                    search.lowest[function] = search.lowest[function].min(search.order[*callee]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((caller, _)) = path.last() {
+                search.lowest[*caller] = search.lowest[*caller].min(search.lowest[function]);
+            }
+            if search.lowest[function] == search.order[function] {
+                search.close(function);
+            }
+        }
+    }
+    search.circle_of
+}
+
+/// The state of the search; `order` counts from 1, 0 is a function that was not visited.
+struct Search {
+    order: Vec<usize>,
+    lowest: Vec<usize>,
+    open: Vec<usize>,
+    is_open: Vec<bool>,
+    circle_of: Vec<Option<usize>>,
+    visited: usize,
+    circles: usize,
+}
+
+impl Search {
+    fn visit(&mut self, function: usize) {
+        self.visited += 1;
+        self.order[function] = self.visited;
+        self.lowest[function] = self.visited;
+        self.open.push(function);
+        self.is_open[function] = true;
+    }
+
+    /// Takes the component of `function` off the open ones; it is a circle if it has more than one member.
+    fn close(&mut self, function: usize) {
+        let start = self
+            .open
+            .iter()
+            .rposition(|open| *open == function)
+            .unwrap_or(0);
+        let members = self.open.split_off(start);
+        for member in &members {
+            self.is_open[*member] = false;
+            if members.len() > 1 {
+                self.circle_of[*member] = Some(self.circles);
+            }
+        }
+        self.circles += usize::from(members.len() > 1);
+    }
+}
+
+/// Callees by caller, in one piece.
+struct Callees {
+    starts: Vec<usize>,
+    callees: Vec<usize>,
+}
+
+impl Callees {
+    fn new(functions: usize, arcs: &[Arc]) -> Callees {
+        let mut sorted: Vec<(usize, usize)> =
+            arcs.iter().map(|arc| (arc.caller, arc.callee)).collect();
+        sorted.sort_unstable();
+        let mut starts = vec![0; functions + 1];
+        for (caller, _) in &sorted {
+            starts[caller + 1] += 1;
+        }
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
+        }
+        Callees {
+            starts,
+            callees: sorted.into_iter().map(|(_, callee)| callee).collect(),
+        }
+    }
+
+    fn of(&self, function: usize) -> &[usize] {
+        &self.callees[self.starts[function]..self.starts[function + 1]]
+    }
+}
+
+/// Which circles are recursion. `believes_all` takes every circle for it; otherwise one whose functions could all have
+/// been entered from outside only, as no function in it costs more than came in from outside, is none.
+pub(super) fn recursive<'a>(
+    circle_of: &[Option<usize>],
+    arcs: &[Arc],
+    costs: &CostTable,
+    signedness: Signedness,
+    believes_all: bool,
+    incoming: impl Fn(usize) -> &'a [u64],
+) -> Result<Vec<bool>, Overflow> {
+    let circles = circle_of.iter().flatten().max().map_or(0, |last| last + 1);
+    let mut is_recursive = vec![believes_all; circles];
+    if believes_all || circles == 0 {
+        return Ok(is_recursive);
+    }
+    let mut from_outside = vec![vec![0; costs.event_count()]; circles];
+    for arc in arcs {
+        if let Some(circle) = circle_of[arc.callee]
+            && circle_of[arc.caller] != Some(circle)
+        {
+            add_row(&mut from_outside[circle], costs.row(arc.row), signedness)?;
+        }
+    }
+    for (function, circle) in circle_of.iter().enumerate() {
+        if let Some(circle) = *circle {
+            is_recursive[circle] |= incoming(function)
+                .iter()
+                .zip(&from_outside[circle])
+                .any(|(incoming, outside)| incoming > outside);
+        }
+    }
+    Ok(is_recursive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arcs(pairs: &[(usize, usize)]) -> Vec<Arc> {
+        pairs
+            .iter()
+            .enumerate()
+            .map(|(row, (caller, callee))| Arc {
+                caller: *caller,
+                callee: *callee,
+                row,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn circles_are_the_components_of_more_than_one() {
+        let circle_of = find(
+            6,
+            &arcs(&[(0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 3), (4, 5)]),
+        );
+        assert_eq!(circle_of[0], None);
+        assert_eq!(circle_of[5], None);
+        assert!(circle_of[1].is_some() && circle_of[1] == circle_of[2]);
+        assert!(circle_of[3].is_some() && circle_of[3] == circle_of[4]);
+        assert_ne!(circle_of[1], circle_of[3]);
+    }
+
+    #[test]
+    fn a_deep_chain_needs_no_deep_stack() {
+        let chain: Vec<(usize, usize)> = (0..300_000).map(|f| (f, f + 1)).collect();
+        assert!(find(300_001, &arcs(&chain)).iter().all(Option::is_none));
+    }
+}

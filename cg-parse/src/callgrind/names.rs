@@ -1,0 +1,154 @@
+//! Name compression: `(7) name` defines a number, `(7)` refers to it, anything else is the name itself.
+//!
+//! A name is compressed only where a digit follows the parenthesis; `(below main)` and `(anonymous namespace)::f` are
+//! names. There are three spaces of numbers: objects, files and functions. 0 is a number like any other. Each part of
+//! a profile may define its numbers anew, and those it does not define keep their meaning.
+
+use hashbrown::HashMap;
+
+/// What stands behind the `=` of a position line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compressed<'a> {
+    Definition(u64, &'a [u8]),
+    Reference(u64),
+    Name(&'a [u8]),
+}
+
+/// Reads what stands behind the `=`.
+pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
+    let [b'(', rest @ ..] = text else {
+        return Compressed::Name(text);
+    };
+    let mut number = 0u64;
+    let mut digits = 0;
+    while let Some(byte) = rest.get(digits)
+        && byte.is_ascii_digit()
+    {
+        // A number beyond 64 bits is nobody's; it is then part of a name.
+        let Some(next) = number
+            .checked_mul(10)
+            .and_then(|number| number.checked_add(u64::from(byte - b'0')))
+        else {
+            return Compressed::Name(text);
+        };
+        number = next;
+        digits += 1;
+    }
+    match &rest[digits..] {
+        _ if digits == 0 => Compressed::Name(text),
+        [b')'] => Compressed::Reference(number),
+        [b')', after @ ..] => {
+            let name = after.trim_ascii_start();
+            match name {
+                [] => Compressed::Reference(number),
+                // One blank separates number and name; a name may begin with more of them.
+                _ if matches!(after[0], b' ' | b'\t') => {
+                    Compressed::Definition(number, &after[1..])
+                }
+                // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
+                _ => Compressed::Name(text),
+            }
+        }
+        _ => Compressed::Name(text),
+    }
+}
+
+/// What the numbers of one space stand for.
+pub(crate) struct NumberTable<T> {
+    /// Callgrind counts from 0, so nearly all numbers are small.
+    dense: Vec<Option<T>>,
+    sparse: HashMap<u64, T>,
+    definitions: usize,
+}
+
+impl<T: Copy> NumberTable<T> {
+    pub(crate) fn new() -> NumberTable<T> {
+        NumberTable {
+            dense: Vec::new(),
+            sparse: HashMap::new(),
+            definitions: 0,
+        }
+    }
+
+    pub(crate) fn define(&mut self, number: u64, meaning: T) {
+        self.definitions += 1;
+        // Memory grows with the number of definitions, whatever the numbers are.
+        let limit = 1024 + 8 * self.definitions as u64;
+        match usize::try_from(number) {
+            Ok(index) if number < limit => {
+                if self.dense.len() <= index {
+                    self.dense.resize(index + 1, None);
+                }
+                self.dense[index] = Some(meaning);
+            }
+            _ => {
+                self.sparse.insert(number, meaning);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u64) -> Option<T> {
+        let dense = usize::try_from(number)
+            .ok()
+            .and_then(|index| self.dense.get(index).copied().flatten());
+        match dense {
+            Some(meaning) => Some(meaning),
+            None if self.sparse.is_empty() => None,
+            None => self.sparse.get(&number).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digit_makes_a_parenthesis_a_number() {
+        assert_eq!(read(b"(0) main"), Compressed::Definition(0, b"main"));
+        assert_eq!(read(b"(12)"), Compressed::Reference(12));
+        assert_eq!(read(b"(12) "), Compressed::Reference(12));
+        for name in [
+            "(below main)",
+            "(anonymous namespace)::f",
+            "main",
+            "",
+            "(",
+            "(1",
+            "(7)x",
+            "(99999999999999999999) f",
+        ] {
+            assert_eq!(read(name.as_bytes()), Compressed::Name(name.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn names_may_look_like_anything() {
+        assert_eq!(read(b"(3) (7)"), Compressed::Definition(3, b"(7)"));
+        assert_eq!(
+            read(b"(3) (1) fake compressed"),
+            Compressed::Definition(3, b"(1) fake compressed")
+        );
+        assert_eq!(
+            read(b"(3)  leading"),
+            Compressed::Definition(3, b" leading")
+        );
+        assert_eq!(read(b"(3) fn=(2)"), Compressed::Definition(3, b"fn=(2)"));
+    }
+
+    #[test]
+    fn far_numbers_cost_no_memory() {
+        let mut table = NumberTable::new();
+        table.define(u64::MAX, 'a');
+        table.define(3, 'b');
+        table.define(500_000, 'c');
+        assert_eq!(
+            [u64::MAX, 3, 500_000, 4].map(|number| table.get(number)),
+            [Some('a'), Some('b'), Some('c'), None]
+        );
+        assert!(table.dense.len() < 10);
+        table.define(3, 'd');
+        assert_eq!(table.get(3), Some('d'));
+    }
+}

@@ -1,0 +1,174 @@
+//! Subpositions: the numbers in front of the costs, absolute or relative to those of the line before.
+//!
+//! `positions:` names them and their order: `instr`, `bb` and `line`; without it there is `line` alone. `+3`, `-3` and
+//! `*` are relative to the same field of the cost line before, also across functions and files. Target positions of
+//! calls and jumps are relative to the same base and do not move it.
+
+use crate::error::excerpt;
+use crate::number::leading_u64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Instr,
+    BasicBlock,
+    Line,
+}
+
+/// The fields in front of the costs and the numbers last seen in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions {
+    fields: Vec<Field>,
+    /// Numbers of the last cost line; lines before 1 (`-4` behind `2`) wrap around and come back.
+    last: [u64; 3],
+    line_field: Option<usize>,
+    instr_field: Option<usize>,
+}
+
+impl Positions {
+    pub(crate) fn new() -> Positions {
+        Positions::of(vec![Field::Line])
+    }
+
+    fn of(fields: Vec<Field>) -> Positions {
+        let field = |wanted| fields.iter().position(|field| *field == wanted);
+        Positions {
+            line_field: field(Field::Line),
+            instr_field: field(Field::Instr),
+            fields,
+            last: [0; 3],
+        }
+    }
+
+    /// What a `positions:` line says.
+    pub(crate) fn from_header(value: &[u8]) -> Result<Positions, String> {
+        let mut fields = Vec::new();
+        for word in value.split(u8::is_ascii_whitespace) {
+            let field = match word {
+                b"" => continue,
+                b"instr" | b"addr" => Field::Instr,
+                b"bb" => Field::BasicBlock,
+                b"line" => Field::Line,
+                _ => {
+                    return Err(format!(
+                        "expected instr, bb or line in positions:, found {}",
+                        excerpt(word)
+                    ));
+                }
+            };
+            if fields.contains(&field) {
+                return Err(format!("positions: names {} twice", excerpt(word)));
+            }
+            fields.push(field);
+        }
+        Ok(Positions::of(fields))
+    }
+
+    /// The line number of the last cost line; 0, an unknown line, where there is none or it would be negative.
+    #[inline]
+    pub(crate) fn line(&self) -> u64 {
+        match self.line_field {
+            Some(field) if self.last[field].cast_signed() >= 0 => self.last[field],
+            _ => 0,
+        }
+    }
+
+    /// The instruction address of the last cost line.
+    pub(crate) fn address(&self) -> Option<u64> {
+        self.instr_field.map(|field| self.last[field])
+    }
+
+    /// Reads the subpositions at the beginning of a cost line; returns what follows them, without leading blanks.
+    #[inline]
+    pub(crate) fn read<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], String> {
+        let mut rest = line;
+        for last in &mut self.last[..self.fields.len()] {
+            let after = match rest {
+                [b'+', digits @ ..] => leading_u64(digits).map(|(difference, after)| {
+                    *last = last.wrapping_add(difference);
+                    after
+                }),
+                [b'-', digits @ ..] => leading_u64(digits).map(|(difference, after)| {
+                    *last = last.wrapping_sub(difference);
+                    after
+                }),
+                [b'*', after @ ..] => Some(after),
+                _ => leading_u64(rest).map(|(number, after)| {
+                    *last = number;
+                    after
+                }),
+            };
+            rest = match after {
+                Some([b' ', after @ ..]) if !matches!(after, [b' ' | b'\t', ..]) => after,
+                Some(after) => after_range(after)
+                    .ok_or_else(|| format!("expected a position, found {}", excerpt(rest)))?,
+                None => return Err(format!("expected a position, found {}", excerpt(rest))),
+            };
+        }
+        Ok(rest)
+    }
+}
+
+/// What follows a number: the end, blanks, or first the rest of a range (`0x80+4`, `0x80:0x84`, `3-5`), of which the
+/// beginning is the position. KCachegrind reads these; no known producer writes them.
+fn after_range(after: &[u8]) -> Option<&[u8]> {
+    let after = match after {
+        [b'+' | b'-' | b':', end @ ..] => leading_u64(end)?.1,
+        _ => after,
+    };
+    let rest = after.trim_ascii_start();
+    (rest.is_empty() || rest.len() < after.len()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn positions(header: &str) -> Positions {
+        Positions::from_header(header.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn relative_numbers_build_on_the_line_before() {
+        let mut positions = positions(" instr line");
+        assert_eq!(positions.read(b"0x401000 7 3 4").unwrap(), b"3 4");
+        assert_eq!((positions.address(), positions.line()), (Some(0x401000), 7));
+        assert_eq!(positions.read(b"+3 -2 1").unwrap(), b"1");
+        assert_eq!((positions.address(), positions.line()), (Some(0x401003), 5));
+        assert_eq!(positions.read(b"* * ").unwrap(), b"");
+        assert_eq!((positions.address(), positions.line()), (Some(0x401003), 5));
+        assert_eq!(positions.read(b"+0x10 +1").unwrap(), b"");
+        assert_eq!((positions.address(), positions.line()), (Some(0x401013), 6));
+    }
+
+    #[test]
+    fn fields_come_in_any_order_and_number() {
+        let mut reversed = positions("line instr");
+        assert_eq!(reversed.read(b"12 0xff 1").unwrap(), b"1");
+        assert_eq!((reversed.address(), reversed.line()), (Some(255), 12));
+        let mut blocks = positions("bb line");
+        assert_eq!(blocks.read(b"0x8 3 1").unwrap(), b"1");
+        assert_eq!((blocks.address(), blocks.line()), (None, 3));
+        let mut none = positions("");
+        assert_eq!((none.read(b"16").unwrap(), none.line()), (&b"16"[..], 0));
+        assert!(Positions::from_header(b"column").is_err());
+    }
+
+    #[test]
+    fn lines_before_the_first_are_unknown() {
+        let mut positions = Positions::new();
+        positions.read(b"2 1").unwrap();
+        positions.read(b"-4 1").unwrap();
+        assert_eq!(positions.line(), 0);
+        positions.read(b"+5 1").unwrap();
+        assert_eq!(positions.line(), 3);
+    }
+
+    #[test]
+    fn what_is_no_position_is_refused() {
+        for line in ["x", "+", "0x", "12x 1", "1.5 2", "18446744073709551616 1"] {
+            assert!(Positions::new().read(line.as_bytes()).is_err(), "{line}");
+        }
+        assert_eq!(Positions::new().read(b"5-9 1").unwrap(), b"1");
+        assert_eq!(Positions::new().read(b"5\t 1").unwrap(), b"1");
+    }
+}

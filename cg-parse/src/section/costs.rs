@@ -1,0 +1,166 @@
+//! Tables of event counts: rows of 64-bit cells, added up exactly.
+
+use cg_stream::record::Count;
+
+/// How the 64 bits of a cell are read. Valgrind's own counts are unsigned and use the whole range (an underflow is
+/// written as 18446744073709551615); `cg_diff` writes negative ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Signedness {
+    #[default]
+    Unsigned,
+    Signed,
+}
+
+impl Signedness {
+    /// What a cell counts.
+    pub(crate) fn count(self, cell: u64) -> Count {
+        match self {
+            Signedness::Unsigned => cell.into(),
+            Signedness::Signed => cell.cast_signed().into(),
+        }
+    }
+}
+
+/// A sum that 64 bits cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overflow;
+
+/// Rows of counts, one cell an event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CostTable {
+    events: usize,
+    cells: Vec<u64>,
+}
+
+impl CostTable {
+    pub(crate) fn new(events: usize) -> CostTable {
+        CostTable {
+            events,
+            cells: Vec::new(),
+        }
+    }
+
+    pub(crate) fn event_count(&self) -> usize {
+        self.events
+    }
+
+    /// Makes sure that there are this many rows.
+    pub(crate) fn grow_to(&mut self, rows: usize) {
+        let cells = rows * self.events;
+        if self.cells.len() < cells {
+            self.cells.resize(cells, 0);
+        }
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[u64] {
+        &self.cells[row * self.events..][..self.events]
+    }
+
+    /// Adds counts to a row; events beyond the end of `counts` count nothing, as trailing zeros are not written.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), Overflow> {
+        let cells = &mut self.cells[row * self.events..][..self.events];
+        add_row(cells, counts, signedness)
+    }
+
+    pub(crate) fn clear_row(&mut self, row: usize) {
+        self.cells[row * self.events..][..self.events].fill(0);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    /// Makes every row wider.
+    pub(crate) fn widen(&mut self, events: usize) {
+        if events == self.events {
+            return;
+        }
+        let mut cells = Vec::new();
+        for row in self.cells.chunks(self.events.max(1)) {
+            cells.extend_from_slice(row);
+            cells.resize(cells.len() + events - self.events, 0);
+        }
+        self.cells = cells;
+        self.events = events;
+    }
+
+    /// Whether all cells mean the same when they are read as signed.
+    pub(crate) fn fits_signed(&self) -> bool {
+        self.cells.iter().all(|cell| cell.cast_signed() >= 0)
+    }
+}
+
+/// Adds counts to the cells of a row.
+#[inline]
+pub(crate) fn add_row(
+    cells: &mut [u64],
+    counts: &[u64],
+    signedness: Signedness,
+) -> Result<(), Overflow> {
+    let mut has_overflown = false;
+    match signedness {
+        Signedness::Unsigned => {
+            for (cell, count) in cells.iter_mut().zip(counts) {
+                let (sum, carry) = cell.overflowing_add(*count);
+                *cell = sum;
+                has_overflown |= carry;
+            }
+        }
+        Signedness::Signed => {
+            for (cell, count) in cells.iter_mut().zip(counts) {
+                let (sum, carry) = cell.cast_signed().overflowing_add(count.cast_signed());
+                *cell = sum.cast_unsigned();
+                has_overflown |= carry;
+            }
+        }
+    }
+    if has_overflown { Err(Overflow) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_or_an_error() {
+        let mut table = CostTable::new(2);
+        table.grow_to(2);
+        table.add(1, &[u64::MAX], Signedness::Unsigned).unwrap();
+        table.add(1, &[0, 7], Signedness::Unsigned).unwrap();
+        assert_eq!(table.row(1), [u64::MAX, 7]);
+        assert_eq!(table.add(1, &[1], Signedness::Unsigned), Err(Overflow));
+    }
+
+    #[test]
+    fn negative_counts_are_added_as_such() {
+        let mut table = CostTable::new(1);
+        table.grow_to(1);
+        table
+            .add(0, &[(-5i64).cast_unsigned()], Signedness::Signed)
+            .unwrap();
+        table.add(0, &[2], Signedness::Signed).unwrap();
+        assert_eq!(Signedness::Signed.count(table.row(0)[0]), -3);
+        assert_eq!(
+            table.add(0, &[i64::MIN.cast_unsigned()], Signedness::Signed),
+            Err(Overflow)
+        );
+    }
+
+    #[test]
+    fn wider_rows_keep_their_counts() {
+        let mut table = CostTable::new(1);
+        table.grow_to(2);
+        table.add(1, &[5], Signedness::Unsigned).unwrap();
+        table.widen(3);
+        assert_eq!(
+            (table.row(0), table.row(1)),
+            (&[0, 0, 0][..], &[5, 0, 0][..])
+        );
+    }
+}

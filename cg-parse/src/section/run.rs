@@ -1,0 +1,144 @@
+//! What the `run` record says of a section besides its figures.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Something every part of a section may say; only what all of them agree on is said of the whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Agreed<T> {
+    #[default]
+    Unsaid,
+    One(T),
+    Differing,
+}
+
+impl<T: PartialEq> Agreed<T> {
+    pub(crate) fn say(&mut self, value: T) {
+        match self {
+            Agreed::Unsaid => *self = Agreed::One(value),
+            Agreed::One(said) if *said == value => {}
+            _ => *self = Agreed::Differing,
+        }
+    }
+
+    pub(crate) fn one(&self) -> Option<&T> {
+        match self {
+            Agreed::One(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The facts of a section, gathered from all files and parts in it.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFacts {
+    tool: &'static str,
+    pub(crate) creator: Agreed<String>,
+    pub(crate) command: Agreed<String>,
+    pub(crate) pid: Agreed<u64>,
+    pub(crate) part: Agreed<u64>,
+    pub(crate) thread: Agreed<u64>,
+    /// `desc:` lines by key: cache parameters, `Trigger`, `Timerange`.
+    descriptions: BTreeMap<String, Agreed<String>>,
+    pub(crate) sources: Vec<String>,
+    pub(crate) parts: u64,
+    /// The file's own `summary:` by event, added up over the parts, modulo 2^64 as Callgrind computes it.
+    pub(crate) summary: BTreeMap<String, u64>,
+    /// Long names of events, from `event:` lines.
+    pub(crate) event_names: BTreeMap<String, String>,
+    /// Formulas of derived events, from `event:` lines.
+    pub(crate) derived: BTreeMap<String, String>,
+}
+
+impl RunFacts {
+    pub(crate) fn new(tool: &'static str) -> RunFacts {
+        RunFacts {
+            tool,
+            creator: Agreed::default(),
+            command: Agreed::default(),
+            pid: Agreed::default(),
+            part: Agreed::default(),
+            thread: Agreed::default(),
+            descriptions: BTreeMap::new(),
+            sources: Vec::new(),
+            parts: 0,
+            summary: BTreeMap::new(),
+            event_names: BTreeMap::new(),
+            derived: BTreeMap::new(),
+        }
+    }
+
+    /// The facts of another part of the same file, which may repeat nothing of its header.
+    pub(crate) fn next_part(&self) -> RunFacts {
+        RunFacts {
+            creator: self.creator.clone(),
+            command: self.command.clone(),
+            pid: self.pid.clone(),
+            sources: self.sources.clone(),
+            ..RunFacts::new(self.tool)
+        }
+    }
+
+    pub(crate) fn tool(&self) -> &'static str {
+        self.tool
+    }
+
+    pub(crate) fn add_source(&mut self, source: &str) {
+        if self.sources.iter().all(|known| known != source) {
+            self.sources.push(source.to_owned());
+        }
+    }
+
+    /// A `desc:` line, split at its first colon.
+    pub(crate) fn add_description(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.descriptions
+                .entry(key.to_owned())
+                .or_default()
+                .say(value.to_owned());
+        }
+    }
+
+    pub(crate) fn add_summary(&mut self, event: &str, count: u64) {
+        let sum = self.summary.entry(event.to_owned()).or_default();
+        *sum = sum.wrapping_add(count);
+    }
+
+    /// What a `run` record has of these besides its named fields.
+    pub(crate) fn extra(&self) -> Map<String, Value> {
+        let mut extra = Map::new();
+        if self.parts > 0 {
+            extra.insert("parts".to_owned(), self.parts.into());
+        }
+        for (key, number) in [("part", &self.part), ("thread", &self.thread)] {
+            if let Some(number) = number.one() {
+                extra.insert(key.to_owned(), (*number).into());
+            }
+        }
+        let mut descriptions = Map::new();
+        for (key, value) in &self.descriptions {
+            let Some(value) = value.one() else { continue };
+            match key.as_str() {
+                "Trigger" => extra.insert("trigger".to_owned(), value.as_str().into()),
+                _ => descriptions.insert(key.clone(), value.as_str().into()),
+            };
+        }
+        for (key, texts) in [
+            ("desc", descriptions),
+            ("event_names", texts(&self.event_names)),
+            ("derived", texts(&self.derived)),
+        ] {
+            if !texts.is_empty() {
+                extra.insert(key.to_owned(), texts.into());
+            }
+        }
+        extra
+    }
+}
+
+fn texts(map: &BTreeMap<String, String>) -> Map<String, Value> {
+    map.iter()
+        .map(|(key, text)| (key.clone(), text.as_str().into()))
+        .collect()
+}

@@ -1,0 +1,239 @@
+//! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`.
+
+use std::cmp::Ordering;
+use std::io;
+
+use cg_stream::record::{
+    CallRecord, Callee, Count, Counts, FnRecord, LineRecord, Name, RunRecord, Total,
+};
+use serde_json::{Map, Value};
+
+use super::{ArcKey, FunctionId, FunctionKey, LineKey, Section, StringId};
+use crate::{Error, Options, Out};
+
+impl Section {
+    /// Writes all of it. Without an `end` record where something that belongs to it could not be read.
+    ///
+    /// # Errors
+    /// Where the output cannot be written, and where the total is beyond 64 bits.
+    pub(crate) fn write(&self, options: &Options, out: &mut Out) -> Result<(), Error> {
+        for (event, total) in self.events.iter().zip(&self.total) {
+            if u64::try_from(*total).is_err() && i64::try_from(*total).is_err() {
+                return Err(Error::whole(format!(
+                    "the sum of {event} is {total}, which 64 bits cannot hold"
+                )));
+            }
+        }
+        self.write_records(options, out).map_err(Error::Output)
+    }
+
+    fn write_records(&self, options: &Options, out: &mut Out) -> io::Result<()> {
+        out.run(&self.run_record())?;
+        let labels = Labels {
+            part: self.run.part.one().copied().filter(|_| options.per_part),
+            thread: self.run.thread.one().copied().filter(|_| options.per_part),
+        };
+        self.write_functions(labels, out)?;
+        if options.lines || options.instr {
+            self.write_lines(labels, out)?;
+        }
+        if options.calls {
+            self.write_arcs(labels, out)?;
+        }
+        if self.is_complete {
+            out.end()
+        } else {
+            out.flush()
+        }
+    }
+
+    fn run_record(&self) -> RunRecord {
+        let facts = &self.run;
+        let mut extra = facts.extra();
+        if let Some(summary) = self.differing_summary() {
+            extra.insert("summary".to_owned(), summary.into());
+        }
+        RunRecord {
+            creator: facts.creator.one().cloned(),
+            command: facts.command.one().cloned(),
+            pid: facts.pid.one().copied(),
+            source: facts.sources.clone(),
+            events: self.events.clone(),
+            total: Total::One(
+                Counts::from_row_with_zeros(&self.events, self.total.iter().copied()).into_owned(),
+            ),
+            extra,
+            ..RunRecord::new(facts.tool())
+        }
+    }
+
+    /// The files' own summary, where it is not the sum of their cost lines.
+    fn differing_summary(&self) -> Option<Map<String, Value>> {
+        let summary = &self.run.summary;
+        let differs = self.events.iter().zip(&self.total).any(|(event, total)| {
+            summary
+                .get(event)
+                .is_some_and(|count| self.signedness.count(*count) != *total)
+        });
+        differs.then(|| {
+            self.events
+                .iter()
+                .filter_map(|event| {
+                    let count = *summary.get(event)?;
+                    let value = match u64::try_from(self.signedness.count(count)) {
+                        Ok(count) => Value::from(count),
+                        Err(_) => Value::from(count.cast_signed()),
+                    };
+                    Some((event.clone(), value))
+                })
+                .collect()
+        })
+    }
+
+    fn write_functions(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+        let functions = &self.functions;
+        let keys = functions.keys.all();
+        let mut rows: Vec<usize> = (0..functions.is_present.len())
+            .filter(|row| functions.is_present[*row])
+            .collect();
+        rows.sort_unstable_by(|a, b| {
+            self.by_cost(functions.cost.row(*a), functions.cost.row(*b))
+                .then_with(|| self.by_function(keys[*a], keys[*b]))
+        });
+        let cycles = self.cycles.numbers();
+        for row in rows {
+            let key = keys[row];
+            out.record(&FnRecord {
+                name: self.name(key.name),
+                file: self.name(key.file),
+                obj: self.name(key.object),
+                part: labels.part,
+                thread: labels.thread,
+                calls: functions.calls[row],
+                cost: self.counts(functions.cost.row(row)),
+                incl: if self.has_inclusive {
+                    self.counts(functions.inclusive.row(row))
+                } else {
+                    Counts::default()
+                },
+                cycle: cycles
+                    .get(&FunctionId(u32::try_from(row).unwrap_or(u32::MAX)))
+                    .copied(),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_lines(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+        let lines = &self.lines;
+        let keys = lines.keys.all();
+        let mut rows: Vec<usize> = (0..keys.len()).collect();
+        rows.sort_unstable_by(|a, b| {
+            let place = |key: &LineKey| (key.line, key.address);
+            let (key_a, key_b) = (&keys[*a], &keys[*b]);
+            self.by_cost(lines.cost.row(*a), lines.cost.row(*b))
+                .then_with(|| {
+                    self.by_function(self.key_of(key_a.function), self.key_of(key_b.function))
+                })
+                .then_with(|| self.by_string(key_a.file, key_b.file))
+                .then_with(|| place(key_a).cmp(&place(key_b)))
+        });
+        for row in rows {
+            let key = keys[row];
+            let function = self.key_of(key.function);
+            out.record(&LineRecord {
+                name: self.name(function.name),
+                file: self.name(key.file),
+                obj: self.name(function.object),
+                line: key.line,
+                addr: key
+                    .address
+                    .map(|address| Name::from(format!("0x{address:x}"))),
+                part: labels.part,
+                thread: labels.thread,
+                cost: self.counts(lines.cost.row(row)),
+                incl: if lines.has_calls[row] {
+                    self.counts(lines.inclusive.row(row))
+                } else {
+                    Counts::default()
+                },
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_arcs(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+        let arcs = &self.arcs;
+        let keys = arcs.keys.all();
+        let mut rows: Vec<usize> = (0..keys.len()).collect();
+        rows.sort_unstable_by(|a, b| {
+            let ends = |key: &ArcKey| (self.key_of(key.caller), self.key_of(key.callee));
+            let ((caller_a, callee_a), (caller_b, callee_b)) = (ends(&keys[*a]), ends(&keys[*b]));
+            self.by_cost(arcs.inclusive.row(*a), arcs.inclusive.row(*b))
+                .then_with(|| self.by_function(caller_a, caller_b))
+                .then_with(|| self.by_function(callee_a, callee_b))
+                .then_with(|| keys[*a].line.cmp(&keys[*b].line))
+        });
+        for row in rows {
+            let key = keys[row];
+            let (caller, callee) = (self.key_of(key.caller), self.key_of(key.callee));
+            out.record(&CallRecord {
+                name: self.name(caller.name),
+                file: self.name(caller.file),
+                obj: self.name(caller.object),
+                line: key.line,
+                part: labels.part,
+                thread: labels.thread,
+                callee: Callee {
+                    name: self.name(callee.name),
+                    file: self.name(callee.file),
+                    obj: self.name(callee.object),
+                },
+                calls: arcs.calls[row],
+                incl: self.counts(arcs.inclusive.row(row)),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn key_of(&self, function: FunctionId) -> FunctionKey {
+        self.functions.keys.all()[function.index()]
+    }
+
+    /// A name, unless it is not given.
+    fn name(&self, id: StringId) -> Option<Name<'_>> {
+        (id != StringId::NOT_GIVEN).then(|| Name::from_bytes(self.strings.get(id)))
+    }
+
+    fn counts(&self, row: &[u64]) -> Counts<'_> {
+        let counts = row.iter().map(|cell| self.signedness.count(*cell));
+        Counts::from_row(&self.events, counts)
+    }
+
+    /// Descending by the first event.
+    fn by_cost(&self, a: &[u64], b: &[u64]) -> Ordering {
+        let first =
+            |row: &[u64]| -> Option<Count> { row.first().map(|cell| self.signedness.count(*cell)) };
+        first(b).cmp(&first(a))
+    }
+
+    fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
+        self.by_string(a.name, b.name)
+            .then_with(|| self.by_string(a.file, b.file))
+            .then_with(|| self.by_string(a.object, b.object))
+    }
+
+    fn by_string(&self, a: StringId, b: StringId) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        self.strings.get(a).cmp(self.strings.get(b))
+    }
+}
+
+/// What tells the sections of parts and threads apart in every record.
+#[derive(Clone, Copy)]
+struct Labels {
+    part: Option<u64>,
+    thread: Option<u64>,
+}
