@@ -14,6 +14,7 @@ use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
 use crate::join::JoinOptions;
 use crate::key::rules::Rules;
 use crate::limits::{self, Limit};
+use crate::pairs;
 use crate::runs::Side;
 
 /// Compare two or more profiles record by record.
@@ -167,7 +168,7 @@ impl Args {
     /// # Errors
     /// Where they contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
-        let sides = self.sides()?;
+        let comparisons = self.comparisons()?;
         let rules = match &self.rules {
             None => Rules::new(None)?,
             Some(path) => Rules::new(Some(&read(path)?))
@@ -184,7 +185,7 @@ impl Args {
             self.types.iter().map(|name| name.record_type()).collect()
         };
         Ok(Options {
-            sides,
+            comparisons,
             relative_to: match self.relative_to.as_str() {
                 "first" => RelativeTo::First,
                 "previous" => RelativeTo::Previous,
@@ -205,6 +206,13 @@ impl Args {
             limits,
             allow_fragment: self.allow_fragment,
         })
+    }
+
+    fn comparisons(&self) -> anyhow::Result<Vec<Vec<Side>>> {
+        match &self.files[..] {
+            [directory] if directory.is_dir() => pairs::in_directory(directory),
+            _ => Ok(vec![self.sides()?]),
+        }
     }
 
     fn sides(&self) -> anyhow::Result<Vec<Side>> {

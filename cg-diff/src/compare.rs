@@ -157,13 +157,20 @@ fn shown(runs: &Runs, joined: &Joined, row: usize) -> (Key, bool) {
 
 /// The key of a row in the first side that has it.
 pub(crate) fn first_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> {
-    let of = joined.rows[row].of;
-    (0..runs.profiles.len()).find_map(|profile| {
-        let record = *joined.records(row, profile).first()?;
-        Some(crate::key::exact(
-            runs.profiles[profile].table(of).key(record as usize),
-        ))
-    })
+    (0..runs.profiles.len()).find_map(|profile| key_in(runs, joined, row, profile))
+}
+
+/// The key of a row in the last side that has it.
+pub(crate) fn last_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> {
+    (0..runs.profiles.len())
+        .rev()
+        .find_map(|profile| key_in(runs, joined, row, profile))
+}
+
+fn key_in(runs: &Runs, joined: &Joined, row: usize, profile: usize) -> Option<Key> {
+    let table = runs.profiles[profile].table(joined.rows[row].of);
+    let record = *joined.records(row, profile).first()?;
+    Some(crate::key::exact(table.key(record as usize)))
 }
 
 /// Name, file and object as text.
@@ -178,7 +185,6 @@ pub(crate) fn summary(
     joined: &Joined,
     changes: &[Change],
     rules: &Rules,
-    relative_to: String,
 ) -> DiffSummary {
     let mut rows = BTreeMap::new();
     let mut merged = 0;
@@ -198,7 +204,6 @@ pub(crate) fn summary(
     }
     let several = runs.sides.iter().any(|(_, files)| files.len() > 1);
     DiffSummary {
-        relative_to,
         rows,
         joined: by_rule,
         merged,
@@ -211,7 +216,6 @@ pub(crate) fn summary(
         } else {
             Vec::new()
         },
-        notes: Vec::new(),
-        broken_limits: None,
+        ..DiffSummary::default()
     }
 }

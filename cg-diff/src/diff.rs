@@ -2,20 +2,23 @@
 
 use std::io::Write;
 
+use anyhow::Context;
 use cg_parse::Snapshots;
 use cg_stream::record::{RecordType, Status};
 use cg_stream::tool::{Diagnostics, Outcome};
+use cg_stream::writer::Writer;
 
 use crate::compare::{self, CompareOptions};
-use crate::gate;
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{Runs, Side};
 use crate::write::{self, Comparison};
+use crate::{explain, gate, notes};
 
 /// What to compare, and what to say about it.
 pub(crate) struct Options {
-    pub(crate) sides: Vec<Side>,
+    /// The sides of each comparison; several comparisons only of a directory of pairs.
+    pub(crate) comparisons: Vec<Vec<Side>>,
     pub(crate) relative_to: RelativeTo,
     pub(crate) snapshots: Snapshots,
     /// Compare stacks as the functions in them.
@@ -38,24 +41,17 @@ pub(crate) enum RelativeTo {
     Named(String),
 }
 
-impl Options {
-    /// True where the exit status is a verdict.
-    pub(crate) fn is_gate(&self) -> bool {
-        self.exit_code || !self.limits.is_empty()
-    }
-
-    fn reference(&self) -> anyhow::Result<usize> {
-        match &self.relative_to {
+impl RelativeTo {
+    fn side(&self, sides: &[Side]) -> anyhow::Result<usize> {
+        match self {
             RelativeTo::First => Ok(0),
-            RelativeTo::Previous => Ok(self.sides.len() - 2),
-            RelativeTo::Named(name) => self
-                .sides
+            RelativeTo::Previous => Ok(sides.len().saturating_sub(2)),
+            RelativeTo::Named(name) => sides
                 .iter()
                 .position(|side| side.name == *name)
-                .ok_or_else(|| {
-                    let names: Vec<&str> =
-                        self.sides.iter().map(|side| side.name.as_str()).collect();
-                    anyhow::anyhow!(
+                .with_context(|| {
+                    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+                    format!(
                         "--relative-to: expected first, previous or one of {}; found \"{name}\"",
                         names.join(", ")
                     )
@@ -64,65 +60,101 @@ impl Options {
     }
 }
 
+impl Options {
+    /// True where the exit status is a verdict.
+    pub(crate) fn is_gate(&self) -> bool {
+        self.exit_code || !self.limits.is_empty()
+    }
+}
+
 /// Compares, writes and judges.
 ///
 /// # Errors
 /// Where the output cannot be written, or the comparison cannot be made as it was asked for.
 pub(crate) fn diff(
-    options: Options,
+    options: &Options,
     output: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
+    let mut out = Writer::new(output);
+    let mut outcome = Outcome::Done;
+    for sides in &options.comparisons {
+        if compare_sides(sides, options, &mut out, diagnostics)? == Outcome::No {
+            outcome = Outcome::No;
+        }
+    }
+    Ok(outcome)
+}
+
+/// One comparison, a section of the output.
+fn compare_sides(
+    sides: &[Side],
+    options: &Options,
+    out: &mut Writer<&mut dyn Write>,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
-        options.sides.len() <= MOST_SIDES,
+        sides.len() <= MOST_SIDES,
         "{} runs are too many, {MOST_SIDES} is the most; --before and --after take any number",
-        options.sides.len()
+        sides.len()
     );
-    let reference = options.reference()?;
-    let mut runs = Runs::read(
-        &options.sides,
-        options.snapshots,
-        options.by_function,
-        diagnostics,
-    )?;
-    let is_judged = options.is_gate() && !options.allow_fragment;
-    for incomplete in &runs.incomplete {
-        if is_judged {
+    let compare_options = CompareOptions {
+        reference: options.relative_to.side(sides)?,
+        inclusive: options.inclusive,
+    };
+    let mut runs = Runs::read(sides, options.snapshots, options.by_function, diagnostics)?;
+    if options.is_gate() && !options.allow_fragment {
+        for incomplete in &runs.incomplete {
             diagnostics.trouble(incomplete);
         }
     }
-    let compare_options = CompareOptions {
-        reference,
-        inclusive: options.inclusive,
-    };
     let joined = join::join(&mut runs, &options.join);
+    let runs = &runs;
     let rules = &options.join.rules;
-    let changes = compare::compare(&runs, &joined, compare_options);
-    let relative_to = match options.relative_to {
+    let mut changes = compare::compare(runs, &joined, compare_options);
+    let explanations = explain::explain(runs, &joined, &changes, compare_options);
+    // What one callee explains comes behind what is to be looked at.
+    changes.sort_by_key(|change| {
+        let is_explained = explanations.explained_by.contains_key(&change.row);
+        (joined.rows[change.row].of, is_explained)
+    });
+
+    let mut summary = compare::summary(runs, &joined, &changes, rules);
+    summary.relative_to = match options.relative_to {
         RelativeTo::Previous => "previous".to_owned(),
-        _ => runs.sides[reference].0.clone(),
+        _ => runs.sides[compare_options.reference].0.clone(),
     };
-    let mut summary = compare::summary(&runs, &joined, &changes, rules, relative_to);
+    summary.notes = notes::differences(runs, rules);
+    for note in &summary.notes {
+        diagnostics.warn(note);
+    }
+    summary
+        .notes
+        .extend(notes::likely_noise(runs, &joined, &changes));
     let mut broken = Vec::new();
     if !options.limits.is_empty() {
-        match gate::broken(&runs, &joined, &changes, &options.limits, compare_options) {
+        match gate::broken(runs, &joined, &changes, &options.limits, compare_options) {
             Ok(sentences) => broken = sentences,
             Err(error) => diagnostics.trouble(format!("{error:#}")),
         }
         summary.broken_limits = Some(broken.clone());
     }
     let comparison = Comparison {
-        runs: &runs,
+        runs,
         joined: &joined,
         changes: &changes,
+        explanations: &explanations,
         summary: &summary,
         rules,
         options: compare_options,
     };
-    let is_whole = !diagnostics.had_trouble();
-    write::write(&comparison, options.all, is_whole, output)?;
+    write::write(&comparison, options.all, !diagnostics.had_trouble(), out)?;
     for sentence in &broken {
-        diagnostics.warn(sentence);
+        if options.comparisons.len() > 1 {
+            diagnostics.warn(format!("{}: {sentence}", sides[sides.len() - 1].name));
+        } else {
+            diagnostics.warn(sentence);
+        }
     }
     let differs = changes.iter().any(|change| change.status != Status::Same);
     Ok(if !broken.is_empty() || (options.exit_code && differs) {

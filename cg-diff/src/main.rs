@@ -7,6 +7,7 @@ use cg_stream::tool::{self, Output, WhenClosed};
 mod args;
 mod diff;
 
+mod pairs;
 mod runs;
 
 mod join;
@@ -15,6 +16,10 @@ mod renames;
 
 mod compare;
 mod figures;
+
+mod arcs;
+mod explain;
+mod notes;
 
 mod gate;
 mod limits;
@@ -30,6 +35,6 @@ fn main() -> ExitCode {
         } else {
             WhenClosed::Stop
         };
-        diff::diff(options, &mut Output::new(when_closed), diagnostics)
+        diff::diff(&options, &mut Output::new(when_closed), diagnostics)
     })
 }

@@ -11,6 +11,7 @@ use cg_stream::record::{
 use cg_stream::writer::Writer;
 
 use crate::compare::{self, Change, CompareOptions};
+use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
 use crate::join::Joined;
 use crate::key::rules::{Part, Rules, Strength};
@@ -21,6 +22,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) runs: &'a Runs,
     pub(crate) joined: &'a Joined,
     pub(crate) changes: &'a [Change],
+    pub(crate) explanations: &'a Explanations,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
     pub(crate) options: CompareOptions,
@@ -34,9 +36,8 @@ pub(crate) fn write(
     comparison: &Comparison,
     with_same: bool,
     is_whole: bool,
-    output: &mut dyn Write,
+    out: &mut Writer<&mut dyn Write>,
 ) -> anyhow::Result<()> {
-    let mut out = Writer::new(output);
     out.run(&comparison.run_record())?;
     for change in comparison.changes {
         if with_same || change.status != Status::Same {
@@ -160,6 +161,13 @@ impl Comparison<'_> {
             incl: self.per_run(&figures.incl, |figure| figure.per_run()),
             delta: self.deltas(&figures.cost, &function_text(self, key))?,
             incl_delta: self.deltas(&figures.incl, &function_text(self, key))?,
+            why: self.explanations.why.get(&change.row).cloned(),
+            explained_by: self
+                .explanations
+                .explained_by
+                .get(&change.row)
+                .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
+                .map(|key| self.function_name(key.function)),
             min: self.noise(has_noise, &figures, |figure| &figure.min),
             spread: self.noise(has_noise, &figures, |figure| &figure.spread),
             stack: self.stack(key),
@@ -265,7 +273,7 @@ impl Comparison<'_> {
 }
 
 /// The function of a row, for a message.
-pub(crate) fn function_text(comparison: &Comparison, key: &Key) -> String {
+fn function_text(comparison: &Comparison, key: &Key) -> String {
     comparison
         .name(key.function.name)
         .map_or_else(|| "a record without a name".to_owned(), Name::into_string)

@@ -1,0 +1,145 @@
+//! What a reader should know before trusting a comparison: sides that cannot quite be compared, changes that are noise.
+
+use std::collections::BTreeSet;
+
+use cg_stream::record::{RecordType, RunRecord, Status};
+use regex::Regex;
+
+use crate::compare::Change;
+use crate::join::Joined;
+use crate::key::paths::base_name;
+use crate::key::rules::{Part, Rules, Strength};
+use crate::runs::Runs;
+
+/// Where the sides differ in what they measured and how; a sentence each.
+pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
+    let mut notes = Vec::new();
+    let field = |value: &Option<String>| value.iter().cloned().collect::<BTreeSet<_>>();
+    note(&mut notes, runs, "were written by different tools", |run| {
+        field(&run.tool)
+    });
+    note(&mut notes, runs, "ran different commands", |run| {
+        run.command
+            .iter()
+            .map(|command| normalised_command(command, rules))
+            .collect()
+    });
+    note(&mut notes, runs, "have different caches", caches);
+    let differing: Vec<&str> = (0..runs.events.len())
+        .filter(|event| !runs.is_common(*event))
+        .map(|event| runs.events[event].as_str())
+        .collect();
+    if !differing.is_empty() {
+        notes.push(format!(
+            "not all runs count {}: not compared",
+            differing.join(" ")
+        ));
+    }
+    notes
+}
+
+/// A sentence where sides say different things; a side that says nothing says nothing different.
+fn note(
+    notes: &mut Vec<String>,
+    runs: &Runs,
+    what: &str,
+    said: impl Fn(&RunRecord) -> BTreeSet<String>,
+) {
+    let sides: Vec<(&str, BTreeSet<String>)> = runs
+        .sides
+        .iter()
+        .map(|(name, files)| {
+            let records = runs.profiles[files.clone()]
+                .iter()
+                .flat_map(|profile| profile.runs());
+            (
+                name.as_str(),
+                records.flat_map(&said).collect::<BTreeSet<_>>(),
+            )
+        })
+        .filter(|(_, said)| !said.is_empty())
+        .collect();
+    let Some(((first_name, first), rest)) = sides.split_first() else {
+        return;
+    };
+    if let Some((name, other)) = rest.iter().find(|(_, said)| said != first) {
+        let list = |said: &BTreeSet<String>| said.iter().cloned().collect::<Vec<_>>().join(", ");
+        notes.push(format!(
+            "the runs {what}: {} ({first_name}), {} ({name})",
+            list(first),
+            list(other)
+        ));
+    }
+}
+
+/// The command without the directory of its program and what the build puts into its name.
+fn normalised_command(command: &str, rules: &Rules) -> String {
+    let (program, arguments) = command.split_once(' ').unwrap_or((command, ""));
+    let (program, _) = rules.apply(program, Part::Object, Strength::Build);
+    format!("{} {arguments}", base_name(&program))
+        .trim_end()
+        .to_owned()
+}
+
+/// Cache parameters, which Valgrind's tools describe in their headers under `I1 cache`, `D1 cache` and `LL cache`.
+fn caches(run: &RunRecord) -> BTreeSet<String> {
+    run.extra
+        .values()
+        .filter_map(|value| value.as_object())
+        .flatten()
+        .filter(|(key, _)| key.ends_with("cache"))
+        .filter_map(|(key, value)| Some(format!("{key} {}", value.as_str()?)))
+        .collect()
+}
+
+/// Cost that follows random seeds, addresses and block sizes rather than the code that was changed: what it is called
+/// in a sentence, and whole words of the names of its functions.
+const NOISE_SOURCES: [(&str, &str); 4] = [
+    (
+        "hashing",
+        r"\b(siphash\w*|sip|sip13|SipHasher13|Sip13Rounds|hashbrown|HashMap|HashSet|hash_one|make_hash|RandomState|_Hash_bytes|_Hashtable|unordered_map|unordered_set)\b",
+    ),
+    (
+        "allocation",
+        r"\b(malloc|calloc|realloc|free|_int_malloc|_int_free|_int_realloc|malloc_consolidate|unlink_chunk|sysmalloc|sbrk|brk|operator new|operator delete|__rust_alloc|__rust_dealloc|__rust_realloc|__rdl_alloc|__rdl_dealloc|__rdl_realloc|RawVec|RawVecInner|raw_vec)\b",
+    ),
+    (
+        "copying memory",
+        r"\b_*(memcpy|memmove|memset|memcmp|bcmp|mempcpy)(_\w+)?\b",
+    ),
+    (
+        "dynamic linking",
+        r"\b(_dl_\w+|do_lookup_x|dl_main|check_match|elf_machine_rela)\b",
+    ),
+];
+
+/// The sentence on rows that changed where all of them are of functions known for noise.
+pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> Option<String> {
+    if changes.iter().all(|change| change.status == Status::Same) {
+        return None;
+    }
+    let patterns = NOISE_SOURCES.map(|(_, pattern)| {
+        Regex::new(pattern).expect("the patterns are constants, and a test compiles them")
+    });
+    let mut sources = BTreeSet::new();
+    for change in changes {
+        let is_function = joined.rows[change.row].of == RecordType::Fn;
+        if change.status == Status::Same || !is_function {
+            continue;
+        }
+        let name = change.shown.function.name?;
+        let name = runs.names.symbols.text(name);
+        sources.insert(patterns.iter().position(|pattern| pattern.is_match(name))?);
+    }
+    if sources.is_empty() {
+        return None;
+    }
+    let what: Vec<&str> = sources
+        .into_iter()
+        .map(|source| NOISE_SOURCES[source].0)
+        .collect();
+    Some(format!(
+        "only functions of {} changed, which vary with hash seeds, addresses and sizes; --before and --after with several runs each would tell",
+        what.join(" and ")
+    ))
+}
