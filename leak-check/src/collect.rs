@@ -277,7 +277,11 @@ fn summary(extra: &Map<String, Value>) -> Summary {
         let row = extra.get("leak_summary")?.get(kind.word())?;
         Some((count(row.get("bytes"))?, count(row.get("blocks"))?))
     });
-    Summary { contexts, leaks }
+    Summary {
+        contexts,
+        repeated_leaks: count(extra.get("repeated_leaks")).unwrap_or(0),
+        leaks,
+    }
 }
 
 fn fatal_signal(extra: &Map<String, Value>) -> Option<String> {

@@ -53,6 +53,8 @@ pub(crate) struct Process {
 pub(crate) struct Summary {
     /// How many different errors, counted leaks among them.
     pub(crate) contexts: Option<Count>,
+    /// How many of these are loss records of earlier leak checks that the last one has again.
+    pub(crate) repeated_leaks: Count,
     /// Bytes and blocks lost, by kind.
     pub(crate) leaks: [Option<(Count, Count)>; 4],
 }

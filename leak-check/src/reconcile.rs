@@ -79,7 +79,7 @@ fn may_be_parent(parent: &Process, child: &Process) -> bool {
 
 fn unprinted(process: &Process, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
     let mut unprinted = Vec::new();
-    let mut explained = printed.errors + inherited;
+    let mut explained = printed.errors + inherited + process.summary.repeated_leaks;
     for kind in LeakKind::ALL {
         let leaks = printed.leaks[kind as usize];
         let is_counted_by_default = matches!(kind, LeakKind::Definite | LeakKind::Possible);

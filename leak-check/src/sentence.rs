@@ -25,8 +25,8 @@ pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
             kind.phrase()
         ),
         Details::Unprinted(Unprinted::Errors { contexts }) => format!(
-            "Valgrind counted {} more than it printed; a forked child counts those of its parent, whose log belongs \
-             to the inputs too",
+            "Valgrind counted {} beyond what it printed (a forked child counts its parent's, whose log belongs to the \
+             inputs too)",
             plural(*contexts, "error", "errors")
         ),
     }

@@ -6,7 +6,7 @@
 use super::fields::{amount, skip};
 
 /// How lost a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LeakKind {
     Definite,
     Indirect,

@@ -17,6 +17,7 @@
 //! | `heap_summary` | `in_use_bytes`, `in_use_blocks`, `allocs`, `frees`, `allocated_bytes` |
 //! | `all_heap_blocks_freed` | true where Memcheck says so; there is no `leak_summary` then |
 //! | `leak_summary` | `definite`, `indirect`, `possible`, `reachable`, `suppressed`, each with `bytes` and `blocks` |
+//! | `repeated_leaks` | of several leak checks: how many loss records of the earlier ones the last one has again; the ERROR SUMMARY counts each |
 //! | `error_summary` | `errors`, `contexts`, `suppressed`, `suppressed_contexts` |
 //! | `fatal_signal` | `signal`, `name`, `event`, `address`, `thread`, `stack` |
 //! | `error_limit_reached` | Valgrind stopped reporting errors in full |

@@ -1,5 +1,7 @@
 //! What was read of one process, and the section of the stream that it becomes.
 
+use std::collections::HashMap;
+
 use cg_stream::blame::frame_to_blame;
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, RunRecord, Total,
@@ -93,6 +95,8 @@ pub(super) struct Process {
     pub(super) log_file_qualifiers: Vec<(String, String)>,
     pub(super) errors: Vec<ErrorRow>,
     pub(super) leaks: Vec<LeakRow>,
+    /// How often a leak check printed what a later one replaced.
+    replaced_leaks: HashMap<(LeakKind, StackId), u64>,
     leak_check: LeakCheck,
     /// How many loss records all leak checks found, printed or not; each may count as an error.
     loss_records: u64,
@@ -143,17 +147,18 @@ impl Process {
     /// the last one found, which is also what its LEAK SUMMARY sums up: a full check replaces what was known, one in a
     /// delta mode replaces the records it shows.
     pub(super) fn add_leak(&mut self, loss: LossRecord, stack: StackId) {
-        let check = &mut self.leak_check;
+        let check = &self.leak_check;
+        let is_first = check.number == 0;
         let is_numbered = check.number != 0 && loss.number != 0;
         let is_new_check =
             check.is_over || (is_numbered && (loss.number <= check.number || loss.of != check.of));
         if is_new_check && !loss.is_delta {
-            self.leaks.clear();
+            self.replace_leaks();
         }
-        if is_new_check || check.number == 0 {
+        if is_new_check || is_first {
             self.loss_records = self.loss_records.saturating_add(loss.of);
         }
-        *check = LeakCheck {
+        self.leak_check = LeakCheck {
             number: loss.number,
             of: loss.of,
             is_over: false,
@@ -174,8 +179,34 @@ impl Process {
         // The record to which a suppression that follows belongs is always the last.
         if let Some(Some(position)) = known {
             self.leaks.remove(position);
+            *self.replaced_leaks.entry((row.kind, stack)).or_default() += 1;
         }
         self.leaks.push(row);
+    }
+
+    /// Forgets the loss records of a leak check that is not the last.
+    fn replace_leaks(&mut self) {
+        for leak in self.leaks.drain(..) {
+            *self
+                .replaced_leaks
+                .entry((leak.kind, leak.stack))
+                .or_default() += 1;
+        }
+    }
+
+    /// How many loss records an earlier leak check had printed of what the last one printed again. Valgrind counts each
+    /// as an error.
+    fn repeated_leaks(&self) -> u64 {
+        let mut last: Vec<_> = self
+            .leaks
+            .iter()
+            .map(|leak| (leak.kind, leak.stack))
+            .collect();
+        last.sort_unstable_by_key(|(kind, stack)| (*kind as usize, *stack));
+        last.dedup();
+        last.iter()
+            .filter_map(|leak| self.replaced_leaks.get(leak))
+            .sum()
     }
 
     /// Begins a LEAK SUMMARY.
@@ -188,7 +219,7 @@ impl Process {
     pub(super) fn set_leak_summary(&mut self, kind: LeakKind, blocks: Blocks, is_delta: bool) {
         if self.leak_check.is_over && kind == LeakKind::Definite && !is_delta {
             // A full check that printed no record: what an earlier one printed is no longer so.
-            self.leaks.clear();
+            self.replace_leaks();
         }
         self.leak_check.is_over = true;
         *self.leak_summary.get_or_insert_default().of_mut(kind) = blocks;
@@ -198,7 +229,7 @@ impl Process {
     pub(super) fn set_all_heap_blocks_freed(&mut self) {
         self.all_heap_blocks_freed = true;
         self.leak_summary = None;
-        self.leaks.clear();
+        self.replace_leaks();
         self.leak_check.is_over = true;
     }
 
@@ -303,6 +334,12 @@ impl Process {
         put(
             "leak_summary",
             self.leak_summary.as_ref().map(LeakSummary::value),
+        );
+        put(
+            "repeated_leaks",
+            Some(self.repeated_leaks())
+                .filter(|repeated| *repeated > 0)
+                .map(Value::from),
         );
         put("error_summary", self.error_summary.map(ErrorSummary::value));
         put(

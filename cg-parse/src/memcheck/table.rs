@@ -19,7 +19,7 @@ pub(super) struct NameId(u32);
 pub(super) struct FrameId(u32);
 
 /// A stack of a [`Table`]. Equal stacks have equal ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct StackId(u32);
 
 impl StackId {
