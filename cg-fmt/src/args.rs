@@ -87,8 +87,12 @@ pub(crate) struct Args {
     /// Show the callers, the callees or both of each function, with call counts and the cost of these calls.
     ///
     /// Reads the `call` records that cg-parse writes with --calls.
-    #[arg(long, value_name = "WHICH", value_enum, conflicts_with_all = ["group_by", "kind"])]
-    tree: Option<TreeName>,
+    #[arg(long, value_name = "WHICH", value_parser = tree, conflicts_with_all = ["group_by", "kind"])]
+    tree: Option<TreeOf>,
+
+    /// Fold the branches of a tree of stacks that are below this percentage of the total.
+    #[arg(long, value_name = "PERCENT")]
+    threshold: Option<f64>,
 
     /// Show source lines with their cost; sources are looked for at their own paths and in DIR.
     ///
@@ -106,7 +110,8 @@ pub(crate) struct Args {
 
     /// Shorten long names so that a table fits this many columns; 0 is never to shorten.
     ///
-    /// By default tables fit the terminal, and are written in full anywhere else.
+    /// By default tables fit the terminal, and are written in full anywhere else. Graphs are this wide, by default 80
+    /// columns.
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) width: Option<usize>,
 
@@ -135,15 +140,16 @@ impl Args {
             by_function: self.by == Some(ByName::Fn),
             group_by: self.group_by.map(GroupByName::group_by),
             view: self.view(),
+            threshold: self.threshold,
+            graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
         }
     }
 
     fn view(&self) -> View {
-        if let Some(which) = self.tree {
-            return View::Tree {
-                callers: which != TreeName::Callees,
-                callees: which != TreeName::Callers,
-            };
+        match self.tree {
+            Some(TreeOf::Calls { callers, callees }) => return View::Tree { callers, callees },
+            Some(TreeOf::Snapshot(number)) => return View::Snapshot(number),
+            None => {}
         }
         match &self.source {
             Some(directory) => View::Source {
@@ -215,13 +221,11 @@ impl GroupByName {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TreeName {
-    #[value(alias = "caller")]
-    Callers,
-    #[value(alias = "calling")]
-    Callees,
-    Both,
+/// What `--tree` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TreeOf {
+    Calls { callers: bool, callees: bool },
+    Snapshot(u64),
 }
 
 /// When to colour.
@@ -239,6 +243,20 @@ fn record_type(text: &str) -> Result<RecordType, String> {
                 .to_owned(),
         ),
         kind => Ok(kind),
+    }
+}
+
+fn tree(text: &str) -> Result<TreeOf, String> {
+    let calls = |callers, callees| TreeOf::Calls { callers, callees };
+    match text {
+        "callers" | "caller" => Ok(calls(true, false)),
+        "callees" | "calling" => Ok(calls(false, true)),
+        "both" => Ok(calls(true, true)),
+        _ => text
+            .strip_prefix("snapshot=")
+            .and_then(|number| number.parse().ok())
+            .map(TreeOf::Snapshot)
+            .ok_or_else(|| "expected callers, callees, both or snapshot=NUMBER".to_owned()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cg_parse::stream;
+use cg_parse::{Snapshots, stream};
 use cg_stream::profile::Profile;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Diagnostics;
@@ -37,6 +37,10 @@ pub(crate) fn read(
         calls: matches!(options.view, View::Tree { .. }) || options.kind == Some(RecordType::Call),
         lines: matches!(options.view, View::Source { .. })
             || options.kind == Some(RecordType::Line),
+        snapshots: match options.view {
+            View::Snapshot(number) => Snapshots::Number(number),
+            _ => Snapshots::Peak,
+        },
         ..cg_parse::Options::default()
     };
     let mut profile = Profile::default();

@@ -21,6 +21,9 @@ mod report;
 mod source;
 mod tree;
 
+mod massif;
+mod stacks;
+
 mod document;
 mod number;
 mod render;

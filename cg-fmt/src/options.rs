@@ -22,6 +22,10 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     pub(crate) group_by: Option<GroupBy>,
     pub(crate) view: View,
+    /// Branches of a tree of stacks below this percentage are folded; 1 for people, as `ms_print` has it.
+    pub(crate) threshold: Option<f64>,
+    /// The width of graphs in columns.
+    pub(crate) graph_width: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,28 @@ pub(crate) enum Top {
 }
 
 impl Options {
+    /// The percentage below which branches of a tree are folded: programs get all.
+    pub(crate) fn threshold(&self) -> f64 {
+        let by_itself = if self.format.is_for_people() {
+            1.0
+        } else {
+            0.0
+        };
+        self.threshold.unwrap_or(by_itself)
+    }
+
+    /// True where something was asked for that only a listing has, so no report of another form will do.
+    pub(crate) fn wants_listing(&self) -> bool {
+        !self.format.is_for_people()
+            || self.sort.is_some()
+            || self.reverse
+            || self.top.is_some()
+            || !self.columns.is_empty()
+            || self.events != Events::Fitting
+            || self.group_by.is_some()
+            || self.by_function
+    }
+
     /// How many rows a listing shows: people get few, programs all.
     pub(crate) fn rows(&self) -> usize {
         const FOR_PEOPLE: usize = 25;
@@ -94,6 +120,8 @@ pub(crate) enum View {
     List,
     /// Functions with their callers, callees or both.
     Tree { callers: bool, callees: bool },
+    /// What the heap held at one Massif snapshot.
+    Snapshot(u64),
     /// Source lines with their costs.
     Source {
         /// Where sources are looked for besides the paths in the profile.

@@ -17,7 +17,7 @@ use crate::options::{Format, Options, PercentOf, View};
 use crate::render::table::Screen;
 use crate::render::{csv, markdown, table};
 use crate::tree::Tree;
-use crate::{report, source, stream};
+use crate::{massif, report, source, stacks, stream};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -49,6 +49,13 @@ pub(crate) fn write(
             Format::Markdown => comment::pull_request(&diffs, options)?,
             _ => comment::document(&diffs, options)?,
         };
+        return Ok(render(&document, options.format, screen, out)?);
+    }
+    let of_heap = match massif::document(profile, options)? {
+        Some(document) => Some(document),
+        None => stacks::document(profile, options)?,
+    };
+    if let Some(document) = of_heap {
         return Ok(render(&document, options.format, screen, out)?);
     }
     if options.view != View::List {
@@ -166,6 +173,11 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
                 report::arrange(&mut table, first.as_deref(), None, options)?;
                 stream::write_rows(profile, kind, &table.rows, &events, &mut writer)?;
             }
+        }
+    }
+    if options.group_by.is_none() && options.kind.is_none_or(|kind| kind == RecordType::Snapshot) {
+        for snapshot in profile.snapshots() {
+            writer.record(snapshot)?;
         }
     }
     if run.is_some() && read.is_whole() {

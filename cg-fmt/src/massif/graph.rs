@@ -1,0 +1,218 @@
+//! Memory over time, drawn with block characters.
+//!
+//! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
+//! eighth of a character high.
+
+use super::growth::Point;
+
+/// The height of the graph in characters.
+const HEIGHT: usize = 16;
+/// The narrowest graph, without its labels.
+const NARROWEST: usize = 10;
+/// Characters that are filled by so many eighths.
+const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What the graph shows.
+pub(crate) struct Graph<'a> {
+    pub(crate) points: &'a [Point],
+    /// The time of the peak, where a snapshot was marked as one.
+    pub(crate) peak_time: Option<f64>,
+    pub(crate) time_unit: &'a str,
+}
+
+/// The snapshots that one column shows.
+#[derive(Clone, Copy)]
+struct Span {
+    largest: u64,
+    last: u64,
+}
+
+impl Graph<'_> {
+    /// The graph in at most this many columns, labels included; a line of text ends each row.
+    pub(crate) fn draw(&self, width: usize) -> String {
+        let highest = self
+            .points
+            .iter()
+            .map(|point| point.total)
+            .max()
+            .unwrap_or(0);
+        let label = bytes(highest);
+        let label_width = label.len().max(1);
+        let columns = width.saturating_sub(label_width + 2).max(NARROWEST);
+        let heights = self.heights(columns, highest);
+        let mut text = String::new();
+        for row in (0..HEIGHT).rev() {
+            let label = match row {
+                _ if row + 1 == HEIGHT => label.as_str(),
+                0 => "0",
+                _ => "",
+            };
+            let filled: String = heights
+                .iter()
+                .map(|height| EIGHTHS[height.saturating_sub(row * 8).min(8)])
+                .collect();
+            text += format!("{label:>label_width$} │{filled}").trim_end();
+            text.push('\n');
+        }
+        text += &format!("{:label_width$} └{}\n", "", "─".repeat(columns));
+        text + &self.time_axis(label_width, columns)
+    }
+
+    /// The height of each column in eighths of a character; what is not nothing is seen.
+    fn heights(&self, columns: usize, highest: u64) -> Vec<usize> {
+        let mut spans: Vec<Option<Span>> = vec![None; columns];
+        for point in self.points {
+            let span = &mut spans[self.column_of(point.time, columns)];
+            *span = Some(Span {
+                largest: span.map_or(0, |span| span.largest).max(point.total),
+                last: point.total,
+            });
+        }
+        let mut held = 0;
+        let mut heights = Vec::with_capacity(columns);
+        for span in spans {
+            heights.push(eighths(span.map_or(held, |span| span.largest), highest));
+            // A total holds until the next snapshot.
+            held = span.map_or(held, |span| span.last);
+        }
+        heights
+    }
+
+    fn column_of(&self, time: f64, columns: usize) -> usize {
+        let (start, end) = self.span();
+        if end <= start {
+            return 0;
+        }
+        // A float to an integer saturates, and the last time belongs to the last column.
+        (((time - start) / (end - start) * columns as f64) as usize).min(columns - 1)
+    }
+
+    fn span(&self) -> (f64, f64) {
+        let ends = [self.points.first(), self.points.last()];
+        let [start, end] = ends.map(|point| point.map_or(0.0, |point| point.time));
+        (start.min(0.0), end)
+    }
+
+    /// First and last time, and where the peak is.
+    fn time_axis(&self, label_width: usize, columns: usize) -> String {
+        let (start, end) = self.span();
+        let left = time(start);
+        let right = format!("{} {}", time(end), self.time_unit);
+        let mut axis: Vec<char> = vec![' '; columns];
+        let mut put = |position: usize, text: &str| {
+            for (place, character) in axis.iter_mut().skip(position).zip(text.chars()) {
+                *place = character;
+            }
+        };
+        put(columns.saturating_sub(right.chars().count()), &right);
+        put(0, &left);
+        let mut text = String::new();
+        let indent = label_width + 2;
+        if let Some(peak) = self.peak_time {
+            let column = self.column_of(peak, columns);
+            let mark = match column + "▲ peak".chars().count() <= columns {
+                true => format!("{:column$}▲ peak", ""),
+                false => format!("{:>width$}", "peak ▲", width = column + 1),
+            };
+            text += &format!("{:indent$}{mark}\n", "");
+        }
+        let axis: String = axis.into_iter().collect();
+        text + format!("{:indent$}{axis}", "").trim_end() + "\n"
+    }
+}
+
+/// A total in eighths of a character of the whole height.
+fn eighths(total: u64, highest: u64) -> usize {
+    if total == 0 || highest == 0 {
+        return 0;
+    }
+    let all = (HEIGHT * 8) as u128;
+    let height = u128::from(total) * all / u128::from(highest);
+    usize::try_from(height.max(1)).unwrap_or(HEIGHT * 8)
+}
+
+/// A time without a fraction where it has none.
+fn time(time: f64) -> String {
+    if time.fract() == 0.0 && time.abs() < 1e15 {
+        format!("{time:.0}")
+    } else {
+        format!("{time}")
+    }
+}
+
+/// Bytes in the largest binary unit that leaves at least 1, with two decimals.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(totals: &[u64]) -> Vec<Point> {
+        totals
+            .iter()
+            .zip(0u32..)
+            .map(|(total, time)| Point {
+                time: time.into(),
+                total: *total,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_column_is_as_high_as_the_largest_total_in_it() {
+        let points = points(&[0, 2048, 0, 1024]);
+        let graph = Graph {
+            points: &points,
+            peak_time: Some(1.0),
+            time_unit: "ms",
+        };
+        let text = graph.draw(20);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), HEIGHT + 3);
+        assert_eq!(lines[0], "2.00 KiB │   ███");
+        assert_eq!(lines[HEIGHT / 2 - 1], "         │   ███");
+        assert_eq!(lines[HEIGHT / 2], "         │   ███   █");
+        assert_eq!(lines[HEIGHT - 1], "       0 │   ███   █");
+        assert_eq!(lines[HEIGHT], "         └──────────");
+        assert_eq!(lines[HEIGHT + 1], "             ▲ peak");
+        assert_eq!(lines[HEIGHT + 2], "          0     3 ms");
+        assert!(lines.iter().all(|line| line.chars().count() <= 20));
+    }
+
+    #[test]
+    fn a_graph_of_nothing_is_drawn_all_the_same() {
+        for points in [vec![], points(&[0]), points(&[0, 0])] {
+            let graph = Graph {
+                points: &points,
+                peak_time: None,
+                time_unit: "i",
+            };
+            assert_eq!(graph.draw(0).lines().count(), HEIGHT + 2);
+        }
+    }
+
+    #[test]
+    fn bytes_have_a_unit_that_fits() {
+        for (count, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.50 KiB"),
+            (1 << 20, "1.00 MiB"),
+            (u64::MAX, "16.00 EiB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+}
