@@ -80,12 +80,14 @@ pub(crate) fn document<'a>(
         .extend(report::origin(profile).map(Block::Heading));
     for kind in kinds {
         let events = EventColumns::choose(profile, kind, options)?;
-        let costs: Vec<(&str, Count)> = events
+        let mut costs: Vec<(&str, Count)> = events
             .events
             .iter()
             .filter(|event| event.audience == Audience::All)
             .map(|event| (event.name.as_str(), event.whole))
             .collect();
+        // The first cost is the one that branches are sorted and folded by.
+        costs.sort_by_key(|(name, _)| options.sort.as_deref() != Some(name));
         for (is_wanted, root, heading) in [
             (callers, Root::Innermost, "callers"),
             (callees, Root::Outermost, "callees"),
