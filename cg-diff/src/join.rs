@@ -240,7 +240,8 @@ impl Joiner<'_> {
         result
     }
 
-    fn normalised_function(&mut self, function: FunctionKey, level: Level) -> FunctionKey {
+    /// A function with its name normalised to a level, and its file and object to their last components.
+    pub(super) fn normalised_function(&mut self, function: FunctionKey, level: Level) -> FunctionKey {
         let aliases = std::mem::take(&mut self.object_aliases);
         let result = self.normalise(|normaliser, symbols| {
             let (file, object) = normaliser.place(symbols, function);

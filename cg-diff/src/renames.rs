@@ -169,16 +169,11 @@ fn join_best(joiner: &mut Joiner, candidates: Vec<Candidate>) -> bool {
     any
 }
 
-/// File and object of a function, normalised.
+/// File and object of a function, normalised and without their directories.
 fn place(joiner: &mut Joiner, draft: usize) -> (Option<Symbol>, Option<Symbol>) {
     let function = joiner.drafts[draft].key.function;
-    joiner.normalise(|normaliser, symbols| {
-        let (file, object) = normaliser.place(symbols, function);
-        (
-            file.map(|file| normaliser.base_name(symbols, file.symbol)),
-            object.map(|object| normaliser.base_name(symbols, object.symbol)),
-        )
-    })
+    let function = joiner.normalised_function(function, Level::Exact);
+    (function.file, function.obj)
 }
 
 /// What is known of each function that is left over.

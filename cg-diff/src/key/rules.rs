@@ -196,18 +196,6 @@ const TABLE: &[Row] = &[
         ],
     },
     Row {
-        name: "cargo-hash",
-        part: Path,
-        strength: Build,
-        pattern: r"(/deps/|/build/|/examples/|/lib)([^/]+)-[0-9a-f]{16}(/|\.|$)",
-        replacement: "$1$2$3",
-        reason: "cargo appends a hash of metadata and flags to what it builds",
-        example: [
-            "/work/target/release/deps/demo-eeddf575c8605867",
-            "/work/target/release/deps/demo",
-        ],
-    },
-    Row {
         name: "rustc-commit",
         part: Path,
         strength: Build,
@@ -253,6 +241,18 @@ const TABLE: &[Row] = &[
         example: [
             "/root/.cargo/git/checkouts/ring-0123456789abcdef/a1b2c3d/src/lib.rs",
             "git/ring/src/lib.rs",
+        ],
+    },
+    Row {
+        name: "cargo-hash",
+        part: Path,
+        strength: Build,
+        pattern: r"([^/])-[0-9a-f]{16}(/|\.|$)",
+        replacement: "$1$2",
+        reason: "cargo appends a hash of metadata and flags to what it builds",
+        example: [
+            "/work/target/release/deps/demo-eeddf575c8605867",
+            "/work/target/release/deps/demo",
         ],
     },
     Row {
