@@ -117,6 +117,7 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
         for level in [Level::Exact, Level::Build, Level::Counter] {
             joiner.join_normalised(level);
         }
+        joiner.join_inlined_files();
         if options.renames {
             crate::renames::join_renamed(&mut joiner);
         }
@@ -200,6 +201,43 @@ impl Joiner<'_> {
         }
     }
 
+    /// Functions of one name in one object whose file changed because other code is inlined at their first line, which
+    /// is what Callgrind names a function's file by.
+    fn join_inlined_files(&mut self) {
+        let mut buckets = Buckets::default();
+        for draft in self.left_over() {
+            let Draft { of, key, .. } = self.drafts[draft];
+            let function = self.normalised_function(key.function, Level::Counter);
+            if let (RecordType::Fn, Some(name), Some(object)) = (of, function.name, function.obj) {
+                buckets.add((name, object), draft);
+            }
+        }
+        for bucket in buckets.into_vec() {
+            let is_inlined = bucket.iter().any(|draft| {
+                let file = self.drafts[*draft].key.function.file;
+                file.is_some_and(|file| {
+                    let file =
+                        self.normalise(|normaliser, symbols| normaliser.file(symbols, file).symbol);
+                    paths::is_mostly_inlined(self.runs.names.symbols.text(file))
+                })
+            });
+            if is_inlined && self.gains(&bucket) && self.are_disjoint(&bucket) {
+                self.merge(&bucket, Fired::INLINED_FILE);
+            }
+        }
+    }
+
+    /// True where no two of these drafts are of the same side.
+    fn are_disjoint(&self, drafts: &[usize]) -> bool {
+        drafts
+            .iter()
+            .try_fold(0, |sides: Sides, draft| {
+                let own = self.drafts[*draft].sides;
+                (sides & own == 0).then_some(sides | own)
+            })
+            .is_some()
+    }
+
     /// The key of a draft, its names normalised and its paths cut down to their last component.
     fn normalised_key(&mut self, draft: usize, level: Level) -> NormalisedKey {
         let Draft { of, key, .. } = self.drafts[draft];
@@ -241,7 +279,11 @@ impl Joiner<'_> {
     }
 
     /// A function with its name normalised to a level, and its file and object to their last components.
-    pub(super) fn normalised_function(&mut self, function: FunctionKey, level: Level) -> FunctionKey {
+    pub(super) fn normalised_function(
+        &mut self,
+        function: FunctionKey,
+        level: Level,
+    ) -> FunctionKey {
         let aliases = std::mem::take(&mut self.object_aliases);
         let result = self.normalise(|normaliser, symbols| {
             let (file, object) = normaliser.place(symbols, function);
@@ -956,6 +998,15 @@ mod tests {
             &["a 1,1 object", "b 2,2 object", "c 3,4 object"],
         );
         check(&["a x.c /w/old 1", "a x.c /w/new 1"], &["a 1,1 guess"]);
+    }
+
+    #[test]
+    fn code_inlined_at_the_first_line_does_not_move_a_function() {
+        check(
+            &["f() a.cpp o 1", "f() /usr/include/c++/12/bits/x.h o 2"],
+            &["f() 1,2 inlined-file"],
+        );
+        check(&["f() a.cpp o 1", "f() b.cpp o 2"], &["f() 1,2 guess"]);
     }
 
     #[test]

@@ -51,6 +51,18 @@ pub(crate) fn lies_in(path: &str, home: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// True for a file whose code is mostly inlined elsewhere: a header, or the source of a library.
+pub(crate) fn is_mostly_inlined(path: &str) -> bool {
+    const HEADERS: [&str; 8] = ["h", "hh", "hpp", "hxx", "inl", "ipp", "tcc", "tpp"];
+    let extension = base_name(path)
+        .rsplit_once('.')
+        .map(|(_, extension)| extension);
+    extension.is_some_and(|extension| HEADERS.contains(&extension))
+        || path.starts_with("/rustc/")
+        || path.starts_with("registry/")
+        || path.contains("/include/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +91,15 @@ mod tests {
             homes("/src/net/init.c", "/src/gui/init.c"),
             ("/src/net", "/src/gui")
         );
+    }
+
+    #[test]
+    fn headers_and_libraries_are_inlined() {
+        assert!(is_mostly_inlined("/usr/include/c++/12/bits/stl_iterator.h"));
+        assert!(is_mostly_inlined("/usr/include/c++/12/vector"));
+        assert!(is_mostly_inlined("/rustc/library/core/src/iter/range.rs"));
+        assert!(!is_mostly_inlined("src/main.rs"));
+        assert!(!is_mostly_inlined("h"));
     }
 
     #[test]

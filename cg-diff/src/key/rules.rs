@@ -332,13 +332,16 @@ impl Fired {
     pub(crate) const OBJECT: Fired = Fired(1 << 62);
     /// Another line of the same function.
     pub(crate) const LINE: Fired = Fired(1 << 61);
+    /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
+    pub(crate) const INLINED_FILE: Fired = Fired(1 << 59);
     /// The text that `--join` captures.
     pub(crate) const CAPTURE: Fired = Fired(1 << 60);
 
-    const WITHOUT_RULE: [(Fired, &str); 4] = [
+    const WITHOUT_RULE: [(Fired, &str); 5] = [
         (Fired::DIRECTORY, "directory"),
         (Fired::OBJECT, "object"),
         (Fired::LINE, "line"),
+        (Fired::INLINED_FILE, "inlined-file"),
         (Fired::CAPTURE, "capture"),
     ];
 
@@ -348,7 +351,7 @@ impl Fired {
 }
 
 /// How many rules [`Fired`] can tell apart.
-const MOST_RULES: usize = 60;
+const MOST_RULES: usize = 59;
 
 impl Rules {
     /// The rules of the table, behind those of a rule file.
