@@ -136,7 +136,10 @@ pub(crate) fn group_of(
     let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).to_owned();
     let of_path = |path_of: fn(&str) -> Option<String>| {
         name.and_then(path_of)
-            .or_else(|| obj.or(file).map(base_name))
+            .or_else(|| {
+                let mut places = [obj, file].into_iter().flatten();
+                places.find(|place| *place != UNKNOWN).map(base_name)
+            })
             .unwrap_or_else(|| UNKNOWN.to_owned())
     };
     match by {

@@ -62,18 +62,23 @@ pub(crate) fn annotate(
     let mut shown = Vec::new();
     let mut account = Account::new(profile);
     let first = events.first().map_or(0, |event| event.index);
-    for (position, file) in files.by_cost(first).into_iter().enumerate() {
+    for file in files.by_cost(first) {
         let lines = &files.costs[&file];
         let Some(name) = profile.text(file).filter(|name| *name != "???") else {
-            account.add("no file known", None, lines.values());
+            account.add("file unknown", None, lines.values());
             continue;
         };
-        if position >= options.rows() {
-            account.add("file not among the top", Some(name), lines.values());
+        if shown.len() >= options.rows() {
+            account.add("files not shown", None, lines.values());
             continue;
         }
         let Some((path, source)) = read_source(name, directory.as_deref()) else {
-            account.add("file not found", Some(name), lines.values());
+            if account.missing < options.rows() {
+                account.missing += 1;
+                account.add("file not found", Some(name), lines.values());
+            } else {
+                account.add("more files not found", None, lines.values());
+            }
             continue;
         };
         let length = source.len() as u64;
@@ -183,6 +188,8 @@ fn select<'l>(
 struct Account {
     events: usize,
     rows: Vec<AccountRow>,
+    /// How many files have a row for not being found.
+    missing: usize,
 }
 
 impl Account {
@@ -190,10 +197,11 @@ impl Account {
         Account {
             events: profile.events().len(),
             rows: Vec::new(),
+            missing: 0,
         }
     }
 
-    /// Adds a row, unless it would be empty.
+    /// Adds to the row of this name and file; a row of nothing is not begun.
     fn add<'l>(
         &mut self,
         what: &'static str,
@@ -206,12 +214,24 @@ impl Account {
                 *sum += count;
             }
         }
-        if sums.iter().any(|sum| *sum != 0) {
-            self.rows.push(AccountRow {
+        if sums.iter().all(|sum| *sum == 0) {
+            return;
+        }
+        let known = self
+            .rows
+            .iter_mut()
+            .find(|row| row.what == what && row.file.as_deref() == file);
+        match known {
+            Some(row) => {
+                for (sum, count) in row.cost.iter_mut().zip(sums) {
+                    *sum += count;
+                }
+            }
+            None => self.rows.push(AccountRow {
                 what,
                 file: file.map(str::to_owned),
                 cost: sums,
-            });
+            }),
         }
     }
 }
