@@ -29,7 +29,12 @@ pub(super) struct IsInnermost(pub(super) bool);
 pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
     let frame = frame.trim_ascii_end();
     let (addr, described) = match memchr::memchr(b':', frame) {
-        Some(colon) => (&frame[..colon], frame[colon + 1..].trim_ascii_start()),
+        Some(colon) => {
+            let described = &frame[colon + 1..];
+            // One blank is the separator; a name can begin with another.
+            let described = described.strip_prefix(b" ").unwrap_or(described);
+            (&frame[..colon], described)
+        }
         None => (frame, &b""[..]),
     };
     let mut row = FrameRow {
@@ -154,6 +159,7 @@ mod tests {
         check("0x1: operator()(int)", "operator()(int)||||0x1");
         check("0x1: f (dir/a (x).c:3)", "f|dir/a (x).c|3||0x1");
         check("0x1: f (a) b).c:3)", "f|a) b).c|3||0x1");
+        check("0x1:  f (a.c:1)", " f|a.c|1||0x1");
         check("0x1: malloc+116 (in /l)", "malloc+116|||/l|0x1");
         check("0x1: f (within /l)", "f|||/l|0x1");
         check("0x1: f (C:\\a.c:7)", "f|C:\\a.c|7||0x1");

@@ -264,13 +264,15 @@ impl ProcessLog {
             }
         };
         self.is_valgrind = true;
-        // Helgrind numbers threads by itself, in the sentence, and prints no number of Valgrind's.
-        let numbers_threads = self.process.tool.as_deref() != Some("helgrind");
+        // Helgrind prints its own numbers of threads, in the sentence; DRD's are its own too.
+        let numbered = thread_of_sentence(sentence);
+        // A descriptor without a name leaves the colon before it.
+        let sentence = sentence.strip_suffix(b":").unwrap_or(sentence);
         let about = About::Error {
             kind: table.name(kind.as_bytes()),
             what: sentence.to_vec(),
-            thread: numbers_threads.then_some(self.thread),
-            thread_name: self.thread_name.filter(|_| numbers_threads),
+            thread: numbered.or(Some(self.thread)),
+            thread_name: self.thread_name.filter(|_| numbered.is_none()),
             again: self.again.take(),
         };
         self.block = Some(Block::with_notes(about, notes));
@@ -294,7 +296,7 @@ impl ProcessLog {
                     return true;
                 }
                 About::Error { .. } if !after_blank && !begins_run_line(message) => {
-                    if !said.starts_with(b"<") && !said.starts_with(b"(") {
+                    if !stands_for_a_stack(said) {
                         block.note_or_remark(said, table);
                     }
                     return true;
@@ -403,6 +405,12 @@ fn thread_header(message: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
+/// Helgrind's number of the thread that did what the sentence says.
+fn thread_of_sentence(sentence: &[u8]) -> Option<u64> {
+    let number = memchr::memmem::find(sentence, b"hread #")? + b"hread #".len();
+    amount(&sentence[number..]).map(|(thread, _)| thread.value)
+}
+
 /// Notes that some errors have before their sentence.
 fn is_early_note(said: &[u8]) -> bool {
     said == b"Acquired at:"
@@ -423,6 +431,11 @@ fn is_continuation(said: &[u8]) -> bool {
         .iter()
         .any(|start| said.starts_with(start.as_bytes()))
         || (said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed"))
+}
+
+/// DRD's line in the place of a stack that is not there. XML has nothing in that place.
+fn stands_for_a_stack(said: &[u8]) -> bool {
+    said.starts_with(b"(thread finished")
 }
 
 /// Lines between blocks that say nothing of a block.
