@@ -127,7 +127,12 @@ impl Log {
             return;
         }
         let has_ci_prefix = !line.starts_with(b"   ") && inner.starts_with(b"   ");
-        suppression.extend_from_slice(if has_ci_prefix { inner } else { line });
+        let line = if has_ci_prefix { inner } else { line };
+        if self.is_escaped {
+            super::xml::unescape_into(line, suppression);
+        } else {
+            suppression.extend_from_slice(line);
+        }
         if suppression.len() > LONGEST_SUPPRESSION {
             self.suppression = None;
         }
