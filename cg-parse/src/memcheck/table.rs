@@ -39,9 +39,9 @@ pub(super) struct FrameRow {
 
 /// Names, frames and stacks by number.
 pub(super) struct Table {
-    names: Texts,
+    names: Names,
     /// The frames as the input writes them: text `n` of these is row `n` of `frames`.
-    raw_frames: Texts,
+    raw_frames: RawTexts,
     frames: Vec<FrameRow>,
     /// The frames of all stacks, one stack behind the other.
     stack_frames: Vec<FrameId>,
@@ -54,8 +54,8 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new() -> Table {
         Table {
-            names: Texts::default(),
-            raw_frames: Texts::default(),
+            names: Names::default(),
+            raw_frames: RawTexts::default(),
             frames: Vec::new(),
             stack_frames: Vec::new(),
             stack_ends: vec![0],
@@ -66,13 +66,12 @@ impl Table {
 
     /// The id of these bytes of an input, as a [`Name`].
     pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
-        NameId(self.names.intern(Name::from_bytes(bytes).as_bytes()).0)
+        self.names.intern(Name::from_bytes(bytes).as_str())
     }
 
     /// The text of a name.
     pub(super) fn text(&self, id: NameId) -> &str {
-        // Only texts of `Name`s are put in, so it is UTF-8.
-        std::str::from_utf8(self.names.get(id.0)).unwrap_or_default()
+        &self.names.texts[id.0 as usize]
     }
 
     /// The frame that the input writes as `raw`; `parse` takes it apart where it is new.
@@ -156,9 +155,34 @@ fn dense_id(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
+/// Different names by number.
+#[derive(Default)]
+struct Names {
+    texts: Vec<Box<str>>,
+    index: HashTable<NameId>,
+    hasher: FixedState,
+}
+
+impl Names {
+    fn intern(&mut self, text: &str) -> NameId {
+        let hash = self.hasher.hash_one(text);
+        let texts = &self.texts;
+        let is = |id: &NameId| *texts[id.0 as usize] == *text;
+        if let Some(id) = self.index.find(hash, is) {
+            return *id;
+        }
+        let id = NameId(dense_id(texts.len()));
+        self.texts.push(text.into());
+        let (texts, hasher) = (&self.texts, &self.hasher);
+        self.index
+            .insert_unique(hash, id, |id| hasher.hash_one(&*texts[id.0 as usize]));
+        id
+    }
+}
+
 /// Different texts by number, in one buffer.
 #[derive(Default)]
-struct Texts {
+struct RawTexts {
     bytes: Vec<u8>,
     /// Where in `bytes` each text ends.
     ends: Vec<usize>,
@@ -166,7 +190,7 @@ struct Texts {
     hasher: FixedState,
 }
 
-impl Texts {
+impl RawTexts {
     /// The number of a text, and whether it is new.
     fn intern(&mut self, text: &[u8]) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);

@@ -54,6 +54,9 @@ struct Log {
     /// The process of the last line with a prefix, and the column where that began.
     current: Option<usize>,
     column: usize,
+    /// That line's prefix with its blank, where it was one of [`Mark::User`]: most lines begin as the one before them.
+    /// Else empty.
+    prefix: Vec<u8>,
     /// A suppression that is being read.
     suppression: Option<Vec<u8>>,
     /// Whether the log is inside XML that other tools wrote, such as CTest's.
@@ -73,6 +76,7 @@ impl Log {
             latest: HashMap::default(),
             current: None,
             column: 0,
+            prefix: Vec::new(),
             suppression: None,
             is_escaped: false,
             unescaped: Vec::new(),
@@ -84,13 +88,10 @@ impl Log {
         if std::mem::take(&mut self.is_first_line) {
             self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
         }
-        let Some(prefixed) = prefix::split(line) else {
+        let Some((prefixed, position)) = self.split(line) else {
             self.line_without_prefix(line);
             return;
         };
-        self.column = prefixed.column;
-        let position = self.process_of(&prefixed);
-        self.current = Some(position);
         let process = &mut self.processes[position];
         process.last_line = line_number;
         match prefixed.mark {
@@ -103,6 +104,35 @@ impl Log {
             }
             Mark::User => process.message(prefixed.message, &mut self.table),
         }
+    }
+
+    /// Takes a line's prefix off, and finds the process it names.
+    fn split<'a>(&mut self, line: &'a [u8]) -> Option<(Prefixed<'a>, usize)> {
+        // Frames and notes begin with a blank, and nothing that begins another process does.
+        if let Some(current) = self.current
+            && !self.prefix.is_empty()
+            && let Some(message) = line.strip_prefix(self.prefix.as_slice())
+            && message.first() == Some(&b' ')
+        {
+            let prefixed = Prefixed {
+                mark: Mark::User,
+                pid: self.processes[current].pid(),
+                column: self.column,
+                message,
+            };
+            return Some((prefixed, current));
+        }
+        let prefixed = prefix::split(line)?;
+        self.column = prefixed.column;
+        let position = self.process_of(&prefixed);
+        self.current = Some(position);
+        self.prefix.clear();
+        let prefix = &line[..line.len() - prefixed.message.len()];
+        // An editor may have taken the blank off a line without a message.
+        if prefixed.mark == Mark::User && prefix.ends_with(b" ") {
+            self.prefix.extend_from_slice(prefix);
+        }
+        Some((prefixed, position))
     }
 
     /// Suppressions have no prefix; what else has none is the program's output.
