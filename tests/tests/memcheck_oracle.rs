@@ -1,5 +1,10 @@
 //! Logs and XML of the real Valgrind, held against each other and against Valgrind's own summaries.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
