@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use cg_stream::profile::{FunctionKey, Profile, Symbol, Table as Rows};
 use cg_stream::record::{Count, RecordType};
 
+use crate::dhat;
 use crate::options::{Events, Options, PercentOf};
 use crate::table::{Audience, Cell, Column, Layout, Table};
 
@@ -42,7 +43,11 @@ impl EventColumns {
             .iter()
             .map(|index| profile.events()[*index].as_str())
             .collect();
-        let (chosen, others) = choose_events(&names, options)?;
+        let telling: &[&str] = match kind {
+            RecordType::ProgramPoint => &dhat::TELLING_EVENTS,
+            _ => &[],
+        };
+        let (chosen, others) = choose_events(&names, telling, options)?;
         let wholes = wholes(profile, kind, options.percent_of);
         let column = |position: &usize, audience| EventColumn {
             index: indexes[*position],
@@ -77,9 +82,11 @@ impl EventColumns {
     }
 }
 
-/// Positions of the events to show, and of the others.
+/// Positions of the events to show, and of the others. Where there are too many for people, they see the first, those
+/// that tell most, and the one sorted by.
 pub(crate) fn choose_events(
     names: &[&str],
+    telling: &[&str],
     options: &Options,
 ) -> anyhow::Result<(Vec<usize>, Vec<usize>)> {
     let all = 0..names.len();
@@ -89,7 +96,10 @@ pub(crate) fn choose_events(
         Events::Fitting => {
             let sorted_by = options.sort.as_deref().unwrap_or_default();
             all.clone()
-                .filter(|position| *position == 0 || mentions_event(sorted_by, names[*position]))
+                .filter(|position| {
+                    let name = names[*position];
+                    *position == 0 || telling.contains(&name) || mentions_event(sorted_by, name)
+                })
                 .collect()
         }
         Events::Named(wanted) => {
@@ -166,6 +176,9 @@ pub(crate) fn table<'a>(
         push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
     }
     push_beside(&mut columns, rows, kind);
+    if kind == RecordType::ProgramPoint {
+        dhat::push_columns(&mut columns, profile, rows);
+    }
     push_keys(&mut columns, profile, rows, kind);
     if kind != RecordType::Call {
         set_totals(&mut columns, events);
@@ -242,11 +255,6 @@ fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordTy
             rows.beside(row).indirect_bytes
         }),
         RecordType::Heap => number("places", |rows, row| rows.beside(row).places),
-        RecordType::ProgramPoint => {
-            number("max_bytes", |rows, row| rows.beside(row).max_bytes);
-            number("max_blocks", |rows, row| rows.beside(row).max_blocks);
-            number("lifetime", |rows, row| rows.beside(row).lifetime);
-        }
         _ => {}
     }
 }

@@ -21,6 +21,7 @@ mod report;
 mod source;
 mod tree;
 
+mod dhat;
 mod massif;
 mod stacks;
 

@@ -51,6 +51,19 @@ pub(crate) fn signed_percent(percent: f64) -> String {
     }
 }
 
+/// A quotient as dh_view prints it: at most two decimals, and a comma between thousands.
+pub(crate) fn quotient(value: f64) -> String {
+    let text = format!("{:.2}", value.abs());
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let sign = if value < 0.0 && text != "0" { "-" } else { "" };
+    let (whole, decimals) = text.split_at(text.find('.').unwrap_or(text.len()));
+    match whole.parse::<Count>() {
+        Ok(count) => format!("{sign}{}{decimals}", grouped(count)),
+        // Beyond 128 bits; quotients of counts do not come near.
+        Err(_) => format!("{sign}{text}"),
+    }
+}
+
 /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
 pub(crate) fn push_plain(text: &mut String, cell: &Cell) {
     match cell {
@@ -60,6 +73,12 @@ pub(crate) fn push_plain(text: &mut String, cell: &Cell) {
         Cell::Called { name, .. } => text.push_str(name),
         Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
         Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
+        Cell::Quotient { .. } => {
+            if let Some(ratio) = cell.ratio() {
+                // Writing to a string does not fail.
+                let _ = write!(text, "{ratio:.2}");
+            }
+        }
         Cell::Share { .. } | Cell::Change { .. } => {
             if let Some(percent) = cell.percentage() {
                 // Writing to a string does not fail.
@@ -110,6 +129,20 @@ mod tests {
             (-10.0, "(-10.0%)"),
         ] {
             assert_eq!(annotate_percent(percent), text);
+        }
+    }
+
+    #[test]
+    fn quotients_have_two_decimals_at_most() {
+        for (value, text) in [
+            (2180.0, "2,180"),
+            (377_168.316_6, "377,168.32"),
+            (0.5, "0.5"),
+            (-0.25, "-0.25"),
+            (0.001, "0"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(quotient(value), text);
         }
     }
 

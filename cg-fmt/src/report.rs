@@ -3,6 +3,7 @@
 use cg_stream::profile::Profile;
 use cg_stream::record::{RecordType, RunRecord};
 
+use crate::dhat;
 use crate::document::{Block, Document};
 use crate::group::Groups;
 use crate::listing::{self, EventColumns};
@@ -74,6 +75,11 @@ pub(crate) fn list<'a>(
     let mut document = Document::default();
     if let Some(origin) = origin(profile) {
         document.push(Block::Heading(origin));
+    }
+    if kinds == [RecordType::ProgramPoint] && groups.is_empty() {
+        document
+            .blocks
+            .extend(dhat::summary(profile).map(Block::Verbatim));
     }
     for (position, kind) in kinds.iter().enumerate() {
         let events = EventColumns::choose(profile, *kind, options)?;
@@ -196,7 +202,9 @@ pub(crate) fn arrange(
     options: &Options,
 ) -> anyhow::Result<Option<Cut>> {
     if let Some(key) = &options.sort {
-        table.sort(&column_name(key, first))?;
+        let name = column_name(key, first);
+        table.sort(&name)?;
+        table.show(&name);
     }
     if options.reverse {
         table.rows.reverse();

@@ -28,6 +28,8 @@ pub(crate) enum Cell<'a> {
     Ordinal(u64),
     /// A share of a whole.
     Share { part: Count, whole: Count },
+    /// So much of one for each of another: an average, a rate.
+    Quotient { dividend: Count, divisor: Count },
     /// A difference as a share of what there was.
     Change { delta: Count, from: Count },
 }
@@ -54,6 +56,15 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// A quotient, empty where there is nothing to divide by.
+    pub(crate) fn quotient(dividend: Count, divisor: Count) -> Cell<'a> {
+        if divisor == 0 {
+            Cell::Empty
+        } else {
+            Cell::Quotient { dividend, divisor }
+        }
+    }
+
     /// A change, empty where there was nothing before.
     pub(crate) fn change(delta: Count, from: Count) -> Cell<'a> {
         if from == 0 {
@@ -73,6 +84,14 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// The number that a quotient is.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        match *self {
+            Cell::Quotient { dividend, divisor } => Some(dividend as f64 / divisor as f64),
+            _ => None,
+        }
+    }
+
     /// The number to add up where columns are summed.
     pub(crate) fn number(&self) -> Option<Count> {
         match *self {
@@ -85,7 +104,7 @@ impl<'a> Cell<'a> {
     fn order(&self, other: &Cell) -> Ordering {
         let rank = |cell: &Cell| match cell {
             Cell::Count(_) | Cell::Delta(_) => 0,
-            Cell::Share { .. } | Cell::Change { .. } => 1,
+            Cell::Share { .. } | Cell::Change { .. } | Cell::Quotient { .. } => 1,
             Cell::Ordinal(_) => 2,
             Cell::Name(_) | Cell::Text(_) | Cell::Called { .. } => 3,
             Cell::Empty => 4,
@@ -93,6 +112,10 @@ impl<'a> Cell<'a> {
         match (self, other) {
             (Cell::Count(a), Cell::Count(b)) => b.cmp(a),
             (Cell::Delta(a), Cell::Delta(b)) => b.abs().cmp(&a.abs()),
+            (Cell::Quotient { .. }, Cell::Quotient { .. }) => {
+                let size = |cell: &Cell| cell.ratio().unwrap_or_default();
+                size(other).total_cmp(&size(self))
+            }
             (Cell::Ordinal(a), Cell::Ordinal(b)) => a.cmp(b),
             (Cell::Name(a), Cell::Name(b)) => a.cmp(b),
             (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
@@ -237,6 +260,13 @@ impl<'a> Table<'a> {
         keyed.sort_by(|(a, _), (b, _)| a.order(b));
         self.rows = keyed.into_iter().map(|(_, row)| row).collect();
         Ok(())
+    }
+
+    /// Shows a column to everybody: what rows are sorted by is seen.
+    pub(crate) fn show(&mut self, name: &str) {
+        for column in self.columns.iter_mut().filter(|column| column.name == name) {
+            column.audience = Audience::All;
+        }
     }
 
     /// Keeps the first rows, and says what was left out, measured by a column's sum.

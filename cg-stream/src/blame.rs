@@ -78,7 +78,7 @@ const ALLOCATORS: [&str; 34] = [
 
 /// Beginnings of names: every form of C++'s operators, Rust's allocator shims and the functions that only pass an
 /// allocation on.
-const ALLOCATOR_PREFIXES: [&str; 14] = [
+const ALLOCATOR_PREFIXES: [&str; 16] = [
     "operator new",
     "operator delete",
     "__rust_alloc",
@@ -93,6 +93,16 @@ const ALLOCATOR_PREFIXES: [&str; 14] = [
     "alloc::raw_vec::",
     "<alloc::alloc::Global",
     "<alloc::raw_vec::RawVec",
+    "<dhat::Alloc as ",
+    "dhat::ad_hoc_event",
+];
+
+/// Classes of libstdc++ whose `allocate` only passes an allocation on.
+const CXX_ALLOCATORS: [&str; 4] = [
+    "std::__new_allocator<",
+    "__gnu_cxx::new_allocator<",
+    "std::allocator<",
+    "std::allocator_traits<",
 ];
 
 fn is_allocator(name: &str) -> bool {
@@ -106,9 +116,12 @@ fn is_allocator(name: &str) -> bool {
         _ => name,
     };
     ALLOCATORS.contains(&name)
-        || ALLOCATOR_PREFIXES
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+        || begins_with_any(name, &ALLOCATOR_PREFIXES)
+        || (begins_with_any(name, &CXX_ALLOCATORS) && name.contains(">::allocate("))
+}
+
+fn begins_with_any(name: &str, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn base_name(path: &str) -> &str {
@@ -150,6 +163,15 @@ mod tests {
                 "demo::f"
             ]),
             "demo::f"
+        );
+        assert_eq!(
+            blamed(&[
+                "operator new(unsigned long)",
+                "std::__new_allocator<int>::allocate(unsigned long, void const*)",
+                "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
+                "grow(std::vector<int, std::allocator<int> >&)"
+            ]),
+            "grow(std::vector<int, std::allocator<int> >&)"
         );
         assert_eq!(blamed(&["malloc", "calloc"]), "malloc");
         assert_eq!(blamed(&["my_malloc", "main"]), "my_malloc");

@@ -226,6 +226,7 @@ fn text(cell: &Cell) -> String {
         Cell::Count(count) => number::grouped(*count),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
+        Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
         Cell::Share { .. } => cell
             .percentage()
             .map(number::annotate_percent)

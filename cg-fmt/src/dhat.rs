@@ -1,0 +1,290 @@
+//! What DHAT's viewer works out from a program point's counts: averages, rates, and who is wasteful in which way.
+
+use cg_stream::profile::{Profile, Table as Rows};
+use cg_stream::record::{Count, RecordType, RunRecord};
+
+use crate::number;
+use crate::table::{Audience, Cell, Column, Layout};
+
+/// The average size up to which dh_view calls blocks tiny.
+const TINY: Count = 16;
+/// How long a short-lived block lives at most where the file does not say.
+const SHORT_LIVED: Count = 500;
+
+/// The events that people see of program points; dh_view shows all.
+pub(crate) const TELLING_EVENTS: [&str; 4] =
+    ["total_bytes", "total_blocks", "gmax_bytes", "end_bytes"];
+
+/// The program points of a profile, with what their columns need.
+#[derive(Clone, Copy)]
+struct Points<'a> {
+    profile: &'a Profile,
+    rows: &'a Rows,
+    /// The time of all runs, in their unit.
+    time: Count,
+    short_lived: Count,
+}
+
+/// A program point.
+#[derive(Clone, Copy)]
+struct Point<'a> {
+    of: Points<'a>,
+    row: usize,
+}
+
+impl Point<'_> {
+    /// The count of an event; `None` where the mode does not have it.
+    fn count(self, event: &str) -> Option<Count> {
+        let event = self.of.profile.event(event)?;
+        Some(self.of.rows.cost(self.row).get(event).copied().unwrap_or(0))
+    }
+
+    fn lifetime(self) -> Option<Count> {
+        self.of.rows.beside(self.row).lifetime
+    }
+
+    fn quotient<'c>(dividend: Option<Count>, divisor: Option<Count>) -> Cell<'c> {
+        match (dividend, divisor) {
+            (Some(dividend), Some(divisor)) => Cell::quotient(dividend, divisor),
+            _ => Cell::Empty,
+        }
+    }
+
+    /// So many a million units of time.
+    fn rate<'c>(self, event: &str) -> Cell<'c> {
+        let millions = self
+            .count(event)
+            .map(|count| count.saturating_mul(1_000_000));
+        Point::quotient(millions, Some(self.of.time))
+    }
+
+    /// The blocks of a point that is tiny on average.
+    fn tiny(self) -> Option<Count> {
+        let (bytes, blocks) = (self.count("total_bytes")?, self.count("total_blocks")?);
+        (bytes <= blocks.saturating_mul(TINY)).then_some(blocks)
+    }
+
+    /// The blocks of a point that is short-lived on average.
+    fn short_lived(self) -> Option<Count> {
+        let blocks = self.count("total_blocks")?;
+        let longest = blocks.saturating_mul(self.of.short_lived);
+        (self.lifetime()? <= longest).then_some(blocks)
+    }
+
+    /// The bytes of a point that is never read or never written.
+    fn unused(self) -> Option<Count> {
+        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
+        (reads == 0 || writes == 0).then_some(self.count("total_bytes")?)
+    }
+
+    /// The bytes of a point whose bytes are read or written at most 0.4 times each, but are.
+    fn low_access(self) -> Option<Count> {
+        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
+        let bytes = self.count("total_bytes")?;
+        let is_low = |accesses: Count| accesses.saturating_mul(10) <= bytes.saturating_mul(4);
+        let is_used = reads != 0 && writes != 0;
+        (is_used && (is_low(reads) || is_low(writes))).then_some(bytes)
+    }
+
+    /// The bytes read at a point whose bytes are read or written at least 1000 times each.
+    fn high_access(self) -> Option<Count> {
+        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
+        let high = self.count("total_bytes")?.saturating_mul(1000);
+        (reads >= high || writes >= high).then_some(reads)
+    }
+}
+
+/// Adds the columns that are worked out. `tiny`, `short_lived`, `unused`, `low_access` and `high_access` are dh_view's
+/// sort metrics of these names: empty for a point that is not so.
+pub(crate) fn push_columns<'a>(
+    columns: &mut Vec<Column<'a>>,
+    profile: &'a Profile,
+    rows: &'a Rows,
+) {
+    let runs = profile.runs();
+    let number =
+        |run: &RunRecord, field: &str| run.extra.get(field).and_then(|value| value.as_u64());
+    let points = Points {
+        profile,
+        rows,
+        time: runs
+            .iter()
+            .filter_map(|run| number(run, "end_time"))
+            .map(Count::from)
+            .sum(),
+        short_lived: runs
+            .first()
+            .and_then(|run| number(run, "short_lived"))
+            .map_or(SHORT_LIVED, Count::from),
+    };
+    let unit = mega_time_unit(profile).unwrap_or("million");
+    let mut push = |name: &str, title: &str, audience, cell: fn(Point<'a>) -> Cell<'a>| {
+        columns.push(
+            Column::new(name, Layout::Number, move |row| {
+                cell(Point { of: points, row })
+            })
+            .titled(title)
+            .for_audience(audience),
+        );
+    };
+    let programs = Audience::Programs;
+    push("max_bytes", "max bytes", programs, |point| {
+        Cell::count(point.of.rows.beside(point.row).max_bytes)
+    });
+    push("max_blocks", "max blocks", programs, |point| {
+        Cell::count(point.of.rows.beside(point.row).max_blocks)
+    });
+    push("lifetime", "lifetime", programs, |point| {
+        Cell::count(point.lifetime())
+    });
+    push("avg_size", "avg size", Audience::All, |point| {
+        Point::quotient(point.count("total_bytes"), point.count("total_blocks"))
+    });
+    push("avg_lifetime", "avg lifetime", Audience::All, |point| {
+        Point::quotient(point.lifetime(), point.count("total_blocks"))
+    });
+    push("reads_per_byte", "reads/byte", programs, |point| {
+        Point::quotient(point.count("read_bytes"), point.count("total_bytes"))
+    });
+    push("writes_per_byte", "writes/byte", programs, |point| {
+        Point::quotient(point.count("write_bytes"), point.count("total_bytes"))
+    });
+    push("bytes_rate", &format!("bytes/{unit}"), programs, |point| {
+        point.rate("total_bytes")
+    });
+    push(
+        "blocks_rate",
+        &format!("blocks/{unit}"),
+        programs,
+        |point| point.rate("total_blocks"),
+    );
+    let nobody = Audience::Nobody;
+    push("tiny", "tiny blocks", nobody, |point| {
+        Cell::count(point.tiny())
+    });
+    push("short_lived", "short-lived blocks", nobody, |point| {
+        Cell::count(point.short_lived())
+    });
+    push("unused", "unused bytes", nobody, |point| {
+        Cell::count(point.unused())
+    });
+    push("low_access", "low-access bytes", nobody, |point| {
+        Cell::count(point.low_access())
+    });
+    push("high_access", "high-access reads", nobody, |point| {
+        Cell::count(point.high_access())
+    });
+}
+
+fn mega_time_unit(profile: &Profile) -> Option<&str> {
+    profile
+        .runs()
+        .first()?
+        .extra
+        .get("mega_time_unit")?
+        .as_str()
+}
+
+/// The totals in the words of DHAT's own summary.
+pub(crate) fn summary(profile: &Profile) -> Option<String> {
+    let run = profile.runs().first()?;
+    if profile.table(RecordType::ProgramPoint).is_empty() {
+        return None;
+    }
+    let word = |field: &str, otherwise: &'static str| -> String {
+        let said = run.extra.get(field).and_then(|unit| unit.as_str());
+        said.unwrap_or(otherwise).to_owned()
+    };
+    let (bytes, blocks) = (word("bytes_unit", "bytes"), word("blocks_unit", "blocks"));
+    let total = |event: &str| {
+        let event = profile.event(event)?;
+        profile.total().get(event).copied().map(number::grouped)
+    };
+    let mut lines = String::new();
+    for (title, of_bytes, of_blocks) in [
+        ("Total:    ", "total_bytes", "total_blocks"),
+        ("At t-gmax:", "gmax_bytes", "gmax_blocks"),
+        ("At t-end: ", "end_bytes", "end_blocks"),
+    ] {
+        if let (Some(count), Some(number)) = (total(of_bytes), total(of_blocks)) {
+            lines += &format!("{title} {count} {bytes} in {number} {blocks}\n");
+        }
+    }
+    for (title, event) in [("Reads:    ", "read_bytes"), ("Writes:   ", "write_bytes")] {
+        if let Some(count) = total(event) {
+            lines += &format!("{title} {count} {bytes}\n");
+        }
+    }
+    Some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cg_stream::Reader;
+
+    const RUN: &str = r#"{"type":"run","tool":"dhat","events":["total_bytes","total_blocks","read_bytes","write_bytes"],"total":{"total_bytes":131000,"total_blocks":360,"read_bytes":100,"write_bytes":131072},"end_time":500000,"short_lived":500,"mega_time_unit":"Minstr"}"#;
+    const POINTS: [&str; 4] = [
+        r#"{"type":"program_point","fn":"grow","cost":{"total_bytes":130800,"total_blocks":60,"write_bytes":130800},"lifetime":22630099,"stack":[]}"#,
+        r#"{"type":"program_point","fn":"tiny","cost":{"total_bytes":160,"total_blocks":10,"read_bytes":64,"write_bytes":160},"lifetime":5001,"stack":[]}"#,
+        r#"{"type":"program_point","fn":"short","cost":{"total_bytes":40,"total_blocks":2,"read_bytes":36,"write_bytes":80000},"lifetime":1000,"stack":[]}"#,
+        r#"{"type":"program_point","fn":"empty","cost":{"total_bytes":0},"lifetime":0,"stack":[]}"#,
+    ];
+
+    fn profile() -> Profile {
+        let mut profile = Profile::default();
+        let text = [&[RUN][..], &POINTS].concat().join("\n");
+        let mut reader = Reader::new(text.as_bytes());
+        while let Some(line) = reader.next_line().unwrap() {
+            profile.add(&line).unwrap();
+        }
+        profile
+    }
+
+    /// A column's cells, in the order of the points.
+    fn column(name: &str) -> Vec<String> {
+        let profile = profile();
+        let mut columns = Vec::new();
+        push_columns(
+            &mut columns,
+            &profile,
+            profile.table(RecordType::ProgramPoint),
+        );
+        let column = columns.iter().find(|column| column.name == name).unwrap();
+        let text = |row| match column.cell(row) {
+            Cell::Count(count) => count.to_string(),
+            Cell::Quotient { dividend, divisor } => {
+                number::quotient(dividend as f64 / divisor as f64)
+            }
+            _ => "-".to_owned(),
+        };
+        (0..POINTS.len()).map(text).collect()
+    }
+
+    #[test]
+    fn averages_and_rates_are_dh_views() {
+        // By hand: 130800 / 60, 22630099 / 60, 130800 · 1000000 / 500000, 64 / 160.
+        assert_eq!(column("avg_size"), ["2,180", "16", "20", "-"]);
+        assert_eq!(column("avg_lifetime"), ["377,168.32", "500.1", "500", "-"]);
+        assert_eq!(column("bytes_rate"), ["261,600", "320", "80", "0"]);
+        assert_eq!(column("blocks_rate"), ["120", "20", "4", "0"]);
+        assert_eq!(column("reads_per_byte"), ["0", "0.4", "0.9", "-"]);
+    }
+
+    #[test]
+    fn a_metric_is_empty_for_points_that_are_not_so() {
+        assert_eq!(column("tiny"), ["-", "10", "-", "0"]);
+        assert_eq!(column("short_lived"), ["-", "-", "2", "0"]);
+        assert_eq!(column("unused"), ["130800", "-", "-", "0"]);
+        assert_eq!(column("low_access"), ["-", "160", "-", "-"]);
+        assert_eq!(column("high_access"), ["-", "-", "36", "0"]);
+    }
+
+    #[test]
+    fn the_summary_is_dhats_own() {
+        assert_eq!(
+            summary(&profile()).unwrap(),
+            "Total:     131,000 bytes in 360 blocks\nReads:     100 bytes\nWrites:    131,072 bytes\n"
+        );
+    }
+}
