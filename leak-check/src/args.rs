@@ -108,6 +108,9 @@ pub(crate) struct Args {
     list_unused_suppressions: bool,
 
     /// Print a suppression for each finding that remains, instead of a report.
+    ///
+    /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without them the
+    /// names of C++ and Rust functions are written as patterns that match a little more.
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 

@@ -23,7 +23,7 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     pub(crate) fn of(finding: &Finding) -> Fingerprint {
         Fingerprint {
-            frames: own_names(&finding.stack),
+            frames: own_names(own::stack_of_program(finding)),
             kind: finding.kind().to_owned(),
         }
     }

@@ -6,6 +6,8 @@
 use cg_stream::blame::{frame_to_blame, is_allocator_or_replacement};
 use cg_stream::record::Frame;
 
+use crate::finding::Finding;
+
 /// True where a frame is neither an allocator's nor of the runtime nor of a library of the system.
 pub(crate) fn is_own(frame: &Frame) -> bool {
     !(is_allocator_or_replacement(frame)
@@ -26,6 +28,21 @@ pub(crate) fn innermost_own(stack: &[Frame]) -> Option<usize> {
             .position(is_own)
             .unwrap_or_else(|| frame_to_blame(stack)),
     )
+}
+
+/// The stack without the function that libc has for a system call: a bad argument is reported there, and with libc's
+/// debug info a text log shows nothing that would tell it from the program's own.
+pub(crate) fn stack_of_program(finding: &Finding) -> &[Frame<'static>] {
+    match &*finding.stack {
+        [_, stack @ ..] if finding.kind() == "SyscallParam" && !stack.is_empty() => stack,
+        stack => stack,
+    }
+}
+
+/// The position in its stack of the frame that a finding is blamed on.
+pub(crate) fn frame_to_blame_in(finding: &Finding) -> Option<usize> {
+    let stack = stack_of_program(finding);
+    innermost_own(stack).map(|own| own + finding.stack.len() - stack.len())
 }
 
 /// `/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`: what the system installs, not what a project builds.

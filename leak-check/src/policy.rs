@@ -174,22 +174,12 @@ fn frame_to_blame(finding: &Finding, policy: &Policy) -> Option<usize> {
         .only
         .as_ref()
         .and_then(|only| stack.iter().position(|frame| matches(only, frame)));
-    let own = innermost_own(finding);
+    let own = own::frame_to_blame_in(finding);
     match (wanted, own) {
         (Some(wanted), _) if finding.leak_kind().is_some() => Some(wanted),
         (Some(wanted), Some(own)) if wanted <= own => Some(wanted),
         _ => own,
     }
-}
-
-/// The innermost own frame. A bad argument of a system call is reported in the function that libc has for the call, and
-/// with libc's debug info that looks like any other.
-fn innermost_own(finding: &Finding) -> Option<usize> {
-    let stack = &finding.stack;
-    if finding.kind() == "SyscallParam" && stack.len() > 1 {
-        return own::innermost_own(&stack[1..]).map(|own| own + 1);
-    }
-    own::innermost_own(stack)
 }
 
 /// Whether `--only` lets a finding count. What Valgrind did not print has no frames, and might be anybody's.
