@@ -42,6 +42,7 @@ pub(crate) fn read(
         events: Vec::new(),
         columns: Vec::new(),
         sums: Vec::new(),
+        command: None,
         file: StringId::NOT_GIVEN,
         line_file: StringId::NOT_GIVEN,
         function: None,
@@ -73,6 +74,7 @@ struct Reader<'a> {
     columns: Vec<usize>,
     /// The sum of each event, to be compared with `summary:`.
     sums: Vec<i128>,
+    command: Option<Vec<u8>>,
     file: StringId,
     /// The file of the lines: `file`, but for `fi=` in old profiles.
     line_file: StringId,
@@ -199,10 +201,11 @@ impl Reader<'_> {
             Some((b"desc", value)) if in_header => {
                 header::description(value, &mut self.section.run);
             }
-            Some((b"cmd", value)) if in_header => {
-                self.section.run.command.say(header::text(value));
-            }
+            Some((b"cmd", value)) if in_header => self.command = Some(value.to_vec()),
             Some((b"events", value)) if in_header => {
+                if let Some(command) = &self.command {
+                    self.section.run.command.say(header::text(command));
+                }
                 self.events = header::event_names(value)?;
                 self.columns = self.section.columns(&self.events);
                 self.sums = vec![0; self.events.len()];
@@ -212,6 +215,13 @@ impl Reader<'_> {
                 self.summary = Some(header::sums(value, self.events.len())?);
             }
             _ if line.trim_ascii().is_empty() => {}
+            // Cachegrind does not escape line ends in arguments.
+            _ if in_header && self.command.is_some() => {
+                if let Some(command) = &mut self.command {
+                    command.push(b'\n');
+                    command.extend_from_slice(line);
+                }
+            }
             _ if in_header => {
                 return Err(format!(
                     "expected desc:, cmd: or events:, found {}",
@@ -253,5 +263,139 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Options;
+    use crate::testing::{check_all_prefixes, parse};
+
+    fn records(text: &str, kind: &str, options: &Options) -> Vec<String> {
+        let parsed = parse(text.as_bytes(), options);
+        assert!(
+            !parsed.trouble && parsed.is_whole(),
+            "{:?}",
+            parsed.messages
+        );
+        assert_eq!(parsed.messages, [""; 0]);
+        parsed.of(kind).into_iter().map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    fn refused(text: &str, message: &str) {
+        let parsed = parse(text.as_bytes(), &Options::default());
+        assert_eq!(parsed.messages, [message]);
+        assert!(parsed.trouble && !parsed.is_whole());
+    }
+
+    #[test]
+    fn a_function_is_a_record_under_each_of_its_files() {
+        let text = "desc: I1 cache: 32768 B\ncmd: ./a b\nevents: Ir I1mr \nfl=a.c\nfn=f\n3 10 1\n4 5\nfl=b.h\nfn=f\n0 2 .\nsummary: 17 1\n";
+        assert_eq!(
+            records(text, "run", &Options::default()),
+            [
+                "\"stream\":1,\"tool\":\"cachegrind\",\"command\":\"./a b\",\"source\":[\"in\"],\"events\":[\"Ir\",\"I1mr\"],\"total\":{\"Ir\":17,\"I1mr\":1},\"desc\":{\"I1 cache\":\"32768 B\"}}"
+            ]
+        );
+        assert_eq!(
+            records(text, "fn", &Options::default()),
+            [
+                "\"fn\":\"f\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":15,\"I1mr\":1}}",
+                "\"fn\":\"f\",\"file\":\"b.h\",\"calls\":0,\"cost\":{\"Ir\":2}}"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_argument_may_have_lines() {
+        let text =
+            "cmd: python3 -c print(1)\nprint(2)\nevents: Ir\nfl=a.c\nfn=f\n3 10\nsummary: 10\n";
+        let run = &records(text, "run", &Options::default())[0];
+        assert!(
+            run.contains("\"command\":\"python3 -c print(1)\\nprint(2)\""),
+            "{run}"
+        );
+    }
+
+    #[test]
+    fn a_command_and_events_alone_do_not_make_it_cachegrind() {
+        let parsed = parse(
+            b"cmd: unknown\nevents: Time\n\nfn=(1) f\n1 2\n",
+            &Options::default(),
+        );
+        assert!(parsed.of("run")[0].contains("\"tool\":\"callgrind\""));
+    }
+
+    #[test]
+    fn old_profiles_switch_files_inside_a_function() {
+        let lines = Options {
+            lines: true,
+            ..Options::default()
+        };
+        let text =
+            "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n3 10\nfi=b.h\n7 2\nfe=a.c\n4 1\nsummary: 13\n";
+        assert_eq!(records(text, "fn", &lines).len(), 1);
+        assert_eq!(
+            records(text, "line", &lines)[1],
+            "\"fn\":\"f\",\"file\":\"b.h\",\"line\":7,\"cost\":{\"Ir\":2}}"
+        );
+    }
+
+    #[test]
+    fn differences_are_negative() {
+        let text = "desc: Files compared:   a; b\ncmd: a; b\nevents: Ir\nfl=a.c\nfn=f\n0 -10\nfn=g\n0 4\nsummary: -6\n";
+        assert_eq!(
+            records(text, "fn", &Options::default()),
+            [
+                "\"fn\":\"g\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":4}}",
+                "\"fn\":\"f\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":-10}}"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        refused(
+            "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2\n",
+            "in:5: expected summary: at the end, found the end of the file; the profile is cut short",
+        );
+        refused(
+            "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 20\nsummary: 2",
+            "in:6: the summary: is cut short by the end of the file",
+        );
+        refused(
+            "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2 3\nsummary: 2\n",
+            "in:5: expected at most 1 counts, one an event, found 2",
+        );
+        refused(
+            "cmd: a\nevents: Ir\nfl=a.c\nhello\nsummary: 2\n",
+            "in:4: expected fl=, fn=, a line number or summary:, found \"hello\"",
+        );
+    }
+
+    #[test]
+    fn a_summary_that_is_wrong_is_told_with_both_figures() {
+        let parsed = parse(
+            b"cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2\nsummary: 3\n",
+            &Options::default(),
+        );
+        assert_eq!(
+            parsed.messages,
+            ["in:6: summary: has 3 Ir, but the counts add up to 2"]
+        );
+        assert!(!parsed.trouble);
+    }
+
+    #[test]
+    fn no_prefix_panics_and_every_one_is_an_error() {
+        let text = b"desc: x\ncmd: ./a\nevents: Ir Dr\nfl=a.c\nfn=f\n3 10 4\n4 5\nsummary: 15 4\n";
+        check_all_prefixes(text, &Options::default());
+        for length in 0..text.len() - 1 {
+            assert!(
+                parse(&text[..length], &Options::default()).trouble,
+                "{length}"
+            );
+        }
     }
 }

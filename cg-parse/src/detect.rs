@@ -98,10 +98,14 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
     } else {
         memchr::memrchr(b'\n', bytes)?
     };
-    // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`).
+    // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`). Its `cmd:` is
+    // not escaped, so whatever stands behind it may be an argument's further lines.
     let mut only_cachegrind_keys = true;
+    let mut has_command = false;
     let mut header_lines = 0;
+    let mut start = 0;
     for line in bytes[..whole_lines].split(|byte| *byte == b'\n') {
+        start += line.len() + 1;
         let line = line.trim_ascii_end();
         if line.starts_with(b"# callgrind format") {
             return Some(Format::Callgrind);
@@ -116,20 +120,53 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
             return Some(Format::Log);
         }
         if line.starts_with(b"events:") {
-            let is_cachegrind = only_cachegrind_keys && header_lines > 0;
-            return Some(if is_cachegrind {
-                Format::Cachegrind
-            } else {
+            if !only_cachegrind_keys || header_lines == 0 {
+                return Some(Format::Callgrind);
+            }
+            let body = bytes.get(start..whole_lines).unwrap_or_default();
+            if body.is_empty() && !is_whole {
+                return None;
+            }
+            return Some(if has_callgrind_lines(body) {
                 Format::Callgrind
+            } else {
+                Format::Cachegrind
             });
         }
         if line.starts_with(b"desc:") || line.starts_with(b"cmd:") {
             header_lines += 1;
-        } else {
+            has_command |= line.starts_with(b"cmd:");
+        } else if !has_command || is_callgrind_key(line) {
             only_cachegrind_keys = false;
         }
     }
     None
+}
+
+/// True for header lines that only Callgrind's format has.
+fn is_callgrind_key(line: &[u8]) -> bool {
+    const KEYS: [&[u8]; 7] = [
+        b"version:",
+        b"creator:",
+        b"pid:",
+        b"part:",
+        b"thread:",
+        b"positions:",
+        b"event:",
+    ];
+    KEYS.iter().any(|key| line.starts_with(key))
+}
+
+/// True where a body has what Cachegrind's has not: calls, objects, a blank line in front. Names tell nothing, as a
+/// function may be called `(1)`.
+fn has_callgrind_lines(body: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 5] = [b"calls=", b"cfn=", b"cfi=", b"cfl=", b"ob="];
+    body.trim_ascii_start().len() < body.len()
+        || body.split(|byte| *byte == b'\n').any(|line| {
+            BEGINNINGS
+                .iter()
+                .any(|beginning| line.starts_with(beginning))
+        })
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {

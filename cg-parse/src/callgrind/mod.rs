@@ -40,6 +40,9 @@ mod inclusive;
 
 mod reader;
 
+#[cfg(test)]
+mod tests;
+
 /// Called when a part is complete and added to the section.
 pub(crate) type PartDone<'a> = &'a mut dyn FnMut(&mut Section) -> Result<(), Error>;
 

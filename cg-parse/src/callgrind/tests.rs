@@ -1,0 +1,559 @@
+//! Dialects and traps as small texts, each beside what comes out; figures are worked out by hand.
+
+use crate::testing::{Parsed, check_all_prefixes, parse};
+use crate::{Format, Options};
+
+fn options() -> Options {
+    Options {
+        from: Some(Format::Callgrind),
+        ..Options::default()
+    }
+}
+
+fn with(change: impl FnOnce(&mut Options)) -> Options {
+    let mut options = options();
+    change(&mut options);
+    options
+}
+
+/// The fields of a record that has them, `fn [file] {obj} calls cost incl`, in short.
+fn short(record: &str) -> String {
+    let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+    let mut text = record["fn"].as_str().unwrap_or("-").to_owned();
+    for (key, open, close) in [("file", "[", "]"), ("obj", "{", "}")] {
+        if let Some(value) = record[key].as_str() {
+            text += &format!(" {open}{value}{close}");
+        }
+    }
+    if let Some(line) = record["line"].as_u64() {
+        text += &format!(" :{line}");
+    }
+    if let Some(addr) = record["addr"].as_str() {
+        text += &format!(" {addr}");
+    }
+    if let Some(callee) = record["callee"]["fn"].as_str() {
+        text += &format!(" > {callee}");
+    }
+    if let Some(calls) = record["calls"].as_u64() {
+        text += &format!(" x{calls}");
+    }
+    for key in ["cost", "incl"] {
+        if let Some(counts) = record[key].as_object() {
+            let counts: Vec<String> = counts
+                .iter()
+                .map(|(event, count)| format!("{event}={count}"))
+                .collect();
+            text += &format!(" {key} {}", counts.join(","));
+        }
+    }
+    if let Some(cycle) = record["cycle"].as_u64() {
+        text += &format!(" cycle {cycle}");
+    }
+    text
+}
+
+fn records(parsed: &Parsed, kind: &str) -> Vec<String> {
+    parsed.of(kind).into_iter().map(short).collect()
+}
+
+/// Parses without trouble and warnings into these functions.
+#[track_caller]
+fn check(text: &str, functions: &[&str]) {
+    let parsed = parse(text.as_bytes(), &options());
+    assert_eq!(parsed.messages, [""; 0]);
+    assert!(parsed.is_whole());
+    assert_eq!(records(&parsed, "fn"), functions);
+}
+
+/// Is refused with this message, and the stream has no `end`.
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    let parsed = parse(text.as_bytes(), &options());
+    assert_eq!(parsed.messages, [message]);
+    assert!(parsed.trouble && !parsed.is_whole());
+}
+
+#[test]
+fn the_manuals_example_adds_up() {
+    check(
+        "# callgrind format\nevents: Cycles Instructions Flops\nfl=file.f\nfn=main\n15 90 14 2\n16 20 12\n",
+        &[
+            "main [file.f] x0 cost Cycles=110,Flops=2,Instructions=26 incl Cycles=110,Flops=2,Instructions=26",
+        ],
+    );
+}
+
+#[test]
+fn names_of_three_kinds_have_numbers_of_their_own() {
+    check(
+        "events: Ir\nob=(0) a.out\nfl=(0) a.c\nfn=(0) main\n1 10\ncob=(1) b.so\ncfi=(1) b.c\ncfn=(1) f\ncalls=2 7\n2 6\n\n\
+         ob=(1)\nfl=(1)\nfn=(1)\n7 6\n",
+        &[
+            "main [a.c] {a.out} x0 cost Ir=10 incl Ir=16",
+            "f [b.c] {b.so} x2 cost Ir=6 incl Ir=6",
+        ],
+    );
+}
+
+#[test]
+fn names_may_look_like_lines() {
+    check(
+        "events: Ir\nfn=(1) fn=(2)\n1 1\nfn=(2) summary: 1\n1 2\nfn=(below main)\n1 3\nfn=tab\there\n1 4\nfn=(1)\n1 5\nfn=(3) (7)\n1 7\nfn=nul\0\n1 8\n",
+        &[
+            "nul\0 x0 cost Ir=8 incl Ir=8",
+            "(7) x0 cost Ir=7 incl Ir=7",
+            "fn=(2) x0 cost Ir=6 incl Ir=6",
+            "tab\there x0 cost Ir=4 incl Ir=4",
+            "(below main) x0 cost Ir=3 incl Ir=3",
+            "summary: 1 x0 cost Ir=2 incl Ir=2",
+        ],
+    );
+}
+
+#[test]
+fn without_compression_callgrind_means_no_numbers() {
+    let head = "creator: callgrind-3.19.0\nevents: Ir\nob=a.out\nfl=a.c\n";
+    check(
+        &format!("{head}fn=main\n1 1\nfn=(7)\n1 2\nfn=(1) fake\n1 3\ntotals: 6\n"),
+        &[
+            "(1) fake [a.c] {a.out} x0 cost Ir=3 incl Ir=3",
+            "(7) [a.c] {a.out} x0 cost Ir=2 incl Ir=2",
+            "main [a.c] {a.out} x0 cost Ir=1 incl Ir=1",
+        ],
+    );
+}
+
+#[test]
+fn inlined_files_make_no_functions_and_lines_keep_them() {
+    let text = "events: Ir\nfl=a.c\nfn=f\n1 1\nfi=b.h\n+6 2\nfe=a.c\n-5 4\n";
+    check(text, &["f [a.c] x0 cost Ir=7 incl Ir=7"]);
+    let parsed = parse(text.as_bytes(), &with(|options| options.lines = true));
+    assert_eq!(
+        records(&parsed, "line"),
+        [
+            "f [a.c] :2 cost Ir=4",
+            "f [b.h] :7 cost Ir=2",
+            "f [a.c] :1 cost Ir=1"
+        ]
+    );
+}
+
+#[test]
+fn a_call_without_a_file_goes_to_the_file_in_force() {
+    check(
+        "events: Ir\nfl=a.c\nfn=f\n1 1\nfi=b.h\n2 1\ncfn=g\ncalls=1 9\n2 5\nfe=a.c\n3 1\ncfn=h\ncalls=1 9\n3 7\n",
+        &[
+            "f [a.c] x0 cost Ir=3 incl Ir=15",
+            "g [b.h] x1 cost Ir=0 incl Ir=5",
+            "h [a.c] x1 cost Ir=0 incl Ir=7",
+        ],
+    );
+}
+
+#[test]
+fn called_positions_hold_for_one_function() {
+    // The second call's file is that in force again; KCachegrind's converters name the file behind the function.
+    check(
+        "events: Ir\nfl=a.c\nfn=f\n1 1\ncfi=b.c\ncfn=g\ncalls=1\n1 2\ncfn=h\ncalls=1\n1 4\ncfn=i\ncfi=c.c\ncalls=1\n1 8\n",
+        &[
+            "f [a.c] x0 cost Ir=1 incl Ir=15",
+            "g [b.c] x1 cost Ir=0 incl Ir=2",
+            "h [a.c] x1 cost Ir=0 incl Ir=4",
+            "i [c.c] x1 cost Ir=0 incl Ir=8",
+        ],
+    );
+}
+
+#[test]
+fn a_called_name_without_calls_is_only_a_name() {
+    check(
+        "events: Ir\nfl=(1) a.c\nfn=(1) f\ncfi=(2) b.c\ncfn=(2) g\n1 5\ncfn=(3) h\ncalls=1 1\n1 2\n",
+        &[
+            "f [a.c] x0 cost Ir=5 incl Ir=7",
+            "h [a.c] x1 cost Ir=0 incl Ir=2",
+        ],
+    );
+}
+
+#[test]
+fn a_number_stands_for_a_function_and_its_own_file_is_believed() {
+    // A call assumed b.h, as the writer forgot its `fe=`; the function itself is in a.c.
+    check(
+        "events: Ir\nfl=(1) a.c\nfn=(1) f\nfi=(2) b.h\n1 1\ncfn=(2) g\ncalls=1 9\n1 4\n\nfn=(2)\n9 4\n",
+        &[
+            "g [a.c] x1 cost Ir=4 incl Ir=4",
+            "f [a.c] x0 cost Ir=1 incl Ir=5",
+        ],
+    );
+    // Producers that number names only always give the file.
+    check(
+        "events: Ir\nfl=(1) a.c\nfn=(1) init\n1 1\nfl=(2) b.c\nfn=(1)\n1 2\n",
+        &[
+            "init [b.c] x0 cost Ir=2 incl Ir=2",
+            "init [a.c] x0 cost Ir=1 incl Ir=1",
+        ],
+    );
+}
+
+#[test]
+fn recursion_levels_fold_and_inclusive_cost_is_the_first_levels() {
+    // main calls f (100 inclusive), f calls itself twice at a deeper level.
+    let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=(1) a.c\nfn=(1) main\n1 10\ncfn=(2) f\ncalls=1 5\n1 100\n\n\
+                fn=(2)\n5 40\ncfn=(3) f'2\ncalls=1 5\n5 60\n\nfn=(3)\n5 60\ncfn=(3)\ncalls=3 5\n5 55\n\ntotals: 110\n";
+    check(
+        text,
+        &[
+            "f [a.c] x5 cost Ir=100 incl Ir=100",
+            "main [a.c] x0 cost Ir=10 incl Ir=110",
+        ],
+    );
+    let parsed = parse(text.as_bytes(), &with(|options| options.calls = true));
+    assert_eq!(
+        records(&parsed, "call"),
+        [
+            "main [a.c] :1 > f x1 incl Ir=100",
+            "f [a.c] :5 > f x4 incl Ir=0"
+        ]
+    );
+}
+
+#[test]
+fn a_quote_and_a_number_are_a_name_where_nothing_is_called_so() {
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nfn=(1) file.c:func'2\n1 3\nfn=(2) a'b'c'2'3\n1 2\nfn=(3) main::'lambda'(int)\n1 1\ntotals: 6\n",
+        &[
+            "file.c:func'2 x0 cost Ir=3 incl Ir=3",
+            "a'b'c'2'3 x0 cost Ir=2 incl Ir=2",
+            "main::'lambda'(int) x0 cost Ir=1 incl Ir=1",
+        ],
+    );
+}
+
+#[test]
+fn callers_in_names_fold_where_a_call_shows_them() {
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nfn=(1) main\n1 1\ncfn=(2) a'main\ncalls=1 1\n1 30\ncfn=(3) b'main\ncalls=1 1\n1 5\n\n\
+         fn=(2)\n2 10\ncfn=(4) b'a'main\ncalls=2 1\n2 20\n\nfn=(3)\n3 5\n\nfn=(4)\n3 12\ncfn=(5) b'2'a'main\ncalls=1 1\n3 8\n\nfn=(5)\n3 8\ntotals: 36\n",
+        &[
+            "b x4 cost Ir=25 incl Ir=25",
+            "a x1 cost Ir=10 incl Ir=30",
+            "main x0 cost Ir=1 incl Ir=36",
+        ],
+    );
+}
+
+#[test]
+fn names_made_of_numbers_are_put_together() {
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nob=(1) a.out\nfl=(1) a.c\nfn=(10) main\n1 1\ncfn=(11) f\ncfn=(12) (11)'(10)\ncalls=1 1\n1 6\n\nfn=(12)\n1 6\ntotals: 7\n",
+        &[
+            "f [a.c] {a.out} x1 cost Ir=6 incl Ir=6",
+            "main [a.c] {a.out} x0 cost Ir=1 incl Ir=7",
+        ],
+    );
+}
+
+#[test]
+fn without_levels_self_arcs_are_left_out_and_cycles_are_kcachegrinds() {
+    check(
+        "events: Ir\nfn=main\n1 1\ncfn=f\ncalls=1\n1 50\n\nfn=f\n1 20\ncfn=f\ncalls=9\n1 99\ncfn=g\ncalls=1\n1 30\n\nfn=g\n1 30\n",
+        &[
+            "g x1 cost Ir=30 incl Ir=30",
+            "f x10 cost Ir=20 incl Ir=50",
+            "main x0 cost Ir=1 incl Ir=51",
+        ],
+    );
+    // even and odd call each other; leaf is called from odd.
+    check(
+        "events: Ir\nfn=main\n1 1\ncfn=even\ncalls=1\n1 60\n\nfn=even\n1 20\ncfn=odd\ncalls=4\n1 90\n\n\
+         fn=odd\n1 30\ncfn=even\ncalls=3\n1 45\ncfn=leaf\ncalls=2\n1 10\n\nfn=leaf\n1 10\n",
+        &[
+            "odd x4 cost Ir=30 incl Ir=40 cycle 1",
+            "even x4 cost Ir=20 incl Ir=20 cycle 1",
+            "leaf x2 cost Ir=10 incl Ir=10",
+            "main x0 cost Ir=1 incl Ir=61",
+        ],
+    );
+}
+
+#[test]
+fn callgrind_without_recursion_has_no_cycles() {
+    // f calls g, and elsewhere g calls f, but neither while it is active: entered from main with 12 and 23.
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 1\n1 12\ncfn=g\ncalls=1 1\n1 23\n\n\
+         fn=f\n1 15\ncfn=g\ncalls=1 1\n1 7\n\nfn=g\n1 20\ncfn=f\ncalls=1 1\n1 10\ntotals: 36\n",
+        &[
+            "g x2 cost Ir=20 incl Ir=30",
+            "f x2 cost Ir=15 incl Ir=22",
+            "main x0 cost Ir=1 incl Ir=36",
+        ],
+    );
+    // With one entry the circle can only be recursion (--separate-recs=1).
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 1\n1 35\n\n\
+         fn=f\n1 15\ncfn=g\ncalls=2 1\n1 40\n\nfn=g\n1 20\ncfn=f\ncalls=1 1\n1 10\ntotals: 36\n",
+        &[
+            "g x2 cost Ir=20 incl Ir=20 cycle 1",
+            "f x2 cost Ir=15 incl Ir=15 cycle 1",
+            "main x0 cost Ir=1 incl Ir=36",
+        ],
+    );
+}
+
+#[test]
+fn calls_0_is_inclusive_cost_and_never_self() {
+    check(
+        "events: Ir\nfn=main\n1 5\ncfn=f\ncalls=0 1\n1 20\n\nfn=f\n1 20\n",
+        &["f x0 cost Ir=20 incl Ir=20", "main x0 cost Ir=5 incl Ir=25"],
+    );
+}
+
+#[test]
+fn xtree_chains_have_their_cost_in_the_leaf() {
+    check(
+        "creator: xtree-1\npositions: line\nevent: curB : currently allocated Bytes\nevents: curB  curBk \n\n\
+         fl=(1) a.c\nfn=(1) main\n5\ncfi=(1)\ncfn=(2) f\ncalls=0 7\n5 30 2\n\nfl=(1)\nfn=(2)\n7 30 2\n\ntotals: 30 2\n",
+        &[
+            "f [a.c] x0 cost curB=30,curBk=2 incl curB=30,curBk=2",
+            "main [a.c] x0 cost curB=0 incl curB=30,curBk=2",
+        ],
+    );
+}
+
+#[test]
+fn jumps_define_names_and_cost_nothing() {
+    check(
+        "positions: instr line\nevents: Ir\nfl=(1) a.c\nfn=(1) f\n0x10 3 2\njcnd=1/2 +4 +1\n* * \njfi=(2) b.c\njfn=(2) g\njump=3 0x99 7\n+2 * \n+1 * 4\nfl=(2)\nfn=(2)\n0x99 7 1\n",
+        &[
+            "f [a.c] x0 cost Ir=6 incl Ir=6",
+            "g [b.c] x0 cost Ir=1 incl Ir=1",
+        ],
+    );
+}
+
+#[test]
+fn instructions_are_lines_with_addresses() {
+    let text = "positions: instr line\nevents: Ir\nfl=a.c\nfn=f\n0x10 3 2\n+4 * 1\n+2 +1 5\ncfn=g\ncalls=1 0x80 9\n* * 7\n+4 * \n";
+    let parsed = parse(
+        text.as_bytes(),
+        &with(|options| {
+            options.lines = true;
+            options.instr = true;
+        }),
+    );
+    assert_eq!(
+        records(&parsed, "line"),
+        [
+            "f [a.c] :4 0x16 cost Ir=5 incl Ir=12",
+            "f [a.c] :3 0x10 cost Ir=2",
+            "f [a.c] :3 0x14 cost Ir=1"
+        ]
+    );
+    let parsed = parse(text.as_bytes(), &with(|options| options.lines = true));
+    assert_eq!(
+        records(&parsed, "line"),
+        ["f [a.c] :4 cost Ir=5 incl Ir=12", "f [a.c] :3 cost Ir=3"]
+    );
+}
+
+#[test]
+fn parts_are_summed_by_event_name() {
+    let text = "part: 1\nevents: Ir Dr\nfn=(1) f\n1 10 3\ntotals: 10 3\n\npart: 2\nevents: Ir sysCount Dr\nfn=(1) g\n1 5 1 2\ntotals: 5 1 2\n";
+    check(
+        text,
+        &[
+            "f x0 cost Dr=3,Ir=10 incl Dr=3,Ir=10",
+            "g x0 cost Dr=2,Ir=5,sysCount=1 incl Dr=2,Ir=5,sysCount=1",
+        ],
+    );
+    let parsed = parse(text.as_bytes(), &options());
+    assert_eq!(
+        parsed.of("run"),
+        [
+            "\"stream\":1,\"tool\":\"callgrind\",\"source\":[\"in\"],\"events\":[\"Ir\",\"Dr\",\"sysCount\"],\"total\":{\"Ir\":15,\"Dr\":5,\"sysCount\":1},\"parts\":2}"
+        ]
+    );
+}
+
+#[test]
+fn parts_can_be_kept_apart() {
+    let text = "creator: c\npart: 1\nthread: 1\nevents: Ir\nfn=(1) f\n1 10\ntotals: 10\n\npart: 1\nthread: 2\nevents: Ir\nfn=(2) g\n1 5\ntotals: 5\n";
+    let parsed = parse(text.as_bytes(), &with(|options| options.per_part = true));
+    let totals: Vec<&str> = parsed.of("run");
+    assert_eq!(totals.len(), 2);
+    assert!(totals[1].contains("\"creator\":\"c\"") && totals[1].contains("\"total\":{\"Ir\":5}"));
+    assert_eq!(
+        parsed.of("fn"),
+        [
+            "\"fn\":\"f\",\"part\":1,\"thread\":1,\"calls\":0,\"cost\":{\"Ir\":10},\"incl\":{\"Ir\":10}}",
+            "\"fn\":\"g\",\"part\":1,\"thread\":2,\"calls\":0,\"cost\":{\"Ir\":5},\"incl\":{\"Ir\":5}}"
+        ]
+    );
+    assert_eq!(parsed.of("end").len(), 2);
+}
+
+#[test]
+fn a_summary_that_differs_is_kept_and_totals_that_differ_are_told() {
+    let parsed = parse(
+        b"events: Ir sysTime\nsummary: 12 18446744073709551615\nfn=f\n1 10 4\ntotals: 11 4\n",
+        &options(),
+    );
+    assert_eq!(
+        parsed.messages,
+        ["in:5: totals: has 11 Ir, but the costs add up to 10"]
+    );
+    assert!(!parsed.trouble);
+    assert!(
+        parsed.of("run")[0].contains("\"summary\":{\"Ir\":12,\"sysTime\":18446744073709551615}")
+    );
+}
+
+#[test]
+fn xdebug_2_has_its_summary_inside_a_function() {
+    check(
+        "version: 0.9.6\ncmd: Aggregate\nevents: Time\n\nfl=php:internal\nfn=php::strlen\n3 4\n\nfl=a.php\nfn={main}\n\nsummary: 100\n\n0 96\ncfn=php::strlen\ncalls=1 0 0\n3 4\n",
+        &[
+            "{main} [a.php] x0 cost Time=96 incl Time=100",
+            "php::strlen [php:internal] x0 cost Time=4 incl Time=4",
+            "php::strlen [a.php] x1 cost Time=0 incl Time=4",
+        ],
+    );
+}
+
+#[test]
+fn costs_may_be_compressed_like_positions() {
+    check(
+        "events: I\nfl=file1.c\nfn=main\n16 20\ncfn=func1\ncalls=1 50\n* 400\ncfi=file2.c\ncfn=func2\ncalls=3 20\n* *\n\n\
+         fn=func1\n+35 -300\ncfi=file2.c\ncfn=func2\ncalls=2 20\n* 300\n\nfl=file2.c\nfn=func2\n-31 +400",
+        &[
+            "func2 [file2.c] x5 cost I=700 incl I=700",
+            "func1 [file1.c] x1 cost I=100 incl I=400",
+            "main [file1.c] x0 cost I=20 incl I=820",
+        ],
+    );
+}
+
+#[test]
+fn negative_costs_are_costs() {
+    check(
+        "events: Mem\nfn=f\n1 -5\n2 3\n",
+        &["f x0 cost Mem=-2 incl Mem=-2"],
+    );
+}
+
+#[test]
+fn cost_in_front_of_the_first_function_has_no_name() {
+    check(
+        "events: Ir\n1 5\nfn=f\n1 2\n",
+        &["- x0 cost Ir=5 incl Ir=5", "f x0 cost Ir=2 incl Ir=2"],
+    );
+}
+
+#[test]
+fn carriage_returns_and_a_missing_newline_mean_nothing() {
+    check(
+        "events: Ir\r\nfn=f\r\n16 0x10\r\n17",
+        &["f x0 cost Ir=16 incl Ir=16"],
+    );
+}
+
+#[test]
+fn mangled_names_are_demangled_with_their_level() {
+    check(
+        "creator: callgrind-3.14.0\nevents: Ir\nfn=(1) _ZN2rs4pong17hcc47841c3c82513eE\n1 1\nfn=(2) _ZN2rs4pong17hcc47841c3c82513eE'2\n1 2\ntotals: 3\n",
+        &["rs::pong x0 cost Ir=3 incl Ir=1"],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_line() {
+    refused(
+        "events: Ir\nfn=(3)\n",
+        "in:2: (3) is the number of a function that was not named before",
+    );
+    refused(
+        "events: Ir\nfn=f\n1 18446744073709551616\n",
+        "in:3: expected a count of at most 64 bits, found \"18446744073709551616\"",
+    );
+    refused(
+        "events: Ir\nfn=f\n1 18446744073709551615\n1 1\n",
+        "in:4: a sum of counts is beyond 64 bits",
+    );
+    refused(
+        "events: Ir\nfn=f\n1 2 3\n",
+        "in:3: expected at most 1 counts, one an event, found 2",
+    );
+    refused(
+        "events: Ir\nfn=f\nx 1\n",
+        "in:3: expected a header line, a position or costs, found \"x 1\"",
+    );
+    refused(
+        "version: 1\nfn=f\n1 1\n",
+        "in:2: expected events: before a position",
+    );
+    refused(
+        "version: 2\nevents: Ir\n",
+        "in:1: expected version 1 of the format, found version 2",
+    );
+    refused(
+        "events: Ir\n",
+        "in:1: expected costs, found the end of the file",
+    );
+    refused(
+        "creator: callgrind-3.19.0\nevents: Ir\nsummary: 3\nfn=f\n1 3\n",
+        "in:5: expected totals: at the end of the part, found none; the profile is cut short",
+    );
+    refused(
+        "creator: callgrind-3.19.0\nevents: Ir\nsummary: 30\nfn=f\n1 30\ntotals: 3",
+        "in:6: the totals: are cut short by the end of the file",
+    );
+    refused("", "in: the input is empty");
+}
+
+#[test]
+fn what_was_read_before_an_error_is_written() {
+    let parsed = parse(b"events: Ir\nfn=f\n1 3\nfn=(9)\n", &options());
+    assert_eq!(records(&parsed, "fn"), ["f x0 cost Ir=3 incl Ir=3"]);
+    assert!(parsed.trouble && !parsed.is_whole());
+}
+
+#[test]
+fn no_prefix_panics() {
+    let everything = with(|options| {
+        options.lines = true;
+        options.calls = true;
+        options.instr = true;
+    });
+    for name in [
+        "nothing-collected.callgrind.out",
+        "calls-still-active.callgrind.out",
+        "gperftools.callgrind",
+    ] {
+        let path = format!(
+            "{}/../tests/data/callgrind/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        check_all_prefixes(&std::fs::read(path).unwrap(), &everything);
+    }
+}
+
+#[test]
+fn every_prefix_of_callgrinds_own_profiles_is_an_error() {
+    for name in [
+        "recursion-toggled.callgrind.out",
+        "calls-still-active.callgrind.out",
+        "xtree-memory.kcg",
+    ] {
+        let path = format!(
+            "{}/../tests/data/callgrind/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let text = std::fs::read(path).unwrap();
+        // Without its last line end the profile is whole.
+        for length in 0..text.trim_ascii_end().len() {
+            let parsed = parse(&text[..length], &options());
+            assert!(parsed.trouble, "{name}: prefix of {length} bytes");
+        }
+        assert!(!parse(text.trim_ascii_end(), &options()).trouble, "{name}");
+    }
+}
