@@ -120,6 +120,7 @@ fn compare_sides(
     });
 
     let mut summary = compare::summary(runs, &joined, &changes, rules);
+    summary.inclusive = options.inclusive;
     summary.relative_to = match options.relative_to {
         RelativeTo::Previous => "previous".to_owned(),
         _ => runs.sides[compare_options.reference].0.clone(),

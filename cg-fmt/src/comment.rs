@@ -37,7 +37,7 @@ pub(crate) fn document<'a>(
     push_limits(&mut document.blocks, diffs);
     let first = events.first().map(|event| event.name);
     let mut table = diffs.table(&events);
-    let cut = report::arrange(&mut table, first, Some("delta"), options)?;
+    let cut = report::arrange(&mut table, first, measure(diffs), options)?;
     document.push(Block::Table(table));
     if let Some(cut) = cut {
         document.push(Block::Note(left_out(diffs, &cut, first, true)));
@@ -94,9 +94,11 @@ fn comment<'a>(
         top: Some(crate::options::Top::All),
         ..options.clone()
     };
-    report::arrange(&mut top, first, Some("delta"), &all)?;
-    report::arrange(&mut rest, first, Some("delta"), &all)?;
-    let measure = first.map(|event| format!("{event}.delta"));
+    report::arrange(&mut top, first, None, &all)?;
+    report::arrange(&mut rest, first, None, &all)?;
+    let measure = first
+        .filter(|_| measure(diffs).is_some())
+        .map(|event| format!("{event}.delta"));
     let mut sums = diffs.table(&events);
     sums.rows.clone_from(&top.rows);
     let cut = sums.cut(open + folded, measure.as_deref());
@@ -233,9 +235,16 @@ fn totals<'a>(diffs: &'a Diffs<'_>) -> Table<'a> {
     Table::new(columns, rows)
 }
 
+/// The column that says what was cut: inclusive cost does not add up.
+fn measure(diffs: &Diffs) -> Option<&'static str> {
+    (!diffs.is_inclusive()).then_some("delta")
+}
+
 /// The closing line of a diff that was cut.
 fn left_out(diffs: &Diffs, cut: &Cut, first: Option<&str>, with_flag: bool) -> String {
-    let share = first.map(|event| format!("{} {event}", number::signed(cut.sum)));
+    let share = first
+        .filter(|_| measure(diffs).is_some())
+        .map(|event| format!("{} {event}", number::signed(cut.sum)));
     let line = report::left_out(cut, diffs.noun(cut.rows), share);
     match with_flag {
         true => line,

@@ -83,6 +83,13 @@ impl<'a> Diffs<'a> {
         }
     }
 
+    /// Whether rows are ranked by inclusive cost: where cg-diff was told to, and of arcs, which have no other.
+    pub(crate) fn is_inclusive(&self) -> bool {
+        let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
+        self.summary.inclusive
+            || (!self.records.is_empty() && !self.records.iter().any(has_self_cost))
+    }
+
     pub(crate) fn noun(&self, count: usize) -> &'static str {
         if count == 1 {
             self.nouns.0
@@ -192,10 +199,11 @@ impl<'a> Diffs<'a> {
         let DiffEvent { name, total, .. } = *event;
         let records = &self.records;
         let is_self = prefix.is_empty();
-        let audience = if is_self {
-            event.audience
-        } else {
-            Audience::Programs
+        // People see the figures that the rows are ranked by.
+        let audience = match (is_self, self.is_inclusive()) {
+            (true, false) | (false, true) => event.audience,
+            _ if event.audience == Audience::Nobody => Audience::Nobody,
+            _ => Audience::Programs,
         };
         let full_name = format!("{prefix}{name}");
         let counts = move |row: usize| {

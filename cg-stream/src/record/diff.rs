@@ -315,6 +315,9 @@ fn plural(count: u64, noun: &str) -> String {
 pub struct DiffSummary {
     /// The run that `delta` and percentages are relative to: a name of `runs`, or `previous` for the last but one.
     pub relative_to: String,
+    /// True where rows are judged and ranked by inclusive cost.
+    #[serde(skip_serializing_if = "is_false")]
+    pub inclusive: bool,
     /// How many rows there are of each status, rows that are not shown too.
     pub rows: BTreeMap<Status, u64>,
     /// How many rows were joined by which rule; a row may have taken several. Empty where all names were equal.
