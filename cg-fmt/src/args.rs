@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The output.
+    /// The output. svg is a picture of a Massif run's memory over time.
     #[arg(short, long, value_enum, default_value = "table")]
     format: FormatName,
 
@@ -170,6 +170,7 @@ enum FormatName {
     Markdown,
     #[value(alias = "jsonl")]
     Json,
+    Svg,
 }
 
 impl FormatName {
@@ -180,6 +181,7 @@ impl FormatName {
             FormatName::Tsv => Format::Tsv,
             FormatName::Markdown => Format::Markdown,
             FormatName::Json => Format::Json,
+            FormatName::Svg => Format::Svg,
         }
     }
 }

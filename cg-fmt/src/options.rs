@@ -35,6 +35,8 @@ pub(crate) enum Format {
     Tsv,
     Markdown,
     Json,
+    /// A picture, of what can be drawn.
+    Svg,
 }
 
 impl Format {

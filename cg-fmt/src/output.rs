@@ -40,8 +40,10 @@ pub(crate) fn write(
         }
     }
     let options = &options;
-    if options.format == Format::Json {
-        return write_stream(read, options, out);
+    match options.format {
+        Format::Json => return write_stream(read, options, out),
+        Format::Svg => return Ok(out.write_all(massif::svg(profile)?.as_bytes())?),
+        _ => {}
     }
     if is_diff(profile, options) {
         let diffs = Diffs::of(profile, options);
@@ -126,7 +128,7 @@ fn render(
         (Format::Tsv, Some(first)) => csv::write_tsv(first, &mut out)?,
         (Format::Markdown, _) => markdown::write(document, &mut out)?,
         (Format::Table, _) => table::write(document, screen, &mut out)?,
-        (Format::Csv | Format::Tsv | Format::Json, _) => {}
+        (Format::Csv | Format::Tsv | Format::Json | Format::Svg, _) => {}
     }
     out.flush()
 }

@@ -30,12 +30,7 @@ struct Span {
 impl Graph<'_> {
     /// The graph in at most this many columns, labels included; a line of text ends each row.
     pub(crate) fn draw(&self, width: usize) -> String {
-        let highest = self
-            .points
-            .iter()
-            .map(|point| point.total)
-            .max()
-            .unwrap_or(0);
+        let highest = self.highest();
         let label = bytes(highest);
         let label_width = label.len().max(1);
         let columns = width.saturating_sub(label_width + 2).max(NARROWEST);
@@ -87,7 +82,21 @@ impl Graph<'_> {
         (((time - start) / (end - start) * columns as f64) as usize).min(columns - 1)
     }
 
-    fn span(&self) -> (f64, f64) {
+    /// The largest total.
+    pub(super) fn highest(&self) -> u64 {
+        let totals = self.points.iter().map(|point| point.total);
+        totals.max().unwrap_or(0)
+    }
+
+    /// Time and total of the peak, where a snapshot was marked as one.
+    pub(super) fn peak(&self) -> Option<(f64, u64)> {
+        let time = self.peak_time?;
+        let at_peak = self.points.iter().filter(|point| point.time == time);
+        Some((time, at_peak.map(|point| point.total).max()?))
+    }
+
+    /// The first and the last time.
+    pub(super) fn span(&self) -> (f64, f64) {
         let ends = [self.points.first(), self.points.last()];
         let [start, end] = ends.map(|point| point.map_or(0.0, |point| point.time));
         (start.min(0.0), end)

@@ -14,6 +14,7 @@ use crate::table::{Audience, Cell, Column, Layout, Table};
 
 mod graph;
 mod growth;
+mod svg;
 
 use graph::Graph;
 use growth::{Growth, Point};
@@ -61,6 +62,18 @@ pub(crate) fn document<'a>(
         _ => return Ok(None),
     }
     Ok(Some(document))
+}
+
+/// The graph of a Massif run as an SVG document.
+///
+/// # Errors
+/// Where something else was read.
+pub(crate) fn svg(profile: &Profile) -> anyhow::Result<String> {
+    let Some(massif) = Massif::of(profile) else {
+        anyhow::bail!("-f svg draws the snapshots of one Massif run, and this is not one");
+    };
+    let title = report::origin(profile).unwrap_or_default();
+    massif.graph().svg(&title)
 }
 
 impl<'a> Massif<'a> {
