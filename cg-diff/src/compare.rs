@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cg_stream::profile::{FunctionKey, Key};
+use cg_stream::profile::{FunctionKey, Key, Table};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 
 use crate::figures::{self, Figure, Figures};
-use crate::join::Joined;
+use crate::join::{Joined, Row};
 use crate::key::rules::Rules;
 use crate::runs::Runs;
 
@@ -38,12 +38,20 @@ pub(crate) struct Change {
 pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
     let mut changes: Vec<Change> = (0..joined.rows.len())
         .map(|row| {
-            let figures = figures::of_row(runs, joined, row);
             let (shown, has_several_names) = shown(runs, joined, row);
+            let (status, weight) = if is_plainly_same(runs, joined, row) {
+                (Status::Same, 0)
+            } else {
+                let figures = figures::of_row(runs, joined, row);
+                (
+                    status(runs, joined, row, &figures, options),
+                    weight(runs, joined.rows[row].of, &figures, options),
+                )
+            };
             Change {
                 row,
-                status: status(runs, joined, row, &figures, options),
-                weight: weight(runs, joined.rows[row].of, &figures, options),
+                status,
+                weight,
                 shown,
                 has_several_names,
             }
@@ -61,6 +69,27 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
             .then_with(|| a.row.cmp(&b.row))
     });
     changes
+}
+
+/// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
+fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
+    let Row { of, guess, .. } = joined.rows[row];
+    let record_of = |profile: usize| match joined.records(row, profile) {
+        [record] => Some((runs.profiles[profile].table(of), *record as usize)),
+        _ => None,
+    };
+    let Some((first, first_record)) = record_of(0) else {
+        return false;
+    };
+    let is_same = |(table, record): (&Table, usize)| {
+        table.cost(record) == first.cost(first_record)
+            && table.incl(record) == first.incl(first_record)
+            && table.calls(record) == first.calls(first_record)
+    };
+    !guess
+        && (1..runs.profiles.len()).all(|profile| {
+            runs.has_events_of_first(profile) && record_of(profile).is_some_and(is_same)
+        })
 }
 
 /// The figures that rank and judge: inclusive cost where that is asked for and known, else self cost, which of arcs is

@@ -121,6 +121,11 @@ impl Runs {
         self.positions[profile][event]
     }
 
+    /// True where a profile counts the events of the first, in the same order.
+    pub(crate) fn has_events_of_first(&self, profile: usize) -> bool {
+        self.profiles[profile].events() == self.profiles[0].events()
+    }
+
     /// True where a profile counts an event. One without a `run` record leaves out the events that are 0 everywhere,
     /// so nothing can be said against it.
     pub(crate) fn counts(&self, profile: usize, event: usize) -> bool {
