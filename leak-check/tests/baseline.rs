@@ -1,4 +1,5 @@
 //! The baseline: what is known passes, what is new fails, and neither rebuilds nor edits change which is which.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 mod support;
 
@@ -88,7 +89,12 @@ fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
 #[test]
 fn new_findings_fail_and_more_of_the_same_are_new() {
     let bench = known();
-    let run = check_after(&bench, "return 0", "char *p = malloc(5); p[0] = 1; return 0", &[]);
+    let run = check_after(
+        &bench,
+        "return 0",
+        "char *p = malloc(5); p[0] = 1; return 0",
+        &[],
+    );
     assert_eq!(run.status, 1);
     assert!(
         run.stdout

@@ -6,7 +6,7 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Report, function_name, stack_lines};
+use super::{Report, function_name, one_line, stack_lines};
 use crate::finding::{Process, ProcessId};
 use crate::policy::Status;
 use crate::sentence::{plural, sentence};
@@ -70,7 +70,7 @@ fn status(report: &Report<'_>, process: ProcessId) -> TestCaseStatus {
         let line = format!(
             "{}{}",
             subject.unwrap_or_default(),
-            sentence(finding, report.paths)
+            one_line(&sentence(finding, report.paths))
         );
         description.push_str(&line);
         description.push('\n');

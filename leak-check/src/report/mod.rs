@@ -97,7 +97,7 @@ impl<'a> Report<'a> {
             let function = blamed.map_or_else(|| "not printed".to_owned(), function_name);
             let file = blamed
                 .and_then(|frame| frame.file.as_deref())
-                .map(|file| self.paths.shown(file).into_owned());
+                .map(|file| one_line(&self.paths.shown(file)));
             let group = *group_of
                 .entry((function.clone(), file.clone()))
                 .or_insert_with(|| {
@@ -108,7 +108,7 @@ impl<'a> Report<'a> {
                     });
                     groups.len() - 1
                 });
-            let sentence = sentence(finding, self.paths);
+            let sentence = one_line(&sentence(finding, self.paths));
             let key = (
                 group,
                 ruling.status,
@@ -160,7 +160,7 @@ impl<'a> Report<'a> {
             .iter()
             .take(MOST_SHOWN)
             .map(|&(process, count)| {
-                let title = self.evidence.process(process).title();
+                let title = one_line(&self.evidence.process(process).title());
                 match count {
                     1 => title,
                     count => format!("{title}, {count} times"),
@@ -307,17 +307,23 @@ pub(crate) fn table_cells(rows: &[Row]) -> Vec<Vec<String>> {
     table
 }
 
+/// Names are input and may hold anything: control characters reach neither a terminal nor the lines of a format.
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 /// The function of a frame; where it has none, its object or address.
 pub(crate) fn function_name(frame: &Frame) -> String {
     let name = frame.name.as_deref().filter(|name| *name != "???");
-    match (name, frame.obj.as_deref(), frame.addr.as_deref()) {
+    let text = match (name, frame.obj.as_deref(), frame.addr.as_deref()) {
         (Some(name), _, _) => name.to_owned(),
         (None, Some(object), _) => {
             format!("??? in {}", object.rsplit('/').next().unwrap_or(object))
         }
         (None, None, Some(address)) => address.to_owned(),
         (None, None, None) => "???".to_owned(),
-    }
+    };
+    one_line(&text)
 }
 
 /// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`.
@@ -343,7 +349,7 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
     let mut lines: Vec<(String, u64)> = Vec::new();
     for frame in stack {
-        let line = frame_line(frame, paths);
+        let line = one_line(&frame_line(frame, paths));
         match lines.last_mut() {
             Some((last, count)) if *last == line => *count += 1,
             _ => lines.push((line, 1)),

@@ -3,7 +3,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Entry, Report, Row, stack_lines, table_cells};
+use super::{Entry, Report, Row, one_line, stack_lines, table_cells};
 use crate::policy::Status;
 
 /// Colours, none of which says anything that the words do not.
@@ -41,9 +41,9 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
     let styles = Styles::new(in_colour);
     let mut text = String::new();
     for group in report.groups() {
-        text.push_str(&styled(styles.function, &printable(&group.function)));
+        text.push_str(&styled(styles.function, &group.function));
         if let Some(file) = &group.file {
-            text.push_str(&printable(&format!(" ({file})")));
+            text.push_str(&format!(" ({file})"));
         }
         text.push('\n');
         for entry in &group.entries {
@@ -54,14 +54,14 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
     push_gone(&mut text, report);
     for process in &report.evidence.processes {
         if let Some(signal) = &process.fatal_signal {
-            text.push_str(&printable(&format!(
+            text.push_str(&format!(
                 "ended by {signal}: {}\n",
-                process.title()
-            )));
+                one_line(&process.title())
+            ));
         }
     }
     if let [process] = report.evidence.processes.as_slice() {
-        text.push_str(&printable(&process.title()));
+        text.push_str(&one_line(&process.title()));
         text.push('\n');
     }
     if !report.evidence.processes.is_empty() {
@@ -78,19 +78,18 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
 }
 
 fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles: &Styles) {
-    let sentence = printable(&entry.sentence);
+    let sentence = &entry.sentence;
     match entry.ruling.status {
         Status::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
-        _ => text.push_str(&format!("  {}\n", styled(styles.new, &sentence))),
+        _ => text.push_str(&format!("  {}\n", styled(styles.new, sentence))),
     }
     for line in stack_lines(&entry.finding.stack, report.paths) {
-        let line = format!("    {}", printable(&line));
-        text.push_str(&styled(styles.quiet, &line));
+        text.push_str(&styled(styles.quiet, &format!("    {line}")));
         text.push('\n');
     }
     if report.evidence.processes.len() > 1 {
         for line in report.process_lines(entry) {
-            text.push_str(&format!("    in {}\n", printable(&line)));
+            text.push_str(&format!("    in {}\n", line));
         }
     }
 }
@@ -105,11 +104,11 @@ fn push_gone(text: &mut String, report: &Report<'_>) {
             (1, 0) => String::new(),
             (known, present) => format!(", {known} known and {present} found"),
         };
-        text.push_str(&printable(&format!(
+        text.push_str(&format!(
             "  {} in {}{counts}\n",
             gone.fingerprint.kind,
-            gone.fingerprint.frames.join(" < ")
-        )));
+            one_line(&gone.fingerprint.frames.join(" < "))
+        ));
     }
     text.push('\n');
 }
@@ -134,17 +133,4 @@ fn push_table(text: &mut String, rows: &[Row]) {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-}
-
-/// Names are input and may hold anything: control characters do not reach the terminal.
-fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
 }

@@ -1,0 +1,383 @@
+//! The report formats, each held against what its consumer demands.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+mod support;
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use support::{Bench, leak_check, leak_check_in};
+
+/// A bench with an XML file of one of each finding, and beside it a clean one.
+fn bench() -> Bench {
+    let bench = Bench::new("errors.c");
+    bench.valgrind("out.xml", &["--show-leak-kinds=all", "--track-origins=yes"]);
+    bench
+}
+
+/// A stream of one process with this many leaks, each in a function of its own; names hold what formats have to escape.
+fn many_leaks(count: usize, file: &str) -> String {
+    let mut stream = "{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"command\":\"./a b\",\"pid\":7,\"source\":[\"a,b:c.xml\"],\"events\":[],\"total\":{},\"complete\":true}\n".to_owned();
+    for number in 0..count {
+        let record = serde_json::json!({
+            "type": "leak", "kind": "definite", "cost": { "bytes": 8, "blocks": 1 }, "indirect_bytes": 0,
+            "stack": [
+                { "fn": "malloc", "obj": "/usr/lib/libc.so" },
+                { "fn": format!("f{number}<T&, \"x\">(char*, #{number}) @@\n::set 100% `code` \u{1b}[1m"), "file": file, "line": number },
+            ],
+        });
+        stream.push_str(
+            &record
+                .to_string()
+                .replacen("{\"", "{\"type\":\"leak\",\"", 1)
+                .replace(",\"type\":\"leak\"}", "}"),
+        );
+        stream.push('\n');
+    }
+    stream.push_str(&format!("{{\"type\":\"end\",\"records\":{count}}}\n"));
+    stream
+}
+
+// SARIF 2.1.0 (OASIS Standard, 27 March 2020), by section: what must be there, and of which form.
+
+fn text_of_message(message: &Value) -> &str {
+    // §3.11.7: a message has text or an id; there are no message strings here, so it is text.
+    message["text"].as_str().expect("message.text")
+}
+
+fn check_location(location: &Value) {
+    if let Some(physical) = location.get("physicalLocation") {
+        // §3.29.2: an artifact location or an address.
+        let artifact = &physical["artifactLocation"];
+        let uri = artifact["uri"].as_str().expect("§3.4.3 uri");
+        assert!(
+            uri.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._~/%:".contains(&byte)),
+            "§3.4.3, RFC 3986: {uri}"
+        );
+        if artifact.get("uriBaseId").is_some() {
+            assert!(
+                !uri.contains(':') && !uri.starts_with('/'),
+                "§3.4.4: {uri} is not relative"
+            );
+        } else {
+            assert!(
+                uri.starts_with("file:///") || !uri.starts_with('/'),
+                "{uri}"
+            );
+        }
+        if let Some(region) = physical.get("region") {
+            // §3.30.5: a positive integer.
+            assert!(region["startLine"].as_u64().unwrap() > 0);
+        }
+    }
+    for logical in location["logicalLocations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        assert!(logical["fullyQualifiedName"].is_string(), "§3.33.5");
+    }
+}
+
+fn check_sarif(text: &str) -> Vec<Value> {
+    let log: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(log["version"], "2.1.0", "§3.13.2");
+    assert!(
+        log["$schema"]
+            .as_str()
+            .unwrap()
+            .ends_with("sarif-2.1.0.json"),
+        "§3.13.3"
+    );
+    let [run] = log["runs"].as_array().unwrap().as_slice() else {
+        panic!("§3.13.4: one run")
+    };
+    let driver = &run["tool"]["driver"];
+    assert_eq!(driver["name"], "leak-check", "§3.19.8");
+    let rules = driver["rules"].as_array().unwrap();
+    let ids: HashSet<&str> = rules
+        .iter()
+        .map(|rule| rule["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), rules.len(), "§3.49.3: ids are unique");
+    for rule in rules {
+        assert!(
+            text_of_message(&rule["shortDescription"]).ends_with('.'),
+            "§3.49.9"
+        );
+    }
+    for invocation in run["invocations"].as_array().unwrap() {
+        assert!(invocation["executionSuccessful"].is_boolean(), "§3.20.14");
+    }
+    let results = run["results"].as_array().unwrap().clone();
+    let mut fingerprints = HashSet::new();
+    for result in &results {
+        assert!(!text_of_message(&result["message"]).is_empty(), "§3.27.11");
+        assert!(
+            ["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()),
+            "§3.27.10"
+        );
+        let index = result["ruleIndex"].as_u64().unwrap() as usize;
+        assert_eq!(rules[index]["id"], result["ruleId"], "§3.27.6");
+        // Code scanning shows nothing that has no location.
+        let locations = result["locations"].as_array().unwrap();
+        assert_eq!(locations.len(), 1);
+        assert!(locations[0]["physicalLocation"]["region"]["startLine"].is_u64());
+        locations.iter().for_each(check_location);
+        for stack in result["stacks"].as_array().into_iter().flatten() {
+            for frame in stack["frames"].as_array().expect("§3.44.3 frames") {
+                check_location(&frame["location"]);
+            }
+        }
+        for fingerprint in result["partialFingerprints"].as_object().unwrap().values() {
+            assert!(
+                fingerprints.insert(fingerprint.as_str().unwrap().to_owned()),
+                "§3.27.16"
+            );
+        }
+        assert!(result["occurrenceCount"].as_u64().unwrap() > 0, "§3.27.21");
+    }
+    results
+}
+
+#[test]
+fn sarif_is_what_the_standard_demands() {
+    let bench = bench();
+    let run = bench.leak_check(&["--format=sarif", "out.xml"]);
+    assert_eq!(run.status, 1);
+    let results = check_sarif(&run.stdout);
+    assert_eq!(results.len(), 8);
+    let paths: HashSet<&Value> = results
+        .iter()
+        .map(|result| &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+        .collect();
+    assert_eq!(paths, HashSet::from([&Value::from("src/errors.c")]));
+    check_sarif(&leak_check(&["--format=sarif"], many_leaks(30, "/x/a b.c").as_bytes()).stdout);
+    // No finding is a log too.
+    let clean = leak_check(
+        &["--format=sarif", "--no-errors"],
+        many_leaks(0, "").as_bytes(),
+    );
+    assert_eq!((clean.status, check_sarif(&clean.stdout).len()), (0, 0));
+    let unread = leak_check(&["--format=sarif"], b"");
+    assert!(unread.stdout.contains("\"executionSuccessful\": false"));
+    check_sarif(&unread.stdout);
+}
+
+#[test]
+fn junit_reads_back_with_a_case_a_process() {
+    let bench = bench();
+    bench.write(
+        "test.jsonl",
+        "{\"type\":\"run\",\"tool\":\"memcheck\",\"command\":\"/t/deps/demo-0123456789abcdef --exact m::passes --nocapture\",\"pid\":8,\"complete\":true}\n{\"type\":\"end\"}\n",
+    );
+    let run = bench.leak_check(&["--format=junit", "out.xml", "test.jsonl"]);
+    assert_eq!(run.status, 1);
+    let report = quick_junit::Report::deserialize_from_str(&run.stdout).unwrap();
+    assert_eq!((report.tests, report.failures, report.errors), (2, 1, 0));
+    let names: Vec<(&str, &str)> = report
+        .test_suites
+        .iter()
+        .flat_map(|suite| {
+            suite
+                .test_cases
+                .iter()
+                .map(|case| (suite.name.as_str(), case.name.as_str()))
+        })
+        .collect();
+    assert!(names[0].1.starts_with("./program, process "), "{names:?}");
+    assert_eq!(names[1], ("demo", "m::passes"));
+    for sentence in [
+        "lose leaks 64 bytes in 1 block, definitely lost\n  at malloc",
+        "8 findings; the first: ",
+    ] {
+        assert!(run.stdout.contains(sentence), "{sentence}\n{}", run.stdout);
+    }
+    let run = leak_check(&["--format=junit"], many_leaks(3, "a.c").as_bytes());
+    quick_junit::Report::deserialize_from_str(&run.stdout).unwrap();
+    let unread = bench.leak_check(&["--format=junit", "test.jsonl", "missing.xml"]);
+    let report = quick_junit::Report::deserialize_from_str(&unread.stdout).unwrap();
+    assert_eq!((unread.status, report.tests, report.errors), (2, 2, 1));
+}
+
+#[test]
+fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
+    let bench = Bench::of_text(
+        "two.c",
+        "#include <stdlib.h>\nstatic char *make(void) { return malloc(8); }\n\
+         int main(void) {\n make()[0] = 1;\n make()[0] = 2;\n return 0; }\n",
+    );
+    bench.valgrind("out.xml", &[]);
+    let first = bench.leak_check(&["--format=gitlab", "out.xml"]);
+    assert_eq!(first.status, 1);
+    let mut seen = HashSet::new();
+    let issues: Vec<Value> = serde_json::from_str(&first.stdout).unwrap();
+    // The two loss records have one fingerprint, and still two of GitLab's.
+    assert_eq!(issues.len(), 2);
+    for issue in &issues {
+        assert!(
+            issue["description"]
+                .as_str()
+                .unwrap()
+                .starts_with("make leaks 8 bytes")
+        );
+        assert_eq!(issue["check_name"], "DefiniteLeak");
+        assert!(
+            ["info", "minor", "major", "critical", "blocker"]
+                .contains(&issue["severity"].as_str().unwrap())
+        );
+        assert!(seen.insert(issue["fingerprint"].as_str().unwrap()));
+        assert_eq!(issue["location"]["path"], "src/two.c");
+        assert_eq!(issue["location"]["lines"]["begin"], 2);
+    }
+    let none = leak_check(&["--format=gitlab"], many_leaks(0, "").as_bytes());
+    assert_eq!(none.stdout, "[]\n");
+    // A path is never absolute, whatever the finding has.
+    let outside = leak_check(
+        &["--format=gitlab", "--root=/home"],
+        many_leaks(1, "/x/a.c").as_bytes(),
+    );
+    let issues: Vec<Value> = serde_json::from_str(&outside.stdout).unwrap();
+    assert_eq!(issues[0]["location"]["path"], "a,b:c.xml");
+}
+
+/// The runner's own reading of a command: `::name key=value,…::message`.
+fn workflow_command(line: &str) -> Option<(String, Vec<(String, String)>, String)> {
+    let (command, message) = line.strip_prefix("::")?.split_once("::")?;
+    let (name, properties) = command.split_once(' ').unwrap_or((command, ""));
+    let unescape = |text: &str| {
+        text.replace("%2C", ",")
+            .replace("%3A", ":")
+            .replace("%0A", "\n")
+            .replace("%0D", "\r")
+            .replace("%25", "%")
+    };
+    let properties = properties
+        .split(',')
+        .filter_map(|property| property.split_once('='))
+        .map(|(key, value)| (key.to_owned(), unescape(value)))
+        .collect();
+    Some((name.to_owned(), properties, unescape(message)))
+}
+
+#[test]
+fn github_annotates_what_will_be_shown_and_counts_the_rest() {
+    let run = leak_check(
+        &["--format=github"],
+        many_leaks(14, "src/a,b:c%.c").as_bytes(),
+    );
+    assert_eq!(run.status, 1);
+    let commands: Vec<_> = run.stdout.lines().filter_map(workflow_command).collect();
+    assert_eq!(commands.len(), 10);
+    for (name, properties, message) in &commands {
+        assert_eq!(name, "error");
+        assert_eq!(
+            properties[0],
+            ("file".to_owned(), "src/a,b:c%.c".to_owned())
+        );
+        assert!(
+            message.contains("leaks 8 bytes in 1 block, definitely lost\n  at malloc"),
+            "{message}"
+        );
+    }
+    assert!(
+        run.stdout
+            .contains("\n4 findings are not annotated: GitHub shows 10 of a kind\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout
+            .ends_with("leak-check: 14 new findings in 1 of 1 process\n")
+    );
+    // No name of a function can begin a command of its own.
+    assert_eq!(
+        run.stdout
+            .lines()
+            .filter(|line| line.contains("::set"))
+            .count(),
+        10
+    );
+}
+
+#[test]
+fn github_shows_lines_of_the_repository_first() {
+    let outside = many_leaks(12, "/elsewhere/a.c");
+    let inside = many_leaks(1, "/repository/src/b.c");
+    let run = leak_check(
+        &["--format=github", "--root=/repository"],
+        [outside, inside].concat().as_bytes(),
+    );
+    assert!(
+        run.stdout.starts_with("::error file=src/b.c,"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn markdown_has_its_marker_and_fits_a_comment() {
+    let bench = bench();
+    let run = bench.leak_check(&["--format=markdown", "out.xml"]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.stdout
+            .starts_with("<!-- leak-check -->\n### leak-check: 8 new findings in 1 of 1 process\n")
+    );
+    assert_eq!(run.stdout.matches("<details>").count(), 8);
+    assert!(
+        run.stdout.contains("| definitely lost | 72 | 2 |"),
+        "{}",
+        run.stdout
+    );
+    let run = leak_check(
+        &["--format=markdown"],
+        many_leaks(2000, "src/a.c").as_bytes(),
+    );
+    let length = run.stdout.chars().count();
+    assert!((60_000..=65_536).contains(&length), "{length}");
+    let shown = run.stdout.matches("<details>").count();
+    assert_eq!(shown, run.stdout.matches("</details>").count());
+    assert!(
+        run.stdout
+            .contains(&format!("{} findings are left out", grouped(2000 - shown))),
+        "{shown}"
+    );
+    for line in run.stdout.lines().filter(|line| line.contains("<summary>")) {
+        assert!(
+            line.contains("&lt;T&amp;") && !line.contains("<T") && !line.contains('`'),
+            "{line}"
+        );
+    }
+}
+
+fn grouped(count: usize) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        _ => format!("{},{:03}", count / 1000, count % 1000),
+    }
+}
+
+#[test]
+fn every_format_gives_the_same_bytes_twice_and_the_same_verdict() {
+    let bench = bench();
+    for format in [
+        "text", "markdown", "json", "junit", "sarif", "github", "gitlab",
+    ] {
+        let args = ["--format", format, "out.xml"];
+        let first = bench.leak_check(&args);
+        assert_eq!(first.status, 1, "{format}");
+        assert!(
+            first.stdout.chars().all(|c| c == '\n' || !c.is_control()),
+            "{format}"
+        );
+        assert_eq!(first.stdout, bench.leak_check(&args).stdout, "{format}");
+        let cut = leak_check_in(
+            bench.path(),
+            &["--format", format],
+            b"{\"type\":\"run\",\"tool\":\"memcheck\"}\n",
+        );
+        assert_eq!(cut.status, 2, "{format}");
+    }
+}
