@@ -242,8 +242,14 @@ fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
     assert_eq!(issues[0]["location"]["path"], "a,b:c.xml");
 }
 
-/// The runner's own reading of a command: `::name key=value,…::message`.
-fn workflow_command(line: &str) -> Option<(String, Vec<(String, String)>, String)> {
+/// A command as the runner reads it: `::name key=value,…::message`.
+struct WorkflowCommand {
+    name: String,
+    properties: Vec<(String, String)>,
+    message: String,
+}
+
+fn workflow_command(line: &str) -> Option<WorkflowCommand> {
     let (command, message) = line.strip_prefix("::")?.split_once("::")?;
     let (name, properties) = command.split_once(' ').unwrap_or((command, ""));
     let unescape = |text: &str| {
@@ -258,7 +264,11 @@ fn workflow_command(line: &str) -> Option<(String, Vec<(String, String)>, String
         .filter_map(|property| property.split_once('='))
         .map(|(key, value)| (key.to_owned(), unescape(value)))
         .collect();
-    Some((name.to_owned(), properties, unescape(message)))
+    Some(WorkflowCommand {
+        name: name.to_owned(),
+        properties,
+        message: unescape(message),
+    })
 }
 
 #[test]
@@ -270,7 +280,12 @@ fn github_annotates_what_will_be_shown_and_counts_the_rest() {
     assert_eq!(run.status, 1);
     let commands: Vec<_> = run.stdout.lines().filter_map(workflow_command).collect();
     assert_eq!(commands.len(), 10);
-    for (name, properties, message) in &commands {
+    for WorkflowCommand {
+        name,
+        properties,
+        message,
+    } in &commands
+    {
         assert_eq!(name, "error");
         assert_eq!(
             properties[0],

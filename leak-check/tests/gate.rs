@@ -1,5 +1,4 @@
 //! The verdict: what counts, what cannot be judged, and that it agrees with Valgrind's own.
-#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 mod support;
 

@@ -1,6 +1,5 @@
 //! Suppression files, held against the real Valgrind both ways: what it suppresses is suppressed here, and what is
 //! written here it reads and obeys.
-#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 mod support;
 
