@@ -154,6 +154,10 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     if !has_incl {
         figures.incl.clear();
     }
+    // An arc has no cost of its own.
+    if of == RecordType::Call {
+        figures.cost.clear();
+    }
     figures
 }
 

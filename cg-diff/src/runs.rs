@@ -65,7 +65,8 @@ impl Runs {
                     diagnostics,
                     &mut |line: Line<'_>, _: &mut Diagnostics| Ok(profile.add(&line)?),
                 )?;
-                if let Some(why) = no_basis(framing) {
+                // An input that could not be read was told of already.
+                if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
                     incomplete.push(format!("{}: {why}", file.display()));
                 }
                 if !profile.diffs().is_empty() {
@@ -149,15 +150,21 @@ impl Runs {
         if !profile.runs().is_empty() {
             return Some(profile.total().get(position).copied().unwrap_or(0));
         }
-        let summed = profile
-            .types()
-            .find(|of| !matches!(of, RecordType::Call | RecordType::Line))
-            .or_else(|| profile.types().find(|of| *of == RecordType::Line))?;
-        let table = profile.table(summed);
-        Some(
+        // An event is counted by one type, and told apart by `line` and `call` records at most.
+        let sum = |of: RecordType| -> Count {
+            let table = profile.table(of);
             (0..table.len())
                 .map(|row| table.cost(row).get(position).copied().unwrap_or(0))
-                .sum(),
+                .sum()
+        };
+        let mut types: Vec<RecordType> = profile.types().collect();
+        types.sort_by_key(|of| *of == RecordType::Line);
+        Some(
+            types
+                .into_iter()
+                .map(sum)
+                .find(|sum| *sum != 0)
+                .unwrap_or(0),
         )
     }
 }
