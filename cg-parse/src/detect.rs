@@ -86,7 +86,9 @@ fn recognise(bytes: &[u8], is_whole: bool) -> Option<Format> {
     }
     if text.starts_with(b"{") {
         let head = &text[..text.len().min(4096)];
-        return memchr::memmem::find(head, b"\"dhatFileVersion\"").map(|_| Format::Dhat);
+        if memchr::memmem::find(head, b"\"dhatFileVersion\"").is_some() {
+            return Some(Format::Dhat);
+        }
     }
     recognise_by_lines(bytes, is_whole)
 }

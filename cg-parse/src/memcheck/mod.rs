@@ -35,3 +35,6 @@ mod summary;
 mod table;
 pub(crate) mod text;
 pub(crate) mod xml;
+
+#[cfg(test)]
+mod tests;

@@ -114,6 +114,8 @@ struct LeakCheck {
     of: u64,
     /// Whether its LEAK SUMMARY was begun.
     is_over: bool,
+    /// Whether it shows only what changed, so that its loss records need not sum to anything.
+    is_delta: bool,
 }
 
 impl Process {
@@ -162,6 +164,7 @@ impl Process {
             number: loss.number,
             of: loss.of,
             is_over: false,
+            is_delta: loss.is_delta,
         };
         let row = LeakRow {
             kind: loss.kind,
@@ -222,6 +225,7 @@ impl Process {
             self.replace_leaks();
         }
         self.leak_check.is_over = true;
+        self.leak_check.is_delta = is_delta;
         *self.leak_summary.get_or_insert_default().of_mut(kind) = blocks;
     }
 
@@ -440,7 +444,8 @@ impl Process {
         self.check_errors(&process, diagnostics);
     }
 
-    /// A kind of leak is printed in full or, by `--show-leak-kinds` or `--leak-check=summary`, not at all.
+    /// A kind of leak is printed in full or, by `--show-leak-kinds` or `--leak-check=summary`, not at all; a check that
+    /// shows what changed prints a part.
     fn check_leaks(&self, kind: LeakKind, process: &str, diagnostics: &mut Diagnostics) {
         let Some(summary) = &self.leak_summary else {
             return;
@@ -449,7 +454,7 @@ impl Process {
         let leaks = || self.leaks.iter().filter(|leak| leak.kind == kind);
         let bytes = sum(leaks().map(|leak| leak.bytes));
         let blocks = sum(leaks().map(|leak| leak.blocks));
-        let is_hidden = leaks().next().is_none();
+        let is_hidden = leaks().next().is_none() || self.leak_check.is_delta;
         let is_equal =
             bytes == Count::from(expected.bytes) && blocks == Count::from(expected.blocks);
         if !is_hidden && !is_equal {
@@ -460,6 +465,16 @@ impl Process {
                 kind.words()
             ));
         }
+    }
+
+    /// As many loss records there can be where none is printed.
+    fn lost_blocks(&self) -> u64 {
+        let Some(summary) = &self.leak_summary else {
+            return 0;
+        };
+        LeakKind::ALL.iter().fold(0, |blocks, kind| {
+            blocks.saturating_add(summary.of(*kind).blocks)
+        })
     }
 
     /// Loss records may count as errors (`--errors-for-leak-kinds`), printed or not, so there is some play.
@@ -479,20 +494,23 @@ impl Process {
             return;
         }
         let contexts = self.errors.len() as u64;
-        let most_contexts = contexts.saturating_add(self.loss_records);
-        if summary.contexts < contexts || summary.contexts > most_contexts {
+        let leaks = match self.loss_records {
+            0 => self.lost_blocks(),
+            records => records,
+        };
+        if summary.contexts < contexts || summary.contexts > contexts.saturating_add(leaks) {
             diagnostics.warn(format!(
-                "{process}: ERROR SUMMARY has {} contexts, but {contexts} errors and {} loss records were read",
+                "{process}: ERROR SUMMARY has {} contexts, but {contexts} errors and {} loss records were read; a forked process counts its parent's too",
                 summary.contexts, self.loss_records
             ));
             return;
         }
         let errors = sum(self.errors.iter().map(|error| error.count));
-        let most_errors = errors + Count::from(self.loss_records);
+        let most_errors = errors + Count::from(leaks);
         let counted = Count::from(summary.errors);
         if counted < errors || (self.has_counts && counted > most_errors) {
             diagnostics.warn(format!(
-                "{process}: ERROR SUMMARY has {counted} errors, but {errors} errors and {} loss records were read",
+                "{process}: ERROR SUMMARY has {counted} errors, but {errors} errors and {} loss records were read; a forked process counts its parent's too",
                 self.loss_records
             ));
         }

@@ -1,5 +1,7 @@
 //! The lines of one process, in order: which of them begin a block, go on with one, or say something of the whole run.
 
+use cg_stream::record::Name;
+
 use super::block::{About, Block};
 use super::{frame, summary_lines};
 use crate::memcheck::fields::{amount, skip, whole_amount};
@@ -91,15 +93,10 @@ impl ProcessLog {
 
     /// Reads the message of a `--PID--` line.
     pub(super) fn debug_message(&mut self, message: &[u8]) {
-        // `used_suppression:  N name file:line suppressed: B bytes in K blocks`
-        let used = || {
-            let (count, rest) = amount(skip(message, b"used_suppression:")?.trim_ascii())?;
-            Some((count.value, rest.trim_ascii()))
-        };
-        let Some((count, rest)) = used() else { return };
-        let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
-        let name = cg_stream::record::Name::from_bytes(&rest[..end]).into_string();
-        self.process.used_suppressions.push((name, count));
+        if let Some((name, count)) = used_suppression(message) {
+            let name = Name::from_bytes(name).into_string();
+            self.process.used_suppressions.push((name, count));
+        }
     }
 
     /// A message of the client itself ends whatever was being read; the stack that can follow is not an error's.
@@ -141,7 +138,11 @@ impl ProcessLog {
         let has_summary = self.process.error_summary.is_some()
             || self.process.heap_summary.is_some()
             || self.process.leak_summary.is_some();
-        self.process.is_quiet = !self.has_preamble && !has_summary;
+        // Nulgrind knows no errors before 3.23, and so has no summary of them.
+        let version = self.process.version;
+        let never_has_summary = self.process.tool.as_deref() == Some("none")
+            && version.is_some_and(|version| version < (3, 23));
+        self.process.is_quiet = (!self.has_preamble && !has_summary) || never_has_summary;
     }
 
     /// The process went on as another program: nothing more comes of this one.
@@ -356,6 +357,9 @@ impl ProcessLog {
             self.block = Some(Block::new(signal));
         } else if let Some((thread, is_root)) = announced_thread(message) {
             self.block = Some(Block::new(About::Thread { thread, is_root }));
+        } else if begins("FILE DESCRIPTORS: ") && message.ends_with(b" open at exit.") {
+            // Valgrind up to 3.18 writes it like this, and open descriptors are no errors there.
+            self.process.version.get_or_insert((3, 18));
         } else if has_stack_without_error(message) {
             self.block = Some(Block::new(About::Nothing));
         } else {
@@ -390,6 +394,17 @@ impl ProcessLog {
         }
         block.finish(&mut self.process, table);
     }
+}
+
+/// `used_suppression:  N name file:line`, with ` suppressed: B bytes in K blocks` behind it for leaks. Names have blanks.
+fn used_suppression(message: &[u8]) -> Option<(&[u8], u64)> {
+    let (count, rest) = amount(skip(message, b"used_suppression:")?.trim_ascii())?;
+    let rest = match memchr::memmem::rfind(rest, b" suppressed: ") {
+        Some(end) => &rest[..end],
+        None => rest,
+    };
+    let end = memchr::memrchr(b' ', rest.trim_ascii_end())?;
+    Some((rest[..end].trim_ascii(), count.value))
 }
 
 /// `Thread 2:` or `Thread 2 worker:`: the thread that what follows is about.
@@ -488,7 +503,7 @@ fn signal(text: &[u8], thread: u64) -> FatalSignal {
     let end = memchr::memchr(b')', name).unwrap_or(name.len());
     FatalSignal {
         number,
-        name: cg_stream::record::Name::from_bytes(&name[..end]).into_string(),
+        name: Name::from_bytes(&name[..end]).into_string(),
         thread: Some(thread),
         ..FatalSignal::default()
     }
@@ -499,7 +514,7 @@ fn signal_event(said: &[u8], signal: &mut FatalSignal) {
     if signal.event.is_some() {
         return;
     }
-    let text = cg_stream::record::Name::from_bytes(said).into_string();
+    let text = Name::from_bytes(said).into_string();
     match text.split_once(" at address ") {
         Some((event, address)) => {
             signal.event = Some(event.to_owned());

@@ -318,6 +318,11 @@ impl Document {
     }
 }
 
+/// Whether this is an element that stands directly inside `<valgrindoutput>`.
+pub(super) fn is_top_element(name: &[u8]) -> bool {
+    Section::of(name).is_some()
+}
+
 impl Section {
     /// The section that an element at the top of a document begins; `None` for elements inside one.
     fn of(name: &[u8]) -> Option<Section> {

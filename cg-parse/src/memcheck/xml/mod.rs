@@ -115,7 +115,8 @@ impl Documents {
 
     /// Elements behind a closing tag are those of another process that was forked. False for anything else there.
     fn reopen(&mut self, token: Token) -> bool {
-        if !matches!(token, Token::Open(_)) {
+        let is_element = matches!(token, Token::Open(name) if document::is_top_element(name));
+        if !is_element {
             return false;
         }
         let Some(mut closed) = self.closed.take() else {
