@@ -7,8 +7,10 @@ use std::collections::HashSet;
 
 use cg_stream::Error;
 use cg_stream::record::{Count, RecordType};
+use foldhash::fast::FixedState;
+use indexmap::{IndexMap, IndexSet};
 
-use crate::arcs::{FunctionId, Functions, push_part};
+use crate::arcs::push_part;
 use crate::count::{CountKey, Percent};
 use crate::filter::runs::Runs;
 use crate::record::{Field, Record};
@@ -32,8 +34,11 @@ pub(crate) type GroupId = u32;
 pub(crate) struct Ranking {
     key: Option<CountKey>,
     types: Vec<RankedType>,
-    groups: indexmap::IndexMap<Box<[u8]>, Group, foldhash::fast::FixedState>,
-    functions: Functions,
+    groups: IndexMap<Key, Group, FixedState>,
+    /// Which groups [`Ranking::choose`] chose.
+    chosen: Vec<bool>,
+    /// Files and objects, which few keys have to themselves.
+    texts: IndexSet<Box<[u8]>, FixedState>,
 }
 
 struct RankedType {
@@ -43,12 +48,25 @@ struct RankedType {
     key: Option<CountKey>,
 }
 
-struct Group {
+/// What makes two records the same record.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
     of: usize,
-    function: FunctionId,
+    name: Box<[u8]>,
+    file: TextId,
+    obj: TextId,
+    /// Line, kind, callee, stack and the rest, in bytes that are equal where these are; empty for most functions.
+    rest: Box<[u8]>,
+}
+
+/// A text of one [`Ranking`].
+type TextId = u32;
+
+#[derive(Default)]
+struct Group {
     cost: Count,
+    /// Whether any of its records is kept by all other conditions.
     is_shown: bool,
-    is_chosen: bool,
 }
 
 impl Ranking {
@@ -72,23 +90,31 @@ impl Ranking {
             return Ok(None);
         };
         let cost = key.find(record)?.unwrap_or(0);
-        let name = record.text(Field::Name)?;
-        let obj = record.text(Field::Obj)?;
-        let key = key_of(of, record)?;
-        let index = match self.groups.get_index_of(&*key) {
-            Some(index) => index,
-            None => {
-                let group = Group {
-                    of,
-                    function: self.functions.without_file(&name, &obj),
-                    cost: 0,
-                    is_shown: false,
-                    is_chosen: false,
-                };
-                self.groups.insert_full(key.into(), group).0
-            }
+        let key = Key {
+            of,
+            name: record.text(Field::Name)?.as_ref().into(),
+            file: self.text_id(&record.text(Field::File)?),
+            obj: self.text_id(&record.text(Field::Obj)?),
+            rest: rest_of_key(record)?.into(),
         };
-        Ok(Some((group_id(index), cost)))
+        let entry = self.groups.entry(key);
+        let group = as_id(entry.index());
+        entry.or_default();
+        Ok(Some((group, cost)))
+    }
+
+    fn text_id(&mut self, text: &[u8]) -> TextId {
+        let index = match self.texts.get_index_of(text) {
+            Some(index) => index,
+            None => self.texts.insert_full(text.into()).0,
+        };
+        as_id(index)
+    }
+
+    fn text(&self, id: TextId) -> &[u8] {
+        self.texts
+            .get_index(id as usize)
+            .map_or(b"", |text| text.as_ref())
     }
 
     /// The place in `types`; the first record of a type decides what the type is ranked by.
@@ -112,7 +138,7 @@ impl Ranking {
     }
 
     /// Adds a record to its group.
-    pub(crate) fn add(&mut self, (group, cost): (GroupId, Count)) {
+    pub(crate) fn add(&mut self, group: GroupId, cost: Count) {
         if let Some((_, group)) = self.groups.get_index_mut(group as usize) {
             group.cost = group.cost.saturating_add(cost);
             group.is_shown = true;
@@ -121,61 +147,57 @@ impl Ranking {
 
     /// Chooses groups, after all records are added, and returns them in their order.
     pub(crate) fn choose(&mut self, selection: Selection, runs: &Runs) -> Vec<GroupId> {
-        let mut order: Vec<(&Box<[u8]>, &Group, usize)> = self
-            .groups
-            .iter()
-            .enumerate()
-            .map(|(index, (key, group))| (key, group, index))
-            .filter(|(_, group, _)| group.is_shown)
-            .collect();
-        order.sort_by(|(left_key, left, _), (right_key, right, _)| {
-            let largest_first = magnitude(right.cost).cmp(&magnitude(left.cost));
-            left.of
-                .cmp(&right.of)
-                .then(largest_first)
-                .then(left_key.cmp(right_key))
-        });
-        let of_types: Vec<usize> = order.iter().map(|(_, group, _)| group.of).collect();
-        let order: Vec<usize> = order.into_iter().map(|(_, _, index)| index).collect();
-
-        let has_functions = order
-            .iter()
-            .any(|index| self.kind_of(*index) == RecordType::Fn);
+        let order = self.in_order();
+        let keys = self.groups.keys();
+        let kind_of = |index: &usize| self.types[keys[*index].of].kind;
+        let has_functions = order.iter().any(|index| kind_of(index) == RecordType::Fn);
         let follows_its_function =
             |kind: RecordType| has_functions && matches!(kind, RecordType::Line | RecordType::Call);
-        let mut chosen_functions = HashSet::new();
-        let mut start = 0;
-        for of_type in of_types.chunk_by(usize::eq) {
-            let of_type = &order[start..start + of_type.len()];
-            start += of_type.len();
-            let kind = self.kind_of(of_type[0]);
+        let mut chosen = vec![false; self.groups.len()];
+        let mut chosen_functions: HashSet<(&[u8], TextId), FixedState> = HashSet::default();
+        for of_type in order.chunk_by(|left, right| keys[*left].of == keys[*right].of) {
+            let kind = kind_of(&of_type[0]);
             if follows_its_function(kind) {
                 continue;
             }
-            let count = self.count_chosen(of_type, selection, runs);
-            for index in &of_type[..count] {
-                let group = &mut self.groups[*index];
-                group.is_chosen = true;
+            for index in &of_type[..self.count_chosen(of_type, selection, runs)] {
+                chosen[*index] = true;
                 if kind == RecordType::Fn {
-                    chosen_functions.insert(group.function);
+                    chosen_functions.insert(keys[*index].function());
                 }
             }
         }
         for index in &order {
-            if follows_its_function(self.kind_of(*index)) {
-                let group = &mut self.groups[*index];
-                group.is_chosen = chosen_functions.contains(&group.function);
+            if follows_its_function(kind_of(index)) {
+                chosen[*index] = chosen_functions.contains(&keys[*index].function());
             }
         }
+        self.chosen = chosen;
         order
             .into_iter()
-            .filter(|index| self.groups[*index].is_chosen)
-            .map(group_id)
+            .filter(|index| self.chosen[*index])
+            .map(as_id)
             .collect()
     }
 
-    fn kind_of(&self, index: usize) -> RecordType {
-        self.types[self.groups[index].of].kind
+    /// The groups that have a record, by type, then cost, then name, file and object.
+    fn in_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.groups.len())
+            .filter(|index| self.groups[*index].is_shown)
+            .collect();
+        order.sort_by(|left, right| {
+            let (left_key, right_key) = (&self.groups.keys()[*left], &self.groups.keys()[*right]);
+            let (left, right) = (&self.groups[*left], &self.groups[*right]);
+            left_key
+                .of
+                .cmp(&right_key.of)
+                .then_with(|| magnitude(right.cost).cmp(&magnitude(left.cost)))
+                .then_with(|| left_key.name.cmp(&right_key.name))
+                .then_with(|| self.text(left_key.file).cmp(self.text(right_key.file)))
+                .then_with(|| self.text(left_key.obj).cmp(self.text(right_key.obj)))
+                .then_with(|| left_key.rest.cmp(&right_key.rest))
+        });
+        order
     }
 
     /// How many of the groups of a type, which are in order, are chosen.
@@ -188,7 +210,7 @@ impl Ranking {
         let costs = groups
             .iter()
             .map(|index| magnitude(self.groups[*index].cost));
-        let of = &self.types[self.groups[groups[0]].of];
+        let of = &self.types[self.groups.keys()[groups[0]].of];
         let total = match &of.key {
             // The differences of a diff do not sum to the difference of the totals once signs are left off.
             Some(key) if !of.is_diff => runs.total(&key.event),
@@ -208,14 +230,21 @@ impl Ranking {
     }
 
     pub(crate) fn is_chosen(&self, group: GroupId) -> bool {
-        self.groups
-            .get_index(group as usize)
-            .is_some_and(|(_, group)| group.is_chosen)
+        self.chosen
+            .get(group as usize)
+            .is_some_and(|chosen| *chosen)
+    }
+}
+
+impl Key {
+    /// The function as `line` and `call` records name it too: of a line, the file is its own.
+    fn function(&self) -> (&[u8], TextId) {
+        (&self.name, self.obj)
     }
 }
 
 /// Four billion distinct keys do not fit in memory.
-fn group_id(index: usize) -> GroupId {
+fn as_id(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
@@ -246,13 +275,9 @@ fn first_event(record: &mut Record<'_>, runs: &Runs) -> Result<Option<CountKey>,
     Ok(None)
 }
 
-/// What makes two records the same record, in bytes that sort by function, file and object.
-fn key_of(of: usize, record: &mut Record<'_>) -> Result<Vec<u8>, Error> {
-    let mut key = Vec::with_capacity(128);
-    push_part(&mut key, &of.to_be_bytes());
-    for field in [Field::Name, Field::File, Field::Obj] {
-        push_part(&mut key, &record.text(field)?);
-    }
+/// What a key has besides the function, in bytes.
+fn rest_of_key(record: &mut Record<'_>) -> Result<Vec<u8>, Error> {
+    let mut rest = Vec::new();
     for field in [
         Field::Line,
         Field::Addr,
@@ -262,13 +287,15 @@ fn key_of(of: usize, record: &mut Record<'_>) -> Result<Vec<u8>, Error> {
         Field::Part,
         Field::Thread,
     ] {
-        let value = record.get(field)?;
-        push_part(&mut key, value.map_or(b"", |value| value.raw()));
+        if let Some(value) = record.get(field)? {
+            rest.push(field as u8);
+            push_part(&mut rest, value.raw());
+        }
     }
     for frame in record.callee()?.into_iter().chain(record.frames()?) {
         for part in [&*frame.name, &*frame.file, &*frame.obj, frame.line] {
-            push_part(&mut key, part);
+            push_part(&mut rest, part);
         }
     }
-    Ok(key)
+    Ok(rest)
 }

@@ -201,15 +201,3 @@ impl<'a> Frame<'a> {
 fn malformed(line: &Line<'_>) -> Error {
     Error::at(line.number, "not a stream record: the JSON is malformed")
 }
-
-/// An error where a line breaks off in the middle, as the last line of a stream does when its writer was stopped.
-pub(crate) fn check_whole(line: &Line<'_>) -> Result<(), Error> {
-    let is_whole = Fields::of(line.bytes).is_ok_and(|mut fields| fields.all(|field| field.is_ok()));
-    match is_whole {
-        true => Ok(()),
-        false => Err(Error::at(
-            line.number,
-            "the record breaks off in the middle",
-        )),
-    }
-}

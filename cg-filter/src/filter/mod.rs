@@ -17,7 +17,7 @@ use crate::count::{CountKey, Minimum, MinimumPercent};
 use crate::hold::Held;
 use crate::predicate::{Judgement, Names, Types};
 use crate::rank::{GroupId, Ranking, Selection};
-use crate::record::{Record, check_whole};
+use crate::record::Record;
 
 pub(crate) mod runs;
 
@@ -82,6 +82,7 @@ struct Filter<'w> {
     runs: Runs,
     arcs: Arcs,
     ranking: Ranking,
+    candidates: Vec<Candidate>,
     held: Held<Standing>,
     /// For each key that a condition names: whether any record or run has it.
     keys: Vec<KeyUse>,
@@ -95,8 +96,15 @@ enum Standing {
     Kept,
     Record {
         function: Option<FunctionId>,
-        group: Option<(GroupId, Count)>,
+        group: Option<GroupId>,
     },
+}
+
+/// A record to be ranked if its function turns out to have the callers and callees that are asked for.
+struct Candidate {
+    function: FunctionId,
+    group: GroupId,
+    cost: Count,
 }
 
 struct KeyUse {
@@ -123,6 +131,7 @@ impl<'w> Filter<'w> {
             output: Output::new(output),
             runs: Runs::default(),
             arcs: Arcs::default(),
+            candidates: Vec::new(),
             held: Held::new(),
             keys,
         }
@@ -152,13 +161,21 @@ impl<'w> Filter<'w> {
         if !self.reaches_minimums(&mut record, line.number)? {
             return Ok(None);
         }
-        let group = match self.options.ranks() {
-            true => {
-                let is_diff = line.kind == RecordType::Diff;
-                self.ranking.group(&mut record, kind, is_diff, &self.runs)?
+        let mut group = None;
+        if self.options.ranks() {
+            let is_diff = line.kind == RecordType::Diff;
+            let ranked = self.ranking.group(&mut record, kind, is_diff, &self.runs)?;
+            group = ranked.map(|(group, _)| group);
+            match (ranked, function) {
+                (Some((group, cost)), Some(function)) => self.candidates.push(Candidate {
+                    function,
+                    group,
+                    cost,
+                }),
+                (Some((group, cost)), None) => self.ranking.add(group, cost),
+                (None, _) => {}
             }
-            false => None,
-        };
+        }
         Ok(Some(match (function, group) {
             (None, None) => Standing::Kept,
             (function, group) => Standing::Record { function, group },
@@ -211,27 +228,21 @@ impl<'w> Filter<'w> {
     fn finish(mut self, diagnostics: &mut Diagnostics) -> anyhow::Result<u64> {
         self.complain(diagnostics);
         let (options, arcs, held) = (&self.options, &self.arcs, self.held);
-        let is_matched = |function: Option<FunctionId>| {
-            function.is_none_or(|function| {
-                let matched = arcs.match_function(function, &options.names);
-                options.names.verdict(matched) == Judgement::Keep
-            })
+        let is_matched = |function: FunctionId| {
+            let matched = arcs.match_function(function, &options.names);
+            options.names.verdict(matched) == Judgement::Keep
         };
-        for standing in held.known() {
-            if let Standing::Record {
-                function,
-                group: Some(group),
-            } = standing
-                && is_matched(*function)
-            {
-                self.ranking.add(*group);
+        for candidate in &self.candidates {
+            if is_matched(candidate.function) {
+                self.ranking.add(candidate.group, candidate.cost);
             }
         }
         let order = self.ranking.choose(options.selection, &self.runs);
         let ranking = &self.ranking;
         let is_kept = |standing: &Standing| match standing {
             Standing::Record { function, group } => {
-                is_matched(*function) && group.is_none_or(|(group, _)| ranking.is_chosen(group))
+                function.is_none_or(is_matched)
+                    && group.is_none_or(|group| ranking.is_chosen(group))
             }
             _ => true,
         };
@@ -295,8 +306,7 @@ fn write_sorted(
         let place = match standing {
             Standing::Run => 0,
             Standing::Record {
-                group: Some((group, _)),
-                ..
+                group: Some(group), ..
             } => ranks.get(group).copied().unwrap_or(order.len()),
             Standing::Record { group: None, .. } | Standing::Kept => order.len() + 1,
             Standing::End => order.len() + 2,
@@ -314,9 +324,6 @@ fn write_sorted(
 
 impl Visitor for Filter<'_> {
     fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
-        if !line.raw.ends_with(b"\n") {
-            check_whole(&line)?;
-        }
         let standing = match line.kind {
             RecordType::Run => {
                 if self.options.ask_runs() {
