@@ -141,6 +141,11 @@ impl<R: Read> Reader<R> {
         let number = self.lines.line_number();
         let bytes = self.lines.last_line();
         let kind = record_type(bytes, number)?;
+        if !self.lines.ended_with_newline() {
+            // The type of half a record is known by its prefix; half an `end` would make a cut stream look whole.
+            serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
+                .map_err(|error| Error::record(number, &error))?;
+        }
         match kind {
             RecordType::Run => self.framing.runs += 1,
             RecordType::End => self.framing.ends += 1,
@@ -231,6 +236,15 @@ mod tests {
             Some(2)
         );
         assert_eq!(read("{\"fn\":\"f\"}\n").unwrap_err().line(), Some(1));
+    }
+
+    #[test]
+    fn half_an_end_is_no_end() {
+        let whole = "{\"type\":\"run\"}\n{\"type\":\"end\",\"records\":0}";
+        assert_eq!(read(whole).unwrap().1, Completeness::Whole);
+        for length in 16..whole.len() {
+            assert_eq!(read(&whole[..length]).unwrap_err().line(), Some(2));
+        }
     }
 
     #[test]
