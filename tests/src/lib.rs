@@ -1,1 +1,27 @@
-//! Helpers of the workspace tests.
+//! What the tests over all tools share: the binaries, the data, transcripts, and readers that know nothing of ours.
+//!
+//! - [`tools`] builds the five binaries once and runs them;
+//! - [`transcript`] runs shell sessions written down in markdown, the README's among them;
+//! - [`corpus`] holds what cg-parse says of a profile against what an independent reader finds in it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+pub mod corpus;
+pub mod tools;
+pub mod transcript;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .into()
+}
+
+/// A file of the test data, by its path in `tests/data`.
+pub fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data")
+        .join(path)
+}

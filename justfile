@@ -1,0 +1,36 @@
+# What developers of the tools run often; `just --list` shows it all.
+
+# Check what .ci/run checks, without installing anything.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo test --workspace
+
+# Rewrite the expected output of transcripts and golden files; read the change before committing it.
+update-expect:
+    UPDATE_EXPECT=1 cargo test --workspace
+
+# Read every profile under a folder and compare the sums with an independent reader's.
+check-corpus folder="tests/data":
+    scripts/check-corpus {{folder}}
+
+# Measure the tools beside callgrind_annotate, cg_annotate, ms_print, jq and wc.
+bench:
+    scripts/bench
+
+# Write man pages and shell completions to target/dist.
+dist:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --release --bins
+    mkdir -p target/dist/{man1,completions}
+    for tool in cg-parse cg-filter cg-diff cg-fmt leak-check; do
+        target/release/$tool --generate man > target/dist/man1/$tool.1
+        for shell in bash elvish fish powershell zsh; do
+            target/release/$tool --generate complete-$shell > target/dist/completions/$tool.$shell
+        done
+    done
+
+# Install the five tools.
+install:
+    for tool in cg-parse cg-filter cg-diff cg-fmt leak-check; do cargo install --locked --path $tool; done

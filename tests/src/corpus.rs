@@ -1,0 +1,358 @@
+//! What cg-parse says of a profile against what a reader finds that shares no code with it.
+//!
+//! The reader here knows as little of a format as it takes to add it up: the self costs of a callgrind file, the heap
+//! of Massif's peak, DHAT's program points, the LEAK SUMMARY of a log. It does not know names, arcs or stacks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::tools;
+
+/// Sums by what they are called: an event, or `leak definite bytes` and the like.
+pub type Sums = BTreeMap<String, i128>;
+
+/// How a profile fared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was read, and all sums agree with those of the independent reader.
+    Agrees(Sums),
+    /// It was read, and this reader cannot add it up.
+    Unchecked,
+    /// Its format is not recognised.
+    NoProfile,
+    /// It was refused, in whole or in part, with a message.
+    Refused(String),
+    /// Something is wrong.
+    Wrong(String),
+}
+
+/// One line of a report.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Agrees(sums) => {
+                write!(f, "agrees   ")?;
+                for (name, sum) in sums.iter().take(4) {
+                    write!(f, " {name}={sum}")?;
+                }
+                Ok(())
+            }
+            Verdict::Unchecked => f.write_str("unchecked"),
+            Verdict::NoProfile => f.write_str("no profile"),
+            Verdict::Refused(message) => write!(f, "refused   {message}"),
+            Verdict::Wrong(message) => write!(f, "WRONG     {message}"),
+        }
+    }
+}
+
+/// Parses a profile and compares.
+pub fn check(path: &Path) -> Verdict {
+    let output = Command::new("timeout")
+        .arg("120")
+        .arg(tools::folder().join("cg-parse"))
+        .arg(path)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stream = match read_stream(&output.stdout) {
+        Ok(stream) => stream,
+        Err(message) => return Verdict::Wrong(message),
+    };
+    let first_message = stderr.lines().next().unwrap_or_default().to_owned();
+    match output.status.code() {
+        Some(0) if stream.is_whole => {}
+        Some(2) if first_message.contains("not recognised as") => return Verdict::NoProfile,
+        Some(2) if !stream.is_whole && !stderr.is_empty() => {
+            return Verdict::Refused(first_message);
+        }
+        Some(124) => return Verdict::Wrong("it took more than two minutes".to_owned()),
+        status => {
+            return Verdict::Wrong(format!(
+                "status {status:?}, {} end record, message: {first_message}",
+                if stream.is_whole { "an" } else { "no" }
+            ));
+        }
+    }
+    let Some(expected) = read_profile(path) else {
+        return Verdict::Unchecked;
+    };
+    for (name, sum) in &expected {
+        let found = stream.sums.get(name).copied().unwrap_or(0);
+        if found != *sum {
+            return Verdict::Wrong(format!("{name}: expected {sum}, found {found}"));
+        }
+    }
+    Verdict::Agrees(expected)
+}
+
+struct Stream {
+    is_whole: bool,
+    sums: Sums,
+}
+
+/// Adds up a stream, and checks that each section's records sum to its total.
+fn read_stream(bytes: &[u8]) -> Result<Stream, String> {
+    let mut sums = Sums::new();
+    let mut section: BTreeMap<String, Sums> = BTreeMap::new();
+    let mut total = Sums::new();
+    let (mut runs, mut ends) = (0, 0);
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let record: Value = serde_json::from_slice(line)
+            .map_err(|error| format!("a line of the stream is no JSON: {error}"))?;
+        let kind = record["type"].as_str().unwrap_or_default();
+        match kind {
+            "run" => {
+                runs += 1;
+                total = integers(&record["total"]);
+                section.clear();
+                add(&mut sums, "", &total);
+            }
+            "end" => {
+                ends += 1;
+                for (kind, sums) in &section {
+                    for (event, sum) in sums {
+                        let expected = total.get(event).copied().unwrap_or(0);
+                        if *sum != expected
+                            && matches!(kind.as_str(), "fn" | "leak" | "program_point")
+                        {
+                            return Err(format!(
+                                "{kind} records have {sum} {event}, the total is {expected}"
+                            ));
+                        }
+                    }
+                }
+            }
+            _ => {
+                let cost = integers(&record["cost"]);
+                add(section.entry(kind.to_owned()).or_default(), "", &cost);
+                if kind == "leak" {
+                    let of_kind = record["kind"].as_str().unwrap_or_default();
+                    add(&mut sums, &format!("leak {of_kind} "), &cost);
+                    // XML gives a leak's bytes together with those that are reachable only through it.
+                    let indirect = record["indirect_bytes"].as_u64().unwrap_or(0);
+                    let bytes = cost.get("bytes").copied().unwrap_or(0) + i128::from(indirect);
+                    let name = format!("leak {of_kind} bytes, indirect ones too");
+                    *sums.entry(name).or_default() += bytes;
+                }
+                *sums.entry(format!("{kind} records")).or_default() += 1;
+            }
+        }
+    }
+    Ok(Stream {
+        is_whole: runs > 0 && runs == ends,
+        sums,
+    })
+}
+
+fn integers(object: &Value) -> Sums {
+    let pairs = object.as_object().into_iter().flatten();
+    pairs
+        .filter_map(|(name, value)| Some((name.clone(), value.to_string().parse().ok()?)))
+        .collect()
+}
+
+fn add(sums: &mut Sums, prefix: &str, more: &Sums) {
+    for (name, value) in more {
+        *sums.entry(format!("{prefix}{name}")).or_default() += value;
+    }
+}
+
+/// Adds up a profile without cg-parse; `None` where this reader does not know how.
+fn read_profile(path: &Path) -> Option<Sums> {
+    let mut bytes = std::fs::read(path).ok()?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let packed = std::mem::take(&mut bytes);
+        flate2::read::MultiGzDecoder::new(&packed[..])
+            .read_to_end(&mut bytes)
+            .ok()?;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    if text.contains("<valgrindoutput>") {
+        Some(read_xml(&text))
+    } else if text.contains("\"dhatFileVersion\"") {
+        read_dhat(&text)
+    } else if text
+        .lines()
+        .any(|line| line.starts_with("snapshot=") || line.starts_with("#-----------"))
+    {
+        Some(read_massif(&text))
+    } else if text.lines().any(|line| line.starts_with("events:")) {
+        read_cost_lines(&text)
+    } else if text.contains("LEAK SUMMARY:") {
+        read_leak_summary(&text)
+    } else {
+        None
+    }
+}
+
+/// Callgrind and Cachegrind: every cost line that does not follow `calls=`.
+fn read_cost_lines(text: &str) -> Option<Sums> {
+    let mut sums = Sums::new();
+    let mut events: Vec<&str> = Vec::new();
+    let mut positions = 1;
+    let mut is_inclusive = false;
+    for line in text.lines() {
+        if let Some(names) = line.strip_prefix("events:") {
+            events = names.split_whitespace().collect();
+        } else if let Some(names) = line.strip_prefix("positions:") {
+            positions = names.split_whitespace().count();
+        } else if line.starts_with("calls=") {
+            is_inclusive = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            if std::mem::take(&mut is_inclusive) {
+                continue;
+            }
+            let costs = line.split_whitespace().skip(positions);
+            for (event, cost) in events.iter().zip(costs) {
+                let cost: i128 = match cost.strip_prefix("0x") {
+                    Some(digits) => i128::from_str_radix(digits, 16).ok()?,
+                    None => cost.parse().ok()?,
+                };
+                *sums.entry((*event).to_owned()).or_default() += cost;
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// Massif: the heap of the snapshot that is marked as the peak, or of the largest with a tree.
+fn read_massif(text: &str) -> Sums {
+    let mut heap = 0;
+    let (mut peak, mut largest) = (None, 0);
+    for line in text.lines() {
+        if let Some(bytes) = line.strip_prefix("mem_heap_B=") {
+            heap = bytes.trim().parse().unwrap_or(0);
+        } else if let Some(tree) = line.strip_prefix("heap_tree=") {
+            match tree.trim() {
+                "peak" => peak = Some(heap),
+                "detailed" => largest = largest.max(heap),
+                _ => {}
+            }
+        }
+    }
+    Sums::from([("bytes".to_owned(), peak.unwrap_or(largest))])
+}
+
+/// DHAT: the sums over all program points.
+fn read_dhat(text: &str) -> Option<Sums> {
+    const KEYS: [(&str, &str); 8] = [
+        ("tb", "total_bytes"),
+        ("tbk", "total_blocks"),
+        ("gb", "gmax_bytes"),
+        ("gbk", "gmax_blocks"),
+        ("eb", "end_bytes"),
+        ("ebk", "end_blocks"),
+        ("rb", "read_bytes"),
+        ("wb", "write_bytes"),
+    ];
+    let profile: Value = serde_json::from_str(text).ok()?;
+    let points = profile["pps"].as_array()?;
+    let mut sums = Sums::new();
+    for point in points {
+        for (key, name) in KEYS {
+            if let Some(count) = point[key].as_u64() {
+                *sums.entry(name.to_owned()).or_default() += i128::from(count);
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// A text log: the rows of its LEAK SUMMARYs, for the kinds that have loss records in it. `None` where a process looked
+/// for leaks more than once, because only its last summary counts.
+fn read_leak_summary(text: &str) -> Option<Sums> {
+    let mut processes: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once("LEAK SUMMARY:"))
+        .map(|(process, _)| process)
+        .collect();
+    let summaries = processes.len();
+    processes.sort_unstable();
+    processes.dedup();
+    if processes.len() < summaries {
+        return None;
+    }
+
+    const ROWS: [(&str, &str, &str); 4] = [
+        (
+            "definitely lost: ",
+            "definite",
+            " definitely lost in loss record",
+        ),
+        (
+            "indirectly lost: ",
+            "indirect",
+            " indirectly lost in loss record",
+        ),
+        (
+            "possibly lost: ",
+            "possible",
+            " possibly lost in loss record",
+        ),
+        (
+            "still reachable: ",
+            "reachable",
+            " still reachable in loss record",
+        ),
+    ];
+    let mut sums = Sums::new();
+    for (row, kind, record) in ROWS {
+        // Indirect losses are counted in the record of the block that leads to them too, when only that is shown.
+        if !text.contains(record) {
+            continue;
+        }
+        for line in text.lines() {
+            let Some((_, counts)) = line.split_once(row) else {
+                continue;
+            };
+            let mut numbers = counts.split_whitespace().filter_map(|word| {
+                let digits: String = word.chars().filter(|c| *c != ',').collect();
+                digits.parse::<i128>().ok()
+            });
+            for unit in ["bytes", "blocks"] {
+                let count = numbers.next().unwrap_or(0);
+                *sums.entry(format!("leak {kind} {unit}")).or_default() += count;
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// XML: how many errors and leaks there are, and what the leaks sum to.
+fn read_xml(text: &str) -> Sums {
+    let mut sums = Sums::new();
+    for error in text.split("<error>").skip(1) {
+        let error = error.split("</error>").next().unwrap_or_default();
+        let field = |name: &str| {
+            let (_, rest) = error.split_once(&format!("<{name}>"))?;
+            Some(rest.split('<').next().unwrap_or_default())
+        };
+        let kind = match field("kind") {
+            Some("Leak_DefinitelyLost") => "definite",
+            Some("Leak_IndirectlyLost") => "indirect",
+            Some("Leak_PossiblyLost") => "possible",
+            Some("Leak_StillReachable") => "reachable",
+            _ => {
+                *sums.entry("error records".to_owned()).or_default() += 1;
+                continue;
+            }
+        };
+        *sums.entry("leak records".to_owned()).or_default() += 1;
+        for (name, unit) in [
+            ("leakedblocks", "blocks"),
+            ("leakedbytes", "bytes, indirect ones too"),
+        ] {
+            let count = field(name).and_then(|count| count.parse::<i128>().ok());
+            *sums.entry(format!("leak {kind} {unit}")).or_default() += count.unwrap_or(0);
+        }
+    }
+    sums
+}

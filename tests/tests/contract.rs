@@ -1,0 +1,302 @@
+//! What all five tools promise alike: help, versions, exit statuses, and what happens to bad input and bad output.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use cg_tests::tools::{self, TOOLS, run};
+
+const PROFILE: &str = "pair/before.callgrind.out";
+const LOG: &str = "memcheck/3.27.1-leaky.log";
+
+/// Each tool with the arguments that make it read one input, given behind them, and a profile it has a use for.
+const READERS: [(&str, &[&str], &str); 5] = [
+    ("cg-parse", &[], PROFILE),
+    ("cg-filter", &[""], PROFILE),
+    ("cg-diff", &[PROFILE], PROFILE),
+    ("cg-fmt", &[], PROFILE),
+    ("leak-check", &[], LOG),
+];
+
+fn with<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [args, more].concat()
+}
+
+/// The stream of a profile, as cg-parse writes it.
+fn stream_of(profile: &str) -> Vec<u8> {
+    let stream = run("cg-parse", &[profile], b"");
+    assert_eq!(stream.status, 0, "{}", stream.stderr);
+    stream.stdout
+}
+
+#[test]
+fn help_begins_with_examples_and_names_the_exit_statuses_of_gates() {
+    for tool in TOOLS {
+        let help = run(tool, &["--help"], b"");
+        assert_eq!((help.status, help.stderr.as_str()), (0, ""), "{tool}");
+        assert!(
+            help.text().starts_with("Examples:\n"),
+            "{tool}: {}",
+            help.text()
+        );
+        let first = help.text().lines().nth(1).unwrap();
+        assert!(first.contains(tool), "{tool}: {first}");
+        let short = run(tool, &["-h"], b"");
+        assert_eq!(short.status, 0, "{tool}");
+        assert!(short.stdout.len() < help.stdout.len(), "{tool}");
+    }
+}
+
+#[test]
+fn version_is_one_line_with_the_name() {
+    for tool in TOOLS {
+        let version = run(tool, &["--version"], b"");
+        let expect = format!("{tool} {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!((version.status, version.text()), (0, expect.as_str()));
+    }
+}
+
+#[test]
+fn manual_and_completions_are_generated_without_other_arguments() {
+    for tool in TOOLS {
+        let manual = run(tool, &["--generate", "man"], b"");
+        assert_eq!(manual.status, 0, "{tool}");
+        assert!(manual.text().contains(".TH"), "{tool}");
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let script = run(tool, &[&format!("--generate=complete-{shell}")], b"");
+            assert_eq!(script.status, 0, "{tool} {shell}");
+            assert!(script.text().contains(tool), "{tool} {shell}");
+        }
+        assert_eq!(
+            run(tool, &["--generate", "nonsense"], b"").status,
+            2,
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_flag_is_a_usage_error() {
+    for tool in TOOLS {
+        let refused = run(tool, &["--no-such-flag"], b"");
+        assert_eq!((refused.status, refused.text()), (2, ""), "{tool}");
+        assert!(
+            refused.stderr.contains("--no-such-flag"),
+            "{tool}: {}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
+    for (tool, args, _) in READERS {
+        for (input, expect) in [
+            ("no/such/file", "no/such/file: No such file"),
+            ("pair", "pair: is a directory"),
+        ] {
+            let refused = run(tool, &with(args, &[input]), b"");
+            assert_eq!(refused.status, 2, "{tool} {input}");
+            let messages: Vec<&str> = refused
+                .stderr
+                .lines()
+                .filter(|line| line.contains(expect) && line.starts_with(&format!("{tool}: ")))
+                .collect();
+            assert_eq!(messages.len(), 1, "{tool}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn empty_and_binary_inputs_are_trouble_with_one_line() {
+    let junk: Vec<u8> = (0..100_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for (tool, args, _) in READERS {
+        for input in [
+            &b""[..],
+            b"\n\n",
+            b"\0",
+            &junk,
+            b"{",
+            b"[1,2]\n",
+            b"hello\nworld\n",
+        ] {
+            let refused = run(tool, &with(args, &["-"]), input);
+            assert_eq!(
+                refused.status,
+                2,
+                "{tool} on {:?}: {}",
+                &input[..input.len().min(20)],
+                refused.stderr
+            );
+            assert!(
+                refused.stderr.starts_with(&format!("{tool}: ")),
+                "{tool}: {}",
+                refused.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    for (tool, args, profile) in READERS {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = tools::command(tool)
+            .args(args)
+            .arg(profile)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        // A verdict is not a print: nobody reads the report, and there are leaks all the same.
+        let status = i32::from(tool == "leak-check");
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(status), ""),
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn a_full_disk_is_trouble() {
+    for (tool, args, profile) in READERS {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = tools::command(tool)
+            .args(args)
+            .arg(profile)
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{tool}: {stderr}");
+        assert!(
+            stderr.contains("No space left on device"),
+            "{tool}: {stderr}"
+        );
+        assert_eq!(stderr.lines().count(), 1, "{tool}: {stderr}");
+    }
+}
+
+#[test]
+fn a_stream_that_was_cut_short_is_used_and_is_trouble() {
+    for (tool, args, profile) in READERS {
+        if tool == "cg-parse" {
+            continue;
+        }
+        let stream = stream_of(profile);
+        let text = String::from_utf8(stream.clone()).unwrap();
+        let end = text.trim_end().rfind('\n').unwrap() + 1;
+        let mut statuses = vec![run(tool, &with(args, &["-"]), &stream[..end])];
+        // Half a record at the end.
+        statuses.push(run(tool, &with(args, &["-"]), &stream[..end - 30]));
+        for cut in statuses {
+            assert_eq!(cut.status, 2, "{tool}: {}", cut.stderr);
+            assert!(cut.stderr.contains("<stdin>"), "{tool}: {}", cut.stderr);
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_a_small_stream_ends_in_a_known_status() {
+    let lines = String::from_utf8(stream_of(PROFILE)).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    let small = [lines[0], lines[1], lines[lines.len() - 1]].join("\n");
+    for (tool, args, _) in READERS {
+        if tool == "cg-parse" {
+            continue;
+        }
+        for length in (0..small.len()).step_by(7) {
+            let cut = run(tool, &with(args, &["-"]), &small.as_bytes()[..length]);
+            assert_eq!(cut.status, 2, "{tool} {length}: {}", cut.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_fragment_is_viewed_and_is_no_ground_for_a_verdict() {
+    let stream = String::from_utf8(stream_of(LOG)).unwrap();
+    let fragment: Vec<&str> = stream
+        .lines()
+        .filter(|line| line.contains("\"leak\""))
+        .collect();
+    let fragment = fragment.join("\n") + "\n";
+    for (tool, args, status) in [
+        ("cg-filter", &[][..], 0),
+        ("cg-fmt", &[], 0),
+        ("leak-check", &[], 2),
+        ("leak-check", &["--allow-fragment"], 1),
+    ] {
+        let seen = run(tool, args, fragment.as_bytes());
+        assert_eq!(seen.status, status, "{tool} {args:?}: {}", seen.stderr);
+    }
+}
+
+#[test]
+fn unknown_records_and_fields_are_no_trouble() {
+    let mut stream = String::from_utf8(stream_of(PROFILE)).unwrap();
+    let end = stream.trim_end().rfind('\n').unwrap() + 1;
+    stream.insert_str(end, "{\"type\":\"weather\",\"degrees\":[1.5,null]}\n");
+    let stream = stream.replace("\"calls\":", "\"later\":{\"x\":[\"y\"]},\"calls\":");
+    for (tool, args, _) in READERS {
+        if matches!(tool, "cg-parse" | "leak-check") {
+            continue;
+        }
+        let seen = run(tool, &with(args, &["-"]), stream.as_bytes());
+        assert_eq!(seen.status, 0, "{tool}: {}", seen.stderr);
+    }
+}
+
+#[test]
+fn lines_may_end_in_carriage_return_and_line_feed() {
+    for (tool, args, profile) in READERS {
+        if tool == "cg-parse" {
+            continue;
+        }
+        let stream = String::from_utf8(stream_of(profile)).unwrap();
+        let plain = run(tool, &with(args, &["-"]), stream.as_bytes());
+        let windows = run(
+            tool,
+            &with(args, &["-"]),
+            stream.replace('\n', "\r\n").as_bytes(),
+        );
+        assert_eq!(
+            (windows.status, &windows.stderr),
+            (plain.status, &plain.stderr),
+            "{tool}"
+        );
+        if tool != "cg-filter" {
+            assert_eq!(windows.text(), plain.text(), "{tool}");
+        }
+    }
+}
+
+#[test]
+fn gzip_is_read_as_what_is_in_it() {
+    use std::io::Write as _;
+    for (tool, args, profile) in READERS {
+        let stream = stream_of(profile);
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&stream).unwrap();
+        let packed = packer.finish().unwrap();
+        if tool != "cg-parse" {
+            let plain = run(tool, &with(args, &["-"]), &stream);
+            assert_eq!(run(tool, &with(args, &["-"]), &packed), plain, "{tool}");
+        }
+        let cut = run(tool, &with(args, &["-"]), &packed[..packed.len() / 2]);
+        assert_eq!(cut.status, 2, "{tool}");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    for (tool, args, profile) in READERS {
+        let first = run(tool, &with(args, &[profile]), b"");
+        let second = run(tool, &with(args, &[profile]), b"");
+        assert_eq!(first, second, "{tool}");
+    }
+}

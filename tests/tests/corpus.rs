@@ -1,0 +1,69 @@
+//! Every profile of the test data is read, with the sums that a reader finds which shares no code with cg-parse.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::fs;
+use std::path::Path;
+
+use cg_tests::corpus::{self, Verdict};
+use cg_tests::data;
+
+/// Profiles that end before their end.
+const CUT: [&str; 3] = [
+    "callgrind/3.19.0-truncated_midwrite.callgrind.out",
+    "memcheck/3.27.1-drd_leaky_segv.log",
+    "memcheck/3.27.1-drd_leaky_segv.xml",
+];
+
+/// The programs that some of the profiles are of.
+fn is_source(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| ["c", "cpp", "rs"].iter().any(|known| *known == extension))
+}
+
+fn check_folder(format: &str) {
+    let mut checked = 0;
+    for entry in fs::read_dir(data(format)).unwrap() {
+        let path = entry.unwrap().path();
+        let verdict = corpus::check(&path);
+        let name = format!("{format}/{}", path.file_name().unwrap().to_str().unwrap());
+        match &verdict {
+            Verdict::Refused(message) => {
+                assert!(CUT.contains(&name.as_str()), "{name}: {message}");
+            }
+            Verdict::NoProfile => assert!(is_source(&path), "{name}"),
+            Verdict::Wrong(message) => panic!("{name}: {message}"),
+            Verdict::Agrees(_) | Verdict::Unchecked => {
+                assert!(!CUT.contains(&name.as_str()), "{name}: {verdict}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 0);
+}
+
+#[test]
+fn callgrind_profiles_have_the_sums_of_their_cost_lines() {
+    check_folder("pair");
+    check_folder("callgrind");
+}
+
+#[test]
+fn cachegrind_profiles_have_the_sums_of_their_cost_lines() {
+    check_folder("cachegrind");
+}
+
+#[test]
+fn massif_profiles_have_the_heap_of_their_peak() {
+    check_folder("massif");
+}
+
+#[test]
+fn dhat_profiles_have_the_sums_of_their_program_points() {
+    check_folder("dhat");
+}
+
+#[test]
+fn logs_and_xml_have_the_sums_of_their_leak_summaries() {
+    check_folder("memcheck");
+}

@@ -1,0 +1,23 @@
+//! The sessions of `tests/pipelines` and of the README print what they say they do.
+
+use cg_tests::{data, transcript, workspace};
+
+#[test]
+fn pipelines_print_what_they_say() {
+    let folder = workspace().join("tests/pipelines");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        transcript::check(&file, &data(""));
+    }
+}
+
+#[test]
+fn the_readme_prints_what_it_says() {
+    transcript::check(&workspace().join("README.md"), &data(""));
+}
