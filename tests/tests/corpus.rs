@@ -15,10 +15,10 @@ const CUT: [&str; 3] = [
     "memcheck/3.27.1-drd_leaky_segv.xml",
 ];
 
-/// The programs that some of the profiles are of.
-fn is_source(path: &Path) -> bool {
+/// What lies beside profiles: the programs they are of, and where they are from.
+fn is_beside(path: &Path) -> bool {
     path.extension()
-        .is_some_and(|extension| ["c", "cpp", "rs"].iter().any(|known| *known == extension))
+        .is_some_and(|extension| ["c", "cpp", "md", "rs"].iter().any(|known| *known == extension))
 }
 
 fn check_folder(format: &str) {
@@ -31,7 +31,7 @@ fn check_folder(format: &str) {
             Verdict::Refused(message) => {
                 assert!(CUT.contains(&name.as_str()), "{name}: {message}");
             }
-            Verdict::NoProfile => assert!(is_source(&path), "{name}"),
+            Verdict::NoProfile => assert!(is_beside(&path), "{name}"),
             Verdict::Wrong(message) => panic!("{name}: {message}"),
             Verdict::Agrees(_) | Verdict::Unchecked => {
                 assert!(!CUT.contains(&name.as_str()), "{name}: {verdict}");
