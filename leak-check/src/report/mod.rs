@@ -19,6 +19,7 @@ use std::io;
 use cg_stream::record::{Count, Frame};
 
 use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
+use crate::own;
 use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
 use crate::sentence::{grouped, plural, sentence};
@@ -345,15 +346,31 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
     }
 }
 
-/// A stack, a line a frame; a frame that repeats, as recursion does, on one line.
+/// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames of libraries in
+/// a row: a Rust test has some twenty of them below its own.
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
-    let mut lines: Vec<(String, u64)> = Vec::new();
-    for frame in stack {
+    /// As many frames of libraries in a row as are shown.
+    const MOST_OF_LIBRARIES: usize = 2;
+    let has_own = stack.iter().any(own::is_own);
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    let mut position = 0;
+    while let Some(frame) = stack.get(position) {
+        let of_libraries = stack[position..]
+            .iter()
+            .take_while(|frame| !own::is_own(frame))
+            .count();
+        // What was called last is said in any case: it is what the program asked of the libraries.
+        if has_own && position > 0 && of_libraries > MOST_OF_LIBRARIES {
+            lines.push((format!("{of_libraries} frames of libraries"), 1));
+            position += of_libraries;
+            continue;
+        }
         let line = one_line(&frame_line(frame, paths));
         match lines.last_mut() {
             Some((last, count)) if *last == line => *count += 1,
             _ => lines.push((line, 1)),
         }
+        position += 1;
     }
     lines
         .into_iter()

@@ -1,0 +1,118 @@
+//! The example for cargo-nextest, run as its README says, with the real cargo-nextest and Valgrind.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use support::leak_check_in;
+
+/// The commands of a README's console blocks, each with the lines that continue it.
+fn commands(readme: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    for block in readme.split("```console\n").skip(1) {
+        let Some((block, _)) = block.split_once("```") else {
+            continue;
+        };
+        for line in block.lines() {
+            match (line.strip_prefix("$ "), commands.last_mut()) {
+                (Some(command), _) => commands.push(command.to_owned()),
+                (None, Some(command)) => {
+                    command.push('\n');
+                    command.push_str(line);
+                }
+                (None, None) => {}
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn the_example_finds_what_its_tests_do_not() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/nextest");
+    let project = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .arg("-r")
+        .args(["Cargo.toml", "README.md", ".config", "src", "tests"].map(|file| example.join(file)))
+        .arg(project.path())
+        .status()
+        .unwrap();
+    assert!(copied.success());
+
+    let commands = commands(&std::fs::read_to_string(example.join("README.md")).unwrap());
+    let script = commands
+        .iter()
+        .map(|command| format!("{command}\necho \"status $?\"\n"))
+        .collect::<String>();
+    let tools = Path::new(env!("CARGO_BIN_EXE_leak-check"))
+        .parent()
+        .unwrap();
+    let mut bash = Command::new("bash");
+    bash.arg("-c").arg(&script).current_dir(project.path());
+    // What the Cargo that runs this test says to it is not meant for the one within.
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if name_text.starts_with("CARGO_") && name_text != "CARGO_HOME"
+            || name_text.starts_with("NEXTEST")
+        {
+            bash.env_remove(&name);
+        }
+    }
+    let path = std::env::var("PATH").unwrap();
+    let output = bash
+        .env("PATH", format!("{}:{path}", tools.display()))
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let statuses: Vec<&str> = stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("status "))
+        .collect();
+    // Making the folder, the tests, the verdict; the runner, the tests; the baseline, the verdict with it.
+    assert_eq!(
+        statuses,
+        ["0", "0", "1", "0", "0", "0", "0"],
+        "{script}\n{stdout}\n{stderr}"
+    );
+    for finding in [
+        "nextest_example::Buffer::new (src/lib.rs)\n  leaks 100 bytes in 1 block, definitely lost\n",
+        "nextest_example::Buffer::get (src/lib.rs)\n  reads 1 byte just past a 16-byte block allocated at src/lib.rs:17\n",
+        "    in test leaks of buffer, process ",
+        "    in test reads_past_the_end of buffer, process ",
+        "2 new findings in 2 of 3 processes",
+    ] {
+        assert!(stdout.contains(finding), "{finding}\n{stdout}");
+    }
+
+    let xml: Vec<String> = std::fs::read_dir(project.path().join("target/valgrind"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .collect();
+    let mut args = vec!["--only=nextest_example", "--format=junit"];
+    args.extend(xml.iter().map(String::as_str));
+    let run = leak_check_in(project.path(), &args, b"");
+    let report = quick_junit::Report::deserialize_from_str(&run.stdout).unwrap();
+    let mut cases: Vec<(&str, bool)> = report
+        .test_suites
+        .iter()
+        .filter(|suite| suite.name == *"buffer")
+        .flat_map(|suite| &suite.test_cases)
+        .map(|case| {
+            let passes = matches!(case.status, quick_junit::TestCaseStatus::Success { .. });
+            (case.name.as_str(), passes)
+        })
+        .collect();
+    cases.sort_unstable();
+    cases.dedup();
+    assert_eq!(
+        cases,
+        [
+            ("clean", true),
+            ("leaks", false),
+            ("reads_past_the_end", false)
+        ]
+    );
+}
