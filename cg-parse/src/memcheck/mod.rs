@@ -1,6 +1,6 @@
 //! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
 //!
-//! Both readers fill a [`process::Process`] for each process they meet, and that writes the section of the stream: a
+//! Both readers fill a [`process::Process`] for each process they meet, and [`section`] writes the section of the stream: a
 //! `run` record, `error` and `leak` records in the order of the log, and `end` where the log is whole. Names, frames
 //! and stacks are kept once in a [`table::Table`], and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
@@ -30,8 +30,10 @@ mod kinds;
 mod leak;
 mod preamble;
 mod process;
+mod section;
 mod stacks;
 mod summary;
+mod sums;
 mod table;
 pub(crate) mod text;
 pub(crate) mod xml;

@@ -12,6 +12,7 @@ mod block;
 mod frame;
 mod prefix;
 mod process_log;
+mod sentences;
 mod summary_lines;
 
 use cg_stream::tool::Diagnostics;

@@ -3,9 +3,8 @@
 use cg_stream::record::Name;
 
 use super::block::{About, Block};
-use super::{frame, summary_lines};
-use crate::memcheck::fields::{amount, skip, whole_amount};
-use crate::memcheck::process::{FatalSignal, Process};
+use super::{frame, sentences, summary_lines};
+use crate::memcheck::process::Process;
 use crate::memcheck::table::{NameId, Table};
 use crate::memcheck::{kinds, leak, preamble};
 
@@ -75,7 +74,7 @@ impl ProcessLog {
             }
             return;
         }
-        if let Some((thread, name)) = thread_header(message) {
+        if let Some((thread, name)) = sentences::thread_header(message) {
             self.finish_block(table);
             self.thread = thread;
             self.thread_name = (!name.is_empty()).then(|| table.name(name));
@@ -93,7 +92,7 @@ impl ProcessLog {
 
     /// Reads the message of a `--PID--` line.
     pub(super) fn debug_message(&mut self, message: &[u8]) {
-        if let Some((name, count)) = used_suppression(message) {
+        if let Some((name, count)) = sentences::used_suppression(message) {
             let name = Name::from_bytes(name).into_string();
             self.process.used_suppressions.push((name, count));
         }
@@ -147,9 +146,12 @@ impl ProcessLog {
 
     /// The process went on as another program: nothing more comes of this one.
     pub(super) fn exec(&mut self, table: &mut Table) {
-        self.process.has_execed = true;
         self.finish(table);
-        self.process.is_complete = true;
+        // One that has its summary was over: the number was given to another process.
+        if !self.process.is_complete {
+            self.process.has_execed = true;
+            self.process.is_complete = true;
+        }
     }
 
     /// The input ended inside this log's last line.
@@ -225,6 +227,10 @@ impl ProcessLog {
 
     /// Begins the block of an error or a leak, where the message is the sentence of one.
     fn begin_finding(&mut self, message: &[u8], table: &mut Table) -> bool {
+        // Notes are indented.
+        if message[0] == b' ' {
+            return false;
+        }
         if message[0].is_ascii_digit() {
             let Some(loss) = leak::parse(message) else {
                 return false;
@@ -266,7 +272,7 @@ impl ProcessLog {
         };
         self.is_valgrind = true;
         // Helgrind prints its own numbers of threads, in the sentence; DRD's are its own too.
-        let numbered = thread_of_sentence(sentence);
+        let numbered = sentences::thread_of_sentence(sentence);
         // A descriptor without a name leaves the colon before it.
         let sentence = sentence.strip_suffix(b":").unwrap_or(sentence);
         let about = About::Error {
@@ -292,29 +298,29 @@ impl ProcessLog {
                     what.extend_from_slice(said);
                     return true;
                 }
-                About::Error { .. } if is_continuation(said) => {
+                About::Error { .. } if sentences::is_continuation(said) => {
                     block.note_or_remark(said, table);
                     return true;
                 }
-                About::Error { .. } if !after_blank && !begins_run_line(message) => {
-                    if !stands_for_a_stack(said) {
+                About::Error { .. } if !after_blank && !sentences::stands_apart(message) => {
+                    if !sentences::stands_for_a_stack(said) {
                         block.note_or_remark(said, table);
                     }
                     return true;
                 }
-                About::Early if is_indented || is_early_note(said) => {
+                About::Early if is_indented || sentences::is_early_note(said) => {
                     block.stacks.note(said, table);
                     return true;
                 }
                 About::Signal(signal) if is_indented && !after_blank => {
-                    signal_event(said, signal);
+                    sentences::signal_event(said, signal);
                     return true;
                 }
                 About::Nothing if is_indented && !after_blank => return true,
                 _ => block.after_blank = after_blank,
             }
         }
-        if is_early_note(said) {
+        if sentences::is_early_note(said) {
             self.finish_block(table);
             let mut block = Block::new(About::Early);
             block.stacks.note(said, table);
@@ -333,7 +339,7 @@ impl ProcessLog {
             }
             return true;
         }
-        if let Some(count) = count_of_context(message) {
+        if let Some(count) = sentences::count_of_context(message) {
             self.again = Some(count);
             self.awaits_summary = true;
             return true;
@@ -348,22 +354,18 @@ impl ProcessLog {
             && memchr::memmem::find(message, b" errors detected").is_some()
         {
             self.process.error_limit_reached = true;
-        } else if let Some(rest) = skip(
-            message,
-            b"Process terminating with default action of signal ",
-        ) {
+        } else if let Some(signal) = sentences::fatal_signal(message, self.thread) {
             self.is_valgrind = true;
-            let signal = About::Signal(signal(rest, self.thread));
-            self.block = Some(Block::new(signal));
-        } else if let Some((thread, is_root)) = announced_thread(message) {
+            self.block = Some(Block::new(About::Signal(signal)));
+        } else if let Some((thread, is_root)) = sentences::announced_thread(message) {
             self.block = Some(Block::new(About::Thread { thread, is_root }));
         } else if begins("FILE DESCRIPTORS: ") && message.ends_with(b" open at exit.") {
             // Valgrind up to 3.18 writes it like this, and open descriptors are no errors there.
             self.process.version.get_or_insert((3, 18));
-        } else if has_stack_without_error(message) {
+        } else if sentences::has_stack_without_error(message) {
             self.block = Some(Block::new(About::Nothing));
         } else {
-            return begins_run_line(message);
+            return sentences::begins_run_line(message);
         }
         true
     }
@@ -393,143 +395,5 @@ impl ProcessLog {
             _ => self.last_finding = None,
         }
         block.finish(&mut self.process, table);
-    }
-}
-
-/// `used_suppression:  N name file:line`, with ` suppressed: B bytes in K blocks` behind it for leaks. Names have blanks.
-fn used_suppression(message: &[u8]) -> Option<(&[u8], u64)> {
-    let (count, rest) = amount(skip(message, b"used_suppression:")?.trim_ascii())?;
-    let rest = match memchr::memmem::rfind(rest, b" suppressed: ") {
-        Some(end) => &rest[..end],
-        None => rest,
-    };
-    let end = memchr::memrchr(b' ', rest.trim_ascii_end())?;
-    Some((rest[..end].trim_ascii(), count.value))
-}
-
-/// `Thread 2:` or `Thread 2 worker:`: the thread that what follows is about.
-fn thread_header(message: &[u8]) -> Option<(u64, &[u8])> {
-    let rest = skip(message, b"Thread ")?;
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let thread = whole_amount(&rest[..digits])?;
-    let name = rest[digits..].strip_suffix(b":")?;
-    match name {
-        [] => Some((thread, name)),
-        [b' ', name @ ..] => Some((thread, name)),
-        _ => None,
-    }
-}
-
-/// Helgrind's number of the thread that did what the sentence says.
-fn thread_of_sentence(sentence: &[u8]) -> Option<u64> {
-    let number = memchr::memmem::find(sentence, b"hread #")? + b"hread #".len();
-    amount(&sentence[number..]).map(|(thread, _)| thread.value)
-}
-
-/// Notes that some errors have before their sentence.
-fn is_early_note(said: &[u8]) -> bool {
-    said == b"Acquired at:"
-        || (said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed"))
-}
-
-/// Sentences that go on with an error after an empty line.
-fn is_continuation(said: &[u8]) -> bool {
-    const STARTS: [&str; 6] = [
-        "This conflicts with a previous ",
-        "followed by a later acquisition of lock at ",
-        "Required order was established by acquisition of lock at ",
-        "Observed (incorrect) order is: acquisition of lock at ",
-        "Address 0x",
-        "Block was alloc'd ",
-    ];
-    STARTS
-        .iter()
-        .any(|start| said.starts_with(start.as_bytes()))
-        || (said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed"))
-}
-
-/// DRD's line in the place of a stack that is not there. XML has nothing in that place.
-fn stands_for_a_stack(said: &[u8]) -> bool {
-    said.starts_with(b"(thread finished")
-}
-
-/// Lines between blocks that say nothing of a block.
-fn begins_run_line(message: &[u8]) -> bool {
-    const STARTS: [&str; 7] = [
-        "HEAP SUMMARY:",
-        "LEAK SUMMARY:",
-        "ERROR SUMMARY:",
-        "FILE DESCRIPTORS:",
-        "---",
-        "Process terminating with ",
-        "More than ",
-    ];
-    STARTS
-        .iter()
-        .any(|start| message.starts_with(start.as_bytes()))
-}
-
-/// Messages that can have a stack and are no errors.
-fn has_stack_without_error(message: &[u8]) -> bool {
-    const STARTS: [&str; 6] = [
-        "Warning: ",
-        "WARNING: ",
-        "valgrind: ",
-        "Unrecognised instruction at address ",
-        "Your program just tried to execute an instruction",
-        "Process terminating with ",
-    ];
-    STARTS
-        .iter()
-        .any(|start| message.starts_with(start.as_bytes()))
-}
-
-/// `12 errors in context 3 of 19:`
-fn count_of_context(message: &[u8]) -> Option<u64> {
-    let (count, rest) = amount(message)?;
-    let (_, rest) = amount(skip(rest, b" errors in context ")?)?;
-    let (_, rest) = amount(skip(rest, b" of ")?)?;
-    (rest == b":").then_some(count.value)
-}
-
-/// `11 (SIGSEGV)`, with `: dumping core` behind it or not.
-fn signal(text: &[u8], thread: u64) -> FatalSignal {
-    let (number, rest) = match amount(text) {
-        Some((number, rest)) => (Some(number.value), rest),
-        None => (None, text),
-    };
-    let name = rest.trim_ascii_start();
-    let name = skip(name, b"(").unwrap_or(name);
-    let end = memchr::memchr(b')', name).unwrap_or(name.len());
-    FatalSignal {
-        number,
-        name: Name::from_bytes(&name[..end]).into_string(),
-        thread: Some(thread),
-        ..FatalSignal::default()
-    }
-}
-
-/// `Access not within mapped region at address 0x10`; advice on the stack's size can follow.
-fn signal_event(said: &[u8], signal: &mut FatalSignal) {
-    if signal.event.is_some() {
-        return;
-    }
-    let text = Name::from_bytes(said).into_string();
-    match text.split_once(" at address ") {
-        Some((event, address)) => {
-            signal.event = Some(event.to_owned());
-            signal.address = Some(address.to_owned());
-        }
-        None => signal.event = Some(text),
-    }
-}
-
-/// `Thread #2 was created` or `Thread #1 is the program's root thread`
-fn announced_thread(message: &[u8]) -> Option<(u64, bool)> {
-    let (thread, rest) = amount(skip(message, b"Thread #")?)?;
-    match rest {
-        b" was created" => Some((thread.value, false)),
-        b" is the program's root thread" => Some((thread.value, true)),
-        _ => None,
     }
 }

@@ -1,0 +1,245 @@
+//! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
+
+use cg_stream::blame::frame_to_blame;
+use cg_stream::record::{
+    Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, RunRecord, Total,
+};
+use cg_stream::tool::Diagnostics;
+use serde_json::{Value, json};
+
+use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
+use super::summary::{ErrorSummary, HeapSummary, LeakSummary};
+use super::table::{StackId, Table};
+use crate::{Error, Out};
+
+impl Process {
+    /// Writes the section. Without `trouble` the log was read to its end, and so the section has one.
+    pub(super) fn write(
+        &self,
+        table: &Table,
+        source: &str,
+        trouble: Option<&str>,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        self.write_records(table, source, trouble.is_none(), out)
+            .map_err(Error::Output)?;
+        match trouble {
+            Some(trouble) => diagnostics.trouble(trouble),
+            None => self.check_sums(source, diagnostics),
+        }
+        Ok(())
+    }
+
+    fn write_records(
+        &self,
+        table: &Table,
+        source: &str,
+        is_whole: bool,
+        out: &mut Out,
+    ) -> std::io::Result<()> {
+        out.run(&self.run_record(table, source))?;
+        for error in &self.errors {
+            out.record(&self.error_record(error, table))?;
+        }
+        for leak in &self.leaks {
+            out.record(&self.leak_record(leak, table))?;
+        }
+        if is_whole { out.end() } else { out.flush() }
+    }
+
+    fn run_record(&self, table: &Table, source: &str) -> RunRecord {
+        let mut run = RunRecord {
+            stream: 1,
+            tool: self.tool.clone(),
+            creator: self.creator.clone(),
+            command: self.command.clone(),
+            pid: self.pid,
+            source: vec![source.to_owned()],
+            ..RunRecord::default()
+        };
+        let mut totals = Vec::new();
+        let has_leaks = self.tool.as_deref().is_none_or(|tool| tool == "memcheck");
+        if has_leaks || !self.leaks.is_empty() {
+            totals.push(("bytes", sum(self.leaks.iter().map(|leak| leak.bytes))));
+            totals.push(("blocks", sum(self.leaks.iter().map(|leak| leak.blocks))));
+        }
+        totals.push(("count", sum(self.errors.iter().map(|error| error.count))));
+        run.events = totals
+            .iter()
+            .map(|(event, _)| (*event).to_owned())
+            .collect();
+        run.total = Total::One(Counts(
+            totals
+                .into_iter()
+                .map(|(event, total)| (Name::from(event), total))
+                .collect(),
+        ));
+        self.put_facts(&mut run.extra, table);
+        run
+    }
+
+    fn put_facts(&self, facts: &mut serde_json::Map<String, Value>, table: &Table) {
+        facts.insert("complete".to_owned(), self.is_complete.into());
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                facts.insert(name.to_owned(), value);
+            }
+        };
+        put("ppid", self.ppid.map(Value::from));
+        put("quiet", self.is_quiet.then_some(true.into()));
+        put("forked", self.is_forked.then_some(true.into()));
+        put("exec", self.has_execed.then_some(true.into()));
+        put("heap_summary", self.heap_summary.map(HeapSummary::value));
+        put(
+            "all_heap_blocks_freed",
+            self.all_heap_blocks_freed.then_some(true.into()),
+        );
+        put(
+            "leak_summary",
+            self.leak_summary.as_ref().map(LeakSummary::value),
+        );
+        put(
+            "repeated_leaks",
+            Some(self.repeated_leaks())
+                .filter(|repeated| *repeated > 0)
+                .map(Value::from),
+        );
+        put("error_summary", self.error_summary.map(ErrorSummary::value));
+        put(
+            "fatal_signal",
+            self.fatal_signal.as_ref().map(|signal| signal.value(table)),
+        );
+        put(
+            "error_limit_reached",
+            self.error_limit_reached.then_some(true.into()),
+        );
+        put(
+            "used_suppressions",
+            list(
+                &self.used_suppressions,
+                |(name, count)| json!({ "name": name, "count": count }),
+            ),
+        );
+        put("threads", list(&self.threads, |thread| thread.value(table)));
+        put(
+            "user_comment",
+            self.user_comment.as_deref().map(Value::from),
+        );
+        put(
+            "log_file_qualifiers",
+            list(
+                &self.log_file_qualifiers,
+                |(variable, value)| json!({ "variable": variable, "value": value }),
+            ),
+        );
+    }
+
+    fn error_record<'a>(&self, error: &ErrorRow, table: &'a Table) -> ErrorRecord<'a> {
+        let stack = table.record_stack(error.stack);
+        let notes: Vec<Note> = error
+            .notes
+            .iter()
+            .map(|note| Note {
+                what: note.what.map(|what| Name::from(table.text(what))),
+                stack: table.record_stack(note.stack),
+            })
+            .collect();
+        // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
+        let blamed = if stack.is_empty() {
+            notes
+                .iter()
+                .find(|note| !note.stack.is_empty())
+                .map_or(&stack, |note| &note.stack)
+        } else {
+            &stack
+        };
+        let place = place(blamed);
+        ErrorRecord {
+            name: place.name,
+            file: place.file,
+            line: place.line,
+            obj: place.obj,
+            kind: Name::from(table.text(error.kind)),
+            what: Name::from(table.text(error.what)),
+            cost: Counts::from([("count", Count::from(error.count))]),
+            thread: error.thread,
+            thread_name: error.thread_name.map(|name| Name::from(table.text(name))),
+            pid: self.pid,
+            stack,
+            notes,
+            suppression: error.suppression.map(|text| Name::from(table.text(text))),
+        }
+    }
+
+    fn leak_record<'a>(&self, leak: &LeakRow, table: &'a Table) -> LeakRecord<'a> {
+        let stack = table.record_stack(leak.stack);
+        let place = place(&stack);
+        LeakRecord {
+            name: place.name,
+            file: place.file,
+            line: place.line,
+            obj: place.obj,
+            kind: Name::from(leak.kind.name()),
+            cost: Counts::from([
+                ("bytes", Count::from(leak.bytes)),
+                ("blocks", Count::from(leak.blocks)),
+            ]),
+            indirect_bytes: leak.indirect_bytes,
+            pid: self.pid,
+            stack,
+            suppression: leak.suppression.map(|text| Name::from(table.text(text))),
+        }
+    }
+}
+
+impl FatalSignal {
+    fn value(&self, table: &Table) -> Value {
+        let mut value = json!({ "name": self.name });
+        if let Value::Object(fields) = &mut value {
+            let mut put = |name: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    fields.insert(name.to_owned(), value);
+                }
+            };
+            put("signal", self.number.map(Value::from));
+            put("event", self.event.as_deref().map(Value::from));
+            put("address", self.address.as_deref().map(Value::from));
+            put("thread", self.thread.map(Value::from));
+            put("stack", Some(stack_value(table, self.stack)));
+        }
+        value
+    }
+}
+
+impl AnnouncedThread {
+    fn value(&self, table: &Table) -> Value {
+        if self.is_root {
+            json!({ "thread": self.thread, "root": true })
+        } else {
+            json!({ "thread": self.thread, "stack": stack_value(table, self.stack) })
+        }
+    }
+}
+
+fn stack_value(table: &Table, stack: StackId) -> Value {
+    // Frames are strings and numbers; there is nothing that JSON could not hold.
+    serde_json::to_value(table.record_stack(stack)).unwrap_or_default()
+}
+
+fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Option<Value> {
+    (!items.is_empty()).then(|| Value::Array(items.iter().map(value).collect()))
+}
+
+/// A sum of figures that are `u64` each.
+pub(super) fn sum(figures: impl Iterator<Item = u64>) -> Count {
+    figures.map(Count::from).sum()
+}
+
+/// The frame to blame, without its address; all unknown where there is no frame.
+fn place<'a>(stack: &[Frame<'a>]) -> Frame<'a> {
+    stack
+        .get(frame_to_blame(stack))
+        .cloned()
+        .unwrap_or_default()
+}
