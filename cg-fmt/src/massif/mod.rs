@@ -19,7 +19,7 @@ mod svg;
 use graph::Graph;
 use growth::{Growth, Point};
 
-/// The snapshots of one run.
+/// The snapshots that were read.
 struct Massif<'a> {
     profile: &'a Profile,
     snapshots: Rc<Vec<&'a SnapshotRecord>>,
@@ -32,28 +32,35 @@ pub(crate) fn document<'a>(
     profile: &'a Profile,
     options: &Options,
 ) -> anyhow::Result<Option<Document<'a>>> {
-    let Some(massif) = Massif::of(profile) else {
-        anyhow::ensure!(
-            !matches!(options.view, View::Snapshot(_)),
-            "--tree snapshot=N is for one Massif run, and this is not one"
-        );
+    let massif = Massif::of(profile);
+    let is_one_run = profile.runs().len() <= 1;
+    anyhow::ensure!(
+        (massif.is_some() && is_one_run) || !matches!(options.view, View::Snapshot(_)),
+        "--tree snapshot=N is for one Massif run, and this is not one"
+    );
+    let Some(massif) = massif else {
         return Ok(None);
     };
     let mut document = Document::default();
     document
         .blocks
         .extend(report::origin(profile).map(Block::Heading));
+    // A run without a detailed snapshot, as of --heap=no, has no other records.
+    let has_more = profile.types().next().is_some();
+    let wants_report = is_one_run && !options.wants_listing();
     match options.view {
         View::Snapshot(number) => massif.push_tree(&mut document, number, options)?,
         View::List if options.kind == Some(RecordType::Snapshot) => {
             document.push(Block::Table(massif.arranged(options)?));
         }
-        View::List if options.kind.is_none() && !options.wants_listing() => {
-            document.push(Block::Text(massif.peak_sentence()));
-            document.push(Block::Text(
-                Growth::of(&massif.points).sentence(massif.time_unit),
-            ));
-            document.push(Block::Verbatim(massif.graph().draw(options.graph_width)));
+        View::List if options.kind.is_none() && (wants_report || !has_more) => {
+            if massif.is_timeline() {
+                document.push(Block::Text(massif.peak_sentence()));
+                document.push(Block::Text(
+                    Growth::of(&massif.points).sentence(massif.time_unit),
+                ));
+                document.push(Block::Verbatim(massif.graph().draw(options.graph_width)));
+            }
             document.push(Block::Table(massif.arranged(options)?));
             if let Some(number) = massif.snapshot_with_tree() {
                 massif.push_tree(&mut document, number, options)?;
@@ -69,7 +76,8 @@ pub(crate) fn document<'a>(
 /// # Errors
 /// Where something else was read.
 pub(crate) fn svg(profile: &Profile) -> anyhow::Result<String> {
-    let Some(massif) = Massif::of(profile) else {
+    let massif = Massif::of(profile).filter(Massif::is_timeline);
+    let Some(massif) = massif else {
         anyhow::bail!("-f svg draws the snapshots of one Massif run, and this is not one");
     };
     let title = report::origin(profile).unwrap_or_default();
@@ -77,9 +85,9 @@ pub(crate) fn svg(profile: &Profile) -> anyhow::Result<String> {
 }
 
 impl<'a> Massif<'a> {
-    /// The run of a profile that has snapshots. Those of several runs have no common time.
+    /// The snapshots of a profile, if it has any.
     fn of(profile: &'a Profile) -> Option<Massif<'a>> {
-        if profile.snapshots().is_empty() || profile.runs().len() > 1 {
+        if profile.snapshots().is_empty() {
             return None;
         }
         let snapshots: Vec<&SnapshotRecord> = profile.snapshots().iter().collect();
@@ -101,6 +109,16 @@ impl<'a> Massif<'a> {
             points,
             time_unit,
         })
+    }
+
+    /// True where the snapshots follow each other. Those of several runs have no common time, and those of an xtree
+    /// file are one for each of its events.
+    fn is_timeline(&self) -> bool {
+        self.profile.runs().len() <= 1
+            && self
+                .snapshots
+                .iter()
+                .all(|snapshot| snapshot.event.is_none())
     }
 
     /// The snapshot that is marked as the peak, else the largest.
@@ -240,6 +258,7 @@ impl<'a> Massif<'a> {
         let Some(snapshot) = snapshot else {
             anyhow::bail!("there is no snapshot {number}");
         };
+        anyhow::ensure!(snapshot.detail != "empty", "snapshot {number} has no tree");
         anyhow::ensure!(
             !tree.is_empty() || snapshot.heap_bytes == 0,
             "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}"
@@ -249,15 +268,16 @@ impl<'a> Massif<'a> {
             _ => "bytes",
         };
         let whole = total(snapshot);
-        let what = match snapshot.detail.as_str() {
-            "peak" => " (peak)",
-            _ => "",
+        let what = match (&snapshot.event, snapshot.detail.as_str()) {
+            (Some(event), _) => format!(": {} {event}", number::grouped(whole)),
+            (None, detail) => format!(
+                "{}: {} of {} bytes are on the heap",
+                if detail == "peak" { " (peak)" } else { "" },
+                number::grouped(snapshot.heap_bytes.into()),
+                number::grouped(whole),
+            ),
         };
-        document.push(Block::Heading(format!(
-            "snapshot {number}{what}: {} of {} bytes are on the heap",
-            number::grouped(snapshot.heap_bytes.into()),
-            number::grouped(whole),
-        )));
+        document.push(Block::Heading(format!("snapshot {number}{what}")));
         stacks::push_tree(document, self.profile, &tree, &[(name, whole)], options)
     }
 }
