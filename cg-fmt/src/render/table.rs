@@ -227,6 +227,8 @@ fn text(cell: &Cell) -> String {
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
+        // Nothing is no share, as callgrind_annotate has it.
+        Cell::Share { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell
             .percentage()
             .map(number::annotate_percent)

@@ -1,0 +1,135 @@
+//! Costs and calls by file and line.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use cg_stream::profile::{FunctionKey, Profile, Symbol};
+use cg_stream::record::{Count, RecordType};
+
+use crate::listing::order_of_functions;
+
+/// All lines with a cost, by file.
+pub(super) struct Files<'a> {
+    profile: &'a Profile,
+    lines: BTreeMap<Option<Symbol>, Lines>,
+}
+
+/// The lines of a file.
+pub(super) type Lines = BTreeMap<u64, LineCosts>;
+
+/// What is known of a line.
+#[derive(Default)]
+pub(super) struct LineCosts {
+    /// Self cost, an event of the profile each.
+    pub(super) cost: Vec<Count>,
+    /// Calls that leave from it, by inclusive cost.
+    pub(super) calls: Vec<LineCall>,
+}
+
+/// Calls from one line to one function.
+pub(super) struct LineCall {
+    pub(super) callee: FunctionKey,
+    pub(super) calls: Count,
+    pub(super) incl: Vec<Count>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn of(profile: &'a Profile) -> Files<'a> {
+        let mut files = Files {
+            profile,
+            lines: BTreeMap::new(),
+        };
+        let rows = profile.table(RecordType::Line);
+        for row in 0..rows.len() {
+            let key = rows.key(row);
+            let lines = files.lines.entry(key.function.file).or_default();
+            let line = lines.entry(key.line.unwrap_or(0)).or_default();
+            add(&mut line.cost, rows.cost(row));
+        }
+        files.add_calls();
+        files
+    }
+
+    pub(super) fn lines(&self, file: Option<Symbol>) -> &Lines {
+        static NONE: Lines = Lines::new();
+        self.lines.get(&file).unwrap_or(&NONE)
+    }
+
+    /// Files by the cost of their lines, largest first, then by name.
+    pub(super) fn by_cost(&self, event: usize) -> Vec<Option<Symbol>> {
+        let mut files: Vec<(Count, Option<Symbol>)> = self
+            .lines
+            .iter()
+            .map(|(file, lines)| {
+                let counts = lines.values().filter_map(|line| line.cost.get(event));
+                (counts.sum(), *file)
+            })
+            .collect();
+        files.sort_by(|(a_cost, a), (b_cost, b)| {
+            b_cost
+                .cmp(a_cost)
+                .then_with(|| self.profile.text(*a).cmp(&self.profile.text(*b)))
+        });
+        files.into_iter().map(|(_, file)| file).collect()
+    }
+
+    /// Puts calls to their lines. A `call` record has the line of the call, but the file of the calling function, so
+    /// the file is looked up among the lines of that function; where inlining leaves it open, the call is not shown.
+    fn add_calls(&mut self) {
+        let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
+        type Place = (Option<Symbol>, Option<Symbol>, Option<u64>);
+        let mut places: HashMap<Place, BTreeSet<Option<Symbol>>> = HashMap::new();
+        for key in rows.keys() {
+            let place = (key.function.name, key.function.obj, key.line);
+            places.entry(place).or_default().insert(key.function.file);
+        }
+        let calls = profile.table(RecordType::Call);
+        for row in 0..calls.len() {
+            let key = calls.key(row);
+            let place = (key.function.name, key.function.obj, key.line);
+            let Some(files) = places.get(&place) else {
+                continue;
+            };
+            let file = match files.contains(&key.function.file) {
+                true => key.function.file,
+                false if files.len() == 1 => files.first().copied().flatten(),
+                false => continue,
+            };
+            let callee = key.callee.unwrap_or_default();
+            let line = self
+                .lines
+                .entry(file)
+                .or_default()
+                .entry(key.line.unwrap_or(0))
+                .or_default();
+            let known = line.calls.iter().position(|call| call.callee == callee);
+            let position = known.unwrap_or_else(|| {
+                line.calls.push(LineCall {
+                    callee,
+                    calls: 0,
+                    incl: Vec::new(),
+                });
+                line.calls.len() - 1
+            });
+            let call = &mut line.calls[position];
+            call.calls += calls.calls(row);
+            add(&mut call.incl, calls.incl(row).unwrap_or_default());
+        }
+        for line in self.lines.values_mut().flat_map(BTreeMap::values_mut) {
+            line.calls.sort_by(|a, b| {
+                b.incl
+                    .cmp(&a.incl)
+                    .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
+            });
+        }
+    }
+}
+
+/// Adds counts event by event.
+pub(super) fn add(sums: &mut Vec<Count>, counts: &[Count]) {
+    if sums.len() < counts.len() {
+        sums.resize(counts.len(), 0);
+    }
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}

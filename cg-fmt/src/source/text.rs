@@ -1,0 +1,144 @@
+//! One file as it is shown: costs, line numbers, source, and below a line the calls that leave from it.
+
+use cg_stream::profile::Profile;
+use cg_stream::record::Count;
+
+use super::costs::{LineCall, Lines};
+use crate::listing::{EventColumn, EventColumns};
+use crate::number;
+use crate::render::visible;
+use crate::table::{Audience, Cell};
+
+/// The longest line of a source that is shown in full; what is longer was made by a program.
+const LONGEST_LINE: usize = 1000;
+
+/// As wide as a percentage, so that counts with and without one stand under each other.
+const PERCENT_GAP: &str = "         ";
+
+/// One file with its costs.
+pub(super) struct Annotation<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) lines: &'a Lines,
+    pub(super) source: &'a [String],
+    pub(super) events: &'a EventColumns,
+}
+
+/// A line of the annotated text.
+struct Shown {
+    /// The line of the source that it is, or that it belongs to.
+    line: u64,
+    figures: Vec<String>,
+    text: String,
+}
+
+impl Annotation<'_> {
+    /// Lines with a cost and `context` lines around each; where lines are left out, a line says where it goes on.
+    pub(super) fn text(&self, context: usize) -> String {
+        let events: Vec<&EventColumn> = self
+            .events
+            .events
+            .iter()
+            .filter(|event| event.audience == Audience::All)
+            .collect();
+        let mut shown = Vec::new();
+        for line in self.shown(context as u64) {
+            self.push_line(&mut shown, line, &events);
+        }
+        let mut widths: Vec<usize> = events.iter().map(|event| event.name.len()).collect();
+        for line in &shown {
+            for (width, figure) in widths.iter_mut().zip(&line.figures) {
+                *width = (*width).max(figure.len());
+            }
+        }
+        let mut text = String::new();
+        for (event, width) in events.iter().zip(&widths) {
+            text.push_str(&format!("{:<width$}  ", event.name));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+        let mut before = 0;
+        for Shown {
+            line,
+            figures,
+            text: source,
+        } in &shown
+        {
+            if *line > before + 1 {
+                text.push_str(&format!("-- line {line} {}\n", "-".repeat(40)));
+            }
+            before = *line;
+            for (figure, width) in figures.iter().zip(&widths) {
+                text.push_str(&format!("{figure:>width$}  "));
+            }
+            text.push_str(source);
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The numbers of the lines to show.
+    fn shown(&self, context: u64) -> Vec<u64> {
+        let length = self.source.len() as u64;
+        let mut shown: Vec<u64> = Vec::new();
+        for line in self
+            .lines
+            .keys()
+            .filter(|line| (1..=length).contains(*line))
+        {
+            let start = line.saturating_sub(context).max(1);
+            let start = start.max(shown.last().map_or(1, |last| last + 1));
+            shown.extend(start..=line.saturating_add(context).min(length));
+        }
+        shown
+    }
+
+    /// Adds a line and the calls that leave from it.
+    fn push_line(&self, shown: &mut Vec<Shown>, line: u64, events: &[&EventColumn]) {
+        let width = self.source.len().to_string().len();
+        let costs = self.lines.get(&line);
+        let source = &self.source[line as usize - 1];
+        let source: String = source.chars().take(LONGEST_LINE).collect();
+        let source = visible(&source.replace('\t', "    ")).into_owned();
+        shown.push(Shown {
+            line,
+            figures: figures(events, costs.map(|line| &line.cost[..])),
+            text: format!("{line:>width$}  {source}"),
+        });
+        for call in costs.iter().flat_map(|line| &line.calls) {
+            shown.push(Shown {
+                line,
+                figures: figures(events, Some(&call.incl)),
+                text: format!("{:>width$}  => {}", "", self.callee(call)),
+            });
+        }
+    }
+
+    /// `file:function (12x)`, as callgrind_annotate names a callee.
+    fn callee(&self, call: &LineCall) -> String {
+        let name = self.profile.text(call.callee.name).unwrap_or("???");
+        let file = self.profile.text(call.callee.file).unwrap_or("???");
+        let calls = number::grouped(call.calls);
+        format!("{}:{} ({calls}x)", visible(file), visible(name))
+    }
+}
+
+/// Counts with their shares as callgrind_annotate prints them; a point where a line has no cost.
+fn figures(events: &[&EventColumn], costs: Option<&[Count]>) -> Vec<String> {
+    let figure = |event: &&EventColumn| {
+        let Some(costs) = costs else {
+            return format!(".{PERCENT_GAP}");
+        };
+        let count = costs.get(event.index).copied().unwrap_or(0);
+        let percent = Cell::share(count, event.whole).percentage();
+        match percent.filter(|_| count != 0) {
+            Some(percent) => format!(
+                "{} {}",
+                number::grouped(count),
+                number::annotate_percent(percent)
+            ),
+            None => format!("{}{PERCENT_GAP}", number::grouped(count)),
+        }
+    };
+    events.iter().map(figure).collect()
+}
