@@ -1,0 +1,339 @@
+//! What cg-fmt does with inputs that are not whole, requests that cannot be met, and places it writes to.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// What a run of cg-fmt came to.
+#[derive(Debug)]
+struct Run {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs cg-fmt with this input.
+fn cg_fmt(args: &[&str], input: &str) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cg-fmt"));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    run(command.args(args), input)
+}
+
+fn run(command: &mut Command, input: &str) -> Run {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A tool that refuses its arguments closes its input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    Run {
+        status: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+const RUN: &str = r#"{"type":"run","stream":1,"tool":"callgrind","events":["Ir"],"total":{"Ir":1000}}
+"#;
+const TWO: &str = r#"{"type":"fn","fn":"f","file":"a.c","calls":1,"cost":{"Ir":300},"incl":{"Ir":400}}
+{"type":"fn","fn":"g","file":"b.c","calls":2,"cost":{"Ir":100},"incl":{"Ir":100}}
+"#;
+const END: &str = "{\"type\":\"end\",\"records\":2}\n";
+
+fn whole() -> String {
+    [RUN, TWO, END].concat()
+}
+
+#[test]
+fn percentages_of_a_filtered_stream_are_of_the_program() {
+    let table = cg_fmt(&[], &whole());
+    assert!(table.stdout.contains("300 (30.00%)"), "{}", table.stdout);
+    assert!(table.stdout.contains("1,000 (100.0%)"), "{}", table.stdout);
+    let shown = cg_fmt(&["--percent-of", "shown"], &whole());
+    assert!(shown.stdout.contains("300 (75.00%)"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("400 (100.0%)"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_fragment_is_shown_with_percentages_of_itself_and_says_so() {
+    let table = cg_fmt(&[], TWO);
+    assert_eq!(table.status, Some(0));
+    assert!(table.stdout.contains("300 (75.00%)"), "{}", table.stdout);
+    assert_eq!(
+        table.stderr,
+        "cg-fmt: the input has no run record: percentages are of what is shown\n"
+    );
+    let json = cg_fmt(&["-f", "json"], TWO);
+    assert_eq!((json.stdout.as_str(), json.stderr.as_str()), (TWO, ""));
+}
+
+#[test]
+fn a_stream_that_was_cut_short_is_shown_and_told() {
+    for format in ["table", "csv", "tsv", "markdown", "json"] {
+        let run = cg_fmt(&["-f", format], &[RUN, TWO].concat());
+        assert_eq!(run.status, Some(2), "{format}");
+        assert!(run.stdout.contains("b.c"), "{format}: {}", run.stdout);
+        assert!(!run.stdout.contains("\"end\""), "{}", run.stdout);
+        assert!(run.stderr.contains("cut short"), "{}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    }
+}
+
+#[test]
+fn nothing_read_is_nothing_written() {
+    for (args, input) in [(&[][..], ""), (&["no-such-file"], ""), (&[], "\u{1}binary")] {
+        let run = cg_fmt(args, input);
+        assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_stream_without_records_is_an_empty_table() {
+    let run = cg_fmt(&[], &[RUN, "{\"type\":\"end\",\"records\":0}\n"].concat());
+    assert_eq!(run.status, Some(0));
+    assert!(run.stdout.contains("no functions"), "{}", run.stdout);
+    let csv = cg_fmt(
+        &["-f", "csv"],
+        &[RUN, "{\"type\":\"end\",\"records\":0}\n"].concat(),
+    );
+    assert_eq!(csv.stdout, "Ir,Ir%,incl.Ir,incl.Ir%,calls,fn,file,obj\n");
+}
+
+#[test]
+fn a_bad_line_is_told_with_its_number_and_what_came_before_is_shown() {
+    let run = cg_fmt(&["-f", "csv"], &[RUN, TWO, "{\"type\":\"fn\",\n"].concat());
+    assert_eq!(run.status, Some(2));
+    assert!(run.stdout.contains("300,30.00"), "{}", run.stdout);
+    assert!(
+        run.stderr.starts_with("cg-fmt: <stdin>:4: "),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn what_is_not_there_is_an_error_that_says_what_is() {
+    for (args, message) in [
+        (
+            ["--sort", "Dr"],
+            "there is no column Dr; there are Ir, Ir%, incl.Ir",
+        ),
+        (
+            ["--columns", "Ir,x"],
+            "there is no column x; there are Ir, ",
+        ),
+        (["--events", "Dr"], "there is no event Dr; there are Ir"),
+        (
+            ["--tree", "both"],
+            "no call records to show a tree of; cg-parse --calls writes them",
+        ),
+        (
+            ["--source", "--context=1"],
+            "no line records to show sources by; cg-parse --lines writes them",
+        ),
+        (["--top", "x"], "expected a number of rows or all"),
+    ] {
+        let run = cg_fmt(&args, &whole());
+        assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn people_get_25_rows_and_are_told_of_the_rest() {
+    let mut stream = RUN.to_owned();
+    for number in 0..30 {
+        let cost = 40 - number;
+        stream += &format!(
+            "{{\"type\":\"fn\",\"fn\":\"f{number}\",\"calls\":0,\"cost\":{{\"Ir\":{cost}}}}}\n"
+        );
+    }
+    stream += END;
+    // Costs 15 to 11 are left out: 65 of 1000.
+    let closing = "5 more functions with 65 Ir (6.50%) not shown (--top all)\n";
+    let table = cg_fmt(&[], &stream);
+    assert!(table.stdout.ends_with(closing), "{}", table.stdout);
+    assert!(table.stdout.contains("  f24\n") && !table.stdout.contains("  f25\n"));
+    let all = cg_fmt(&["--top", "all"], &stream);
+    assert!(all.stdout.ends_with("  f29\n"), "{}", all.stdout);
+    assert_eq!(cg_fmt(&["-f", "csv"], &stream).stdout.lines().count(), 31);
+    assert_eq!(
+        cg_fmt(&["-f", "tsv", "--top", "3"], &stream)
+            .stdout
+            .lines()
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn records_of_equal_keys_are_added_up() {
+    let twice = [whole(), whole()].concat();
+    let csv = cg_fmt(
+        &["-f", "csv", "--columns", "fn,Ir,incl.Ir,calls,Ir%"],
+        &twice,
+    );
+    assert_eq!(
+        csv.stdout,
+        "fn,Ir,incl.Ir,calls,Ir%\nf,600,800,2,30.00\ng,200,200,4,10.00\n"
+    );
+}
+
+#[test]
+fn json_is_the_stream_again() {
+    assert_eq!(cg_fmt(&["-f", "json"], &whole()).stdout, whole());
+    let again = cg_fmt(&["-f", "json", "--sort", "fn", "--reverse"], &whole());
+    let names: Vec<&str> = again
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| &line[19..20])
+        .collect();
+    assert_eq!(names[..2], ["g", "f"], "{}", again.stdout);
+}
+
+#[test]
+fn group_by_sums_cost_and_drops_inclusive_cost() {
+    let csv = cg_fmt(
+        &["-f", "csv", "--group-by", "file"],
+        &[RUN, TWO, TWO, END].concat(),
+    );
+    assert_eq!(
+        csv.stdout,
+        "Ir,Ir%,functions,file\n600,60.00,1,a.c\n200,20.00,1,b.c\n"
+    );
+}
+
+#[test]
+fn colour_is_for_terminals_unless_told_otherwise() {
+    assert!(!cg_fmt(&[], &whole()).stdout.contains('\x1b'));
+    assert!(
+        cg_fmt(&["--color", "always"], &whole())
+            .stdout
+            .contains('\x1b')
+    );
+    let mut no_color = Command::new(env!("CARGO_BIN_EXE_cg-fmt"));
+    let run = run(
+        no_color.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1"),
+        &whole(),
+    );
+    assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_trouble() {
+    let script = format!(
+        "set -o pipefail; {} -f csv --top all | head -1",
+        env!("CARGO_BIN_EXE_cg-fmt")
+    );
+    let mut stream = RUN.to_owned();
+    for number in 0..20_000 {
+        stream += &format!(
+            "{{\"type\":\"fn\",\"fn\":\"a::rather::long::name::f{number}\",\"cost\":{{\"Ir\":1}}}}\n"
+        );
+    }
+    let run = run(Command::new("bash").args(["-c", &script]), &(stream + END));
+    assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_full_disk_is_trouble() {
+    let script = format!("{} > /dev/full", env!("CARGO_BIN_EXE_cg-fmt"));
+    let run = run(Command::new("bash").args(["-c", &script]), &whole());
+    assert_eq!(run.status, Some(2));
+    assert!(
+        run.stderr.contains("cannot write to standard output"),
+        "{}",
+        run.stderr
+    );
+}
+
+/// A diff of many functions with long names.
+fn large_diff(functions: usize) -> String {
+    let mut stream = String::from(
+        "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"runs\":[\"old\",\"new\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[100000000,200000000]}}\n",
+    );
+    for number in 0..functions {
+        let delta = functions - number;
+        let name = format!(
+            "<demo::module{number}::Type<T> as demo::Trait<'_>>::method|{}",
+            "x".repeat(number % 300)
+        );
+        stream += &format!(
+            "{{\"type\":\"diff\",\"fn\":\"{name}\",\"file\":\"src/lib.rs\",\"of\":\"fn\",\"status\":\"changed\",\"calls\":[1,1],\"cost\":{{\"Ir\":[100,{}]}},\"delta\":{{\"Ir\":{delta}}}}}\n",
+            100 + delta
+        );
+    }
+    stream + END
+}
+
+#[test]
+fn a_pull_request_comment_fits_and_counts_what_it_leaves_out() {
+    let run = cg_fmt(&["-f", "markdown"], &large_diff(20_000));
+    assert!(run.stdout.len() < 65_536, "{}", run.stdout.len());
+    assert!(run.stdout.len() > 50_000, "{}", run.stdout.len());
+    let mut lines = run.stdout.lines();
+    assert_eq!(lines.next(), Some("<!-- cg-diff -->"));
+    assert_eq!(
+        lines.next(),
+        Some("### Ir +100.00% (100,000,000 → 200,000,000, +100,000,000)")
+    );
+    let rows = run.stdout.matches("method\\|").count();
+    let left_out = format!(" {} more functions with +", thousands(20_000 - rows));
+    let closing = run.stdout.lines().last().unwrap().replace("<sub>", " ");
+    assert!(closing.starts_with(&left_out), "{closing}");
+    assert_eq!(run.stdout.matches("<details>").count(), 1);
+    assert_eq!(run.stdout.matches("</details>").count(), 1);
+}
+
+fn thousands(number: usize) -> String {
+    format!("{},{:03}", number / 1000, number % 1000)
+}
+
+#[test]
+fn a_diff_without_differences_says_so() {
+    let stream = "{\"type\":\"run\",\"stream\":1,\"runs\":[\"a\",\"b\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[5,5]}}\n{\"type\":\"end\",\"records\":0}\n";
+    let comment = cg_fmt(&["-f", "markdown"], stream);
+    assert!(
+        comment
+            .stdout
+            .starts_with("<!-- cg-diff -->\n### Ir unchanged at 5\n\na → b: no differences\n"),
+        "{}",
+        comment.stdout
+    );
+    assert!(cg_fmt(&[], stream).stdout.contains("no differences"));
+}
+
+#[test]
+fn diffs_add_up_element_by_element() {
+    let diff = "{\"type\":\"run\",\"stream\":1,\"runs\":[\"a\",\"b\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[5,8]}}\n{\"type\":\"diff\",\"fn\":\"f\",\"of\":\"fn\",\"status\":\"changed\",\"cost\":{\"Ir\":[5,8]},\"delta\":{\"Ir\":3}}\n{\"type\":\"end\",\"records\":1}\n";
+    let csv = cg_fmt(
+        &[
+            "-f",
+            "csv",
+            "--columns",
+            "Ir.old,Ir.new,Ir.delta,Ir.delta%,status,fn",
+        ],
+        &diff.repeat(2),
+    );
+    assert_eq!(
+        csv.stdout,
+        "Ir.old,Ir.new,Ir.delta,Ir.delta%,status,fn\n10,16,6,60.00,changed,f\n"
+    );
+    let three = diff
+        .replace("\"b\"]", "\"b\",\"c\"]")
+        .replace("8]", "8,9]")
+        .replace("\"Ir\":3", "\"Ir\":4");
+    let csv = cg_fmt(
+        &["-f", "csv", "--columns", "Ir.a,Ir.b,Ir.c,delta,fn"],
+        &three,
+    );
+    assert_eq!(csv.stdout, "Ir.a,Ir.b,Ir.c,Ir.delta,fn\n5,8,9,4,f\n");
+}
