@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use cg_stream::profile::{FunctionKey, Key, Symbol, Table};
-use cg_stream::record::RecordType;
+use cg_stream::blame::is_allocator_or_replacement;
+use cg_stream::profile::{FrameKey, FunctionKey, Key, Names, StackId, Symbol, Table};
+use cg_stream::record::{Frame, Name, RecordType};
 use foldhash::fast::FixedState;
 use regex::Regex;
 
@@ -254,7 +255,7 @@ impl Joiner<'_> {
             );
         }
         if let Some(stack) = key.stack {
-            let frames = self.runs.names.stacks.frames(stack).to_vec();
+            let frames = frames_to_blame(&self.runs.names, stack).to_vec();
             for frame in frames {
                 let function = self.normalised_function(frame.function, level);
                 result.functions.push(function);
@@ -609,8 +610,16 @@ impl Joiner<'_> {
         let mut fired = Fired::default();
         let pairs: Vec<(FunctionKey, FunctionKey)> = match (a.stack, b.stack) {
             (Some(a), Some(b)) => {
-                let stacks = &self.runs.names.stacks;
-                let (a, b) = (stacks.frames(a), stacks.frames(b));
+                let names = &self.runs.names;
+                let allocator = |stack, outer: &[FrameKey]| {
+                    let whole = names.stacks.frames(stack);
+                    whole[..whole.len() - outer.len()].to_vec()
+                };
+                let (of_a, of_b) = (frames_to_blame(names, a), frames_to_blame(names, b));
+                if allocator(a, of_a) != allocator(b, of_b) {
+                    fired.add(Fired::ALLOCATOR);
+                }
+                let (a, b) = (of_a, of_b);
                 if a.iter().zip(b).any(|(a, b)| a.line != b.line) {
                     fired.add(Fired::LINE);
                 }
@@ -827,6 +836,23 @@ fn compared_records(of: RecordType, table: &Table) -> impl Fn(usize) -> bool {
     }
 }
 
+/// The frames of a stack from the one to blame outwards. What a stack shows of the allocator depends on Valgrind's
+/// version, on where Valgrind is installed and on `--alloc-fn`.
+fn frames_to_blame(names: &Names, stack: StackId) -> &[FrameKey] {
+    let frames = names.stacks.frames(stack);
+    let name = |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(names.symbols.text(symbol)));
+    let is_allocators = |frame: &FrameKey| {
+        is_allocator_or_replacement(&Frame {
+            name: name(frame.function.name),
+            file: name(frame.function.file),
+            obj: name(frame.function.obj),
+            ..Frame::default()
+        })
+    };
+    let inner = frames.iter().position(|frame| !is_allocators(frame));
+    &frames[inner.unwrap_or(0)..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -1033,6 +1059,27 @@ mod tests {
             &["old a.c o 5000", "new a.c o 4000"],
             &["new -,4000", "old 5000,-"],
         );
+    }
+
+    #[test]
+    fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
+        let point = |allocator: &str, bytes: u64| {
+            format!(
+                "{{\"type\":\"program_point\",\"fn\":\"grow\",\"cost\":{{\"total_bytes\":{bytes}}},\"stack\":[{allocator}{{\"fn\":\"grow\"}},{{\"fn\":\"main\"}}]}}"
+            )
+        };
+        let malloc =
+            "{\"fn\":\"malloc\",\"obj\":\"/usr/libexec/valgrind/vgpreload_dhat-amd64-linux.so\"},";
+        let (old, new) = (point(malloc, 8), point("", 9));
+        let mut runs = runs(&[&old, &new]);
+        let options = JoinOptions {
+            types: vec![RecordType::ProgramPoint],
+            ..options()
+        };
+        let joined = join(&mut runs, &options);
+        assert_eq!(joined.rows.len(), 1);
+        let how: Vec<&str> = options.rules.names(joined.rows[0].fired).collect();
+        assert_eq!(how, ["allocator"]);
     }
 
     #[test]

@@ -336,13 +336,16 @@ impl Fired {
     pub(crate) const INLINED_FILE: Fired = Fired(1 << 59);
     /// The text that `--join` captures.
     pub(crate) const CAPTURE: Fired = Fired(1 << 60);
+    /// Other frames of the allocator at the inner end of a stack.
+    pub(crate) const ALLOCATOR: Fired = Fired(1 << 58);
 
-    const WITHOUT_RULE: [(Fired, &str); 5] = [
+    const WITHOUT_RULE: [(Fired, &str); 6] = [
         (Fired::DIRECTORY, "directory"),
         (Fired::OBJECT, "object"),
         (Fired::LINE, "line"),
         (Fired::INLINED_FILE, "inlined-file"),
         (Fired::CAPTURE, "capture"),
+        (Fired::ALLOCATOR, "allocator"),
     ];
 
     pub(crate) fn add(&mut self, other: Fired) {
