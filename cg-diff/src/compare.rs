@@ -43,10 +43,11 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
                 (Status::Same, 0)
             } else {
                 let figures = figures::of_row(runs, joined, row);
-                (
-                    status(runs, joined, row, &figures, options),
-                    weight(runs, joined.rows[row].of, &figures, options),
-                )
+                match status(runs, joined, row, &figures, options) {
+                    // A change within the noise is no change to rank by.
+                    Status::Same => (Status::Same, 0),
+                    status => (status, weight(runs, joined.rows[row].of, &figures, options)),
+                }
             };
             Change {
                 row,

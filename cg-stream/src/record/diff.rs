@@ -13,7 +13,7 @@ use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Both have it and some count differs.
+    /// Both have it and some count differs: self cost or calls, and inclusive cost where that is asked for.
     #[default]
     Changed,
     /// Only the last has it.
@@ -22,7 +22,7 @@ pub enum Status {
     Removed,
     /// Both have it under different names; a guess, told by `was`.
     Renamed,
-    /// Both have it and all counts are equal.
+    /// Both have it and the counts that are compared are equal, or differ by no more than noise.
     Same,
 }
 

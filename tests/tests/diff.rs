@@ -1,0 +1,449 @@
+//! cg-diff from the outside: laws over real profiles, verdicts, runs and sides, pairs in a directory.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use cg_tests::{data, tools};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The records that cg-diff writes for these arguments, and its exit status.
+fn diff(args: &[&str]) -> (Vec<Value>, i32, String) {
+    let run = tools::run("cg-diff", args, b"");
+    let records = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    (records, run.status, run.stderr)
+}
+
+/// Streams in files of a directory of their own.
+struct Streams {
+    home: TempDir,
+}
+
+impl Streams {
+    /// A stream of functions for each `(name, [(function, calls, Ir)])`.
+    fn new(streams: &[(&str, &[(&str, u64, u64)])]) -> Streams {
+        let home = TempDir::new().unwrap();
+        for (name, functions) in streams {
+            let total: u64 = functions.iter().map(|(_, _, ir)| ir).sum();
+            let mut text = format!(
+                "{{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{{\"Ir\":{total}}}}}\n"
+            );
+            for (function, calls, ir) in *functions {
+                text += &format!(
+                    "{{\"type\":\"fn\",\"fn\":\"{function}\",\"file\":\"a.rs\",\"calls\":{calls},\"cost\":{{\"Ir\":{ir}}},\"incl\":{{\"Ir\":{ir}}}}}\n"
+                );
+            }
+            text += &format!("{{\"type\":\"end\",\"records\":{}}}\n", functions.len());
+            fs::write(home.path().join(name), text).unwrap();
+        }
+        Streams { home }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.home.path().join(name).to_str().unwrap().to_owned()
+    }
+}
+
+/// Two runs: `slow` costs half as much again, `gone` and `new` are what they say.
+fn before_and_after() -> Streams {
+    Streams::new(&[
+        (
+            "before",
+            &[("main", 1, 100), ("slow", 10, 1000), ("gone", 2, 50)],
+        ),
+        (
+            "after",
+            &[("main", 1, 100), ("slow", 10, 1500), ("new", 3, 9)],
+        ),
+    ])
+}
+
+/// The small real profiles of the test data.
+fn profiles() -> Vec<PathBuf> {
+    fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let is_bad = path.ends_with("bad");
+            if path.is_dir() && !is_bad {
+                collect(&path, found);
+            } else if path.metadata().unwrap().len() < 100_000 {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for format in ["callgrind", "cachegrind", "massif", "dhat", "memcheck"] {
+        let folder = data(format);
+        if folder.is_dir() {
+            collect(&folder, &mut found);
+        }
+    }
+    found.sort();
+    // What cg-parse itself refuses has no law to obey.
+    found.retain(|path| tools::run("cg-parse", &[path.to_str().unwrap()], b"").status == 0);
+    found
+}
+
+#[test]
+fn a_profile_does_not_differ_from_itself() {
+    let profiles = profiles();
+    assert!(profiles.len() >= 5, "{profiles:?}");
+    for path in profiles {
+        let path = path.to_str().unwrap();
+        let (records, status, _) = diff(&["--exit-code", "--allow-fragment", path, path]);
+        let rows = records.iter().filter(|record| record["type"] == "diff");
+        assert_eq!((rows.count(), status), (0, 0), "{path}");
+    }
+}
+
+#[test]
+fn rows_add_up_to_the_totals_of_every_run() {
+    let mut checked = 0;
+    let profiles = profiles();
+    for pair in profiles.windows(2) {
+        let paths = [pair[0].to_str().unwrap(), pair[1].to_str().unwrap()];
+        let (records, status, _) = diff(&["--all", paths[0], paths[1]]);
+        assert_eq!(status, 0, "{paths:?}");
+        let of = |record: &Value| record["of"].as_str().map(str::to_owned);
+        let mut sums: BTreeMap<(String, String, usize), i128> = BTreeMap::new();
+        for record in records.iter().filter(|record| record["type"] == "diff") {
+            for (event, entries) in record["cost"].as_object().unwrap() {
+                for (run, entry) in entries.as_array().unwrap().iter().enumerate() {
+                    let count = entry.as_i64().unwrap_or(0);
+                    *sums
+                        .entry((of(record).unwrap(), event.clone(), run))
+                        .or_default() += i128::from(count);
+                }
+            }
+        }
+        for ((of, event, run), sum) in sums {
+            let total = records[0]["total"][&event][run].as_i64();
+            assert_eq!(
+                total.map(i128::from).unwrap_or(0),
+                sum,
+                "{paths:?} {of} {event}"
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked >= 10, "{checked}");
+}
+
+#[test]
+fn rows_say_what_became_of_them_greatest_change_first() {
+    let streams = before_and_after();
+    let (records, status, stderr) = diff(&[&streams.path("before"), &streams.path("after")]);
+    assert_eq!((status, stderr.as_str()), (0, ""));
+    let rows: Vec<String> = records
+        .iter()
+        .filter(|record| record["type"] == "diff")
+        .map(|record| {
+            format!(
+                "{} {} {} {}",
+                record["fn"].as_str().unwrap(),
+                record["status"].as_str().unwrap(),
+                record["cost"]["Ir"],
+                record["delta"]["Ir"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "slow changed [1000,1500] 500",
+            "gone removed [50,null] -50",
+            "new added [null,9] 9"
+        ]
+    );
+    assert_eq!(records[0]["total"]["Ir"], serde_json::json!([1150, 1609]));
+    assert_eq!(
+        records[0]["rows"],
+        serde_json::json!({"added": 1, "changed": 1, "removed": 1, "same": 1})
+    );
+}
+
+/// The exit status of a gate, and what it says.
+fn verdict(streams: &Streams, args: &[&str]) -> (i32, String) {
+    let (before, after) = (streams.path("before"), streams.path("after"));
+    let (_, status, stderr) = diff(&[args, &[before.as_str(), after.as_str()]].concat());
+    (status, stderr)
+}
+
+#[test]
+fn limits_are_judged_and_every_broken_one_is_named() {
+    let streams = before_and_after();
+    let (status, stderr) = verdict(
+        &streams,
+        &[
+            "--fail-if=Ir>+5%",
+            "--fail-if=Ir>+1000",
+            "--fail-if=incl.Ir[^slow$]>+499",
+            "--fail-if=worst.Ir>+50%",
+            "--fail-if=calls[.]>+100%",
+        ],
+    );
+    assert_eq!(status, 1);
+    assert_eq!(
+        stderr.lines().collect::<Vec<_>>(),
+        [
+            "cg-diff: Ir>+5%: the total rose from 1150 to 1609 (+459, +39.91%)",
+            "cg-diff: incl.Ir[^slow$]>+499: slow rose from 1000 to 1500 (+500, +50.00%)",
+            "cg-diff: worst.Ir>+50%: new is new with 9",
+            "cg-diff: calls[.]>+100%: new is new with 3",
+        ]
+    );
+    assert_eq!(
+        verdict(&streams, &["--fail-if=Ir>+50%"]),
+        (0, String::new())
+    );
+    assert_eq!(verdict(&streams, &["--exit-code"]).0, 1);
+}
+
+#[test]
+fn limits_come_from_a_file_too() {
+    let streams = before_and_after();
+    let limits = streams.path("limits");
+    fs::write(
+        &limits,
+        "# agreed with the team\nIr>+50%\nIr[^slow$]>+10%\n",
+    )
+    .unwrap();
+    let (status, stderr) = verdict(&streams, &["--limits", &limits]);
+    assert_eq!(status, 1);
+    assert!(
+        stderr.starts_with("cg-diff: Ir[^slow$]>+10%: slow rose"),
+        "{stderr}"
+    );
+    fs::write(&limits, "Ir>+50%\nIr>>5\n").unwrap();
+    let (status, stderr) = verdict(&streams, &["--limits", &limits]);
+    assert_eq!(status, 2);
+    assert!(stderr.contains("limits:2: expected a number"), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_judged_is_neither_clean_nor_broken() {
+    let streams = before_and_after();
+    let before = streams.path("before");
+    let gate = "--fail-if=Ir>+5%";
+    // A limit on an event that nobody counted.
+    assert_eq!(verdict(&streams, &["--fail-if=D1mr>+5%"]).0, 2);
+    for (name, text) in [
+        ("empty", String::new()),
+        (
+            "fragment",
+            "{\"type\":\"fn\",\"fn\":\"main\",\"cost\":{\"Ir\":1}}\n".to_owned(),
+        ),
+        (
+            "cut",
+            fs::read_to_string(&before)
+                .unwrap()
+                .replace("{\"type\":\"end\",\"records\":3}\n", ""),
+        ),
+    ] {
+        let path = streams.path(name);
+        fs::write(&path, text).unwrap();
+        let (_, status, stderr) = diff(&[gate, &before, &path]);
+        assert_eq!(status, 2, "{name}");
+        assert_eq!(stderr.lines().count(), 1, "{name}: {stderr}");
+    }
+    let (_, status, _) = diff(&[gate, &before, &streams.path("missing")]);
+    assert_eq!(status, 2);
+    let fragment = streams.path("fragment");
+    let (_, status, _) = diff(&[gate, "--allow-fragment", &fragment, &fragment]);
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn a_verdict_does_not_hang_on_anybody_reading_the_output() {
+    let streams = before_and_after();
+    let mut child = tools::command("cg-diff")
+        .args([
+            "--fail-if=Ir>+5%",
+            &streams.path("before"),
+            &streams.path("after"),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn three_runs_are_three_columns_and_any_of_them_can_be_the_measure() {
+    let streams = Streams::new(&[
+        ("main", &[("f", 1, 100), ("g", 1, 5)]),
+        ("regression", &[("f", 1, 300), ("g", 1, 5)]),
+        ("fix", &[("f", 1, 100), ("g", 1, 5), ("h", 1, 1)]),
+    ]);
+    let paths = ["main", "regression", "fix"].map(|name| streams.path(name));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let names = ["--name=main", "--name=regression", "--name=fix"];
+    let rows = |relative_to: &str| -> Vec<String> {
+        let option = format!("--relative-to={relative_to}");
+        let (records, status, _) = diff(&[&names[..], &[&option], &paths].concat());
+        assert_eq!(status, 0);
+        assert_eq!(
+            records[0]["runs"],
+            serde_json::json!(["main", "regression", "fix"])
+        );
+        records[1..records.len() - 1]
+            .iter()
+            .map(|record| {
+                let field = |name: &str| record[name].as_str().unwrap().to_owned();
+                format!(
+                    "{} {} {} {}",
+                    field("fn"),
+                    field("status"),
+                    record["cost"]["Ir"],
+                    record["delta"]["Ir"]
+                )
+            })
+            .collect()
+    };
+    assert_eq!(
+        rows("first"),
+        ["f changed [100,300,100] 0", "h added [null,null,1] 1"]
+    );
+    assert_eq!(
+        rows("previous"),
+        ["f changed [100,300,100] -200", "h added [null,null,1] 1"]
+    );
+    assert_eq!(rows("regression"), rows("previous"));
+    let (_, status, stderr) = diff(&[&["--relative-to=other"], &paths[..]].concat());
+    assert_eq!(status, 2);
+    assert!(
+        stderr.contains("expected first, previous or one of"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn only_what_exceeds_the_noise_of_both_sides_is_called_changed() {
+    let streams = Streams::new(&[
+        ("a1", &[("hash", 1, 500), ("work", 1, 1000)]),
+        ("a2", &[("hash", 1, 520), ("work", 1, 1000)]),
+        ("a3", &[("hash", 1, 510), ("work", 1, 1000)]),
+        ("b1", &[("hash", 1, 515), ("work", 1, 1001)]),
+        ("b2", &[("hash", 1, 505), ("work", 1, 1001)]),
+        ("b3", &[("hash", 1, 530), ("work", 1, 1001)]),
+    ]);
+    let paths = ["a1", "a2", "a3", "b1", "b2", "b3"].map(|name| streams.path(name));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let args = [&["--before"], &paths[..3], &["--after"], &paths[3..]].concat();
+    let (records, _, _) = diff(&args);
+    assert_eq!(records.len(), 3, "{records:?}");
+    assert_eq!(records[1]["fn"], "work");
+    assert_eq!(records[1]["spread"]["Ir"], serde_json::json!([0, 0]));
+    let (records, _, _) = diff(&[&["--all"], &args[..]].concat());
+    let hash = &records[2];
+    assert_eq!(hash["status"], "same");
+    assert_eq!(hash["cost"]["Ir"], serde_json::json!([510, 515]));
+    assert_eq!(hash["min"]["Ir"], serde_json::json!([500, 505]));
+    assert_eq!(hash["spread"]["Ir"], serde_json::json!([20, 25]));
+}
+
+#[test]
+fn a_directory_is_the_pairs_in_it() {
+    let streams = before_and_after();
+    let inner = streams.home.path().join("bench/case");
+    fs::create_dir_all(&inner).unwrap();
+    for (from, to) in [
+        ("before", "x.out.old"),
+        ("after", "x.out"),
+        ("before", "y.out.old"),
+        ("before", "y.out"),
+    ] {
+        fs::copy(streams.path(from), inner.join(to)).unwrap();
+    }
+    let home = streams.home.path().to_str().unwrap();
+    let (records, status, stderr) = diff(&["--fail-if=Ir>+5%", home]);
+    let types: Vec<&str> = records
+        .iter()
+        .map(|record| record["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["run", "diff", "diff", "diff", "end", "run", "end"]);
+    assert_eq!(status, 1);
+    assert_eq!(stderr.lines().count(), 1);
+    assert!(
+        stderr.contains("case/x.out: Ir>+5%: the total rose"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn sides_that_measured_something_else_are_told_apart() {
+    let home = TempDir::new().unwrap();
+    let write = |name: &str, run: &str, cost: &str| {
+        let path = home.path().join(name).to_str().unwrap().to_owned();
+        let text = format!(
+            "{{\"type\":\"run\",\"stream\":1,{run}}}\n{{\"type\":\"fn\",\"fn\":\"f\",\"calls\":1,\"cost\":{cost}}}\n{{\"type\":\"end\",\"records\":1}}\n"
+        );
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let old = write(
+        "old",
+        r#""tool":"callgrind","command":"/a/demo 5","events":["Ir"],"total":{"Ir":7},"desc":{"D1 cache":"32768 B"}"#,
+        r#"{"Ir":7}"#,
+    );
+    let new = write(
+        "new",
+        r#""tool":"cachegrind","command":"/b/demo 6","events":["Ir","Dr"],"total":{"Ir":7,"Dr":2},"desc":{"D1 cache":"65536 B"}"#,
+        r#"{"Ir":7,"Dr":2}"#,
+    );
+    let (records, _, stderr) = diff(&["--all", &old, &new]);
+    assert_eq!(records[0]["notes"].as_array().unwrap().len(), 4, "{stderr}");
+    assert_eq!(stderr.lines().count(), 4);
+    assert_eq!(records[1]["status"], "same");
+    assert_eq!(records[1]["cost"]["Dr"], serde_json::json!([null, 2]));
+    let elsewhere = write(
+        "elsewhere",
+        r#""tool":"callgrind","command":"/b/demo 5","events":["Ir"],"total":{"Ir":7},"desc":{"D1 cache":"32768 B"}"#,
+        r#"{"Ir":7}"#,
+    );
+    assert_eq!(diff(&[&old, &elsewhere]).2, "");
+}
+
+#[test]
+fn the_levels_of_massifs_peaks_can_be_limited() {
+    let home = TempDir::new().unwrap();
+    let write = |name: &str, peak: u64| {
+        let path = home.path().join(name).to_str().unwrap().to_owned();
+        let snapshot = |number: u64, bytes: u64, detail: &str| {
+            format!(
+                "{{\"type\":\"snapshot\",\"snapshot\":{number},\"time\":{number},\"heap_bytes\":{bytes},\"extra_bytes\":8,\"stacks_bytes\":0,\"detail\":\"{detail}\"}}\n"
+            )
+        };
+        let heap = format!(
+            "{{\"type\":\"heap\",\"fn\":\"grow\",\"file\":\"h.c\",\"line\":8,\"snapshot\":{peak},\"peak\":true,\"cost\":{{\"bytes\":{peak}}},\"stack\":[{{\"fn\":\"grow\",\"file\":\"h.c\",\"line\":8,\"addr\":\"0x{peak}\"}}]}}\n"
+        );
+        let text = format!(
+            "{{\"type\":\"run\",\"stream\":1,\"tool\":\"massif\",\"events\":[\"bytes\"],\"total\":{{\"bytes\":{peak}}}}}\n{}{}{heap}{}{{\"type\":\"end\",\"records\":4}}\n",
+            snapshot(0, 0, "empty"),
+            snapshot(peak, peak, "peak"),
+            snapshot(peak + 1, 5, "empty"),
+        );
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let (old, new) = (write("old", 1000), write("new", 1060));
+    let (records, status, stderr) = diff(&["--fail-if=heap_bytes>+5%", &old, &new]);
+    assert_eq!(status, 1);
+    assert!(
+        stderr.contains("rose from 1000 to 1060 (+60, +6.00%)"),
+        "{stderr}"
+    );
+    assert_eq!(records[1]["of"], "heap");
+    assert_eq!(records[1]["cost"]["bytes"], serde_json::json!([1000, 1060]));
+    assert_eq!(diff(&["--fail-if=heap_bytes>+6%", &old, &new]).1, 0);
+    assert_eq!(diff(&["--fail-if=bytes>2000", &old, &new]).1, 0);
+}
