@@ -148,8 +148,14 @@ fn compare_sides(
         summary: &summary,
         rules,
         options: compare_options,
+        first_events: options
+            .join
+            .types
+            .iter()
+            .map(|of| (*of, runs.first_event(*of)))
+            .collect(),
     };
-    write::write(&comparison, options.all, !diagnostics.had_trouble(), out)?;
+    write::write(&comparison, options.all, diagnostics, out)?;
     for sentence in &broken {
         if options.comparisons.len() > 1 {
             diagnostics.warn(format!("{}: {sentence}", sides[sides.len() - 1].name));

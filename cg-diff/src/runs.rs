@@ -138,6 +138,24 @@ impl Runs {
         (0..self.profiles.len()).all(|profile| self.counts(profile, event))
     }
 
+    /// The first event that records of a type have any of; findings and heap records have events of their own.
+    pub(crate) fn first_event(&self, of: RecordType) -> usize {
+        let is_of_type = |event: &usize| {
+            self.profiles.iter().enumerate().any(|(profile, records)| {
+                let table = records.table(of);
+                self.position(profile, *event).is_some_and(|position| {
+                    (0..table.len()).any(|row| {
+                        table
+                            .cost(row)
+                            .get(position)
+                            .is_some_and(|count| *count != 0)
+                    })
+                })
+            })
+        };
+        (0..self.events.len()).find(is_of_type).unwrap_or(0)
+    }
+
     /// The total of a profile's event: what its `run` records say, or of a fragment the sum of what is there.
     pub(crate) fn total(&self, profile: usize, event: usize) -> Option<Count> {
         if !self.counts(profile, event) {

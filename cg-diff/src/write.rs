@@ -1,13 +1,14 @@
 //! Writes a comparison as a stream.
 
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 
-use anyhow::Context;
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Callee, Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Name,
-    PerRun, RunRecord, Status, Total,
+    PerRun, RecordType, RunRecord, Status, Total,
 };
+use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
 
 use crate::compare::{self, Change, CompareOptions};
@@ -26,31 +27,35 @@ pub(crate) struct Comparison<'a> {
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
     pub(crate) options: CompareOptions,
+    /// For each type that is compared, the first event that it has.
+    pub(crate) first_events: BTreeMap<RecordType, usize>,
 }
 
 /// Writes the stream; rows that are the same only where `with_same`.
 ///
+/// A change beyond the range of `i64`, which counts that Valgrind let underflow make, is left out and told to
+/// `diagnostics`; the figures themselves are written all the same.
+///
 /// # Errors
-/// What the output reports, and a change that is beyond the range of `i64`.
+/// What the output reports.
 pub(crate) fn write(
     comparison: &Comparison,
     with_same: bool,
-    is_whole: bool,
+    diagnostics: &mut Diagnostics,
     out: &mut Writer<&mut dyn Write>,
-) -> anyhow::Result<()> {
+) -> io::Result<()> {
     out.run(&comparison.run_record())?;
     for change in comparison.changes {
         if with_same || change.status != Status::Same {
-            out.record(&comparison.diff_record(change)?)?;
+            out.record(&comparison.diff_record(change, diagnostics))?;
         }
     }
     // An input that could not be read to its end makes no whole comparison.
-    if is_whole {
-        out.end()?;
+    if diagnostics.had_trouble() {
+        out.flush()
     } else {
-        out.flush()?;
+        out.end()
     }
-    Ok(())
 }
 
 impl Comparison<'_> {
@@ -112,19 +117,26 @@ impl Comparison<'_> {
         sources
     }
 
-    fn diff_record(&self, change: &Change) -> anyhow::Result<DiffRecord<'_>> {
+    fn diff_record(&self, change: &Change, diagnostics: &mut Diagnostics) -> DiffRecord<'_> {
         let row = &self.joined.rows[change.row];
         let figures = figures::of_row(self.runs, self.joined, change.row);
         let key = &change.shown;
         let function = self.function_name(key.function);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
-        let has_noise = self.runs.sides.iter().any(|(_, files)| files.len() > 1);
         let name = if change.has_several_names {
             self.common_name(key.function.name)
         } else {
             function.name
         };
-        Ok(DiffRecord {
+        let mut deltas = |figures: &[Figure]| {
+            self.deltas(row.of, figures, |event, delta| {
+                let of = self.name(key.function.name).unwrap_or_default();
+                diagnostics.warn(format!(
+                    "{of}: the change of {event} by {delta} is beyond 64 bits and left out"
+                ));
+            })
+        };
+        DiffRecord {
             name,
             file: function.file,
             obj: function.obj,
@@ -157,10 +169,10 @@ impl Comparison<'_> {
                 .as_ref()
                 .map(Figure::per_run)
                 .unwrap_or_default(),
-            cost: self.per_run(&figures.cost, |figure| figure.per_run()),
-            incl: self.per_run(&figures.incl, |figure| figure.per_run()),
-            delta: self.deltas(&figures.cost, &function_text(self, key))?,
-            incl_delta: self.deltas(&figures.incl, &function_text(self, key))?,
+            cost: self.per_run(row.of, &figures.cost, |figure| figure.per_run()),
+            incl: self.per_run(row.of, &figures.incl, |figure| figure.per_run()),
+            delta: deltas(&figures.cost),
+            incl_delta: deltas(&figures.incl),
             why: self.explanations.why.get(&change.row).cloned(),
             explained_by: self
                 .explanations
@@ -168,28 +180,33 @@ impl Comparison<'_> {
                 .get(&change.row)
                 .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
                 .map(|key| self.function_name(key.function)),
-            min: self.noise(has_noise, &figures, |figure| &figure.min),
-            spread: self.noise(has_noise, &figures, |figure| &figure.spread),
+            min: self.noise(row.of, &figures, |figure| &figure.min),
+            spread: self.noise(row.of, &figures, |figure| &figure.spread),
             stack: self.stack(key),
             ..DiffRecord::default()
+        }
+    }
+
+    /// The events to write: the first that the type has, and the others where some entry is not 0.
+    fn written<'f>(
+        &self,
+        of: RecordType,
+        figures: &'f [Figure],
+    ) -> impl Iterator<Item = (usize, &'f Figure)> {
+        let first = self.first_events.get(&of).copied().unwrap_or(0);
+        figures.iter().enumerate().filter(move |(event, figure)| {
+            *event == first || figure.entries.iter().flatten().any(|count| *count != 0)
         })
     }
 
-    /// The events to write: the first that any side counts, and the others where some entry is not 0.
-    fn written<'f>(&self, figures: &'f [Figure]) -> impl Iterator<Item = (usize, &'f Figure)> {
-        let mut is_first = true;
-        figures.iter().enumerate().filter(move |(_, figure)| {
-            let is_counted = figure.entries.iter().any(Option::is_some);
-            let is_written = is_counted
-                && (is_first || figure.entries.iter().flatten().any(|count| *count != 0));
-            is_first &= !is_counted;
-            is_written
-        })
-    }
-
-    fn per_run(&self, figures: &[Figure], entries: impl Fn(&Figure) -> PerRun) -> CountsPerRun<'_> {
+    fn per_run(
+        &self,
+        of: RecordType,
+        figures: &[Figure],
+        entries: impl Fn(&Figure) -> PerRun,
+    ) -> CountsPerRun<'_> {
         CountsPerRun(
-            self.written(figures)
+            self.written(of, figures)
                 .map(|(event, figure)| (self.event(event), entries(figure)))
                 .collect(),
         )
@@ -197,34 +214,38 @@ impl Comparison<'_> {
 
     fn noise(
         &self,
-        has_noise: bool,
+        of: RecordType,
         figures: &Figures,
         entries: impl Fn(&Figure) -> &figures::Entries,
     ) -> CountsPerRun<'_> {
+        let has_noise = self.runs.sides.iter().any(|(_, files)| files.len() > 1);
         if has_noise {
-            self.per_run(&figures.cost, |figure| PerRun(entries(figure).clone()))
+            self.per_run(of, &figures.cost, |figure| PerRun(entries(figure).clone()))
         } else {
             CountsPerRun::default()
         }
     }
 
-    fn deltas(&self, figures: &[Figure], of: &str) -> anyhow::Result<Counts<'_>> {
+    fn deltas(
+        &self,
+        of: RecordType,
+        figures: &[Figure],
+        mut beyond: impl FnMut(&str, Count),
+    ) -> Counts<'_> {
         let last = self.runs.sides.len() - 1;
         let mut deltas = Vec::new();
-        for (event, figure) in self.written(figures) {
+        for (event, figure) in self.written(of, figures) {
             if !self.runs.is_common(event) {
                 continue;
             }
             let delta = figure.change(self.options.reference, last);
-            i64::try_from(delta).ok().with_context(|| {
-                format!(
-                    "{of}: the change of {} by {delta} is beyond 64 bits",
-                    self.runs.events[event]
-                )
-            })?;
-            deltas.push((self.event(event), delta as Count));
+            if i64::try_from(delta).is_ok() {
+                deltas.push((self.event(event), delta));
+            } else {
+                beyond(&self.runs.events[event], delta);
+            }
         }
-        Ok(Counts(deltas))
+        Counts(deltas)
     }
 
     fn event(&self, event: usize) -> Name<'_> {
@@ -270,11 +291,4 @@ impl Comparison<'_> {
             })
             .collect()
     }
-}
-
-/// The function of a row, for a message.
-fn function_text(comparison: &Comparison, key: &Key) -> String {
-    comparison
-        .name(key.function.name)
-        .map_or_else(|| "a record without a name".to_owned(), Name::into_string)
 }

@@ -17,8 +17,11 @@ const CUT: [&str; 3] = [
 
 /// What lies beside profiles: the programs they are of, and where they are from.
 fn is_beside(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| ["c", "cpp", "md", "rs"].iter().any(|known| *known == extension))
+    path.extension().is_some_and(|extension| {
+        ["c", "cpp", "md", "rs"]
+            .iter()
+            .any(|known| *known == extension)
+    })
 }
 
 fn check_folder(format: &str) {

@@ -21,14 +21,17 @@ fn diff(args: &[&str]) -> (Vec<Value>, i32, String) {
     (records, run.status, run.stderr)
 }
 
+/// A function's name, call count and cost.
+type Function<'a> = (&'a str, u64, u64);
+
 /// Streams in files of a directory of their own.
 struct Streams {
     home: TempDir,
 }
 
 impl Streams {
-    /// A stream of functions for each `(name, [(function, calls, Ir)])`.
-    fn new(streams: &[(&str, &[(&str, u64, u64)])]) -> Streams {
+    /// A stream of functions for each name.
+    fn new(streams: &[(&str, &[Function])]) -> Streams {
         let home = TempDir::new().unwrap();
         for (name, functions) in streams {
             let total: u64 = functions.iter().map(|(_, _, ir)| ir).sum();
@@ -103,11 +106,19 @@ fn a_profile_does_not_differ_from_itself() {
     }
 }
 
+/// Valgrind's own counts can underflow and are then beyond `i64`.
+fn count(value: &Value) -> Option<i128> {
+    let signed = value.as_i64().map(i128::from);
+    signed.or_else(|| value.as_u64().map(i128::from))
+}
+
 #[test]
 fn rows_add_up_to_the_totals_of_every_run() {
     let mut checked = 0;
     let profiles = profiles();
-    for pair in profiles.windows(2) {
+    // Leaks and heap records both count bytes, but not the same ones, so tools are kept apart.
+    let of_one_tool = |pair: &&[PathBuf]| pair[0].parent() == pair[1].parent();
+    for pair in profiles.windows(2).filter(of_one_tool) {
         let paths = [pair[0].to_str().unwrap(), pair[1].to_str().unwrap()];
         let (records, status, _) = diff(&["--all", paths[0], paths[1]]);
         assert_eq!(status, 0, "{paths:?}");
@@ -116,20 +127,15 @@ fn rows_add_up_to_the_totals_of_every_run() {
         for record in records.iter().filter(|record| record["type"] == "diff") {
             for (event, entries) in record["cost"].as_object().unwrap() {
                 for (run, entry) in entries.as_array().unwrap().iter().enumerate() {
-                    let count = entry.as_i64().unwrap_or(0);
                     *sums
                         .entry((of(record).unwrap(), event.clone(), run))
-                        .or_default() += i128::from(count);
+                        .or_default() += count(entry).unwrap_or(0);
                 }
             }
         }
         for ((of, event, run), sum) in sums {
-            let total = records[0]["total"][&event][run].as_i64();
-            assert_eq!(
-                total.map(i128::from).unwrap_or(0),
-                sum,
-                "{paths:?} {of} {event}"
-            );
+            let total = count(&records[0]["total"][&event][run]);
+            assert_eq!(total.unwrap_or(0), sum, "{paths:?} {of} {event}");
             checked += 1;
         }
     }

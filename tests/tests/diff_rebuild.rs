@@ -164,7 +164,7 @@ fn check(language: &Language, prefix: &str) {
     let old = language.build(homes[0].path(), 0, false, &[]);
     let rebuilt = language.build(homes[0].path(), 1, false, &[]);
     let changed = language.build(homes[1].path(), 1, true, &[]);
-    check_rebuilt(language, &old, &rebuilt);
+    check_rebuilt(&old, &rebuilt);
     let records = diff(&[], &old, &changed);
     assert_eq!(
         own_rows(&records),
@@ -182,16 +182,12 @@ fn check(language: &Language, prefix: &str) {
 }
 
 /// A rebuild of the same source is no change, and every function of the program is joined.
-fn check_rebuilt(language: &Language, old: &Build, rebuilt: &Build) {
+fn check_rebuilt(old: &Build, rebuilt: &Build) {
     let records = diff(&[], old, rebuilt);
     assert_eq!(own_rows(&records), [""; 0]);
     assert_eq!(added_and_removed(&records), (0, 0));
     // What joining by equal names alone says of the same two builds: every function of the program is gone and new.
     let (added, removed) = added_and_removed(&diff(&["--exact"], old, rebuilt));
-    println!(
-        "{}: equal names alone: {added} added, {removed} removed",
-        language.source
-    );
     assert!(
         added >= 5 && removed >= 5,
         "{added} added, {removed} removed"
@@ -215,7 +211,7 @@ fn mangled_rust_rebuilt_elsewhere_is_no_change() {
         let home = TempDir::new().unwrap();
         let old = language.build(home.path(), 0, false, &["--demangle=no"]);
         let rebuilt = language.build(home.path(), 1, false, &["--demangle=no"]);
-        check_rebuilt(&language, &old, &rebuilt);
+        check_rebuilt(&old, &rebuilt);
     }
 }
 
