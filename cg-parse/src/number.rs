@@ -1,36 +1,35 @@
 //! Numbers as profiles write them: decimal or `0x` hexadecimal, straight from bytes.
-#![allow(dead_code, reason = "the formats that call these are being written")]
 
 /// A number at the beginning of `bytes` and what follows it. `None` where there is no digit or it exceeds `u64`.
 #[inline]
 pub(crate) fn leading_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    if let [b'0', b'x' | b'X', rest @ ..] = bytes {
-        return leading_hex(rest);
-    }
     let mut value = 0u64;
     let mut length = 0;
-    // 19 digits cannot overflow, and hardly any number has more.
-    while length < bytes.len().min(19) {
-        let digit = bytes[length].wrapping_sub(b'0');
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             break;
         }
-        value = value * 10 + u64::from(digit);
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
         length += 1;
     }
-    while length >= 19 && length < bytes.len() {
-        let digit = bytes[length].wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-        length += 1;
+    match length {
+        0 => None,
+        1 if value == 0 && matches!(bytes, [_, b'x' | b'X', ..]) => leading_hex(&bytes[2..]),
+        // 19 digits cannot overflow, and hardly any number has more.
+        1..=19 => Some((value, &bytes[length..])),
+        _ => long_decimal(&bytes[..length]).map(|value| (value, &bytes[length..])),
     }
-    if length == 0 {
-        None
-    } else {
-        Some((value, &bytes[length..]))
-    }
+}
+
+/// A number of so many digits that it may exceed `u64`.
+#[cold]
+fn long_decimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, digit| {
+        value
+            .checked_mul(10)?
+            .checked_add(u64::from(digit.wrapping_sub(b'0')))
+    })
 }
 
 fn leading_hex(bytes: &[u8]) -> Option<(u64, &[u8])> {

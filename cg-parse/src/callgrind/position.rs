@@ -79,37 +79,38 @@ impl Positions {
 
     /// Reads the subpositions at the beginning of a cost line; returns what follows them, without leading blanks.
     #[inline]
-    pub(crate) fn read<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], String> {
+    pub(crate) fn read<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], Unreadable> {
         let mut rest = line;
         for last in &mut self.last[..self.fields.len()] {
-            let after = match rest {
-                [b'+', digits @ ..] => leading_u64(digits).map(|(difference, after)| {
-                    *last = last.wrapping_add(difference);
-                    after
-                }),
-                [b'-', digits @ ..] => leading_u64(digits).map(|(difference, after)| {
-                    *last = last.wrapping_sub(difference);
-                    after
-                }),
-                [b'*', after @ ..] => Some(after),
-                _ => leading_u64(rest).map(|(number, after)| {
-                    *last = number;
-                    after
-                }),
+            let (number, after) = match rest {
+                [b'+', digits @ ..] => {
+                    let (difference, after) = leading_u64(digits).ok_or(Unreadable)?;
+                    (last.wrapping_add(difference), after)
+                }
+                [b'*', after @ ..] => (*last, after),
+                [b'-', digits @ ..] => {
+                    let (difference, after) = leading_u64(digits).ok_or(Unreadable)?;
+                    (last.wrapping_sub(difference), after)
+                }
+                _ => leading_u64(rest).ok_or(Unreadable)?,
             };
+            *last = number;
             rest = match after {
-                Some([b' ', after @ ..]) if !matches!(after, [b' ' | b'\t', ..]) => after,
-                Some(after) => after_range(after)
-                    .ok_or_else(|| format!("expected a position, found {}", excerpt(rest)))?,
-                None => return Err(format!("expected a position, found {}", excerpt(rest))),
+                [b' ', after @ ..] if !matches!(after, [b' ' | b'\t', ..]) => after,
+                _ => after_range(after).ok_or(Unreadable)?,
             };
         }
         Ok(rest)
     }
 }
 
+/// A cost line whose positions cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
 /// What follows a number: the end, blanks, or first the rest of a range (`0x80+4`, `0x80:0x84`, `3-5`), of which the
 /// beginning is the position. KCachegrind reads these; no known producer writes them.
+#[cold]
 fn after_range(after: &[u8]) -> Option<&[u8]> {
     let after = match after {
         [b'+' | b'-' | b':', end @ ..] => leading_u64(end)?.1,

@@ -251,7 +251,9 @@ impl<'a> Reader<'a> {
     /// Self cost, the cost of calls, or the positions behind a jump.
     #[inline]
     fn cost_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        let rest = self.positions.read(line)?;
+        let Ok(rest) = self.positions.read(line) else {
+            return Err(not_a_position(line));
+        };
         self.counts.read(rest, self.events.len())?;
         if self.stage != Stage::Body {
             self.begin_body("a cost line")?;
@@ -429,16 +431,57 @@ impl<'a> Reader<'a> {
 
     /// Everything but cost lines.
     fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        if let Some(equals) = memchr::memchr(b'=', &line[..line.len().min(5)]) {
-            let value = &line[equals + 1..];
-            if self.position_line(&line[..equals], value)? {
-                return Ok(());
+        let Some((key, value)) = key_of(line) else {
+            return self.header_line(line);
+        };
+        if self.stage != Stage::Body {
+            self.begin_body("a position")?;
+        }
+        if let Compression::Unknown { has_object } = self.compression {
+            self.look_for_compression(key, value, has_object);
+        }
+        match key {
+            Key::Function => {
+                self.flush_calls()?;
+                self.function = Some(self.function_name(value)?);
+                self.node = None;
+                self.file = self.function_file.name;
+                self.callee = None;
+                self.called_file = None;
+                self.called_object = None;
             }
+            Key::CalledFunction => {
+                self.flush_calls()?;
+                self.callee = Some(self.function_name(value)?);
+                self.callee_file = self.called_file.take();
+                self.callee_object = self.called_object.take();
+            }
+            Key::FunctionFile => {
+                self.file = self.file_name(value)?;
+                self.function_file = InForce {
+                    name: self.file,
+                    is_fresh: true,
+                };
+            }
+            Key::LineFile => self.file = self.file_name(value)?,
+            Key::CalledFile => self.called_file = Some(self.file_name(value)?),
+            Key::Object => {
+                self.object = InForce {
+                    name: self.object_name(value)?,
+                    is_fresh: true,
+                };
+            }
+            Key::CalledObject => self.called_object = Some(self.object_name(value)?),
+            Key::Calls => self.calls_line(value)?,
+            Key::FileOfJump => {
+                self.file_name(value)?;
+            }
+            Key::FunctionOfJump => {
+                self.function_name(value)?;
+            }
+            Key::Skipped => {}
         }
-        if line.starts_with(b"calls=") {
-            return self.calls_line(&line[b"calls=".len()..]);
-        }
-        self.header_line(line)
+        Ok(())
     }
 
     /// What stands behind the `=` of a position line.
@@ -451,69 +494,15 @@ impl<'a> Reader<'a> {
 
     /// Looks whether the part's names are compressed, up to its first function.
     #[cold]
-    fn look_for_compression(&mut self, key: &[u8], value: &[u8], had_object: bool) {
-        let has_object = had_object || key == b"ob";
+    fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
+        let has_object = had_object || key == Key::Object;
         let is_compressed = !matches!(names::read(value), Compressed::Name(_));
         self.compression = match key {
             _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
-            b"fn" if has_object => Compression::Plain,
-            b"fn" => Compression::Numbers,
+            Key::Function if has_object => Compression::Plain,
+            Key::Function => Compression::Numbers,
             _ => Compression::Unknown { has_object },
         };
-    }
-
-    /// `fn=` and its like; false where the key is none of them.
-    fn position_line(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Refusal> {
-        if let Compression::Unknown { has_object } = self.compression {
-            self.look_for_compression(key, value, has_object);
-        }
-        match key {
-            b"fn" => {
-                self.flush_calls()?;
-                self.function = Some(self.function_name(value)?);
-                self.node = None;
-                self.file = self.function_file.name;
-                self.callee = None;
-                self.called_file = None;
-                self.called_object = None;
-            }
-            b"cfn" => {
-                self.flush_calls()?;
-                self.callee = Some(self.function_name(value)?);
-                self.callee_file = self.called_file.take();
-                self.callee_object = self.called_object.take();
-            }
-            b"fl" => {
-                self.file = self.file_name(value)?;
-                self.function_file = InForce {
-                    name: self.file,
-                    is_fresh: true,
-                };
-            }
-            b"fi" | b"fe" => self.file = self.file_name(value)?,
-            b"ob" => {
-                self.object = InForce {
-                    name: self.object_name(value)?,
-                    is_fresh: true,
-                };
-            }
-            b"cfi" | b"cfl" => self.called_file = Some(self.file_name(value)?),
-            b"cob" => self.called_object = Some(self.object_name(value)?),
-            // Jumps are not kept, but their lines define names.
-            b"jfi" => {
-                self.file_name(value)?;
-            }
-            b"jfn" | b"frfn" => {
-                self.function_name(value)?;
-            }
-            // `--mangle-names=no` and `--dump-bbs=yes`, both undocumented.
-            b"jump" | b"jcnd" | b"rec" | b"bb" | b"ln" => {}
-            _ => return Ok(false),
-        }
-        if self.stage != Stage::Body {
-            self.begin_body("a position")?;
-        }
-        Ok(true)
     }
 
     /// `calls=N TARGET`. Targets are not needed, and other producers leave them out or mean something else by them.
@@ -522,9 +511,6 @@ impl<'a> Reader<'a> {
         let (calls, rest) = leading_u64(value).ok_or_else(refused)?;
         if !matches!(rest, [] | [b' ' | b'\t', ..]) {
             return Err(refused().into());
-        }
-        if self.stage != Stage::Body {
-            self.begin_body("calls=")?;
         }
         self.calls = Some(calls);
         Ok(())
@@ -840,6 +826,50 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What a line of the body begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Function,
+    FunctionFile,
+    LineFile,
+    Object,
+    CalledFunction,
+    CalledFile,
+    CalledObject,
+    Calls,
+    /// Jumps are not kept, but their lines define names.
+    FileOfJump,
+    FunctionOfJump,
+    /// Jumps themselves, and what `--mangle-names=no` and `--dump-bbs=yes` add, both undocumented.
+    Skipped,
+}
+
+/// The key of a position, call or jump and what stands behind its `=`.
+#[inline]
+fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
+    Some(match line {
+        [b'f', b'n', b'=', value @ ..] => (Key::Function, value),
+        [b'c', b'f', b'n', b'=', value @ ..] => (Key::CalledFunction, value),
+        [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (Key::CalledFile, value),
+        [b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
+        [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
+            (Key::Skipped, value)
+        }
+        [b'f', b'i' | b'e', b'=', value @ ..] => (Key::LineFile, value),
+        [b'f', b'l', b'=', value @ ..] => (Key::FunctionFile, value),
+        [b'c', b'o', b'b', b'=', value @ ..] => (Key::CalledObject, value),
+        [b'o', b'b', b'=', value @ ..] => (Key::Object, value),
+        [b'j', b'f', b'i', b'=', value @ ..] => (Key::FileOfJump, value),
+        [b'j', b'f', b'n', b'=', value @ ..] | [b'f', b'r', b'f', b'n', b'=', value @ ..] => {
+            (Key::FunctionOfJump, value)
+        }
+        [b'r', b'e', b'c', b'=', value @ ..]
+        | [b'b', b'b', b'=', value @ ..]
+        | [b'l', b'n', b'=', value @ ..] => (Key::Skipped, value),
+        _ => return None,
+    })
+}
+
 /// Counts into the section's columns.
 fn scatter(counts: &[u64], columns: &[usize], row: &mut Vec<u64>) -> Result<(), Refusal> {
     row.clear();
@@ -871,6 +901,14 @@ fn plain_name(
         }
         Compressed::Name(text) => Ok(section.strings.intern(text)),
     }
+}
+
+#[cold]
+fn not_a_position(line: &[u8]) -> Refusal {
+    Refusal::Line(format!(
+        "expected positions and costs, found {}",
+        excerpt(line)
+    ))
 }
 
 fn undefined(what: &str, number: u64) -> String {
