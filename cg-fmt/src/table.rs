@@ -310,8 +310,8 @@ impl<'a> Table<'a> {
         self.columns.retain(|column| {
             let is_wanted = column.audience == Audience::All || column.audience == audience;
             let may_be_empty = audience == Audience::Programs
-                || rows.is_empty()
-                || rows.iter().any(|row| column.cell(*row) != Cell::Empty);
+                || rows.iter().any(|row| column.cell(*row) != Cell::Empty)
+                || rows.is_empty() && column.total != Cell::Empty;
             is_wanted && may_be_empty
         });
     }
