@@ -111,6 +111,36 @@ impl<R: Read> LineReader<R> {
         }
     }
 
+    /// Lines that are whole in the buffer, at least one, each with its `\n`; only the input's last line may lack it.
+    /// `None` at the end of the input.
+    ///
+    /// For readers that find the ends of lines while they parse them. Such a reader counts lines itself:
+    /// [`LineReader::line_number`] does not move.
+    ///
+    /// # Errors
+    /// As [`LineReader::next_line`].
+    pub fn next_lines(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            let end = match memchr::memrchr(b'\n', &self.buffer[self.searched..self.end]) {
+                Some(length) => self.searched + length + 1,
+                None if self.at_end && self.start == self.end => return Ok(None),
+                None if self.at_end => {
+                    self.ended_with_newline = false;
+                    self.end
+                }
+                None => {
+                    self.searched = self.end;
+                    self.fill()?;
+                    continue;
+                }
+            };
+            self.last = self.start..end;
+            self.start = end;
+            self.searched = end;
+            return Ok(Some(self.last_line()));
+        }
+    }
+
     /// The first bytes of the input, at most `wanted` of them, without taking them: for recognising a format.
     ///
     /// # Errors
@@ -231,6 +261,24 @@ mod tests {
         }
         assert_eq!(reader.line_number(), lines.len() as u64);
         (lines, reader.ended_with_newline())
+    }
+
+    #[test]
+    fn blocks_of_lines_do_not_depend_on_how_bytes_arrive() {
+        let read = |input: &mut dyn Read| {
+            let mut reader = LineReader::new(input);
+            let mut bytes = Vec::new();
+            while let Some(block) = reader.next_lines().unwrap() {
+                assert!(!block.is_empty());
+                bytes.extend_from_slice(block);
+            }
+            (bytes, reader.ended_with_newline())
+        };
+        for text in ["", "\n", "a\nbc\n\nd", "a\nb\n"] {
+            let expected = (text.as_bytes().to_vec(), !text.ends_with('d'));
+            assert_eq!(read(&mut text.as_bytes()), expected);
+            assert_eq!(read(&mut Dripping(text.as_bytes())), expected);
+        }
     }
 
     #[test]

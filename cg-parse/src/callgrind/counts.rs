@@ -29,25 +29,14 @@ impl LineCounts {
         self.has_negative
     }
 
-    /// Reads what follows the positions; at most `events` counts.
+    /// Reads the counts of a line that is written as nearly all are, decimal numbers with one blank between them; returns
+    /// the lines behind it. `None` where there is anything else, a number that may be too large, or more than `events`
+    /// counts: [`LineCounts::read`] then reads the line.
     #[inline]
-    pub(crate) fn read(&mut self, text: &[u8], events: usize) -> Result<(), String> {
-        self.has_negative = false;
-        std::mem::swap(&mut self.before, &mut self.counts);
-        self.counts.clear();
-        if self.read_plain(text) && self.counts.len() <= events {
-            Ok(())
-        } else {
-            self.read_any(text, events)
-        }
-    }
-
-    /// Reads what nearly all lines are: decimal numbers with one blank between them. False where there is anything else,
-    /// or a number that may be too large; the counts then mean nothing.
-    #[inline]
-    fn read_plain(&mut self, text: &[u8]) -> bool {
+    pub(crate) fn read_plain<'a>(&mut self, text: &'a [u8], events: usize) -> Option<&'a [u8]> {
+        self.next_line();
         let mut rest = text;
-        while !rest.is_empty() {
+        loop {
             // Cache misses are 0 on most lines, in long rows.
             while let Some(after) = rest.strip_prefix(b"0 0 0 0 ") {
                 self.counts.extend_from_slice(&[0; 4]);
@@ -62,24 +51,37 @@ impl LineCounts {
                 number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
                 digits += 1;
             }
-            // 19 digits cannot overflow.
-            if !(1..=19).contains(&digits) {
-                return rest.is_empty();
+            let after = &rest[digits..];
+            match (digits, after) {
+                (0, [b'\n', after @ ..]) if self.counts.len() <= events => return Some(after),
+                // 19 digits cannot overflow.
+                (1..=19, [b' ', after @ ..]) => {
+                    self.counts.push(number);
+                    rest = after;
+                }
+                (1..=19, [b'\n', after @ ..]) if self.counts.len() < events => {
+                    self.counts.push(number);
+                    return Some(after);
+                }
+                _ => {
+                    std::mem::swap(&mut self.before, &mut self.counts);
+                    return None;
+                }
             }
-            self.counts.push(number);
-            rest = match &rest[digits..] {
-                [] => return true,
-                [b' ', after @ ..] => after,
-                _ => return false,
-            };
         }
-        true
     }
 
-    /// Reads everything else that counts can be written as.
-    #[cold]
-    fn read_any(&mut self, text: &[u8], events: usize) -> Result<(), String> {
+    /// Begins the counts of another line.
+    #[inline]
+    fn next_line(&mut self) {
+        self.has_negative = false;
+        std::mem::swap(&mut self.before, &mut self.counts);
         self.counts.clear();
+    }
+
+    /// Reads counts as they can be written; `text` is what follows the positions of one line.
+    pub(crate) fn read(&mut self, text: &[u8], events: usize) -> Result<(), String> {
+        self.next_line();
         let mut rest = text.trim_ascii_start();
         while let Some(byte) = rest.first() {
             let (count, after) = if byte.is_ascii_digit() {
@@ -162,6 +164,31 @@ mod tests {
         assert_eq!(read(". 2"), Ok((vec![0, 2], false)));
         assert_eq!(read("18446744073709551615"), Ok((vec![u64::MAX], false)));
         assert_eq!(read("-1"), Ok((vec![u64::MAX], true)));
+    }
+
+    #[test]
+    fn plain_lines_are_read_to_their_end_or_not_at_all() {
+        let mut counts = LineCounts::default();
+        assert_eq!(
+            counts.read_plain(b"1 0 0 0 0 7\n+1 2\n", 6),
+            Some(&b"+1 2\n"[..])
+        );
+        assert_eq!(counts.get(), [1, 0, 0, 0, 0, 7]);
+        assert_eq!(counts.read_plain(b"3 \n", 1), Some(&b""[..]));
+        assert_eq!(counts.get(), [3]);
+        assert_eq!(counts.read_plain(b"\n", 1), Some(&b""[..]));
+        assert_eq!(counts.get(), [0; 0]);
+        for line in [
+            "1 2\n",
+            "1",
+            "1  \n",
+            "1\t\n",
+            "0x1\n",
+            "-1\n",
+            "18446744073709551615\n",
+        ] {
+            assert_eq!(counts.read_plain(line.as_bytes(), 1), None, "{line}");
+        }
     }
 
     #[test]

@@ -21,21 +21,19 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     };
     let mut number = 0u64;
     let mut digits = 0;
-    while let Some(byte) = rest.get(digits)
-        && byte.is_ascii_digit()
-    {
-        // A number beyond 64 bits is nobody's; it is then part of a name.
-        let Some(next) = number
-            .checked_mul(10)
-            .and_then(|number| number.checked_add(u64::from(byte - b'0')))
-        else {
-            return Compressed::Name(text);
-        };
-        number = next;
+    for byte in rest {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
         digits += 1;
     }
+    // A number that may be beyond 64 bits is nobody's; it is then part of a name.
+    if !(1..=19).contains(&digits) {
+        return Compressed::Name(text);
+    }
     match &rest[digits..] {
-        _ if digits == 0 => Compressed::Name(text),
         [b')'] => Compressed::Reference(number),
         [b')', after @ ..] => {
             let name = after.trim_ascii_start();

@@ -77,8 +77,49 @@ impl Positions {
         self.instr_field.map(|field| self.last[field])
     }
 
-    /// Reads the subpositions at the beginning of a cost line; returns what follows them, without leading blanks.
+    /// The numbers of the last cost line, for [`Positions::go_back_to`].
     #[inline]
+    pub(crate) fn mark(&self) -> [u64; 3] {
+        self.last
+    }
+
+    /// Forgets a line that was read in vain.
+    #[inline]
+    pub(crate) fn go_back_to(&mut self, mark: [u64; 3]) {
+        self.last = mark;
+    }
+
+    /// Reads the subpositions of a cost line that is written as nearly all are, with one blank behind each; returns what
+    /// follows, which may be further lines. `None` where it is written otherwise, and nothing was read.
+    #[inline]
+    pub(crate) fn read_plain<'a>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
+        let mut rest = text;
+        let mut numbers = self.last;
+        for last in &mut numbers[..self.fields.len()] {
+            let (number, after) = match rest {
+                [b'+', digits @ ..] => {
+                    let (difference, after) = leading_u64(digits)?;
+                    (last.wrapping_add(difference), after)
+                }
+                [b'*', after @ ..] => (*last, after),
+                [b'-', digits @ ..] => {
+                    let (difference, after) = leading_u64(digits)?;
+                    (last.wrapping_sub(difference), after)
+                }
+                _ => leading_u64(rest)?,
+            };
+            *last = number;
+            rest = match after {
+                [b' ', after @ ..] => after,
+                [b'\n', ..] => after,
+                _ => return None,
+            };
+        }
+        self.last = numbers;
+        Some(rest)
+    }
+
+    /// Reads the subpositions at the beginning of any cost line; returns what follows them, without leading blanks.
     pub(crate) fn read<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], Unreadable> {
         let mut rest = line;
         for last in &mut self.last[..self.fields.len()] {
@@ -95,10 +136,7 @@ impl Positions {
                 _ => leading_u64(rest).ok_or(Unreadable)?,
             };
             *last = number;
-            rest = match after {
-                [b' ', after @ ..] if !matches!(after, [b' ' | b'\t', ..]) => after,
-                _ => after_range(after).ok_or(Unreadable)?,
-            };
+            rest = after_range(after).ok_or(Unreadable)?;
         }
         Ok(rest)
     }
@@ -110,7 +148,6 @@ pub(crate) struct Unreadable;
 
 /// What follows a number: the end, blanks, or first the rest of a range (`0x80+4`, `0x80:0x84`, `3-5`), of which the
 /// beginning is the position. KCachegrind reads these; no known producer writes them.
-#[cold]
 fn after_range(after: &[u8]) -> Option<&[u8]> {
     let after = match after {
         [b'+' | b'-' | b':', end @ ..] => leading_u64(end)?.1,
@@ -139,6 +176,21 @@ mod tests {
         assert_eq!((positions.address(), positions.line()), (Some(0x401003), 5));
         assert_eq!(positions.read(b"+0x10 +1").unwrap(), b"");
         assert_eq!((positions.address(), positions.line()), (Some(0x401013), 6));
+    }
+
+    #[test]
+    fn plain_lines_are_read_up_to_their_counts_or_not_at_all() {
+        let mut positions = positions(" instr line");
+        assert_eq!(
+            positions.read_plain(b"0x10 7 3 4\n+1"),
+            Some(&b"3 4\n+1"[..])
+        );
+        assert_eq!(positions.read_plain(b"+2 * \n"), Some(&b"\n"[..]));
+        assert_eq!((positions.address(), positions.line()), (Some(0x12), 7));
+        for line in ["+2\n", "+2  1\n", "+2\t1\n", "+2 1", "+2 x\n"] {
+            assert_eq!(positions.read_plain(line.as_bytes()), None, "{line}");
+        }
+        assert_eq!((positions.address(), positions.line()), (Some(0x12), 7));
     }
 
     #[test]

@@ -231,30 +231,47 @@ impl<'a> Reader<'a> {
     }
 
     fn read_lines(&mut self, lines: &mut Lines) -> Result<(), Error> {
-        while lines.advance().map_err(Error::Input)? {
-            self.line_number += 1;
-            let line = match lines.last_line() {
-                [line @ .., b'\r'] => line,
-                line => line,
-            };
-            let Some(first) = line.first() else { continue };
-            let read = if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'*') {
-                self.cost_line(line)
-            } else {
-                self.other_line(line)
-            };
-            read.map_err(|refusal| refusal.at(self.line_number))?;
+        while let Some(mut rest) = lines.next_lines().map_err(Error::Input)? {
+            while let Some(first) = rest.first() {
+                self.line_number += 1;
+                let read = if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'*') {
+                    self.read_costs(rest)
+                } else {
+                    let (line, after) = first_line(rest);
+                    self.other_line(line).map(|()| after)
+                };
+                rest = read.map_err(|refusal| refusal.at(self.line_number))?;
+            }
         }
         Ok(())
     }
 
-    /// Self cost, the cost of calls, or the positions behind a jump.
+    /// Reads a cost line and returns the lines behind it.
     #[inline]
-    fn cost_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        let Ok(rest) = self.positions.read(line) else {
+    fn read_costs<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
+        // Most lines are written plainly, and their end is found while their numbers are read.
+        let positions_before = self.positions.mark();
+        let plain = self
+            .positions
+            .read_plain(text)
+            .and_then(|counts| self.counts.read_plain(counts, self.events.len()));
+        if let Some(after) = plain {
+            self.cost_line()?;
+            return Ok(after);
+        }
+        self.positions.go_back_to(positions_before);
+        let (line, after) = first_line(text);
+        let Ok(counts) = self.positions.read(line) else {
             return Err(not_a_position(line));
         };
-        self.counts.read(rest, self.events.len())?;
+        self.counts.read(counts, self.events.len())?;
+        self.cost_line()?;
+        Ok(after)
+    }
+
+    /// Self cost, the cost of calls, or the positions behind a jump.
+    #[inline]
+    fn cost_line(&mut self) -> Result<(), Refusal> {
         if self.stage != Stage::Body {
             self.begin_body("a cost line")?;
         }
@@ -431,6 +448,9 @@ impl<'a> Reader<'a> {
 
     /// Everything but cost lines.
     fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if line.trim_ascii_start().is_empty() {
+            return Ok(());
+        }
         let Some((key, value)) = key_of(line) else {
             return self.header_line(line);
         };
@@ -592,9 +612,6 @@ impl<'a> Reader<'a> {
             } else {
                 Ok(())
             };
-        }
-        if line.trim_ascii().is_empty() {
-            return Ok(());
         }
         let Some((key, value)) = header::key_and_value(line) else {
             return Err(format!(
@@ -868,6 +885,15 @@ fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
         | [b'l', b'n', b'=', value @ ..] => (Key::Skipped, value),
         _ => return None,
     })
+}
+
+/// A line without its end, and the lines behind it.
+fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
+    let (line, after) = match memchr::memchr(b'\n', text) {
+        Some(end) => (&text[..end], &text[end + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    (line.strip_suffix(b"\r").unwrap_or(line), after)
 }
 
 /// Counts into the section's columns.
