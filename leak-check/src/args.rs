@@ -123,7 +123,9 @@ pub(crate) struct Args {
     )]
     format: FormatName,
 
-    /// Show source paths relative to DIR; report formats for code hosts need the root of the repository.
+    /// Show source paths relative to DIR, which formats for code hosts need to be the root of the repository.
+    ///
+    /// Text logs have the base names of files alone; for code hosts they are looked up below DIR.
     #[arg(long, value_name = "DIR", default_value = ".", help_heading = "Output")]
     root: PathBuf,
 

@@ -1,5 +1,6 @@
 //! The gate: reads, judges, reports, and says yes or no.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
 use crate::baseline::Baseline;
 use crate::collect::collect;
+use crate::finding::Evidence;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Status, Verdict};
 use crate::report::{self, Format, Report};
@@ -32,7 +34,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// Where suppressions, the baseline or the output cannot be read or written.
-pub(crate) fn run(options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let suppressions = Suppressions::read(&options.suppressions)?;
     let baseline = read_baseline(&options)?;
     let files = tool::inputs(&options.files, diagnostics);
@@ -62,6 +64,9 @@ pub(crate) fn run(options: Options, diagnostics: &mut Diagnostics) -> anyhow::Re
         }
         written.text.into_bytes()
     } else {
+        if options.format.needs_repository_paths() {
+            options.paths.find(&base_names(&evidence, &verdict));
+        }
         let report = Report {
             evidence: &evidence,
             verdict: &verdict,
@@ -108,6 +113,17 @@ fn warn_of_unused(suppressions: &Suppressions, verdict: &Verdict, diagnostics: &
             ));
         }
     }
+}
+
+/// The source files of new findings that are known by their base name alone.
+fn base_names<'a>(evidence: &'a Evidence, verdict: &Verdict) -> HashSet<&'a str> {
+    let findings = evidence.findings.iter().zip(&verdict.rulings);
+    findings
+        .filter(|(_, ruling)| matches!(ruling.status, Status::New | Status::Allowed))
+        .flat_map(|(finding, _)| finding.stack.iter())
+        .filter_map(|frame| frame.file.as_deref())
+        .filter(|file| !file.contains('/'))
+        .collect()
 }
 
 /// The baseline that was given; one that is to be updated need not exist yet.

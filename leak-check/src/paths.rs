@@ -1,6 +1,7 @@
 //! Source paths as reports show them: relative to the root of the project, if they are in it.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Shortens paths.
@@ -8,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) struct Paths {
     /// Absolute; empty where there is none.
     root: PathBuf,
+    /// Where under the root the files are of which a log has only the base name.
+    found: HashMap<String, String>,
 }
 
 impl Paths {
@@ -18,7 +21,47 @@ impl Paths {
     pub(crate) fn relative_to(root: &Path) -> std::io::Result<Paths> {
         Ok(Paths {
             root: lexically_normal(&std::path::absolute(root)?),
+            found: HashMap::new(),
         })
+    }
+
+    /// Looks under the root for files of these base names: all that a text log tells, unless Valgrind ran with
+    /// `--fullpath-after`. A name that several files have stays as it is. Hidden directories and Cargo's `target` are
+    /// left out.
+    pub(crate) fn find(&mut self, names: &HashSet<&str>) {
+        /// Enough for any project, and an end to a root such as `/`.
+        const MOST_ENTRIES: usize = 200_000;
+        let mut directories = vec![self.root.clone()];
+        let mut entries = 0;
+        let mut several = HashSet::new();
+        while let Some(directory) = directories.pop() {
+            // What cannot be read has no source that could be shown.
+            let Ok(listing) = std::fs::read_dir(&directory) else {
+                continue;
+            };
+            for entry in listing.flatten() {
+                entries += 1;
+                if entries > MOST_ENTRIES {
+                    self.found.clear();
+                    return;
+                }
+                let name = entry.file_name();
+                let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else {
+                    continue;
+                };
+                if kind.is_dir() {
+                    if !name.starts_with('.') && name != "target" {
+                        directories.push(entry.path());
+                    }
+                } else if names.contains(name)
+                    && let Some(path) = self.below_root(&entry.path())
+                    && self.found.insert(name.to_owned(), path).is_some()
+                {
+                    several.insert(name.to_owned());
+                }
+            }
+        }
+        self.found.retain(|name, _| !several.contains(name));
     }
 
     /// The path as people read it: relative to the root if it is below it, else as it is.
@@ -33,14 +76,21 @@ impl Paths {
     ///
     /// A relative path is taken to be relative to the root.
     pub(crate) fn in_root(&self, file: &str) -> Option<String> {
-        let path = lexically_normal(Path::new(file));
+        if let Some(found) = self.found.get(file) {
+            return Some(found.clone());
+        }
+        self.below_root(Path::new(file))
+    }
+
+    fn below_root(&self, path: &Path) -> Option<String> {
+        let path = lexically_normal(path);
         let relative = if path.is_absolute() {
             if self.root.as_os_str().is_empty() {
                 return None;
             }
-            path.strip_prefix(&self.root).ok()?.to_owned()
+            path.strip_prefix(&self.root).ok()?
         } else {
-            path
+            &path
         };
         let parts: Option<Vec<&str>> = relative
             .components()
@@ -94,5 +144,29 @@ mod tests {
             assert_eq!(paths.shown(file), shown);
             assert_eq!(paths.in_root(file).as_deref(), in_root);
         }
+    }
+
+    #[test]
+    fn a_base_name_is_found_where_only_one_file_has_it() {
+        let root = tempfile::tempdir().unwrap();
+        for file in [
+            "src/a.c",
+            "src/deep/b.c",
+            "lib/b.c",
+            "target/a.c",
+            ".git/a.c",
+            "c.c",
+        ] {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let mut paths = Paths::relative_to(root.path()).unwrap();
+        paths.find(&HashSet::from(["a.c", "b.c", "d.c"]));
+        let in_root = |file| paths.in_root(file).unwrap();
+        assert_eq!(in_root("a.c"), "src/a.c");
+        assert_eq!(in_root("b.c"), "b.c");
+        assert_eq!(in_root("d.c"), "d.c");
+        assert_eq!(in_root("lib/a.c"), "lib/a.c");
     }
 }

@@ -332,6 +332,22 @@ fn github_shows_lines_of_the_repository_first() {
 }
 
 #[test]
+fn base_names_of_logs_are_looked_up_for_code_hosts() {
+    let bench = Bench::new("leak.c");
+    bench.valgrind("out.log", &[]);
+    for (format, path) in [
+        ("github", "file=src/leak.c,line=6"),
+        ("gitlab", "\"path\": \"src/leak.c\""),
+        ("sarif", "\"uri\": \"src/leak.c\""),
+        ("markdown", "<code>src/leak.c:6</code>"),
+        ("text", "make (leak.c)"),
+    ] {
+        let run = bench.leak_check(&["--format", format, "out.log"]);
+        assert!(run.stdout.contains(path), "{format}\n{}", run.stdout);
+    }
+}
+
+#[test]
 fn markdown_has_its_marker_and_fits_a_comment() {
     let bench = bench();
     let run = bench.leak_check(&["--format=markdown", "out.xml"]);

@@ -36,6 +36,16 @@ pub(crate) enum Format {
     Gitlab,
 }
 
+impl Format {
+    /// Whether its consumer looks up source lines in the repository.
+    pub(crate) fn needs_repository_paths(self) -> bool {
+        matches!(
+            self,
+            Format::Markdown | Format::Sarif | Format::Github | Format::Gitlab
+        )
+    }
+}
+
 /// What a report is made of.
 pub(crate) struct Report<'a> {
     pub(crate) evidence: &'a Evidence,
