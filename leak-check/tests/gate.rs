@@ -213,6 +213,56 @@ fn errors_of_a_parent_are_not_a_childs() {
 }
 
 #[test]
+fn races_count_as_errors() {
+    let bench = Bench::new("race.c");
+    for tool in ["--tool=helgrind", "--tool=drd"] {
+        for file in ["out.log", "out.xml"] {
+            bench.valgrind(file, &[tool]);
+            let run = bench.leak_check(&[file]);
+            assert_eq!((run.status, run.stderr.as_str()), (1, ""), "{tool} {file}");
+            assert!(
+                run.stdout.starts_with("count (src/race.c)\n")
+                    || run.stdout.starts_with("count (race.c)\n"),
+                "{}",
+                run.stdout
+            );
+            assert_eq!(bench.leak_check(&["--no-errors", file]).status, 0);
+        }
+    }
+}
+
+#[test]
+fn a_process_that_a_signal_ended_is_named() {
+    let bench = Bench::new("crash.c");
+    for file in ["out.log", "out.xml"] {
+        assert_eq!(bench.valgrind(file, &[]), -1);
+        let run = bench.leak_check(&[file]);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+        assert!(
+            run.stdout.contains("ended by SIGTERM: ./program, process "),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn excused_errors_do_not_hide_those_behind_the_limit() {
+    let limited = "\"complete\":true,\"error_limit_reached\":true";
+    let run = leak_check(&[], stream_with(limited).as_bytes());
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("stopped reporting errors"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        leak_check(&["--no-errors"], stream_with(limited).as_bytes()).status,
+        0
+    );
+}
+
+#[test]
 fn what_cannot_be_judged_is_2() {
     let bench = Bench::new("clean.c");
     bench.valgrind("out.log", &[]);

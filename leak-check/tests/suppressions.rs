@@ -60,6 +60,27 @@ fn valgrind_obeys_the_suppressions_that_are_written() {
 }
 
 #[test]
+fn helgrind_and_drd_obey_theirs() {
+    let bench = Bench::new("race.c");
+    for tool in ["--tool=helgrind", "--tool=drd"] {
+        for file in ["out.log", "out.xml"] {
+            assert_eq!(bench.valgrind(file, &[tool]), 99);
+            let run = bench.leak_check(&["--write-suppressions", file]);
+            assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+            bench.write("written.supp", &run.stdout);
+            assert_eq!(
+                bench.valgrind("again.log", &[tool, "--suppressions=written.supp"]),
+                0,
+                "{tool} {file}\n{}",
+                run.stdout
+            );
+            let run = bench.leak_check(&["--suppressions=written.supp", file]);
+            assert_eq!(run.status, 0, "{tool} {file}\n{}", run.stdout);
+        }
+    }
+}
+
+#[test]
 fn a_suppression_hides_no_other_leak() {
     let bench = Bench::new("errors.c");
     bench.valgrind("out.log", &[]);

@@ -87,7 +87,11 @@ impl Bench {
         std::fs::create_dir_all(source.parent().unwrap()).unwrap();
         std::fs::write(&source, text).unwrap();
         let mut command = match Path::new(name).extension().unwrap().to_str().unwrap() {
-            "c" => Command::new("cc"),
+            "c" => {
+                let mut command = Command::new("cc");
+                command.arg("-pthread");
+                command
+            }
             "cpp" => Command::new("c++"),
             "rs" => Command::new("rustc"),
             other => panic!("no compiler for .{other}"),
@@ -118,16 +122,20 @@ impl Bench {
         std::fs::read_to_string(self.file(name)).unwrap()
     }
 
-    /// Runs the program under Valgrind, which writes to this file: XML if it is called so. Returns the exit status.
+    /// Runs the program under Valgrind, which writes to this file: XML if it is called so. Returns the exit status, -1 for a
+    /// signal.
     pub(crate) fn valgrind(&self, file: &str, options: &[&str]) -> i32 {
         let output = if file.ends_with(".xml") {
             vec!["--xml=yes".to_owned(), format!("--xml-file={file}")]
         } else {
             vec![format!("--log-file={file}")]
         };
+        // Memcheck alone has leak checks.
+        let is_memcheck = !options.iter().any(|option| option.starts_with("--tool="));
         Command::new("valgrind")
             .args(output)
-            .args(["--leak-check=full", "--error-exitcode=99"])
+            .arg("--error-exitcode=99")
+            .args(is_memcheck.then_some("--leak-check=full"))
             .args(options)
             .arg("./program")
             .current_dir(self.path())
@@ -136,7 +144,7 @@ impl Bench {
             .status()
             .unwrap()
             .code()
-            .unwrap()
+            .unwrap_or(-1)
     }
 
     /// Runs leak-check in the directory.
