@@ -24,8 +24,53 @@ pub fn is_allocator_or_replacement(frame: &Frame) -> bool {
     if file.is_some_and(|file| REPLACEMENT_FILES.contains(&file)) {
         return true;
     }
-    frame.name.as_deref().is_some_and(is_allocator)
+    frame.name.as_deref().is_some_and(is_allocator) || is_inlined_allocator(frame)
 }
+
+/// True for Rust's allocator where it was inlined: Valgrind then gives the bare name of a function, such as `alloc`, and
+/// in a text log the bare name of its file.
+fn is_inlined_allocator(frame: &Frame) -> bool {
+    let Some(file) = frame.file.as_deref() else {
+        return false;
+    };
+    let is_named = || {
+        let name = frame.name.as_deref().unwrap_or_default();
+        let name = name.split('<').next().unwrap_or_default();
+        file == "alloc.rs" && INLINED_ALLOCATORS.contains(&name)
+    };
+    RUST_ALLOCATOR_FILES
+        .iter()
+        .any(|known| file.ends_with(known))
+        || is_named()
+}
+
+/// Source files of Rust's allocator, whatever folder the standard library was built in.
+const RUST_ALLOCATOR_FILES: [&str; 4] = [
+    "library/alloc/src/alloc.rs",
+    "library/alloc/src/raw_vec.rs",
+    "library/alloc/src/raw_vec/mod.rs",
+    "library/std/src/alloc.rs",
+];
+
+/// Functions of `library/alloc/src/alloc.rs`.
+const INLINED_ALLOCATORS: [&str; 16] = [
+    "alloc",
+    "alloc_zeroed",
+    "realloc",
+    "dealloc",
+    "alloc_impl",
+    "alloc_impl_runtime",
+    "realloc_impl",
+    "grow_impl",
+    "grow_impl_runtime",
+    "shrink_impl",
+    "shrink_impl_runtime",
+    "allocate",
+    "allocate_zeroed",
+    "grow",
+    "shrink",
+    "exchange_malloc",
+];
 
 /// Source files of the functions that Valgrind puts in place of a program's own (its `shared/`, `helgrind/`, `drd/`).
 const REPLACEMENT_FILES: [&str; 6] = [
@@ -193,6 +238,18 @@ mod tests {
             "",
             "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so"
         )));
+        let inlined = |name: &'static str, file: &'static str| Frame {
+            name: Some(Name::from(name)),
+            file: Some(Name::from(file)),
+            ..Frame::default()
+        };
+        assert!(is_allocator_or_replacement(&inlined("alloc", "alloc.rs")));
+        assert!(is_allocator_or_replacement(&inlined(
+            "with_capacity_in<u8, alloc::alloc::Global>",
+            "/rustc/abc/library/alloc/src/raw_vec/mod.rs"
+        )));
+        assert!(!is_allocator_or_replacement(&inlined("alloc", "arena.rs")));
+        assert!(!is_allocator_or_replacement(&inlined("main", "alloc.rs")));
         assert!(!is_allocator_or_replacement(&frame(
             "copy.c",
             "/usr/bin/demo"

@@ -66,13 +66,16 @@ impl Program {
         let source = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("data")
             .join(source);
-        let compiler = match source.extension().and_then(|extension| extension.to_str()) {
-            Some("c") => "gcc",
-            Some("cpp") => "g++",
-            other => panic!("{other:?}"),
-        };
+        let (compiler, options): (_, &[&str]) =
+            match source.extension().and_then(|extension| extension.to_str()) {
+                Some("c") => ("gcc", &["-g", "-w", "-fno-builtin", "-pthread"]),
+                Some("cpp") => ("g++", &["-g", "-w"]),
+                Some("rs") => ("rustc", &["-g"]),
+                other => panic!("{other:?}"),
+            };
         let status = Command::new(compiler)
-            .args(["-g", "-O0", "-w", "-fno-builtin", "-pthread", "-o"])
+            .args(options)
+            .arg("-o")
             .arg(folder.path().join("program"))
             .arg(source)
             .status()
@@ -297,6 +300,30 @@ fn mismatches_and_names_of_cpp_are_read_alike() {
         "the frame to blame is not an operator new: {lost}"
     );
     assert!(lost["indirect_bytes"].as_u64() > Some(0));
+}
+
+#[test]
+fn rust_programs_are_read_alike() {
+    let program = Program::build("memcheck/leaks.rs");
+    let options = [&ALL_LEAKS[..], &["-s", "--num-callers=40"]].concat();
+    let text = program.text(&options, &[]);
+    let xml = program.xml(&options, &[]);
+    assert_eq!(all_common(&text), all_common(&xml));
+    assert_sums(&text);
+    assert_sums(&xml);
+    assert_eq!(text.findings[0]["kind"], "InvalidRead");
+    let name = |bytes: u64| {
+        let is = |finding: &&Value| finding["cost"]["bytes"] == bytes;
+        let finding = text.findings.iter().find(is).unwrap();
+        finding["fn"].as_str().unwrap().to_owned()
+    };
+    let lost = sum(&text, "definite", "bytes") + sum(&text, "indirect", "bytes");
+    assert!(lost > 40 + 50, "the cycle and what its nodes hold");
+    for bytes in [40, 50, 800] {
+        let name = name(bytes);
+        let is_allocator = name == "alloc" || name.contains("raw_vec") || name.contains("RawVec");
+        assert!(!is_allocator, "{name}");
+    }
 }
 
 #[test]

@@ -204,6 +204,15 @@ impl Process {
             .sum()
     }
 
+    /// Whether it refers to any stack of the table.
+    pub(super) fn has_stacks(&self) -> bool {
+        !self.errors.is_empty()
+            || !self.leaks.is_empty()
+            || !self.replaced_leaks.is_empty()
+            || !self.threads.is_empty()
+            || self.fatal_signal.is_some()
+    }
+
     /// Begins a LEAK SUMMARY.
     pub(super) fn begin_leak_summary(&mut self) {
         self.leak_summary = Some(LeakSummary::default());

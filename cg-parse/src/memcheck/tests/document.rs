@@ -227,3 +227,18 @@ fn what_a_later_protocol_may_add_is_skipped() {
     assert_eq!(reading.findings(), FINDINGS);
     assert_eq!((reading.troubles.len(), reading.warnings.len()), (0, 0));
 }
+
+#[test]
+fn documents_need_no_lines() {
+    let one = document(&[XML_ERROR, XML_LEAK, XML_END].concat());
+    let line = |text: &str| text.replace("\n  ", "").replace('\n', "");
+    // The suppression's text is the only one in which a line's end means something.
+    let reading = read([line(&one), line(&one)].concat());
+    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.findings(), [FINDINGS, FINDINGS].concat());
+    let names = |reading: &super::Reading| -> Vec<String> {
+        let name = |record: &&serde_json::Value| record["fn"].to_string();
+        reading.of_type("error").iter().map(name).collect()
+    };
+    assert_eq!(names(&reading), ["\"f<T>\"", "\"f<T>\""]);
+}

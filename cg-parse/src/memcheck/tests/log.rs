@@ -115,6 +115,16 @@ fn what_programs_print_is_not_valgrinds() {
 }
 
 #[test]
+fn only_what_valgrind_generates_is_a_suppression() {
+    let json = "{\n   \"a\": 1\n}\n";
+    let suppression = "{\n   <insert_a_suppression_name_here>\n   Memcheck:Addr4\n   fun:f\n}\n";
+    let reading = read([PREAMBLE, ERROR, json, suppression, json, SUMMARY].concat());
+    assert_eq!(reading.records[1]["suppression"], suppression.trim_end());
+    let reading = read([PREAMBLE, ERROR, json, SUMMARY].concat());
+    assert_eq!(reading.records[1]["suppression"], Value::Null);
+}
+
+#[test]
 fn errors_of_kinds_that_are_not_known_are_not_lost() {
     let unknown = ERROR.replace("Invalid read of size 4", "Something else is wrong");
     let warning = "\

@@ -66,6 +66,9 @@ struct Log {
     is_first_line: bool,
 }
 
+/// The first line of every suppression that Valgrind prints.
+const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
+
 /// No suppression is longer; Valgrind's own limit is 40 frames.
 const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 
@@ -148,6 +151,7 @@ impl Log {
             }
             return;
         };
+        let is_first = suppression.len() == 1;
         suppression.push(b'\n');
         if is(b"}") {
             suppression.push(b'}');
@@ -164,7 +168,9 @@ impl Log {
         } else {
             suppression.extend_from_slice(line);
         }
-        if suppression.len() > LONGEST_SUPPRESSION {
+        // Programs print braces too.
+        let is_other_text = is_first && !suppression.ends_with(SUPPRESSION_NAME);
+        if is_other_text || suppression.len() > LONGEST_SUPPRESSION {
             self.suppression = None;
         }
     }

@@ -117,6 +117,11 @@ impl Document {
         self.end_section(table);
     }
 
+    /// Whether anything that was read may refer to a stack of the table.
+    pub(super) fn may_have_stacks(&self) -> bool {
+        !matches!(self.section, Section::None) || self.process.has_stacks()
+    }
+
     pub(super) fn take(&mut self, token: Token, table: &mut Table) {
         if let Token::Open(name) = token
             && let Some(section) = self.section_of(name)

@@ -42,10 +42,9 @@ pub(crate) fn parse(
     while lines.advance().map_err(Error::Input)? {
         documents.line_number = lines.line_number();
         scanner.line(lines.last_line(), |token| documents.take(token));
-        for document in documents.ready.drain(..) {
-            document.write(&documents.table, source, out, diagnostics)?;
+        if !documents.ready.is_empty() {
+            documents.write(source, out, diagnostics)?;
         }
-        documents.forget_what_was_written();
     }
     documents.finish(scanner.is_inside_element());
     if documents.seen == 0 {
@@ -53,10 +52,7 @@ pub(crate) fn parse(
             "expected a document of Valgrind, found no <valgrindoutput>",
         ));
     }
-    for document in documents.ready.drain(..) {
-        document.write(&documents.table, source, out, diagnostics)?;
-    }
-    Ok(())
+    documents.write(source, out, diagnostics)
 }
 
 /// The documents of an input.
@@ -133,6 +129,9 @@ impl Documents {
             return;
         };
         let pid = innermost.process.pid;
+        if pid.is_none() {
+            return;
+        }
         let Some(position) = outer.iter().position(|outer| outer.process.pid == pid) else {
             return;
         };
@@ -150,9 +149,19 @@ impl Documents {
         }
     }
 
-    fn forget_what_was_written(&mut self) {
-        if self.open.is_empty() && self.closed.is_none() && self.ready.is_empty() {
+    /// Writes the sections that are ready, and forgets the stacks that no other refers to.
+    fn write(
+        &mut self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        for document in self.ready.drain(..) {
+            document.write(&self.table, source, out, diagnostics)?;
+        }
+        if self.closed.is_none() && !self.open.iter().any(Document::may_have_stacks) {
             self.table.forget_stacks();
         }
+        Ok(())
     }
 }
