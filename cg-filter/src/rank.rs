@@ -33,6 +33,8 @@ pub(crate) type GroupId = u32;
 #[derive(Default)]
 pub(crate) struct Ranking {
     key: Option<CountKey>,
+    asked: u64,
+    found: u64,
     types: Vec<RankedType>,
     groups: IndexMap<Key, Group, FixedState>,
     /// Which groups [`Ranking::choose`] chose.
@@ -89,7 +91,10 @@ impl Ranking {
         let Some(key) = &self.types[of].key else {
             return Ok(None);
         };
-        let cost = key.find(record)?.unwrap_or(0);
+        let found = key.find(record)?;
+        self.asked += 1;
+        self.found += u64::from(found.is_some());
+        let cost = found.unwrap_or(0);
         let key = Key {
             of,
             name: record.text(Field::Name)?.as_ref().into(),
@@ -188,9 +193,9 @@ impl Ranking {
         order.sort_by(|left, right| {
             let (left_key, right_key) = (&self.groups.keys()[*left], &self.groups.keys()[*right]);
             let (left, right) = (&self.groups[*left], &self.groups[*right]);
-            left_key
-                .of
-                .cmp(&right_key.of)
+            let type_of = |key: &Key| (self.types[key.of].kind, self.types[key.of].is_diff);
+            type_of(left_key)
+                .cmp(&type_of(right_key))
                 .then_with(|| magnitude(right.cost).cmp(&magnitude(left.cost)))
                 .then_with(|| left_key.name.cmp(&right_key.name))
                 .then_with(|| self.text(left_key.file).cmp(self.text(right_key.file)))
@@ -227,6 +232,13 @@ impl Ranking {
                 is_needed
             })
             .count()
+    }
+
+    /// The key that was asked for, where there were records and none of them has it.
+    pub(crate) fn missing_key(&self) -> Option<&CountKey> {
+        self.key
+            .as_ref()
+            .filter(|_| self.asked > 0 && self.found == 0)
     }
 
     pub(crate) fn is_chosen(&self, group: GroupId) -> bool {

@@ -290,6 +290,7 @@ fn what_cannot_be_meant_is_an_error_that_names_the_flag() {
             &["--min", "Irr=5"],
             "no record has \"Irr\"; the events are Ir, Dr",
         ),
+        (&["--sort", "incl.x"], "no record has \"incl.x\""),
     ];
     for (args, expect) in cases {
         let output = filter(args, stream(&FUNCTIONS).as_bytes());

@@ -176,7 +176,7 @@ fn read_profile(path: &Path) -> Option<Sums> {
     }
     let text = String::from_utf8_lossy(&bytes);
     if text.contains("<valgrindoutput>") {
-        Some(read_xml(&text))
+        read_xml(&text)
     } else if text.contains("\"dhatFileVersion\"") {
         read_dhat(&text)
     } else if text
@@ -212,6 +212,10 @@ fn read_cost_lines(text: &str) -> Option<Sums> {
             }
             let costs = line.split_whitespace().skip(positions);
             for (event, cost) in events.iter().zip(costs) {
+                // Some producers compress costs as if they were subpositions.
+                if cost.starts_with(['*', '+']) {
+                    return None;
+                }
                 let cost: i128 = match cost.strip_prefix("0x") {
                     Some(digits) => i128::from_str_radix(digits, 16).ok()?,
                     None => cost.parse().ok()?,
@@ -326,8 +330,13 @@ fn read_leak_summary(text: &str) -> Option<Sums> {
     Some(sums)
 }
 
-/// XML: how many errors and leaks there are, and what the leaks sum to.
-fn read_xml(text: &str) -> Sums {
+/// XML: how many errors and leaks there are, and what the leaks sum to. `None` where a process looked for leaks more
+/// than once, because only the last time counts.
+fn read_xml(text: &str) -> Option<Sums> {
+    let count = |what: &str| text.matches(what).count();
+    if count("in loss record 1 of ") > count("<valgrindoutput>") {
+        return None;
+    }
     let mut sums = Sums::new();
     for error in text.split("<error>").skip(1) {
         let error = error.split("</error>").next().unwrap_or_default();
@@ -354,5 +363,5 @@ fn read_xml(text: &str) -> Sums {
             *sums.entry(format!("leak {kind} {unit}")).or_default() += count.unwrap_or(0);
         }
     }
-    sums
+    Some(sums)
 }

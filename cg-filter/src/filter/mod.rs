@@ -275,15 +275,17 @@ impl<'w> Filter<'w> {
                 "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls",
             );
         }
-        for key_use in &self.keys {
-            let is_event = self.runs.events().contains(&key_use.key.event);
-            if key_use.asked > 0 && key_use.found == 0 && !is_event {
-                diagnostics.trouble(format!(
-                    "no record has \"{}\"; the events are {}",
-                    key_use.key,
-                    self.runs.events().join(", ")
-                ));
-            }
+        let missing = self
+            .keys
+            .iter()
+            .filter(|key_use| key_use.asked > 0 && key_use.found == 0)
+            .map(|key_use| &key_use.key)
+            .chain(self.ranking.missing_key());
+        for key in missing.filter(|key| !self.runs.events().contains(&key.event)) {
+            diagnostics.trouble(format!(
+                "no record has \"{key}\"; the events are {}",
+                self.runs.events().join(", ")
+            ));
         }
     }
 }

@@ -1,0 +1,266 @@
+//! The laws of FORMAT.md, held over real profiles: what must be true whatever the figures are.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use cg_tests::data;
+use cg_tests::tools::{run, stdout};
+use serde_json::Value;
+
+/// A profile or log of each format.
+const PROFILES: [&str; 9] = [
+    "pair/before.callgrind.out",
+    "callgrind/3.14.0-rec_sep.callgrind.out",
+    "callgrind/3.14.0-weird_default.callgrind.out",
+    "cachegrind/3.27.1-rec_default.cachegrind.out",
+    "cachegrind/3.19.0-diff_rec_O2.cgdiff.out",
+    "massif/3.19.0-heapy_i.massif.out",
+    "dhat/3.19.0-inl.dhat.json",
+    "memcheck/3.27.1-leaky.xml",
+    "memcheck/3.27.1-helgrind_threads2.log",
+];
+
+fn stream(profile: &str) -> Vec<u8> {
+    stdout("cg-parse", &[profile], b"")
+}
+
+fn records(stream: &[u8]) -> Vec<Value> {
+    stream
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect()
+}
+
+/// Sums of an object of counts over all records of a type.
+fn sums(records: &[Value], kind: &str, of: &str) -> BTreeMap<String, i128> {
+    let mut sums = BTreeMap::new();
+    for record in records.iter().filter(|record| record["type"] == kind) {
+        for (event, count) in record[of].as_object().into_iter().flatten() {
+            let count: i128 = count.to_string().parse().unwrap();
+            *sums.entry(event.clone()).or_default() += count;
+        }
+    }
+    sums.retain(|_, sum| *sum != 0);
+    sums
+}
+
+/// What cg-fmt makes of an input. It may say that it shows one record type of several.
+fn formatted(args: &[&str], input: &[u8]) -> String {
+    let run = run("cg-fmt", args, input);
+    assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn cost_sums_to_the_total() {
+    for profile in PROFILES {
+        let records = records(&stdout("cg-parse", &["--lines", profile], b""));
+        let total = sums(&records, "run", "total");
+        for kind in ["fn", "line", "heap", "program_point"] {
+            if records.iter().any(|record| record["type"] == kind) {
+                assert_eq!(sums(&records, kind, "cost"), total, "{profile} {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_counts_the_records() {
+    for profile in PROFILES {
+        let records = records(&stdout("cg-parse", &["--lines", "--calls", profile], b""));
+        assert_eq!(records[0]["type"], "run", "{profile}");
+        let end = records.last().unwrap();
+        assert_eq!(end["type"], "end", "{profile}");
+        assert_eq!(end["records"], records.len() - 2, "{profile}");
+    }
+}
+
+#[test]
+fn a_filter_without_a_condition_is_cat() {
+    for profile in PROFILES {
+        let stream = stdout("cg-parse", &["--lines", "--calls", profile], b"");
+        assert!(stdout("cg-filter", &[], &stream) == stream, "{profile}");
+        assert!(stdout("cg-filter", &[""], &stream) == stream, "{profile}");
+        assert!(
+            stdout("cg-filter", &["--top", "1000000"], &stream) == stream,
+            "{profile}"
+        );
+        let parsed_by_filter = stdout("cg-filter", &["", profile], b"");
+        assert!(parsed_by_filter == self::stream(profile), "{profile}");
+    }
+}
+
+#[test]
+fn what_matches_and_what_does_not_is_everything() {
+    for profile in PROFILES {
+        let stream = stream(profile);
+        let kept = stdout("cg-filter", &["m"], &stream);
+        let left = stdout("cg-filter", &["-v", "m"], &stream);
+        let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
+        // run and end pass both.
+        assert_eq!(lines(&kept) + lines(&left), lines(&stream) + 2, "{profile}");
+    }
+}
+
+#[test]
+fn concatenation_is_addition() {
+    for profile in PROFILES {
+        let once = stream(profile);
+        let twice = [once.clone(), once.clone()].concat();
+        let once = records(&stdout("cg-fmt", &["-f", "json"], &once));
+        let twice = records(&stdout("cg-fmt", &["-f", "json"], &twice));
+        for kind in ["fn", "heap", "program_point", "leak"] {
+            let doubled: BTreeMap<String, i128> = sums(&once, kind, "cost")
+                .into_iter()
+                .map(|(event, sum)| (event, 2 * sum))
+                .collect();
+            assert_eq!(sums(&twice, kind, "cost"), doubled, "{profile} {kind}");
+        }
+        let rows = |records: &[Value]| {
+            records
+                .iter()
+                .filter(|record| record["type"] == "fn")
+                .count()
+        };
+        assert_eq!(rows(&once), rows(&twice), "{profile}");
+    }
+}
+
+#[test]
+fn several_inputs_are_summed_as_their_streams_are() {
+    let parts = [
+        "callgrind/3.19.0-parts_multi.callgrind.out.1",
+        "callgrind/3.19.0-parts_multi.callgrind.out.2",
+        "callgrind/3.19.0-parts_multi.callgrind.out.3",
+        "callgrind/3.19.0-parts_multi.callgrind.out",
+    ];
+    let together = stdout("cg-parse", &parts, b"");
+    let apart: Vec<u8> = parts.iter().flat_map(|part| stream(part)).collect();
+    let table = |stream: &[u8]| {
+        let csv = stdout(
+            "cg-fmt",
+            &["-f", "csv", "--columns", "Ir,calls,fn,file,obj"],
+            stream,
+        );
+        String::from_utf8(csv).unwrap()
+    };
+    assert_eq!(table(&together), table(&apart));
+    let per_part = stdout("cg-parse", &[&["--per-part"][..], &parts].concat(), b"");
+    let sums_of = |stream: &[u8], kind: &str, of: &str| sums(&records(stream), kind, of);
+    assert_eq!(
+        sums_of(&per_part, "fn", "cost"),
+        sums_of(&together, "run", "total")
+    );
+}
+
+#[test]
+fn the_order_of_lines_does_not_matter() {
+    for profile in PROFILES {
+        let stream = String::from_utf8(stream(profile)).unwrap();
+        let mut lines: Vec<&str> = stream.lines().collect();
+        let end = lines.pop().unwrap();
+        lines[1..].sort_by_key(|line| line.bytes().rev().collect::<Vec<u8>>());
+        lines.push(end);
+        let shuffled = lines.join("\n") + "\n";
+        for args in [&["-f", "csv"][..], &["--top", "10"]] {
+            assert_eq!(
+                formatted(args, shuffled.as_bytes()),
+                formatted(args, stream.as_bytes()),
+                "{profile}"
+            );
+        }
+        let top = [&shuffled, &stream].map(|input| {
+            let kept = stdout("cg-filter", &["--top", "7"], input.as_bytes());
+            let mut lines: Vec<Vec<u8>> = kept
+                .split(|byte| *byte == b'\n')
+                .map(<[u8]>::to_vec)
+                .collect();
+            lines.sort();
+            lines
+        });
+        assert_eq!(top[0], top[1], "{profile}");
+    }
+}
+
+#[test]
+fn a_profile_does_not_differ_from_itself() {
+    for profile in PROFILES {
+        let same = run("cg-diff", &["--exit-code", profile, profile], b"");
+        assert_eq!((same.status, same.stderr.as_str()), (0, ""), "{profile}");
+        let diffs = records(&same.stdout);
+        assert!(
+            diffs.iter().all(|record| record["type"] != "diff"),
+            "{profile}"
+        );
+        let same = run("cg-diff", &["--exit-code", profile, "-"], &stream(profile));
+        assert_eq!(same.status, 0, "{profile}: {}", same.stderr);
+    }
+}
+
+#[test]
+fn differences_sum_to_the_difference_of_the_totals() {
+    let (before, after) = ("pair/before.callgrind.out", "pair/after.callgrind.out");
+    let totals = |profile: &str| sums(&records(&stream(profile)), "run", "total")["Ir"];
+    let delta = |old: &str, new: &str| {
+        let diffs = records(&stdout("cg-diff", &[old, new], b""));
+        sums(&diffs, "diff", "delta")
+            .get("Ir")
+            .copied()
+            .unwrap_or(0)
+    };
+    assert_eq!(delta(before, after), totals(after) - totals(before));
+    assert_eq!(delta(after, before), totals(before) - totals(after));
+}
+
+#[test]
+fn reading_a_profile_directly_is_reading_what_cg_parse_writes() {
+    for profile in PROFILES {
+        let stream = stream(profile);
+        assert!(
+            formatted(&["-f", "csv", profile], b"") == formatted(&["-f", "csv", "-"], &stream),
+            "{profile}"
+        );
+    }
+}
+
+#[test]
+fn every_prefix_of_a_profile_is_read_or_refused() {
+    for profile in PROFILES {
+        let bytes = fs::read(data(profile)).unwrap();
+        // A hundred places, none of them a multiple of a line's length.
+        for length in (1..bytes.len()).step_by(bytes.len() / 101 + 1) {
+            let cut = run("cg-parse", &["-"], &bytes[..length]);
+            assert!(
+                matches!(cut.status, 0 | 2),
+                "{profile} {length}: {}",
+                cut.stderr
+            );
+            assert_eq!(
+                cut.status == 2,
+                !cut.stderr.is_empty(),
+                "{profile} {length}: {}",
+                cut.stderr
+            );
+            let records = records(&cut.stdout);
+            let is_whole = records.last().is_some_and(|record| record["type"] == "end");
+            assert_eq!(is_whole, cut.status == 0, "{profile} {length}");
+        }
+    }
+}
+
+#[test]
+fn inputs_need_not_be_seekable() {
+    for profile in PROFILES {
+        let whole = stream(profile);
+        let piped = stdout("cg-parse", &["-"], &fs::read(data(profile)).unwrap());
+        let without_source = |stream: &[u8]| {
+            let mut records = records(stream);
+            records[0].as_object_mut().unwrap().remove("source");
+            records
+        };
+        assert_eq!(without_source(&piped), without_source(&whole), "{profile}");
+    }
+}
