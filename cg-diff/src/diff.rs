@@ -9,11 +9,12 @@ use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
 use crate::compare::{self, CompareOptions};
+use crate::gate::{self, Judgement};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{Runs, Side};
 use crate::write::{self, Comparison};
-use crate::{explain, gate, notes};
+use crate::{explain, notes};
 
 /// What to compare, and what to say about it.
 pub(crate) struct Options {
@@ -77,13 +78,36 @@ pub(crate) fn diff(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let mut out = Writer::new(output);
-    let mut outcome = Outcome::Done;
+    let mut differs = false;
+    let mut is_broken = false;
+    let mut judged = vec![false; options.limits.len()];
     for sides in &options.comparisons {
-        if compare_sides(sides, options, &mut out, diagnostics)? == Outcome::No {
-            outcome = Outcome::No;
+        let verdict = compare_sides(sides, options, &mut out, diagnostics)?;
+        differs |= verdict.differs;
+        is_broken |= !verdict.judgement.broken.is_empty();
+        for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
+            *judged |= now;
         }
     }
-    Ok(outcome)
+    for (limit, is_judged) in options.limits.iter().zip(judged) {
+        if !is_judged {
+            diagnostics.trouble(format!(
+                "{}: not judged, no run counts what it limits",
+                limit.text()
+            ));
+        }
+    }
+    Ok(if is_broken || (options.exit_code && differs) {
+        Outcome::No
+    } else {
+        Outcome::Done
+    })
+}
+
+/// What one comparison came to.
+struct Verdict {
+    differs: bool,
+    judgement: Judgement,
 }
 
 /// One comparison, a section of the output.
@@ -92,7 +116,7 @@ fn compare_sides(
     options: &Options,
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Verdict> {
     anyhow::ensure!(
         sides.len() <= MOST_SIDES,
         "{} runs are too many, {MOST_SIDES} is the most; --before and --after take any number",
@@ -132,13 +156,16 @@ fn compare_sides(
     summary
         .notes
         .extend(notes::likely_noise(runs, &joined, &changes));
-    let mut broken = Vec::new();
+    let judgement = gate::judge(
+        runs,
+        &joined,
+        &changes,
+        &options.limits,
+        compare_options,
+        diagnostics,
+    );
     if !options.limits.is_empty() {
-        match gate::broken(runs, &joined, &changes, &options.limits, compare_options) {
-            Ok(sentences) => broken = sentences,
-            Err(error) => diagnostics.trouble(format!("{error:#}")),
-        }
-        summary.broken_limits = Some(broken.clone());
+        summary.broken_limits = Some(judgement.broken.clone());
     }
     let comparison = Comparison {
         runs,
@@ -156,18 +183,16 @@ fn compare_sides(
             .collect(),
     };
     write::write(&comparison, options.all, diagnostics, out)?;
-    for sentence in &broken {
+    for sentence in &judgement.broken {
         if options.comparisons.len() > 1 {
             diagnostics.warn(format!("{}: {sentence}", sides[sides.len() - 1].name));
         } else {
             diagnostics.warn(sentence);
         }
     }
-    let differs = changes.iter().any(|change| change.status != Status::Same);
-    Ok(if !broken.is_empty() || (options.exit_code && differs) {
-        Outcome::No
-    } else {
-        Outcome::Done
+    Ok(Verdict {
+        differs: changes.iter().any(|change| change.status != Status::Same),
+        judgement,
     })
 }
 

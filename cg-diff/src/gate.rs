@@ -1,7 +1,7 @@
 //! Holds a comparison against limits.
 
-use anyhow::Context;
 use cg_stream::record::{Count, RecordType};
+use cg_stream::tool::Diagnostics;
 
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
@@ -12,45 +12,63 @@ use crate::runs::Runs;
 /// How many functions that break one limit are named.
 const MOST_NAMED: usize = 10;
 
-/// The sentences on limits that are broken, in the order of the limits.
-///
-/// # Errors
-/// Where a limit is on an event that a run does not count: it cannot be judged.
-pub(crate) fn broken(
+/// What a comparison says to limits.
+#[derive(Debug, Default)]
+pub(crate) struct Judgement {
+    /// A sentence on each figure that breaks a limit, in the order of the limits.
+    pub(crate) broken: Vec<String>,
+    /// Which of the limits could be judged: not those on an event that no run counts.
+    pub(crate) judged: Vec<bool>,
+}
+
+/// Holds a comparison against limits. A limit on an event that one run counts and another does not is trouble.
+pub(crate) fn judge(
     runs: &Runs,
     joined: &Joined,
     changes: &[Change],
     limits: &[Limit],
     options: CompareOptions,
-) -> anyhow::Result<Vec<String>> {
+    diagnostics: &mut Diagnostics,
+) -> Judgement {
     let gate = Gate {
         runs,
         joined,
         changes,
         sides: (options.reference, runs.sides.len() - 1),
     };
-    let mut sentences = Vec::new();
+    let mut judgement = Judgement::default();
     for limit in limits {
         let found = match &limit.scope {
-            Scope::Total => gate.total(limit)?,
-            Scope::Functions(_) => gate.functions(limit)?,
-            Scope::Worst(_) => gate.functions(limit)?.into_iter().take(1).collect(),
+            Scope::Total => gate.total(limit),
+            Scope::Functions(_) | Scope::Worst(_) => gate.functions(limit),
         };
-        sentences.extend(
-            found
-                .iter()
-                .take(MOST_NAMED)
-                .map(|broken| limit.sentence(broken)),
-        );
+        let mut found = match found {
+            Ok(found) => {
+                judgement.judged.push(found.is_some());
+                found.unwrap_or_default()
+            }
+            Err(error) => {
+                diagnostics.trouble(error);
+                judgement.judged.push(true);
+                continue;
+            }
+        };
+        if matches!(limit.scope, Scope::Worst(_)) {
+            found.truncate(1);
+        }
+        let named = found.iter().take(MOST_NAMED);
+        judgement
+            .broken
+            .extend(named.map(|broken| limit.sentence(broken)));
         if found.len() > MOST_NAMED {
-            sentences.push(format!(
+            judgement.broken.push(format!(
                 "{}: {} more functions break it",
                 limit.text(),
                 found.len() - MOST_NAMED
             ));
         }
     }
-    Ok(sentences)
+    judgement
 }
 
 struct Gate<'a> {
@@ -62,12 +80,15 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    fn total(&self, limit: &Limit) -> anyhow::Result<Vec<Broken>> {
+    /// The total if it breaks a limit; `None` where no run counts what is limited.
+    fn total(&self, limit: &Limit) -> anyhow::Result<Option<Vec<Broken>>> {
         let (old, new) = match &limit.figure {
             Limited::Cost(event) | Limited::Incl(event) => match self.level(event) {
                 Some(levels) => levels,
                 None => {
-                    let event = self.event(event)?;
+                    let Some(event) = self.event(event)? else {
+                        return Ok(None);
+                    };
                     let totals = figures::totals(self.runs);
                     self.of_sides(&totals[event])
                 }
@@ -93,17 +114,20 @@ impl Gate<'_> {
             old,
             new,
         };
-        Ok(if limit.is_broken(old, new) {
+        Ok(Some(if limit.is_broken(old, new) {
             vec![broken]
         } else {
             Vec::new()
-        })
+        }))
     }
 
-    /// The functions that break a limit, the worst first.
-    fn functions(&self, limit: &Limit) -> anyhow::Result<Vec<Broken>> {
+    /// The functions that break a limit, the worst first; `None` where no run counts what is limited.
+    fn functions(&self, limit: &Limit) -> anyhow::Result<Option<Vec<Broken>>> {
         let event = match &limit.figure {
-            Limited::Cost(event) | Limited::Incl(event) => Some(self.event(event)?),
+            Limited::Cost(name) | Limited::Incl(name) => match self.event(name)? {
+                None => return Ok(None),
+                event => event,
+            },
             Limited::Calls => None,
         };
         let regex = match &limit.scope {
@@ -139,20 +163,13 @@ impl Gate<'_> {
         found.sort_by(|(a, a_broken), (b, b_broken)| {
             a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
         });
-        Ok(found.into_iter().map(|(_, broken)| broken).collect())
+        Ok(Some(found.into_iter().map(|(_, broken)| broken).collect()))
     }
 
-    fn event(&self, name: &str) -> anyhow::Result<usize> {
-        let events = &self.runs.events;
-        let event = events
-            .iter()
-            .position(|event| event == name)
-            .with_context(|| {
-                format!(
-                    "a limit is on {name}, which no run counts; they count {}",
-                    events.join(" ")
-                )
-            })?;
+    fn event(&self, name: &str) -> anyhow::Result<Option<usize>> {
+        let Some(event) = self.runs.events.iter().position(|event| event == name) else {
+            return Ok(None);
+        };
         for side in [self.sides.0, self.sides.1] {
             for profile in self.runs.files_of(side) {
                 anyhow::ensure!(
@@ -162,7 +179,7 @@ impl Gate<'_> {
                 );
             }
         }
-        Ok(event)
+        Ok(Some(event))
     }
 
     fn of_sides(&self, figure: &Figure) -> (Option<Count>, Option<Count>) {

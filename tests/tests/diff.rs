@@ -370,13 +370,23 @@ fn a_directory_is_the_pairs_in_it() {
     ] {
         fs::copy(streams.path(from), inner.join(to)).unwrap();
     }
+    // Beside them another tool's, which does not count what is limited.
+    for name in ["dhat.out.old", "dhat.out"] {
+        let heapy = data("dhat").join("3.19.0-heapy.dhat.json");
+        fs::copy(heapy, inner.join(name)).unwrap();
+    }
     let home = streams.home.path().to_str().unwrap();
     let (records, status, stderr) = diff(&["--fail-if=Ir>+5%", home]);
     let types: Vec<&str> = records
         .iter()
         .map(|record| record["type"].as_str().unwrap())
         .collect();
-    assert_eq!(types, ["run", "diff", "diff", "diff", "end", "run", "end"]);
+    assert_eq!(
+        types,
+        [
+            "run", "end", "run", "diff", "diff", "diff", "end", "run", "end"
+        ]
+    );
     assert_eq!(status, 1);
     assert_eq!(stderr.lines().count(), 1);
     assert!(
