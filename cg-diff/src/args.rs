@@ -198,6 +198,7 @@ impl Args {
                 rules,
                 exact: self.exact,
                 capture: self.join,
+                snapshots: self.snapshot,
                 renames: !self.no_renames,
             },
             inclusive: self.inclusive,

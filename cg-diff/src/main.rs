@@ -12,7 +12,6 @@ mod runs;
 
 mod join;
 mod key;
-mod renames;
 
 mod compare;
 mod figures;

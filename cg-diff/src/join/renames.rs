@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use cg_stream::profile::Symbol;
 use cg_stream::record::{Count, RecordType};
 
-use crate::join::{Buckets, Joiner};
+use super::Joiner;
+use super::buckets::Buckets;
 use crate::key::normal::Level;
 use crate::key::rules::Fired;
 
 /// Joins what is left over by what else it has in common.
-pub(crate) fn join_renamed(joiner: &mut Joiner) {
+pub(super) fn join_renamed(joiner: &mut Joiner) {
     join_moved(joiner);
     // A caller that was renamed is only then the same caller; a few rounds reach through a chain of them.
     for _ in 0..4 {

@@ -1,0 +1,288 @@
+use super::*;
+use crate::compare::place;
+use crate::figures;
+use crate::runs::tests::runs;
+
+/// `NAME FILE OBJ COST` a line, as a stream without framing; `-` is a name that is not given.
+fn stream(functions: &str) -> String {
+    let mut stream = String::new();
+    for line in functions.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, file, obj, cost] = words[..] else {
+            continue;
+        };
+        let field = |key: &str, value: &str| match value {
+            "-" => String::new(),
+            value => format!("\"{key}\":\"{value}\","),
+        };
+        stream += &format!(
+            "{{\"type\":\"fn\",{}{}{}\"calls\":1,\"cost\":{{\"Ir\":{cost}}}}}\n",
+            field("fn", name),
+            field("file", file),
+            field("obj", obj)
+        );
+    }
+    stream
+}
+
+fn options() -> JoinOptions {
+    JoinOptions {
+        types: vec![RecordType::Fn],
+        rules: Rules::new(None).unwrap(),
+        exact: false,
+        capture: None,
+        snapshots: Snapshots::Peak,
+        renames: true,
+    }
+}
+
+/// The rows of two runs: the name in the first that has it, costs, rules; sorted.
+fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
+    let streams: Vec<String> = streams.iter().map(|text| stream(text)).collect();
+    let texts: Vec<&str> = streams.iter().map(String::as_str).collect();
+    let mut runs = runs(&texts);
+    let joined = join(&mut runs, options);
+    let mut rows: Vec<String> = (0..joined.rows.len())
+        .map(|row| {
+            let figures = figures::of_row(&runs, &joined, row);
+            let key = crate::compare::first_key(&runs, &joined, row).unwrap();
+            let name = place(&runs, key.function)[0].unwrap_or("-").to_owned();
+            let costs: Vec<String> = figures.cost[0]
+                .entries
+                .iter()
+                .map(|entry| entry.map_or("-".to_owned(), |cost| cost.to_string()))
+                .collect();
+            let mut how: Vec<&str> = options.rules.names(joined.rows[row].fired).collect();
+            if joined.rows[row].guess {
+                how.push("guess");
+            }
+            format!("{name} {} {}", costs.join(","), how.join("+"))
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn check(streams: &[&str], expect: &[&str]) {
+    assert_eq!(rows_with(&options(), streams), expect);
+}
+
+#[test]
+fn equal_names_are_joined_first_and_stay_so() {
+    check(
+        &[
+            "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
+            "f::h0000000000000001 a.rs o 11\nf::h0000000000000003 a.rs o 21",
+        ],
+        &[
+            "f::h0000000000000001 10,11",
+            "f::h0000000000000002 20,21 legacy-hash",
+        ],
+    );
+}
+
+#[test]
+fn functions_that_fall_onto_one_name_are_summed() {
+    check(
+        &[
+            "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
+            "f::h0000000000000003 a.rs o 1\nf::h0000000000000004 a.rs o 2",
+        ],
+        &["f::h0000000000000001 30,3 legacy-hash"],
+    );
+}
+
+#[test]
+fn nothing_is_summed_that_joins_nothing() {
+    check(
+        &[
+            "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
+            "g a.rs o 1000",
+        ],
+        &[
+            "f::h0000000000000001 10,-",
+            "f::h0000000000000002 20,-",
+            "g -,1000",
+        ],
+    );
+}
+
+#[test]
+fn closures_keep_their_numbers_where_these_match() {
+    check(
+        &[
+            "m::{closure#0} /a/m.rs o 10\nm::{closure#1} /a/m.rs o 20",
+            "m::{closure#0} /b/m.rs o 11\nm::{closure#1} /b/m.rs o 21\nm::{closure#2} /b/m.rs o 31",
+        ],
+        &[
+            "m::{closure#0} 10,11 directory",
+            "m::{closure#1} 20,21 directory",
+            "m::{closure#2} -,31",
+        ],
+    );
+    check(
+        &["m::{closure#3} m.rs o 10", "m::{{closure}} m.rs o 11"],
+        &["m::{closure#3} 10,11 closure-number"],
+    );
+}
+
+#[test]
+fn the_longest_common_ending_of_paths_wins() {
+    check(
+        &[
+            "init /tmp/x/net/init.c o 1\ninit /tmp/x/gui/init.c o 2",
+            "init /srv/y/gui/init.c o 20\ninit /srv/y/net/init.c o 10",
+        ],
+        &["init 1,10 directory", "init 2,20 directory"],
+    );
+}
+
+#[test]
+fn another_directory_of_the_same_tree_is_a_move_and_a_guess() {
+    check(
+        &[
+            "init /src/net/init.c o 1\nother /src/gui/win.c o 5",
+            "init /src/gui/init.c o 1\nother /src/gui/win.c o 5",
+        ],
+        &["init 1,1 guess", "other 5,5"],
+    );
+}
+
+#[test]
+fn relative_and_absolute_paths_are_of_one_tree() {
+    check(
+        &["f src/main.rs o 1", "f /tmp/b/src/main.rs o 2"],
+        &["f 1,2 directory"],
+    );
+}
+
+#[test]
+fn a_program_under_another_name_is_the_same_program() {
+    check(
+        &[
+            "a x.c /w/old 1\nb x.c /w/old 2\nc x.c /w/old 3",
+            "a x.c /w/new 1\nb x.c /w/new 2\nc x.c /w/new 4",
+        ],
+        &["a 1,1 object", "b 2,2 object", "c 3,4 object"],
+    );
+    check(&["a x.c /w/old 1", "a x.c /w/new 1"], &["a 1,1 guess"]);
+}
+
+#[test]
+fn code_inlined_at_the_first_line_does_not_move_a_function() {
+    check(
+        &["f() a.cpp o 1", "f() /usr/include/c++/12/bits/x.h o 2"],
+        &["f() 1,2 inlined-file"],
+    );
+    check(&["f() a.cpp o 1", "f() b.cpp o 2"], &["f() 1,2 guess"]);
+}
+
+#[test]
+fn unknown_functions_of_one_object_are_one_row() {
+    check(
+        &[
+            "0x401136 - /l/libx.so.1.2 10\n0x401200 - /l/libx.so.1.2 5",
+            "0x40113a - /l/libx.so.1.3 11\n0x401210 - /l/libx.so.1.3 6",
+        ],
+        &["0x401136 15,17 unknown-address+library-version"],
+    );
+}
+
+#[test]
+fn a_function_of_the_same_cost_in_the_same_file_was_renamed() {
+    check(
+        &[
+            "old a.c o 5000\nmain a.c o 7",
+            "new a.c o 5001\nmain a.c o 7",
+        ],
+        &["main 7,7", "old 5000,5001 guess"],
+    );
+    check(
+        &["old a.c o 5000", "new a.c o 4000"],
+        &["new -,4000", "old 5000,-"],
+    );
+}
+
+#[test]
+fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
+    let point = |allocator: &str, bytes: u64| {
+        format!(
+            "{{\"type\":\"program_point\",\"fn\":\"grow\",\"cost\":{{\"total_bytes\":{bytes}}},\"stack\":[{allocator}{{\"fn\":\"grow\"}},{{\"fn\":\"main\"}}]}}"
+        )
+    };
+    let malloc =
+        "{\"fn\":\"malloc\",\"obj\":\"/usr/libexec/valgrind/vgpreload_dhat-amd64-linux.so\"},";
+    let (old, new) = (point(malloc, 8), point("", 9));
+    let mut runs = runs(&[&old, &new]);
+    let options = JoinOptions {
+        types: vec![RecordType::ProgramPoint],
+        ..options()
+    };
+    let joined = join(&mut runs, &options);
+    assert_eq!(joined.rows.len(), 1);
+    let how: Vec<&str> = options.rules.names(joined.rows[0].fired).collect();
+    assert_eq!(how, ["allocator"]);
+}
+
+#[test]
+fn exact_turns_everything_off() {
+    let options = JoinOptions {
+        exact: true,
+        ..options()
+    };
+    assert_eq!(
+        rows_with(&options, &["f /a/x.c o 1", "f /b/x.c o 1"]),
+        ["f -,1", "f 1,-"]
+    );
+}
+
+#[test]
+fn a_capture_joins_implementations() {
+    let options = JoinOptions {
+        capture: Some(Regex::new("^(?:old|new)_impl::(.*)").unwrap()),
+        ..options()
+    };
+    assert_eq!(
+        rows_with(
+            &options,
+            &[
+                "old_impl::sort a.c o 1\nold_impl::find a.c o 2\nmain a.c o 3",
+                "new_impl::sort b.c o 10\nnew_impl::find b.c o 20\nmain a.c o 3"
+            ]
+        ),
+        [
+            "main 3,3",
+            "old_impl::find 2,20 capture",
+            "old_impl::sort 1,10 capture"
+        ]
+    );
+}
+
+#[test]
+fn three_runs_are_joined_across_their_gaps() {
+    check(
+        &[
+            "f.llvm.1 a.rs o 1\ng a.rs o 5",
+            "f.llvm.1 a.rs o 2",
+            "f.llvm.9 a.rs o 3\ng a.rs o 7",
+        ],
+        &["f.llvm.1 1,2,3 llvm-suffix", "g 5,-,7"],
+    );
+}
+
+#[test]
+fn every_record_is_in_exactly_one_row() {
+    let before = "a::{closure#0} /a/x.rs o 1\na::{closure#1} /a/x.rs o 2\nb.cold /a/y.c o 4\n- - o 8\n??? - - 16";
+    let after = "a::{closure#0} /b/x.rs o 32\nb.part.0 /b/y.c p 64\nb /b/y.c p 128\n- - p 256";
+    let sum = |rows: &[String], side: usize| -> u64 {
+        let entry = |row: &String| {
+            let costs = row.split(' ').nth(1).unwrap().to_owned();
+            costs.split(',').nth(side).unwrap().parse().unwrap_or(0)
+        };
+        rows.iter().map(entry).sum()
+    };
+    let rows = rows_with(&options(), &[before, after]);
+    assert_eq!((sum(&rows, 0), sum(&rows, 1)), (31, 480), "{rows:?}");
+}
