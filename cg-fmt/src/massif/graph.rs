@@ -95,11 +95,13 @@ impl Graph<'_> {
         Some((time, at_peak.map(|point| point.total).max()?))
     }
 
-    /// The first and the last time.
+    /// The earliest and the latest time, 0 among them. Massif's snapshots are in the order of time, but a file can say
+    /// anything.
     pub(super) fn span(&self) -> (f64, f64) {
-        let ends = [self.points.first(), self.points.last()];
-        let [start, end] = ends.map(|point| point.map_or(0.0, |point| point.time));
-        (start.min(0.0), end)
+        let times = self.points.iter().map(|point| point.time);
+        times.fold((0.0, 0.0), |(start, end): (f64, f64), time| {
+            (start.min(time), end.max(time))
+        })
     }
 
     /// First and last time, and where the peak is.

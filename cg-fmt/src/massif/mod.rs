@@ -94,7 +94,7 @@ impl<'a> Massif<'a> {
         let points = snapshots
             .iter()
             .map(|snapshot| Point {
-                time: snapshot.time.as_f64().unwrap_or(0.0),
+                time: time_as_float(snapshot),
                 total: u64::try_from(total(snapshot)).unwrap_or(u64::MAX),
             })
             .collect();
@@ -160,7 +160,7 @@ impl<'a> Massif<'a> {
         let peak = self.peak().filter(|peak| peak.detail == "peak");
         Graph {
             points: &self.points,
-            peak_time: peak.and_then(|peak| peak.time.as_f64()),
+            peak_time: peak.map(time_as_float),
             time_unit: self.time_unit,
         }
     }
@@ -287,6 +287,13 @@ fn total(snapshot: &SnapshotRecord) -> Count {
     Count::from(snapshot.heap_bytes)
         + Count::from(snapshot.extra_bytes)
         + Count::from(snapshot.stacks_bytes)
+}
+
+/// A time to calculate with. Massif counts in 64 bits; what is said to be further away is as far as that.
+fn time_as_float(snapshot: &SnapshotRecord) -> f64 {
+    const FARTHEST: f64 = i64::MAX as f64;
+    let time = snapshot.time.as_f64().unwrap_or(0.0);
+    time.clamp(-FARTHEST, FARTHEST)
 }
 
 /// A time with a comma between thousands, where it is whole.

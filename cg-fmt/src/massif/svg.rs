@@ -31,7 +31,7 @@ impl Graph<'_> {
     ) -> Result<(), Box<dyn std::error::Error + '_>> {
         let (start, end) = self.span();
         // An axis needs a length, whatever it shows.
-        let end = if end > start { end } else { start + 1.0 };
+        let end = if end > start { end } else { 1.0 };
         let highest = self.highest().max(1) as f64;
         area.fill(&WHITE).map_err(to_text)?;
         let mut chart = ChartBuilder::on(area)
@@ -125,6 +125,21 @@ mod tests {
             assert!(picture.contains(part), "{part} in {picture}");
         }
         assert_eq!(picture, graph.svg("massif: a <b> & c").unwrap());
+    }
+
+    #[test]
+    fn snapshots_in_any_order_are_drawn() {
+        let points = [-1.0, 9.2e18, -9.2e18, 5.0].map(|time| Point {
+            time,
+            total: u64::MAX,
+        });
+        let graph = Graph {
+            points: &points,
+            peak_time: Some(5.0),
+            time_unit: "ms",
+        };
+        assert!(graph.svg("massif").unwrap().contains("</svg>"));
+        assert!(graph.draw(40).contains('█'));
     }
 
     #[test]
