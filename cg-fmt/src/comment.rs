@@ -11,7 +11,7 @@ use crate::number;
 use crate::options::Options;
 use crate::render::markdown;
 use crate::report;
-use crate::table::{Cell, Column, Cut, Layout, Table};
+use crate::table::{Audience, Cell, Column, Cut, Layout, Table};
 
 /// The first line of the comment, `<!-- cg-diff -->`.
 const MARKER: &str = "cg-diff";
@@ -42,6 +42,11 @@ pub(crate) fn document<'a>(
     if let Some(cut) = cut {
         document.push(Block::Note(left_out(diffs, &cut, first, true)));
     }
+    let hidden = events
+        .iter()
+        .filter(|event| event.audience == Audience::Programs);
+    let hidden: Vec<&str> = hidden.map(|event| event.name).collect();
+    report::push_hidden(&mut document, &hidden, options);
     for note in notes(diffs) {
         document.push(Block::Note(note));
     }

@@ -15,8 +15,6 @@ const FEW_EVENTS: usize = 3;
 /// The events of a listing, with what 100 % of each is.
 pub(crate) struct EventColumns {
     pub(crate) events: Vec<EventColumn>,
-    /// How many events people do not see because there are too many.
-    pub(crate) hidden: Vec<String>,
     of: PercentOf,
 }
 
@@ -55,30 +53,39 @@ impl EventColumns {
             whole: wholes.get(indexes[*position]).copied().unwrap_or(0),
             audience,
         };
-        let is_explicit = matches!(options.events, Events::Named(_));
-        let rest = if is_explicit {
-            Audience::Nobody
-        } else {
-            Audience::Programs
-        };
+        let rest = options.events.audience_of_others();
         Ok(EventColumns {
             events: chosen
                 .iter()
                 .map(|position| column(position, Audience::All))
                 .chain(others.iter().map(|position| column(position, rest)))
                 .collect(),
-            hidden: others
-                .iter()
-                .filter(|_| !is_explicit)
-                .map(|position| names[*position].to_owned())
-                .collect(),
             of: options.percent_of,
         })
+    }
+
+    /// The events that people do not see because there are too many.
+    pub(crate) fn hidden(&self) -> Vec<&str> {
+        let hidden = self.events.iter();
+        hidden
+            .filter(|event| event.audience == Audience::Programs)
+            .map(|event| event.name.as_str())
+            .collect()
     }
 
     /// The event that rows are sorted and measured by.
     pub(crate) fn first(&self) -> Option<&EventColumn> {
         self.events.first()
+    }
+}
+
+impl Events {
+    /// Who sees the events that are not chosen: nobody, where somebody chose.
+    pub(crate) fn audience_of_others(&self) -> Audience {
+        match self {
+            Events::Named(_) => Audience::Nobody,
+            Events::Fitting | Events::All => Audience::Programs,
+        }
     }
 }
 

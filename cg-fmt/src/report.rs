@@ -126,7 +126,7 @@ pub(crate) fn tree<'t>(
             events,
         );
     }
-    push_hidden(&mut document, events, options);
+    push_hidden(&mut document, &events.hidden(), options);
     Ok(document)
 }
 
@@ -158,7 +158,7 @@ fn push_listing<'a>(
             None => document.push(Block::Note(left_out(&cut, noun, None))),
         }
     }
-    push_hidden(document, events, options);
+    push_hidden(document, &events.hidden(), options);
     Ok(())
 }
 
@@ -175,11 +175,11 @@ fn push_closing(document: &mut Document, cut: Cut, noun: &str, events: &EventCol
 }
 
 /// Says which events there are besides those shown.
-pub(crate) fn push_hidden(document: &mut Document, events: &EventColumns, options: &Options) {
-    if !events.hidden.is_empty() && options.columns.is_empty() {
+pub(crate) fn push_hidden(document: &mut Document, hidden: &[&str], options: &Options) {
+    if !hidden.is_empty() && options.columns.is_empty() {
         document.push(Block::Note(format!(
             "events not shown: {} (--events all)",
-            events.hidden.join(", ")
+            hidden.join(", ")
         )));
     }
 }

@@ -102,7 +102,7 @@ impl Annotated {
             document.push(Block::Heading(origin.clone()));
         }
         document.push(Block::Table(self.table(events)));
-        report::push_hidden(&mut document, events, options);
+        report::push_hidden(&mut document, &events.hidden(), options);
         for (path, text) in &self.files {
             document.push(Block::Heading(path.clone()));
             document.push(Block::Verbatim(text.clone()));

@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 
 use cg_stream::profile::Profile;
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord,
-    Status, Total,
+    Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord, Status,
+    Total,
 };
 
-use crate::group::group_of;
 use crate::listing::choose_events;
-use crate::options::{Events, GroupBy, Options};
+use crate::options::{GroupBy, Options};
 use crate::table::{Audience, Cell, Column, Layout, Table};
+
+mod sum;
+
+use sum::{add, grouped, merged, sorted};
 
 /// The records of one diff, or of several added up.
 pub(crate) struct Diffs<'a> {
@@ -26,13 +29,14 @@ pub(crate) struct Diffs<'a> {
     /// The position of the run that figures are relative to.
     base: usize,
     group_by: Option<GroupBy>,
+    is_inclusive: bool,
 }
 
 /// One event as it is shown.
 pub(crate) struct DiffEvent<'a> {
     pub(crate) name: &'a str,
     pub(crate) total: &'a PerRun,
-    audience: Audience,
+    pub(crate) audience: Audience,
 }
 
 impl<'a> Diffs<'a> {
@@ -51,13 +55,21 @@ impl<'a> Diffs<'a> {
         };
         let mut events = profile.events().to_vec();
         for record in profile.diffs() {
-            for (event, _) in &record.cost.0 {
+            for (event, _) in record.cost.0.iter().chain(&record.incl.0) {
                 if !events.iter().any(|known| known == event.as_str()) {
                     events.push(event.as_str().to_owned());
                 }
             }
         }
         let first = events.first().map(String::as_str).unwrap_or_default();
+        // cg-diff was told to rank by inclusive cost, or the rows are to be sorted by it, or are arcs, which have no other.
+        let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
+        let is_inclusive = summary.inclusive
+            || options
+                .sort
+                .as_ref()
+                .is_some_and(|key| key.starts_with("incl"))
+            || !profile.diffs().is_empty() && !profile.diffs().iter().any(has_self_cost);
         let mut nouns = nouns(profile.diffs());
         let records = match options.group_by {
             Some(by) => {
@@ -80,14 +92,13 @@ impl<'a> Diffs<'a> {
             totals,
             base,
             group_by: options.group_by,
+            is_inclusive,
         }
     }
 
-    /// Whether rows are ranked by inclusive cost: where cg-diff was told to, and of arcs, which have no other.
+    /// Whether rows are ranked by inclusive cost, which is then what people are shown.
     pub(crate) fn is_inclusive(&self) -> bool {
-        let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
-        self.summary.inclusive
-            || (!self.records.is_empty() && !self.records.iter().any(has_self_cost))
+        self.is_inclusive
     }
 
     pub(crate) fn noun(&self, count: usize) -> &'static str {
@@ -108,10 +119,7 @@ impl<'a> Diffs<'a> {
             audience,
         };
         let chosen = chosen.into_iter().map(|at| event(at, Audience::All));
-        let rest = match options.events {
-            Events::Named(_) => Audience::Nobody,
-            _ => Audience::Programs,
-        };
+        let rest = options.events.audience_of_others();
         let others = others.into_iter().map(|at| event(at, rest));
         Ok(chosen.chain(others).collect())
     }
@@ -384,7 +392,10 @@ fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
     if let Some(run) = diffs.iter().max_by_key(|run| run.runs.len()) {
         return run.runs.clone();
     }
-    let entries = |record: &DiffRecord| record.cost.0.iter().map(|(_, runs)| runs.0.len()).max();
+    let entries = |record: &DiffRecord| {
+        let counts = record.cost.0.iter().chain(&record.incl.0);
+        counts.map(|(_, runs)| runs.0.len()).max()
+    };
     let count = records.iter().filter_map(entries).max().unwrap_or(2);
     (1..=count).map(|number| format!("run{number}")).collect()
 }
@@ -416,139 +427,4 @@ fn nouns(records: &[DiffRecord]) -> (&'static str, &'static str) {
         None => ("function", "functions"),
         _ => ("record", "records"),
     }
-}
-
-/// Records of equal keys added up.
-fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRecord<'static>> {
-    sum_by(records, base, |record| {
-        (
-            record.of.clone(),
-            (
-                record.name.clone(),
-                record.file.clone(),
-                record.obj.clone(),
-                record.line,
-            ),
-            record.callee.clone(),
-            (record.kind.clone(), record.what.clone()),
-            record.stack.clone(),
-        )
-    })
-}
-
-/// Records added up by what groups have in common; what does not add up is dropped.
-fn grouped(records: &[DiffRecord<'static>], by: GroupBy, base: usize) -> Vec<DiffRecord<'static>> {
-    let bare: Vec<DiffRecord<'static>> = records
-        .iter()
-        .map(|record| {
-            let label = Name::from(group_of(
-                record.name.as_deref(),
-                record.file.as_deref(),
-                record.obj.as_deref(),
-                by,
-            ));
-            let mut group = DiffRecord {
-                of: record.of.clone(),
-                status: status(&record.cost, base),
-                cost: record.cost.clone(),
-                delta: record.delta.clone(),
-                ..DiffRecord::default()
-            };
-            match by {
-                GroupBy::File => group.file = Some(label),
-                GroupBy::Object => group.obj = Some(label),
-                GroupBy::Function | GroupBy::Crate | GroupBy::Module => group.name = Some(label),
-            }
-            group
-        })
-        .collect();
-    merged(&bare, base)
-}
-
-fn sum_by<Key: Ord>(
-    records: &[DiffRecord<'static>],
-    base: usize,
-    key: impl Fn(&DiffRecord<'static>) -> Key,
-) -> Vec<DiffRecord<'static>> {
-    let mut index = BTreeMap::new();
-    let mut sums: Vec<DiffRecord<'static>> = Vec::new();
-    for record in records {
-        let position = *index.entry(key(record)).or_insert(sums.len());
-        let Some(sum) = sums.get_mut(position) else {
-            sums.push(record.clone());
-            continue;
-        };
-        add(&mut sum.calls, &record.calls);
-        add_counts(&mut sum.cost, &record.cost);
-        add_counts(&mut sum.incl, &record.incl);
-        add_deltas(&mut sum.delta, &record.delta);
-        add_deltas(&mut sum.incl_delta, &record.incl_delta);
-        // A reason or an old name is one record's, not the sum's.
-        sum.why = None;
-        sum.was = sum
-            .was
-            .take()
-            .filter(|was| Some(was) == record.was.as_ref());
-        sum.explained_by = None;
-        sum.status = status(&sum.cost, base);
-    }
-    sums
-}
-
-/// The status that summed entries have.
-fn status(cost: &CountsPerRun, base: usize) -> Status {
-    let has = |run: Option<&Option<Count>>| matches!(run, Some(Some(_)));
-    let before = cost.0.iter().any(|(_, runs)| has(runs.0.get(base)));
-    let after = cost.0.iter().any(|(_, runs)| has(runs.0.last()));
-    let is_same = cost
-        .0
-        .iter()
-        .all(|(_, runs)| runs.0.get(base) == runs.0.last());
-    match (before, after) {
-        (true, false) => Status::Removed,
-        (false, true) => Status::Added,
-        _ if is_same => Status::Same,
-        _ => Status::Changed,
-    }
-}
-
-/// Adds element by element; nothing and nothing stays nothing.
-fn add(sum: &mut PerRun, other: &PerRun) {
-    if sum.0.len() < other.0.len() {
-        sum.0.resize(other.0.len(), None);
-    }
-    for (sum, other) in sum.0.iter_mut().zip(&other.0) {
-        if let Some(other) = other {
-            *sum = Some(sum.unwrap_or(0) + other);
-        }
-    }
-}
-
-fn add_counts(sum: &mut CountsPerRun<'static>, other: &CountsPerRun<'static>) {
-    for (event, entries) in &other.0 {
-        match sum.0.iter_mut().find(|(known, _)| known == event) {
-            Some((_, known)) => add(known, entries),
-            None => sum.0.push((event.clone(), entries.clone())),
-        }
-    }
-}
-
-fn add_deltas(sum: &mut Counts<'static>, other: &Counts<'static>) {
-    for (event, delta) in &other.0 {
-        match sum.0.iter_mut().find(|(known, _)| known == event) {
-            Some((_, known)) => *known += delta,
-            None => sum.0.push((event.clone(), *delta)),
-        }
-    }
-}
-
-/// Sorts by the size of the first event's delta, then by names.
-fn sorted(mut records: Vec<DiffRecord<'static>>, first: &str) -> Vec<DiffRecord<'static>> {
-    records.sort_by(|a, b| {
-        let size = |record: &DiffRecord| record.delta.get(first).abs();
-        size(b)
-            .cmp(&size(a))
-            .then_with(|| (&a.name, &a.file, &a.obj).cmp(&(&b.name, &b.file, &b.obj)))
-    });
-    records
 }

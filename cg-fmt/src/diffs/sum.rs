@@ -1,0 +1,213 @@
+//! Diff records added up: arrays element by element, so diffs concatenate and group like everything else.
+
+use std::collections::BTreeMap;
+
+use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, Status};
+
+use crate::group::group_of;
+use crate::options::GroupBy;
+
+/// Records of equal keys added up.
+pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRecord<'static>> {
+    sum_by(records, base, |record| {
+        (
+            record.of.clone(),
+            (
+                record.name.clone(),
+                record.file.clone(),
+                record.obj.clone(),
+                record.line,
+            ),
+            record.callee.clone(),
+            (record.kind.clone(), record.what.clone()),
+            record.stack.clone(),
+        )
+    })
+}
+
+/// Records added up by what groups have in common; what does not add up is dropped.
+pub(super) fn grouped(
+    records: &[DiffRecord<'static>],
+    by: GroupBy,
+    base: usize,
+) -> Vec<DiffRecord<'static>> {
+    let bare: Vec<DiffRecord<'static>> = records
+        .iter()
+        .map(|record| {
+            let label = Name::from(group_of(
+                record.name.as_deref(),
+                record.file.as_deref(),
+                record.obj.as_deref(),
+                by,
+            ));
+            let mut group = DiffRecord {
+                of: record.of.clone(),
+                status: status(&record.cost, base),
+                cost: record.cost.clone(),
+                delta: record.delta.clone(),
+                ..DiffRecord::default()
+            };
+            match by {
+                GroupBy::File => group.file = Some(label),
+                GroupBy::Object => group.obj = Some(label),
+                GroupBy::Function | GroupBy::Crate | GroupBy::Module => group.name = Some(label),
+            }
+            group
+        })
+        .collect();
+    merged(&bare, base)
+}
+
+fn sum_by<Key: Ord>(
+    records: &[DiffRecord<'static>],
+    base: usize,
+    key: impl Fn(&DiffRecord<'static>) -> Key,
+) -> Vec<DiffRecord<'static>> {
+    let mut index = BTreeMap::new();
+    let mut sums: Vec<DiffRecord<'static>> = Vec::new();
+    for record in records {
+        let position = *index.entry(key(record)).or_insert(sums.len());
+        let Some(sum) = sums.get_mut(position) else {
+            sums.push(record.clone());
+            continue;
+        };
+        add(&mut sum.calls, &record.calls);
+        add_counts(&mut sum.cost, &record.cost);
+        add_counts(&mut sum.incl, &record.incl);
+        add_deltas(&mut sum.delta, &record.delta);
+        add_deltas(&mut sum.incl_delta, &record.incl_delta);
+        // A reason or an old name is one record's, not the sum's.
+        sum.why = None;
+        sum.was = sum
+            .was
+            .take()
+            .filter(|was| Some(was) == record.was.as_ref());
+        sum.explained_by = None;
+        sum.status = status(&sum.cost, base);
+    }
+    sums
+}
+
+/// The status that summed entries have.
+fn status(cost: &CountsPerRun, base: usize) -> Status {
+    let has = |run: Option<&Option<Count>>| matches!(run, Some(Some(_)));
+    let before = cost.0.iter().any(|(_, runs)| has(runs.0.get(base)));
+    let after = cost.0.iter().any(|(_, runs)| has(runs.0.last()));
+    let is_same = cost
+        .0
+        .iter()
+        .all(|(_, runs)| runs.0.get(base) == runs.0.last());
+    match (before, after) {
+        (true, false) => Status::Removed,
+        (false, true) => Status::Added,
+        _ if is_same => Status::Same,
+        _ => Status::Changed,
+    }
+}
+
+/// Adds element by element; nothing and nothing stays nothing.
+pub(super) fn add(sum: &mut PerRun, other: &PerRun) {
+    if sum.0.len() < other.0.len() {
+        sum.0.resize(other.0.len(), None);
+    }
+    for (sum, other) in sum.0.iter_mut().zip(&other.0) {
+        if let Some(other) = other {
+            *sum = Some(sum.unwrap_or(0) + other);
+        }
+    }
+}
+
+fn add_counts(sum: &mut CountsPerRun<'static>, other: &CountsPerRun<'static>) {
+    for (event, entries) in &other.0 {
+        match sum.0.iter_mut().find(|(known, _)| known == event) {
+            Some((_, known)) => add(known, entries),
+            None => sum.0.push((event.clone(), entries.clone())),
+        }
+    }
+}
+
+fn add_deltas(sum: &mut Counts<'static>, other: &Counts<'static>) {
+    for (event, delta) in &other.0 {
+        match sum.0.iter_mut().find(|(known, _)| known == event) {
+            Some((_, known)) => *known += delta,
+            None => sum.0.push((event.clone(), *delta)),
+        }
+    }
+}
+
+/// Sorts by the size of the first event's delta, then by names.
+pub(super) fn sorted(
+    mut records: Vec<DiffRecord<'static>>,
+    first: &str,
+) -> Vec<DiffRecord<'static>> {
+    records.sort_by(|a, b| {
+        let size = |record: &DiffRecord| record.delta.get(first).abs();
+        size(b)
+            .cmp(&size(a))
+            .then_with(|| (&a.name, &a.file, &a.obj).cmp(&(&b.name, &b.file, &b.obj)))
+    });
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &'static str, entries: [Option<Count>; 2]) -> DiffRecord<'static> {
+        let [old, new] = entries;
+        DiffRecord {
+            name: Some(Name::from(name)),
+            of: Name::from("fn"),
+            cost: CountsPerRun(vec![(Name::from("Ir"), PerRun(entries.to_vec()))]),
+            delta: Counts::from([("Ir", new.unwrap_or(0) - old.unwrap_or(0))]),
+            ..DiffRecord::default()
+        }
+    }
+
+    #[test]
+    fn groups_add_up_element_by_element_and_judge_the_sum() {
+        let records = [
+            record("a::f", [Some(5), Some(8)]),
+            record("a::g", [Some(4), Some(1)]),
+            record("b::f", [None, Some(2)]),
+            record("c::f", [Some(3), None]),
+        ];
+        let groups = grouped(&records, GroupBy::Crate, 0);
+        let seen: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                let entries = group.cost.get("Ir").map(|entries| entries.0.clone());
+                (
+                    group.name.as_deref(),
+                    entries,
+                    group.delta.get("Ir"),
+                    group.status,
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (Some("a"), Some(vec![Some(9), Some(9)]), 0, Status::Same),
+                (Some("b"), Some(vec![None, Some(2)]), 2, Status::Added),
+                (Some("c"), Some(vec![Some(3), None]), -3, Status::Removed),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_equal_keys_merge() {
+        let records = [
+            record("f", [Some(1), Some(2)]),
+            DiffRecord {
+                line: Some(3),
+                ..record("f", [Some(1), Some(2)])
+            },
+            record("f", [Some(1), None]),
+        ];
+        let sums = merged(&records, 0);
+        assert_eq!(sums.len(), 2);
+        let entries = sums[0].cost.get("Ir").unwrap();
+        assert_eq!(entries.0, [Some(2), Some(2)]);
+    }
+}
