@@ -38,7 +38,11 @@ pub(crate) fn document<'a>(
     let first = events.first().map(|event| event.name);
     let mut table = diffs.table(&events);
     let cut = report::arrange(&mut table, first, measure(diffs), options)?;
-    document.push(Block::Table(table));
+    if table.rows.is_empty() && options.format.is_for_people() {
+        document.push(Block::Text(verdict(diffs, options)?));
+    } else {
+        document.push(Block::Table(table));
+    }
     if let Some(cut) = cut {
         document.push(Block::Note(left_out(diffs, &cut, first, true)));
     }
