@@ -191,7 +191,6 @@ impl Args {
                 "previous" => RelativeTo::Previous,
                 name => RelativeTo::Named(name.to_owned()),
             },
-            snapshots: self.snapshot,
             by_function: self.by == Some(ByName::Fn),
             join: JoinOptions {
                 types,

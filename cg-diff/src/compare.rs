@@ -12,7 +12,7 @@ use crate::key::rules::Rules;
 use crate::runs::Runs;
 
 /// How runs are compared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CompareOptions {
     /// The side that the others are compared with.
     pub(crate) reference: usize,

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use anyhow::Context;
-use cg_parse::Snapshots;
 use cg_stream::record::{RecordType, Status};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
@@ -12,7 +11,7 @@ use crate::compare::{self, CompareOptions};
 use crate::gate::{self, Judgement};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
-use crate::runs::{Runs, Side};
+use crate::runs::{ReadOptions, Runs, Side};
 use crate::write::{self, Comparison};
 use crate::{explain, notes};
 
@@ -21,7 +20,6 @@ pub(crate) struct Options {
     /// The sides of each comparison; several comparisons only of a directory of pairs.
     pub(crate) comparisons: Vec<Vec<Side>>,
     pub(crate) relative_to: RelativeTo,
-    pub(crate) snapshots: Snapshots,
     /// Compare stacks as the functions in them.
     pub(crate) by_function: bool,
     pub(crate) join: JoinOptions,
@@ -126,7 +124,12 @@ fn compare_sides(
         reference: options.relative_to.side(sides)?,
         inclusive: options.inclusive,
     };
-    let mut runs = Runs::read(sides, options.snapshots, options.by_function, diagnostics)?;
+    let read_options = ReadOptions {
+        snapshots: options.join.snapshots,
+        lines: options.join.types.contains(&RecordType::Line),
+        by_function: options.by_function,
+    };
+    let mut runs = Runs::read(sides, read_options, diagnostics)?;
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
             diagnostics.trouble(incomplete);

@@ -252,6 +252,127 @@ fn rounded_division(dividend: Count, divisor: Count) -> Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::compare;
+    use crate::join::{join, tests::options};
+    use crate::runs::tests::runs;
+
+    /// Functions `NAME CALLS SELF INCL` and arcs `CALLER>CALLEE CALLS INCL` a line, as a stream.
+    fn stream(text: &str) -> String {
+        let mut stream = String::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [name, calls, cost, incl] => {
+                    stream += &format!(
+                        "{{\"type\":\"fn\",\"fn\":\"{name}\",\"calls\":{calls},\"cost\":{{\"Ir\":{cost}}},\"incl\":{{\"Ir\":{incl}}}}}\n"
+                    );
+                }
+                [arc, calls, incl] => {
+                    let (caller, callee) = arc.split_once('>').unwrap();
+                    stream += &format!(
+                        "{{\"type\":\"call\",\"fn\":\"{caller}\",\"line\":1,\"callee\":{{\"fn\":\"{callee}\"}},\"calls\":{calls},\"incl\":{{\"Ir\":{incl}}}}}\n"
+                    );
+                }
+                _ => {}
+            }
+        }
+        stream
+    }
+
+    /// What is said of each function, sorted: its reason, or the callee that explains it.
+    fn explained(before: &str, after: &str, inclusive: bool) -> Vec<String> {
+        let mut runs = runs(&[&stream(before), &stream(after)]);
+        let joined = join(&mut runs, &options());
+        let options = CompareOptions {
+            inclusive,
+            ..CompareOptions::default()
+        };
+        let changes = compare(&runs, &joined, options);
+        let explanations = explain(&runs, &joined, &changes, options);
+        let name = |row: usize| {
+            let change = changes.iter().find(|change| change.row == row).unwrap();
+            runs.names.symbols.text(change.shown.function.name.unwrap())
+        };
+        let reasons = explanations
+            .why
+            .iter()
+            .map(|(row, why)| format!("{}: {why}", name(*row)));
+        let callees = explanations
+            .explained_by
+            .iter()
+            .map(|(row, callee)| format!("{}: see {}", name(*row), name(*callee)));
+        let mut all: Vec<String> = reasons.chain(callees).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn calls_and_cost_per_call_are_told_apart() {
+        let after = "more 20 2000 2000\nslower 10 1500 1500\nboth 20 3000 3000";
+        assert_eq!(
+            explained(
+                "more 10 1000 1000\nslower 10 1000 1000\nboth 10 1000 1000",
+                after,
+                false
+            ),
+            [
+                "both: calls 10 to 20, +1000 Ir by calls and +1000 by cost per call",
+                "more: calls 10 to 20, +1000 Ir at the same cost per call",
+                "slower: 10 calls as before, +500 Ir by cost per call",
+            ]
+        );
+        assert_eq!(explained("f 0 10 10", "f 0 20 20", false), [""; 0]);
+    }
+
+    #[test]
+    fn inlining_is_told_on_both_ends() {
+        let before = "main 1 10 110\nhelper 10 100 100\nmain>helper 10 100";
+        let after = "main 1 95 95";
+        assert_eq!(
+            explained(before, after, false),
+            [
+                "helper: inlined into main (+85 Ir)",
+                "main: took in by inlining helper (-100 Ir)"
+            ]
+        );
+        assert_eq!(
+            explained(after, before, false),
+            [
+                "helper: no longer inlined into main (-85 Ir)",
+                "main: no longer has inlined helper (+100 Ir)"
+            ]
+        );
+        // The caller did not change by anything like what is gone.
+        let elsewhere = "main 1 11 11";
+        assert_eq!(
+            explained(before, elsewhere, false),
+            ["main: 1 call as before, +1 Ir by cost per call"]
+        );
+    }
+
+    #[test]
+    fn a_caller_is_explained_by_the_one_callee_that_changed() {
+        let run = |leaf: u64, own: u64| {
+            let (middle, main) = (leaf + 5, leaf + 5 + own);
+            format!(
+                "main 1 {own} {main}\nmiddle 1 5 {middle}\nleaf 1 {leaf} {leaf}\nmain>middle 1 {middle}\nmiddle>leaf 1 {leaf}"
+            )
+        };
+        assert_eq!(
+            explained(&run(1000, 1), &run(3000, 1), true),
+            [
+                "leaf: 1 call as before, +2000 Ir by cost per call",
+                "main: see middle",
+                "middle: see leaf",
+            ]
+        );
+        // A tenth of the change is main's own, so main is a place to look too.
+        let own = explained(&run(1000, 1), &run(3000, 223), true);
+        assert!(
+            !own.iter().any(|line| line.starts_with("main: see")),
+            "{own:?}"
+        );
+    }
 
     #[test]
     fn division_is_to_the_nearest() {

@@ -123,9 +123,11 @@ pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> 
     });
     let mut sources = BTreeSet::new();
     for change in changes {
-        let is_function = joined.rows[change.row].of == RecordType::Fn;
-        if change.status == Status::Same || !is_function {
+        if change.status == Status::Same {
             continue;
+        }
+        if joined.rows[change.row].of != RecordType::Fn {
+            return None;
         }
         let name = change.shown.function.name?;
         let name = runs.names.symbols.text(name);
@@ -142,4 +144,52 @@ pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> 
         "only functions of {} changed, which vary with hash seeds, addresses and sizes; --before and --after with several runs each would tell",
         what.join(" and ")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{CompareOptions, compare};
+    use crate::join::{join, tests::options};
+    use crate::runs::tests::runs;
+
+    /// The note on two runs in which these functions changed.
+    fn note(functions: &[&str]) -> Option<String> {
+        let stream = |cost: u64| -> String {
+            let line = |name: &&str| {
+                format!(
+                    "{{\"type\":\"fn\",\"fn\":\"{name}\",\"calls\":1,\"cost\":{{\"Ir\":{cost}}}}}\n"
+                )
+            };
+            functions.iter().map(line).collect()
+        };
+        let mut runs = runs(&[&stream(1), &stream(2)]);
+        let joined = join(&mut runs, &options());
+        let changes = compare(&runs, &joined, CompareOptions::default());
+        likely_noise(&runs, &joined, &changes)
+    }
+
+    #[test]
+    fn noise_is_named_where_nothing_else_changed() {
+        let note_of = |functions: &[&str]| {
+            let note = note(functions)?;
+            let rest = note.strip_prefix("only functions of ")?.to_owned();
+            Some(rest.split(" changed").next()?.to_owned())
+        };
+        assert_eq!(
+            note_of(&["<core::hash::sip::Hasher<S> as core::hash::Hasher>::write"]),
+            Some("hashing".to_owned())
+        );
+        assert_eq!(
+            note_of(&["_int_malloc", "free", "__memcpy_avx_unaligned_erms"]),
+            Some("allocation and copying memory".to_owned())
+        );
+        assert_eq!(
+            note_of(&["_dl_lookup_symbol_x"]),
+            Some("dynamic linking".to_owned())
+        );
+        assert_eq!(note_of(&["free", "demo::work"]), None);
+        assert_eq!(note_of(&["freeze", "parse_freeform", "mallocate"]), None);
+        assert_eq!(note_of(&[]), None);
+    }
 }

@@ -18,6 +18,17 @@ pub(crate) struct Side {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// What is read of each run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadOptions {
+    /// The Massif snapshots whose heap records are read of a raw profile.
+    pub(crate) snapshots: Snapshots,
+    /// Whether source lines are read; they can be most of a profile.
+    pub(crate) lines: bool,
+    /// Whether stacks are turned into the functions in them.
+    pub(crate) by_function: bool,
+}
+
 /// All runs in memory.
 pub(crate) struct Runs {
     /// Names and stacks of all profiles.
@@ -41,14 +52,14 @@ impl Runs {
     /// None but what the machine itself fails at.
     pub(crate) fn read(
         sides: &[Side],
-        snapshots: Snapshots,
-        by_function: bool,
+        how: ReadOptions,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Runs> {
         // Why a cost changed is told from call arcs, so a raw profile is read with them.
         let options = Options {
             calls: true,
-            snapshots,
+            lines: how.lines,
+            snapshots: how.snapshots,
             ..Options::default()
         };
         let mut names = Names::default();
@@ -63,7 +74,12 @@ impl Runs {
                     file,
                     &options,
                     diagnostics,
-                    &mut |line: Line<'_>, _: &mut Diagnostics| Ok(profile.add(&line)?),
+                    &mut |line: Line<'_>, _: &mut Diagnostics| {
+                        if line.kind != RecordType::Line || how.lines {
+                            profile.add(&line)?;
+                        }
+                        Ok(())
+                    },
                 )?;
                 // An input that could not be read was told of already.
                 if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
@@ -75,7 +91,7 @@ impl Runs {
                         file.display()
                     ));
                 }
-                if by_function {
+                if how.by_function {
                     profile = profile.by_function();
                 }
                 names = profile.take_names();

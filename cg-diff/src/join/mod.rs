@@ -355,4 +355,4 @@ fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -25,7 +25,8 @@ fn stream(functions: &str) -> String {
     stream
 }
 
-fn options() -> JoinOptions {
+/// The options of the command line as they are by default, for functions.
+pub(crate) fn options() -> JoinOptions {
     JoinOptions {
         types: vec![RecordType::Fn],
         rules: Rules::new(None).unwrap(),
