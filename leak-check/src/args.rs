@@ -100,6 +100,9 @@ pub(crate) struct Args {
     update_baseline: bool,
 
     /// Apply a suppression file of Valgrind's to what was found.
+    ///
+    /// Valgrind knows more than it reports: mangled names are compared where it wrote them (--gen-suppressions=all) or
+    /// where demangling the pattern tells, objects where it names them (XML has those of all frames).
     #[arg(long, value_name = "FILE", help_heading = "What is known")]
     suppressions: Vec<PathBuf>,
 

@@ -50,7 +50,9 @@ struct Collector {
     source: String,
     /// `None` outside `run` and `end`.
     section: Option<Section>,
-    /// The process of records outside `run` and `end`, once there was one.
+    /// Whether the input has anything outside `run` and `end`.
+    has_loose_records: bool,
+    /// The process of the last record outside `run` and `end`.
     loose: Option<ProcessId>,
 }
 
@@ -96,8 +98,9 @@ impl Visitor for Collector {
             }
             _ => {}
         }
-        if let Some(section) = &mut self.section {
-            section.records += 1;
+        match &mut self.section {
+            Some(section) => section.records += 1,
+            None => self.has_loose_records = true,
         }
         Ok(())
     }
@@ -111,6 +114,7 @@ impl Collector {
             stacks: Stacks::default(),
             source: String::new(),
             section: None,
+            has_loose_records: false,
             loose: None,
         }
     }
@@ -118,6 +122,7 @@ impl Collector {
     fn begin_input(&mut self, source: String) {
         self.source = source;
         self.section = None;
+        self.has_loose_records = false;
         self.loose = None;
     }
 
@@ -211,13 +216,7 @@ impl Collector {
             records: 0,
         });
         let process = &mut self.evidence.processes[process.0];
-        if let Some(tool) = process
-            .tool
-            .as_deref()
-            .filter(|tool| !JUDGED.contains(tool))
-        {
-            let reason =
-                format!("expected a run of memcheck, helgrind or drd, found one of {tool}");
+        if let Some(reason) = cannot_judge(&process.run) {
             diagnostics.trouble(format!("{}: {reason}", process.title()));
             process.not_judged = Some(reason);
         }
@@ -225,6 +224,7 @@ impl Collector {
 
     fn end_section(&mut self, end: &EndRecord, diagnostics: &mut Diagnostics) {
         let Some(section) = self.section.take() else {
+            self.has_loose_records = true;
             return;
         };
         let process = &mut self.evidence.processes[section.process.0];
@@ -253,7 +253,7 @@ impl Collector {
 
     fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
         match framing.completeness() {
-            Completeness::Fragment if !self.allow_fragment => diagnostics.trouble(format!(
+            _ if self.has_loose_records && !self.allow_fragment => diagnostics.trouble(format!(
                 "{}: a fragment of a stream, without run and end records; --allow-fragment judges it",
                 self.source
             )),
@@ -264,6 +264,16 @@ impl Collector {
             _ => {}
         }
     }
+}
+
+/// Why there is nothing to judge in a run of this sort, if so.
+fn cannot_judge(run: &RunRecord) -> Option<String> {
+    if run.is_diff() {
+        return Some("expected the findings of a run, found a comparison of several".to_owned());
+    }
+    let tool = run.tool.as_deref()?;
+    (!JUDGED.contains(&tool))
+        .then(|| format!("expected a run of memcheck, helgrind or drd, found one of {tool}"))
 }
 
 fn summary(extra: &Map<String, Value>) -> Summary {

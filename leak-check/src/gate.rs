@@ -78,9 +78,12 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let mut output = Output::new(WhenClosed::GoOn);
     output.write_all(&text).and_then(|()| output.flush())?;
 
-    if options.list_unused_suppressions {
-        warn_of_unused(&suppressions, &verdict, diagnostics);
-    }
+    warn_of_unused(
+        &suppressions,
+        &verdict,
+        options.list_unused_suppressions,
+        diagnostics,
+    );
     if options.update_baseline {
         let present = Baseline::of(&evidence, &verdict.rulings);
         update_baseline(&options, &baseline, &present, &verdict, diagnostics)?;
@@ -103,14 +106,27 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     })
 }
 
-/// Names the suppressions that matched nothing.
-fn warn_of_unused(suppressions: &Suppressions, verdict: &Verdict, diagnostics: &mut Diagnostics) {
+/// Names the suppressions that matched nothing: all of them where that is asked for, else those that could not match.
+fn warn_of_unused(
+    suppressions: &Suppressions,
+    verdict: &Verdict,
+    all: bool,
+    diagnostics: &mut Diagnostics,
+) {
     for (suppression, uses) in suppressions.iter().zip(&verdict.suppression_uses) {
-        if *uses == 0 {
+        if *uses > 0 {
+            continue;
+        }
+        let place = format!(
+            "{}: unused suppression \"{}\"",
+            suppression.place, suppression.name
+        );
+        if suppression.needs_mangled_names() {
             diagnostics.warn(format!(
-                "{}: unused suppression \"{}\"",
-                suppression.place, suppression.name
+                "{place}: its wildcards are for mangled names, which are known only with --gen-suppressions=all"
             ));
+        } else if all {
+            diagnostics.warn(place);
         }
     }
 }

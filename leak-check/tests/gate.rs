@@ -270,6 +270,7 @@ fn what_cannot_be_judged_is_2() {
     bench.write("empty.log", "");
     bench.write("other.txt", "hello\n");
     bench.write("profile", "{\"type\":\"run\",\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":0}}\n{\"type\":\"end\",\"records\":0}\n");
+    bench.write("diff.jsonl", "{\"type\":\"run\",\"tool\":\"memcheck\",\"runs\":[\"a\",\"b\"],\"events\":[],\"total\":{}}\n{\"type\":\"end\",\"records\":0}\n");
     bench.write("cut.jsonl", "{\"type\":\"run\",\"tool\":\"memcheck\"}\n");
     bench.write(
         "bad.jsonl",
@@ -282,6 +283,7 @@ fn what_cannot_be_judged_is_2() {
         "quiet.log",
         "other.txt",
         "profile",
+        "diff.jsonl",
         "cut.jsonl",
         "bad.jsonl",
         "kind.jsonl",
@@ -322,6 +324,14 @@ fn fragments_are_judged_on_request() {
         .status,
         1
     );
+    let beside_a_whole_stream = [stream_with("\"complete\":true").as_bytes(), fragment].concat();
+    assert_eq!(leak_check(&[], &beside_a_whole_stream).status, 2);
+    let stray_end = [
+        stream_with("\"complete\":true"),
+        "{\"type\":\"end\"}\n".to_owned(),
+    ]
+    .concat();
+    assert_eq!(leak_check(&[], stray_end.as_bytes()).status, 2);
     let filtered = stream_with("\"complete\":true").replace("\"records\":0", "\"records\":3");
     let run = leak_check(&[], filtered.as_bytes());
     assert_eq!(run.status, 2);

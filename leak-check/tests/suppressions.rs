@@ -239,6 +239,28 @@ fn files_apply_after_the_fact_as_they_do_in_valgrind() {
 }
 
 #[test]
+fn a_pattern_for_mangled_names_alone_is_told_to_be_one() {
+    let bench = Bench::new("shapes.cpp");
+    bench.write(
+        "mangled.supp",
+        "{\n   a part of a mangled name\n   Memcheck:Leak\n   fun:_Zna*\n   fun:_ZN6shapes4Tree*\n}\n",
+    );
+    bench.valgrind("without.xml", &[]);
+    let run = bench.leak_check(&["--suppressions=mangled.supp", "without.xml"]);
+    assert!(
+        run.stderr.contains(
+            "mangled.supp:1: unused suppression \"a part of a mangled name\": its wildcards"
+        ),
+        "{}",
+        run.stderr
+    );
+    bench.valgrind("with.xml", &["--gen-suppressions=all"]);
+    let run = bench.leak_check(&["--suppressions=mangled.supp", "with.xml"]);
+    assert_eq!(run.stderr, "");
+    assert!(run.stdout.contains(" suppressed\n"), "{}", run.stdout);
+}
+
+#[test]
 fn a_file_that_valgrind_refuses_is_2_with_file_and_line() {
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);

@@ -33,6 +33,19 @@ pub(crate) struct Suppression {
     pub(crate) frames: Vec<FramePattern>,
 }
 
+impl Suppression {
+    /// Whether a function is named by a part of its mangled name, which no demangled name can match.
+    pub(crate) fn needs_mangled_names(&self) -> bool {
+        self.frames.iter().any(|frame| match frame {
+            FramePattern::Function(pattern) => {
+                (pattern.text.starts_with("_Z") || pattern.text.starts_with("_R"))
+                    && pattern.text.contains(['*', '?'])
+            }
+            _ => false,
+        })
+    }
+}
+
 /// A line that matches frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FramePattern {
