@@ -24,7 +24,9 @@ use crate::options::{Events, Format, GroupBy, Options, PercentOf, Top, View};
   cg-fmt -f csv callgrind.out.1234 > profile.csv
   cg-diff old.out new.out | cg-fmt -f markdown
   cg-fmt --tree callers callgrind.out.1234
-  cg-fmt --source callgrind.out.1234"
+  cg-fmt --source callgrind.out.1234
+  cg-fmt -f svg massif.out.1234 > memory.svg
+  cg-fmt --tree callers --sort gmax_bytes dhat.out.1234"
 )]
 pub(crate) struct Args {
     /// Streams and raw profiles, added up; `-` or none is standard input.
@@ -84,9 +86,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "kind")]
     by: Option<ByName>,
 
-    /// Show the callers, the callees or both of each function, with call counts and the cost of these calls.
+    /// Show callers, callees or both as a tree; or snapshot=N, what the heap held at a Massif snapshot.
     ///
-    /// Reads the `call` records that cg-parse writes with --calls.
+    /// Of functions, with call counts and the cost of these calls, from the `call` records that cg-parse writes with
+    /// --calls. Of records with stacks (leaks, heap records, program points), with the cost of all stacks through each
+    /// frame.
     #[arg(long, value_name = "WHICH", value_parser = tree, conflicts_with_all = ["group_by", "kind"])]
     tree: Option<TreeOf>,
 
