@@ -230,3 +230,126 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::finding::{Details, Error, Leak, LeakKind, Process};
+    use cg_stream::record::Name;
+
+    fn finding(details: Details, frames: &[&'static str]) -> Finding {
+        Finding {
+            process: ProcessId(0),
+            details,
+            stack: frames
+                .iter()
+                .map(|name| Frame {
+                    name: Some(Name::from(*name)),
+                    ..Frame::default()
+                })
+                .collect(),
+            suppression: None::<Rc<str>>,
+        }
+    }
+
+    fn leak(frames: &[&'static str]) -> Finding {
+        finding(
+            Details::Leak(Leak {
+                kind: LeakKind::Definite,
+                bytes: 10,
+                blocks: 1,
+                indirect_bytes: 0,
+            }),
+            frames,
+        )
+    }
+
+    fn error(kind: &str, frames: &[&'static str]) -> Finding {
+        finding(
+            Details::Error(Error {
+                kind: kind.to_owned(),
+                what: String::new(),
+                count: 1,
+                thread: None,
+                thread_name: None,
+                notes: Vec::new(),
+            }),
+            frames,
+        )
+    }
+
+    /// What becomes of a finding, and the function it is blamed on.
+    fn judged(finding: Finding, only: &str, ignore: &str) -> (Status, &'static str) {
+        let patterns = |text: &str| RegexSet::new(text.split_whitespace()).unwrap();
+        let policy = Policy {
+            leak_kinds: LeakKinds::ALL,
+            errors: true,
+            max_bytes: None,
+            max_blocks: None,
+            only: (!only.is_empty()).then(|| patterns(only)),
+            ignore: patterns(ignore),
+        };
+        let stack = finding.stack.clone();
+        let evidence = Evidence {
+            processes: vec![Process::default()],
+            findings: vec![finding],
+        };
+        let verdict = judge(
+            &evidence,
+            &policy,
+            &Suppressions::default(),
+            &Baseline::default(),
+        );
+        let ruling = &verdict.rulings[0];
+        let name = ruling.blame.and_then(|blame| stack[blame].name.clone());
+        let name = ["helper", "mine", "main", "write", "malloc"]
+            .into_iter()
+            .find(|known| name.as_deref() == Some(known))
+            .unwrap_or("");
+        (ruling.status, name)
+    }
+
+    #[test]
+    fn a_leak_is_blamed_along_the_stack_and_an_error_where_it_happened() {
+        let frames = &["malloc", "helper", "mine", "main"];
+        assert_eq!(judged(leak(frames), "", ""), (Status::New, "helper"));
+        assert_eq!(judged(leak(frames), "^mine$", ""), (Status::New, "mine"));
+        assert_eq!(
+            judged(leak(frames), "^other$ ^main$", ""),
+            (Status::New, "main")
+        );
+        assert_eq!(
+            judged(leak(frames), "^other$", ""),
+            (Status::Foreign, "helper")
+        );
+        let frames = &["std::f", "helper", "mine", "main"];
+        let read = || error("InvalidRead", frames);
+        assert_eq!(judged(read(), "", ""), (Status::New, "helper"));
+        assert_eq!(judged(read(), "^mine$", ""), (Status::Foreign, "helper"));
+        assert_eq!(judged(read(), "^helper$", ""), (Status::New, "helper"));
+    }
+
+    #[test]
+    fn what_is_ignored_lies_between_the_finding_and_its_blame() {
+        let frames = &["malloc", "helper", "mine", "main"];
+        assert_eq!(judged(leak(frames), "", "^helper$").0, Status::Ignored);
+        assert_eq!(
+            judged(leak(frames), "^mine$", "^helper$").0,
+            Status::Ignored
+        );
+        assert_eq!(judged(leak(frames), "^mine$", "^main$").0, Status::New);
+    }
+
+    #[test]
+    fn a_system_call_is_blamed_on_its_caller() {
+        let call = error("SyscallParam", &["write", "mine", "main"]);
+        assert_eq!(judged(call, "", ""), (Status::New, "mine"));
+        assert_eq!(
+            judged(error("SyscallParam", &["write"]), "", ""),
+            (Status::New, "write")
+        );
+        assert_eq!(judged(error("FdNotClosed", &[]), "", ""), (Status::New, ""));
+    }
+}
