@@ -7,7 +7,8 @@
 //! the same number means another function. So a number stands for a function from its first use on; an explicit
 //! position that differs means another function, unless the first one was only assumed from a call.
 
-use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::ops::Range;
 
 use super::decoration::{Decoration, decoration_of};
 use crate::demangle::demangle;
@@ -20,7 +21,8 @@ pub(crate) struct NameId(u32);
 /// All names of functions that a file uses.
 pub(crate) struct FunctionNames {
     demangle: bool,
-    by_text: HashMap<StringId, NameId, foldhash::fast::FixedState>,
+    /// By the number of the text.
+    by_text: Vec<Option<NameId>>,
     names: Vec<FunctionName>,
     decorations: Vec<Decoration>,
 }
@@ -45,7 +47,7 @@ impl FunctionNames {
     pub(crate) fn new(demangle: bool) -> FunctionNames {
         FunctionNames {
             demangle,
-            by_text: HashMap::default(),
+            by_text: Vec::new(),
             names: Vec::new(),
             decorations: Vec::new(),
         }
@@ -54,8 +56,8 @@ impl FunctionNames {
     /// The number of a name.
     pub(crate) fn intern(&mut self, text: &[u8], strings: &mut Strings) -> NameId {
         let text_id = strings.intern(text);
-        if let Some(id) = self.by_text.get(&text_id) {
-            return *id;
+        if let Some(id) = self.of_text(text_id) {
+            return id;
         }
         let decoration = decoration_of(text).map(|decoration| {
             self.decorations.push(decoration);
@@ -63,7 +65,7 @@ impl FunctionNames {
         });
         let plain = match decoration {
             Some(_) => text_id,
-            None => self.readable(text, strings),
+            None => self.readable(text_id, 0..text.len(), strings),
         };
         let id = NameId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         self.names.push(FunctionName {
@@ -71,16 +73,28 @@ impl FunctionNames {
             plain,
             decoration,
         });
-        self.by_text.insert(text_id, id);
+        if self.by_text.len() <= text_id.index() {
+            self.by_text.resize(text_id.index() + 1, None);
+        }
+        self.by_text[text_id.index()] = Some(id);
         id
     }
 
-    fn readable(&self, text: &[u8], strings: &mut Strings) -> StringId {
-        if self.demangle {
-            strings.intern(&demangle(text))
-        } else {
-            strings.intern(text)
-        }
+    fn of_text(&self, text: StringId) -> Option<NameId> {
+        self.by_text.get(text.index()).copied().flatten()
+    }
+
+    /// A piece of a text as its source has it.
+    fn readable(&self, text: StringId, piece: Range<usize>, strings: &mut Strings) -> StringId {
+        let whole = strings.get(text);
+        let is_whole = piece.len() == whole.len();
+        let piece = &whole[piece];
+        let name = match self.demangle.then(|| demangle(piece)) {
+            Some(Cow::Owned(demangled)) => demangled,
+            _ if is_whole => return text,
+            _ => piece.to_vec(),
+        };
+        strings.intern(&name)
     }
 
     /// The name as the file writes it.
@@ -104,7 +118,7 @@ impl FunctionNames {
     fn is_known(&self, text: &[u8], strings: &Strings) -> bool {
         strings
             .find(text)
-            .is_some_and(|text| self.by_text.contains_key(&text))
+            .is_some_and(|text| self.of_text(text).is_some())
     }
 
     /// Whether a call from `caller` to `callee` shows that names carry their callers.
@@ -138,23 +152,23 @@ impl FunctionNames {
                 is_deeper: false,
             };
         };
-        let text = strings.get(name.text).to_vec();
         if has_chains && let Some(chain) = &decoration.chain {
             return Folded {
-                name: self.readable(&text[chain.function.clone()], strings),
+                name: self.readable(name.text, chain.function.clone(), strings),
                 is_deeper: chain.has_level,
             };
         }
         if let Some(range) = &decoration.without_level
-            && (has_chains || self.is_known(&text[range.clone()], strings))
+            && (has_chains || self.is_known(&strings.get(name.text)[range.clone()], strings))
         {
             return Folded {
-                name: self.readable(&text[range.clone()], strings),
+                name: self.readable(name.text, range.clone(), strings),
                 is_deeper: true,
             };
         }
+        let whole = 0..strings.get(name.text).len();
         Folded {
-            name: self.readable(&text, strings),
+            name: self.readable(name.text, whole, strings),
             is_deeper: false,
         }
     }

@@ -12,6 +12,11 @@ pub(crate) struct StringId(u32);
 impl StringId {
     /// The empty string, which stands for a name that is not given.
     pub(crate) const NOT_GIVEN: StringId = StringId(0);
+
+    /// Where something of this string stands in a table of its own.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Byte strings under small numbers, in one piece of memory.
