@@ -1,4 +1,8 @@
 //! The command line of cg-diff.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "doc comments here are help text, not markdown"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
