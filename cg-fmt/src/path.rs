@@ -17,9 +17,10 @@ pub(crate) fn module_name(function: &str) -> Option<String> {
     if segments.is_empty() {
         return None;
     }
+    // What follows a type is in it, not in a module: nested functions and closures.
     let is_type = |segment: &String| segment.starts_with(|c: char| c.is_ascii_uppercase());
-    while segments.len() > 1 && segments.last().is_some_and(is_type) {
-        segments.pop();
+    if let Some(position) = segments.iter().skip(1).position(is_type) {
+        segments.truncate(position + 1);
     }
     Some(segments.join("::"))
 }
@@ -227,6 +228,11 @@ mod tests {
             ),
             (
                 "demo::parse::Parser<T>::next::<u8>",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "demo::parse::Parser::next::skip_blanks",
                 Some("demo"),
                 Some("demo::parse"),
             ),
