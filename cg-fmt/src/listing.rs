@@ -136,7 +136,7 @@ fn mentions_event(column: &str, event: &str) -> bool {
 }
 
 /// The positions of the events that records of a type have. A stream of findings has the events of errors and of leaks.
-fn events_of(profile: &Profile, kind: RecordType) -> Vec<usize> {
+pub(crate) fn events_of(profile: &Profile, kind: RecordType) -> Vec<usize> {
     let all = 0..profile.events().len();
     let known: &[&str] = match kind {
         RecordType::Leak => &["bytes", "blocks"],

@@ -13,7 +13,7 @@ use crate::document::Document;
 use crate::group::Groups;
 use crate::input::Read;
 use crate::listing::{self, EventColumns};
-use crate::options::{Format, Options, PercentOf, View};
+use crate::options::{Events, Format, Options, PercentOf, View};
 use crate::render::table::Screen;
 use crate::render::{csv, markdown, table};
 use crate::tree::Tree;
@@ -65,13 +65,16 @@ pub(crate) fn write(
     }
     let kinds = report::kinds(profile, options);
     let groups = groups(profile, &kinds, options);
-    let document = report::list(profile, &kinds, &groups, options)?;
-    if kinds.len() > 1 && !options.format.is_for_people() {
-        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    let (document, listed) = report::list(profile, &kinds, &groups, options)?;
+    if let [first, others @ ..] = listed.as_slice()
+        && !others.is_empty()
+        && !options.format.is_for_people()
+    {
+        let others: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
         diagnostics.warn(format!(
-            "the input has records of several types ({}); only {} records are written, --type chooses others",
-            names.join(", "),
-            names[0]
+            "only {} records are written; the input has {} records too, which --type chooses",
+            first.name(),
+            others.join(" and ")
         ));
     }
     render(&document, options.format, screen, out)?;
@@ -160,21 +163,39 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
         None if options.group_by.is_some() => report::kinds(profile, options),
         None => profile.types().collect(),
     };
-    for kind in kinds {
-        let events = EventColumns::choose(profile, kind, options)?;
-        let first = events.first().map(|event| event.name.clone());
-        match options.group_by {
-            Some(by) => {
-                let groups = Groups::of(profile, kind, by);
-                let mut table = groups.table(kind, &events);
-                report::arrange(&mut table, first.as_deref(), None, options)?;
-                stream::write_groups(profile, &groups, &table.rows, &mut writer)?;
-            }
-            None => {
-                let mut table = listing::table(profile, kind, &events);
-                report::arrange(&mut table, first.as_deref(), None, options)?;
-                stream::write_rows(profile, kind, &table.rows, &events, &mut writer)?;
-            }
+    // Columns are no matter of a stream. Types that lack what is sorted by are written in the order of their cost.
+    let options = &Options {
+        columns: Vec::new(),
+        ..options.clone()
+    };
+    let unsorted = &Options {
+        sort: None,
+        events: Events::Fitting,
+        ..options.clone()
+    };
+    let groups = groups(profile, &kinds, options);
+    let order = |position: usize, options: &Options| -> anyhow::Result<Vec<usize>> {
+        let events = EventColumns::choose(profile, kinds[position], options)?;
+        let first = events.first().map(|event| event.name.as_str());
+        let mut table = match groups.get(position) {
+            Some(groups) => groups.table(kinds[position], &events),
+            None => listing::table(profile, kinds[position], &events),
+        };
+        report::arrange(&mut table, first, None, options)?;
+        Ok(table.rows)
+    };
+    let orders: Vec<_> = (0..kinds.len())
+        .map(|position| order(position, options))
+        .collect();
+    let is_any_sorted = orders.iter().any(Result::is_ok);
+    for (position, rows) in orders.into_iter().enumerate() {
+        let rows = match rows {
+            Err(_) if is_any_sorted => order(position, unsorted)?,
+            rows => rows?,
+        };
+        match groups.get(position) {
+            Some(groups) => stream::write_groups(profile, groups, &rows, &mut writer)?,
+            None => stream::write_rows(profile, kinds[position], &rows, &mut writer)?,
         }
     }
     if options.group_by.is_none() && options.kind.is_none_or(|kind| kind == RecordType::Snapshot) {

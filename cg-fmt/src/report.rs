@@ -65,13 +65,18 @@ pub(crate) fn origin(profile: &Profile) -> Option<String> {
     Some(text)
 }
 
-/// Lists record types as rows.
+/// Lists record types as rows. Of several types, those that lack a column or event that is asked for are left out.
+///
+/// Returns the types that are listed, too.
+///
+/// # Errors
+/// Where no type has what is asked for.
 pub(crate) fn list<'a>(
     profile: &'a Profile,
     kinds: &[RecordType],
     groups: &'a [Groups],
     options: &Options,
-) -> anyhow::Result<Document<'a>> {
+) -> anyhow::Result<(Document<'a>, Vec<RecordType>)> {
     let mut document = Document::default();
     if let Some(origin) = origin(profile) {
         document.push(Block::Heading(origin));
@@ -81,29 +86,30 @@ pub(crate) fn list<'a>(
             .blocks
             .extend(dhat::summary(profile).map(Block::Verbatim));
     }
+    let mut listed = Vec::new();
+    let mut refused = None;
     for (position, kind) in kinds.iter().enumerate() {
-        let events = EventColumns::choose(profile, *kind, options)?;
-        let table = match groups.get(position) {
-            Some(groups) => groups.table(*kind, &events),
-            None => listing::table(profile, *kind, &events),
-        };
-        if kinds.len() > 1 {
-            document.push(Block::Heading(format!(
-                "{} {}",
-                number::grouped(table.rows.len() as i128),
-                listing::noun(*kind, table.rows.len())
-            )));
+        match listing(profile, *kind, groups.get(position), options) {
+            Ok(listing) => {
+                if kinds.len() > 1 {
+                    document.push(Block::Heading(listing.heading));
+                }
+                document.blocks.extend(listing.blocks);
+                listed.push(*kind);
+            }
+            Err(error) => refused = Some(refused.unwrap_or(error)),
         }
-        push_listing(
-            &mut document,
-            table,
-            *kind,
-            &events,
-            groups.get(position),
-            options,
-        )?;
     }
-    Ok(document)
+    match refused {
+        Some(error) if listed.is_empty() => Err(error),
+        _ => Ok((document, listed)),
+    }
+}
+
+/// The rows of one type, and what is said about them.
+struct Listing<'a> {
+    heading: String,
+    blocks: Vec<Block<'a>>,
 }
 
 /// Functions with their callers and callees.
@@ -130,36 +136,44 @@ pub(crate) fn tree<'t>(
     Ok(document)
 }
 
-/// Sorts, cuts and adds one table, and says what it leaves out.
-fn push_listing<'a>(
-    document: &mut Document<'a>,
-    mut table: Table<'a>,
+/// Sorts and cuts the rows of one type, and says what is left out.
+fn listing<'a>(
+    profile: &'a Profile,
     kind: RecordType,
-    events: &EventColumns,
-    groups: Option<&Groups>,
+    groups: Option<&'a Groups>,
     options: &Options,
-) -> anyhow::Result<()> {
-    let first = events.first();
+) -> anyhow::Result<Listing<'a>> {
+    let events = EventColumns::choose(profile, kind, options)?;
+    let mut table = match groups {
+        Some(groups) => groups.table(kind, &events),
+        None => listing::table(profile, kind, &events),
+    };
+    let noun = |count: usize| match groups {
+        Some(groups) => groups.by.noun(count),
+        None => listing::noun(kind, count),
+    };
+    let count = table.rows.len();
+    let heading = format!("{} {}", number::grouped(count as i128), noun(count));
+    let first = events.first().map(|event| event.name.as_str());
     // The inclusive cost of calls does not add up, so what is left out of these has no share.
     let measure = (kind != RecordType::Call).then_some("self");
-    let name = first.map(|event| event.name.as_str());
-    let cut = arrange(&mut table, name, measure, options)?;
+    let cut = arrange(&mut table, first, measure, options)?;
+    let mut document = Document::default();
     if table.rows.is_empty() {
         document.push(Block::Text(format!("no {}", listing::noun(kind, 2))));
     }
     document.push(Block::Table(table));
     if let Some(cut) = cut {
-        let noun = match groups {
-            Some(groups) => groups.by.noun(cut.rows),
-            None => listing::noun(kind, cut.rows),
-        };
         match measure {
-            Some(_) => push_closing(document, cut, noun, events),
-            None => document.push(Block::Note(left_out(&cut, noun, None))),
+            Some(_) => push_closing(&mut document, cut, noun(cut.rows), &events),
+            None => document.push(Block::Note(left_out(&cut, noun(cut.rows), None))),
         }
     }
-    push_hidden(document, &events.hidden(), options);
-    Ok(())
+    push_hidden(&mut document, &events.hidden(), options);
+    Ok(Listing {
+        heading,
+        blocks: document.blocks,
+    })
 }
 
 /// Says how many rows were left out, and what share of the first event's total they have.

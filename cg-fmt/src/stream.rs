@@ -10,7 +10,7 @@ use cg_stream::record::{
 };
 
 use crate::group::Groups;
-use crate::listing::EventColumns;
+use crate::listing;
 use crate::options::GroupBy;
 
 /// The `run` record of all runs added up; `None` of a fragment, which has none.
@@ -47,13 +47,13 @@ pub(crate) fn write_rows<W: io::Write>(
     profile: &Profile,
     kind: RecordType,
     order: &[usize],
-    events: &EventColumns,
     writer: &mut Writer<W>,
 ) -> io::Result<()> {
     let rows = profile.table(kind);
     let records = Records { profile, rows };
+    let events = listing::events_of(profile, kind);
     for row in order {
-        let cost = records.counts(events, rows.cost(*row));
+        let cost = records.counts(&events, rows.cost(*row));
         match kind {
             RecordType::Fn => writer.record(&records.function(*row, cost))?,
             RecordType::Line => writer.record(&records.line(*row, cost))?,
@@ -244,17 +244,12 @@ impl<'a> Records<'a> {
     }
 
     /// The counts of the events that the type has: the first always, others where they are not 0.
-    fn counts(&self, events: &EventColumns, row: &[Count]) -> Counts<'a> {
-        let mut indexes: Vec<usize> = events.events.iter().map(|event| event.index).collect();
-        indexes.sort_unstable();
-        let counts = indexes
-            .into_iter()
-            .enumerate()
-            .filter_map(|(position, index)| {
-                let count = row.get(index).copied().unwrap_or(0);
-                (position == 0 || count != 0)
-                    .then(|| (Name::from(self.profile.events()[index].as_str()), count))
-            });
+    fn counts(&self, events: &[usize], row: &[Count]) -> Counts<'a> {
+        let counts = events.iter().enumerate().filter_map(|(position, index)| {
+            let count = row.get(*index).copied().unwrap_or(0);
+            (position == 0 || count != 0)
+                .then(|| (Name::from(self.profile.events()[*index].as_str()), count))
+        });
         Counts(counts.collect())
     }
 

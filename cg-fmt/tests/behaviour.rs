@@ -337,3 +337,31 @@ fn diffs_add_up_element_by_element() {
     );
     assert_eq!(csv.stdout, "Ir.a,Ir.b,Ir.c,Ir.delta,fn\n5,8,9,4,f\n");
 }
+
+#[test]
+fn types_that_lack_a_column_give_way_to_those_that_have_it() {
+    let stream = r#"{"type":"run","stream":1,"tool":"memcheck","events":["count","bytes","blocks"],"total":{"count":1,"bytes":8,"blocks":1}}
+{"type":"error","fn":"f","kind":"InvalidRead","what":"Invalid read of size 8","cost":{"count":1},"stack":[]}
+{"type":"leak","fn":"g","kind":"definite","cost":{"bytes":8,"blocks":1},"indirect_bytes":0,"stack":[]}
+{"type":"end","records":2}
+"#;
+    let both = cg_fmt(&[], stream);
+    assert!(both.stdout.contains("1 error\n") && both.stdout.contains("1 leak record\n"));
+    let csv = cg_fmt(&["-f", "csv"], stream);
+    assert_eq!(
+        csv.stdout,
+        "count,count%,kind,what,fn,file,line,obj\n1,100.00,InvalidRead,Invalid read of size 8,f,,,\n"
+    );
+    assert_eq!(
+        csv.stderr,
+        "cg-fmt: only error records are written; the input has leak records too, which --type chooses\n"
+    );
+    let leaks = cg_fmt(&["-f", "csv", "--columns", "bytes,fn"], stream);
+    assert_eq!(
+        (leaks.stdout.as_str(), leaks.stderr.as_str()),
+        ("bytes,fn\n8,g\n", "")
+    );
+    let json = cg_fmt(&["-f", "json", "--sort", "bytes"], stream);
+    assert_eq!(json.stdout.lines().count(), 4, "{}", json.stdout);
+    assert_eq!(cg_fmt(&["-f", "json", "--sort", "Ir"], stream).stdout, "");
+}
