@@ -164,6 +164,20 @@ impl<R: Read> LineReader<R> {
         Ok(&self.buffer[self.start..self.end])
     }
 
+    /// The bytes behind the line handed out last, as far as they are buffered.
+    pub fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Takes bytes that [`LineReader::buffered`] returned, at most all of them. The next line begins behind them.
+    pub fn consume(&mut self, length: usize) {
+        let length = length.min(self.end - self.start);
+        let taken = &self.buffer[self.start..self.start + length];
+        self.line_number += memchr::memchr_iter(b'\n', taken).count() as u64;
+        self.start += length;
+        self.searched = self.searched.max(self.start);
+    }
+
     /// The input. Bytes that are buffered and not taken are lost.
     pub fn into_input(self) -> R {
         self.input
@@ -279,6 +293,18 @@ mod tests {
             assert_eq!(read(&mut text.as_bytes()), expected);
             assert_eq!(read(&mut Dripping(text.as_bytes())), expected);
         }
+    }
+
+    #[test]
+    fn bytes_that_are_consumed_are_counted_as_lines() {
+        let mut reader = LineReader::new(&b"a\nb\nc d\ne"[..]);
+        assert_eq!(reader.next_line().unwrap(), Some(&b"a"[..]));
+        assert_eq!(reader.buffered(), b"b\nc d\ne");
+        reader.consume(4);
+        assert_eq!(reader.next_line().unwrap(), Some(&b"d"[..]));
+        assert_eq!(reader.line_number(), 3);
+        reader.consume(99);
+        assert_eq!(reader.next_line().unwrap(), None);
     }
 
     #[test]

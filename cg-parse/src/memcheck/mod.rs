@@ -5,6 +5,10 @@
 //! and stacks are kept once in a [`table::Table`], and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
 //!
+//! An error's `thread` is the number that the log gives it: Valgrind's own, but in text logs of Helgrind and DRD these
+//! tools' own. Its `count` is 1 in a text log without `-s`, which prints each error once and never says how often it
+//! happened; only `error_summary` counts all of them.
+//!
 //! What a `run` record says beside `events` and `total`:
 //!
 //! | field | meaning |

@@ -25,11 +25,21 @@ pub(super) fn read(line: &[u8], process: &mut Process) -> bool {
 
 /// The tool whose first line this is: `Memcheck, a memory error detector`.
 pub(super) fn tool_of_banner(line: &[u8]) -> Option<&'static str> {
-    const BANNERS: [(&str, &str); 4] = [
+    // The last three are those of Valgrind up to 3.15, 3.6 and 3.3.
+    const BANNERS: [(&str, &str); 7] = [
         ("Memcheck, a memory error detector", "memcheck"),
         ("Helgrind, a thread error detector", "helgrind"),
         ("drd, a thread error detector", "drd"),
         ("Nulgrind, the minimal Valgrind tool", "none"),
+        (
+            "exp-sgcheck, a stack and global array overrun detector",
+            "exp-sgcheck",
+        ),
+        (
+            "exp-ptrcheck, a heap, stack and global array overrun detector",
+            "exp-ptrcheck",
+        ),
+        ("DRD, a data race detector", "drd"),
     ];
     BANNERS
         .iter()

@@ -222,10 +222,12 @@ fn what_a_later_protocol_may_add_is_skipped() {
     let text = document(&[XML_ERROR, XML_LEAK, XML_END].concat())
         .replace("<protocolversion>6<", "<protocolversion>9<")
         .replace("<errorcounts>", "<news>\n <unique>0x0</unique>\n <more>\n  <kind>x</kind>\n </more>\n</news>\n<errorcounts>")
+        .replace("<pid>", "<host>\n <name>x</name>\n <pid>99</pid>\n</host>\n<pid>")
         .replace("<tid>2</tid>", "<tid>2</tid>\n<fresh>1</fresh><mood><text>x</text></mood>");
     let reading = read(text);
     assert_eq!(reading.findings(), FINDINGS);
     assert_eq!((reading.troubles.len(), reading.warnings.len()), (0, 0));
+    assert_eq!(reading.records[0]["pid"], 7);
 }
 
 #[test]

@@ -67,8 +67,10 @@ enum Section {
         count: u64,
     },
     Summary(summary_element::Summary),
-    /// One that is not needed, or not known.
+    /// One that is not needed.
     Skipped,
+    /// One that is not known, by name.
+    Unknown(Vec<u8>),
 }
 
 impl Document {
@@ -131,11 +133,14 @@ impl Document {
         }
         match (&mut self.section, token) {
             (Section::None, Token::Text(name, text)) => self.top_text(name, text),
-            (Section::None, Token::Open(_)) => self.section = Section::Skipped,
+            (Section::None, Token::Open(name)) => self.section = Section::Unknown(name.to_vec()),
             (Section::Error(_), Token::Close(b"error")) => self.end_section(table),
             (Section::Error(error), token) => error.take(token, table),
             (_, Token::Close(name)) if Section::of(name).is_some() => self.end_section(table),
-            (Section::Skipped, _) => {}
+            (Section::Unknown(unknown), Token::Close(name)) if *unknown == name => {
+                self.end_section(table);
+            }
+            (Section::Skipped | Section::Unknown(_), _) => {}
             (Section::Thread(_, stacks) | Section::Signal(_, stacks), Token::Frame(raw)) => {
                 stacks.frame(table.frame(raw, frame::parse));
             }

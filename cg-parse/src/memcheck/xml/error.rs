@@ -126,6 +126,10 @@ impl ErrorElement {
 
     /// Puts what was read into the process; returns the position of the error there, if it is one and no leak.
     pub(super) fn finish(mut self, process: &mut Process, table: &mut Table) -> Option<usize> {
+        if self.kind.is_empty() || self.what.is_empty() {
+            // The document was cut before it said what the error is.
+            return None;
+        }
         let loss = self.loss_record();
         let suppression = self.suppression;
         let (stack, notes) = std::mem::take(&mut self.stacks).finish(table);

@@ -42,6 +42,10 @@ pub(crate) fn parse(
     while lines.advance().map_err(Error::Input)? {
         documents.line_number = lines.line_number();
         scanner.line(lines.last_line(), |token| documents.take(token));
+        if let Some((frame, length)) = scanner.frame(lines.buffered()) {
+            documents.take(Token::Frame(frame));
+            lines.consume(length);
+        }
         if !documents.ready.is_empty() {
             documents.write(source, out, diagnostics)?;
         }
