@@ -83,13 +83,14 @@ impl Limit {
     /// True where these figures break the limit.
     pub(crate) fn is_broken(&self, old: Option<Count>, new: Option<Count>) -> bool {
         let (old, new) = (old.unwrap_or(0), new.unwrap_or(0));
-        // Both sides are at most 2^66 times a hundred million, far within 128 bits.
+        // One count and a percentage stay within 128 bits; the sum of billions of them saturates.
         let (found, limit) = match self.threshold {
             Threshold::Level(level) => (new, level),
             Threshold::Change(change) => (new - old, change),
-            Threshold::PercentMillionths(percent) => {
-                ((new - old) * 100 * MILLION, percent * old.abs())
-            }
+            Threshold::PercentMillionths(percent) => (
+                (new - old).saturating_mul(100 * MILLION),
+                percent.saturating_mul(old.abs()),
+            ),
         };
         match self.op {
             Op::Above => found > limit,

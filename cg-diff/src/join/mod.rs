@@ -247,8 +247,7 @@ impl Joiner<'_> {
             .map(|draft| self.root(*draft as usize))
     }
 
-    /// The records of a profile that a draft and those joined to it are made of, are not known before the join is
-    /// finished; this is the draft of each record of a type.
+    /// The draft that each record of a profile began as; [`Joiner::root`] tells what became of it.
     fn drafts_of(&self, profile: usize, of: RecordType) -> &[u32] {
         self.drafts_of[profile]
             .iter()

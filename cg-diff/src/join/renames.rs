@@ -40,7 +40,8 @@ const TELLING_COST: f64 = 100.0;
 /// What is known of a function that is left over.
 #[derive(Default)]
 struct Known {
-    cost: Count,
+    /// In the order of the events of the profile it is from.
+    costs: Vec<Count>,
     calls: Count,
     files: BTreeSet<usize>,
     callers: BTreeSet<usize>,
@@ -49,12 +50,21 @@ struct Known {
 }
 
 impl Known {
+    /// Self cost of the first event, of the mean of its files.
     fn cost(&self) -> f64 {
-        self.cost as f64 / self.files.len().max(1) as f64
+        self.costs.first().copied().unwrap_or(0) as f64 / self.file_count()
     }
 
     fn calls(&self) -> f64 {
-        self.calls as f64 / self.files.len().max(1) as f64
+        self.calls as f64 / self.file_count()
+    }
+
+    fn file_count(&self) -> f64 {
+        self.files.len().max(1) as f64
+    }
+
+    fn has_arcs(&self) -> bool {
+        !self.callers.is_empty() || !self.callees.is_empty()
     }
 }
 
@@ -99,21 +109,60 @@ fn join_by_neighbours(joiner: &mut Joiner) -> bool {
     }
     let mut any = false;
     for bucket in by_place.into_vec() {
-        let candidates = candidates(joiner, &bucket, |_, a, b| likeness(&known[&a], &known[&b]));
+        // Where no file is known, all of an object's functions are in one bucket, and figures alone say too little.
+        let has_file = joiner.drafts[bucket[0]]
+            .key
+            .function
+            .file
+            .is_some_and(|file| joiner.runs.names.symbols.text(file) != "???");
+        let mut candidates = candidates(joiner, &bucket, |_, a, b| {
+            let (a, b) = (&known[&a], &known[&b]);
+            if a.has_arcs() || b.has_arcs() {
+                likeness(a, b)
+            } else {
+                likeness_of_figures(a, b).filter(|_| has_file)
+            }
+        });
+        drop_ambiguous(&mut candidates, &known);
         any |= join_best(joiner, candidates);
     }
     any
+}
+
+/// Without arcs a pair is only a guess where neither of the two has another candidate.
+fn drop_ambiguous(candidates: &mut Vec<Candidate>, known: &BTreeMap<usize, Known>) {
+    let mut count: BTreeMap<usize, usize> = BTreeMap::new();
+    for candidate in candidates.iter() {
+        *count.entry(candidate.a).or_default() += 1;
+        *count.entry(candidate.b).or_default() += 1;
+    }
+    candidates.retain(|candidate| {
+        let ends = [candidate.a, candidate.b];
+        ends.iter().any(|end| known[end].has_arcs()) || ends.iter().all(|end| count[end] == 1)
+    });
+}
+
+/// How alike two functions are by their figures alone, if these agree almost exactly and are worth agreeing.
+fn likeness_of_figures(a: &Known, b: &Known) -> Option<f64> {
+    let is_telling = a.cost().max(b.cost()) >= TELLING_COST;
+    let events = a.costs.len().max(b.costs.len());
+    let at = |known: &Known, event: usize| known.costs.get(event).copied().unwrap_or(0) as f64;
+    let agrees = (0..events).all(|event| {
+        let (a_cost, b_cost) = (at(a, event) / a.file_count(), at(b, event) / b.file_count());
+        // A miss more or less is no sign of other code.
+        (a_cost - b_cost).abs() <= 4.0 || ratio(a_cost, b_cost) >= EQUAL_COST
+    });
+    let is_alike = is_telling
+        && agrees
+        && ratio(a.cost(), b.cost()) >= EQUAL_COST
+        && ratio(a.calls(), b.calls()) >= EQUAL_COST;
+    is_alike.then(|| ratio(a.cost(), b.cost()))
 }
 
 /// How alike two functions of different names are; `None` where they are not alike enough for a guess.
 fn likeness(a: &Known, b: &Known) -> Option<f64> {
     let cost = ratio(a.cost(), b.cost());
     let calls = ratio(a.calls(), b.calls());
-    let has_arcs = |known: &Known| !known.callers.is_empty() || !known.callees.is_empty();
-    if !has_arcs(a) && !has_arcs(b) {
-        let is_telling = a.cost().max(b.cost()) >= TELLING_COST;
-        return (is_telling && cost >= EQUAL_COST && calls >= EQUAL_COST).then_some(cost);
-    }
     let callers = overlap(&a.callers, &b.callers);
     let callees = overlap(&a.callees, &b.callees);
     let has_callees = !a.callees.is_empty() && !b.callees.is_empty();
@@ -198,7 +247,13 @@ fn known(joiner: &Joiner) -> BTreeMap<usize, Known> {
             let Some(known) = known.get_mut(&joiner.root(*draft as usize)) else {
                 continue;
             };
-            known.cost += functions.cost(record).first().copied().unwrap_or(0);
+            let costs = functions.cost(record);
+            if known.costs.len() < costs.len() {
+                known.costs.resize(costs.len(), 0);
+            }
+            for (sum, cost) in known.costs.iter_mut().zip(costs) {
+                *sum += cost;
+            }
             known.calls += functions.calls(record);
             known.files.insert(position);
         }

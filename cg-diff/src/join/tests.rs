@@ -228,6 +228,19 @@ fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
 }
 
 #[test]
+fn equal_figures_are_no_guess_where_they_say_too_little() {
+    // Two candidates on one side, and functions of which no file is known.
+    check(
+        &["old a.c o 5000", "new a.c o 5000\nother a.c o 5001"],
+        &["new -,5000", "old 5000,-", "other -,5001"],
+    );
+    check(
+        &["old ??? o 5000", "new ??? o 5000"],
+        &["new -,5000", "old 5000,-"],
+    );
+}
+
+#[test]
 fn exact_turns_everything_off() {
     let options = JoinOptions {
         exact: true,
