@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Blank lines and lines that begin with `#` separate; `ms_print` cuts at any `#`, which destroys names that have one,
-//! and this parser does not.
+//! and this parser does not. The command is written as it was given: its arguments may have line breaks, at which
+//! `ms_print` gives up.
 //!
 //! A `run` record has the total of the `heap` records that follow it, and which snapshot is the peak is known only once
 //! its mark is read. So the trees that may be asked for are kept as text until the end, all others are only checked:
@@ -80,6 +81,9 @@ impl Massif {
         let mut after_separator = false;
         while lines.advance().map_err(Error::Input)? {
             let line = lines.last_line();
+            if self.continue_command(line) {
+                continue;
+            }
             if is_separator(line) {
                 after_separator |= line.starts_with(b"#---");
                 continue;
@@ -103,6 +107,21 @@ impl Massif {
             return Err(snapshot::cut_short("a snapshot= line", lines));
         }
         Ok(())
+    }
+
+    /// Takes the line as part of the command, whose arguments may have line breaks. `time_unit:` ends it, and so does a
+    /// snapshot where that line is missing.
+    fn continue_command(&mut self, line: &[u8]) -> bool {
+        let Some(command) = &mut self.command else {
+            return false;
+        };
+        let ends = [&b"time_unit:"[..], b"#-----------", b"snapshot="];
+        if self.time_unit.is_some() || ends.iter().any(|end| line.starts_with(end)) {
+            return false;
+        }
+        command.push('\n');
+        command.push_str(&Name::from_bytes(line));
+        true
     }
 
     fn write(

@@ -145,6 +145,15 @@ desc: heaptrack\ncmd: bin/leaky\ntime_unit: s\n";
 }
 
 #[test]
+fn a_command_may_have_line_breaks() {
+    let text = String::from_utf8(massif(&[("peak", 10, &place(10))])).unwrap();
+    let text = text.replace("cmd: ./prog", "cmd: ./prog a\n\n#b\nc");
+    let parsed = parse(text.as_bytes(), &Options::default());
+    assert_eq!(parsed.messages, [""; 0]);
+    assert!(parsed.records[0].contains(r#""command":"./prog a\n\n#b\nc""#));
+}
+
+#[test]
 fn sums_that_do_not_hold_are_told_with_figures() {
     let wrong_root = parse(&massif(&[("peak", 11, &place(10))]), &Options::default());
     assert_eq!(
