@@ -137,15 +137,19 @@ fn mentions_event(column: &str, event: &str) -> bool {
 
 /// The positions of the events that records of a type have. A stream of findings has the events of errors and of leaks.
 pub(crate) fn events_of(profile: &Profile, kind: RecordType) -> Vec<usize> {
-    let all = 0..profile.events().len();
-    let known: &[&str] = match kind {
-        RecordType::Leak => &["bytes", "blocks"],
-        RecordType::Error => &["count"],
-        RecordType::Heap => &["bytes"],
-        _ => return all.collect(),
-    };
-    all.filter(|index| known.contains(&profile.events()[*index].as_str()))
+    (0..profile.events().len())
+        .filter(|index| has_event(kind, &profile.events()[*index]))
         .collect()
+}
+
+/// Whether records of a type can have an event.
+pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
+    match kind {
+        RecordType::Leak => matches!(event, "bytes" | "blocks"),
+        RecordType::Error => event == "count",
+        RecordType::Heap => event == "bytes",
+        _ => true,
+    }
 }
 
 /// What 100 % of each event is.

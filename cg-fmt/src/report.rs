@@ -60,9 +60,16 @@ pub(crate) fn origin(profile: &Profile) -> Option<String> {
     match (profile.runs().len(), first.pid) {
         (1, Some(pid)) => text = format!("{text} (pid {pid})"),
         (1, None) => {}
+        (parts, _) if are_apart(profile) => text = format!("{text} ({parts} parts)"),
         (runs, _) => text = format!("{text} ({runs} runs, added up)"),
     }
     Some(text)
+}
+
+/// Whether parts are kept apart: rows say of which they are.
+fn are_apart(profile: &Profile) -> bool {
+    let mut keys = profile.types().flat_map(|kind| profile.table(kind).keys());
+    keys.any(|key| key.part.is_some())
 }
 
 /// Lists record types as rows. Of several types, those that lack a column or event that is asked for are left out.

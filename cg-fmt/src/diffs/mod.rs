@@ -9,7 +9,7 @@ use cg_stream::record::{
     Total,
 };
 
-use crate::listing::choose_events;
+use crate::listing::{self, choose_events};
 use crate::options::{GroupBy, Options};
 use crate::table::{Audience, Cell, Column, Layout, Table};
 
@@ -61,6 +61,8 @@ impl<'a> Diffs<'a> {
                 }
             }
         }
+        let kind = kind_of(profile.diffs());
+        events.retain(|event| kind.is_none_or(|kind| listing::has_event(kind, event)));
         let first = events.first().map(String::as_str).unwrap_or_default();
         // cg-diff was told to rank by inclusive cost, or the rows are to be sorted by it, or are arcs, which have no other.
         let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
@@ -70,7 +72,10 @@ impl<'a> Diffs<'a> {
                 .as_ref()
                 .is_some_and(|key| key.starts_with("incl"))
             || !profile.diffs().is_empty() && !profile.diffs().iter().any(has_self_cost);
-        let mut nouns = nouns(profile.diffs());
+        let mut nouns = match kind {
+            Some(kind) => (listing::noun(kind, 1), listing::noun(kind, 2)),
+            None => ("record", "records"),
+        };
         let records = match options.group_by {
             Some(by) => {
                 nouns = (by.noun(1), by.noun(2));
@@ -418,13 +423,11 @@ fn total(event: &str, diffs: &[&RunRecord], records: &[DiffRecord], runs: usize)
     sum
 }
 
-/// What the records compared are called.
-fn nouns(records: &[DiffRecord]) -> (&'static str, &'static str) {
-    let of = records.first().map(|record| record.of.as_str());
-    let is_uniform = records.iter().all(|record| Some(record.of.as_str()) == of);
-    match of.map(RecordType::from_name) {
-        Some(kind) if is_uniform => (crate::listing::noun(kind, 1), crate::listing::noun(kind, 2)),
-        None => ("function", "functions"),
-        _ => ("record", "records"),
-    }
+/// The type of the records compared, where it is the same of all; functions where there are none.
+fn kind_of(records: &[DiffRecord]) -> Option<RecordType> {
+    let Some(first) = records.first() else {
+        return Some(RecordType::Fn);
+    };
+    let is_uniform = records.iter().all(|record| record.of == first.of);
+    is_uniform.then(|| RecordType::from_name(&first.of))
 }

@@ -116,6 +116,11 @@ pub(crate) fn escaped(words: &str) -> String {
             '&' => text.push_str("&amp;"),
             '<' => text.push_str("&lt;"),
             '>' => text.push_str("&gt;"),
+            // At the start these would begin a list or underline a heading.
+            '-' | '+' | '=' if text.is_empty() => {
+                text.push('\\');
+                text.push(character);
+            }
             '\\' | '`' | '*' | '[' | ']' | '|' | '~' => {
                 text.push('\\');
                 text.push(character);
@@ -209,6 +214,7 @@ mod tests {
             escaped("a|b <c> *d* `e` snake_case _f_ @g #1"),
             "a\\|b &lt;c&gt; \\*d\\* \\`e\\` snake_case \\_f\\_ &#64;g &#35;1"
         );
+        assert_eq!(escaped("- a-b"), "\\- a-b");
     }
 
     #[test]
