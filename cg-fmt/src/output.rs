@@ -144,7 +144,9 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
     let mut run = stream::run_record(profile);
     let diffs = is_diff(profile, options).then(|| Diffs::of(profile, options));
     if let Some(run) = &mut run {
-        if let Some(diffs) = &diffs {
+        if let Some(diffs) = &diffs
+            && profile.runs().len() > 1
+        {
             run.total = diffs.total();
         }
         writer.run(run)?;

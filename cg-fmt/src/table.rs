@@ -310,8 +310,8 @@ impl<'a> Table<'a> {
         self.columns.retain(|column| {
             let is_wanted = column.audience == Audience::All || column.audience == audience;
             let may_be_empty = audience == Audience::Programs
-                || rows.iter().any(|row| column.cell(*row) != Cell::Empty)
-                || rows.is_empty() && column.total != Cell::Empty;
+                || column.total != Cell::Empty
+                || rows.iter().any(|row| column.cell(*row) != Cell::Empty);
             is_wanted && may_be_empty
         });
     }
