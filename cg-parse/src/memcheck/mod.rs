@@ -1,7 +1,7 @@
 //! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
 //!
 //! Both readers fill a [`process::Process`] for each process they meet, and [`section`] writes the section of the stream: a
-//! `run` record, `error` and `leak` records in the order of the log, and `end` where the log is whole. Names, frames
+//! `run` record, `error` and `leak` records in the order of the log, and `end` unless the log was cut short. Names, frames
 //! and stacks are kept once in a [`table::Table`], and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
 //!
