@@ -16,7 +16,7 @@ use regex::Regex;
 
 use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
 use crate::join::JoinOptions;
-use crate::key::rules::Rules;
+use crate::key::rules::{self, Rules};
 use crate::limits::{self, Limit};
 use crate::pairs;
 use crate::runs::Side;
@@ -34,7 +34,8 @@ use crate::runs::Side;
     before_long_help = "Examples:
   cg-diff callgrind.out.before callgrind.out.after | cg-fmt
   cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
-  cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt"
+  cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt",
+    after_long_help = rules::help()
 )]
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; `-` is standard input.

@@ -96,7 +96,9 @@ struct Joiner<'a> {
     normaliser: Normaliser<'a>,
     /// Objects that one side alone has, and the object of another side that each is the successor of.
     object_aliases: Map<Symbol, Symbol>,
+    /// What was found out about pairs of directories: whether they can be two homes of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
+    /// The files of each side, their paths normalised.
     files: Vec<Vec<Symbol>>,
 }
 

@@ -133,7 +133,7 @@ fn closures_keep_their_numbers_where_these_match() {
 fn the_longest_common_ending_of_paths_wins() {
     check(
         &[
-            "init /tmp/x/net/init.c o 1\ninit /tmp/x/gui/init.c o 2",
+            "init /home/x/net/init.c o 1\ninit /home/x/gui/init.c o 2",
             "init /srv/y/gui/init.c o 20\ninit /srv/y/net/init.c o 10",
         ],
         &["init 1,10 directory", "init 2,20 directory"],
@@ -154,7 +154,7 @@ fn another_directory_of_the_same_tree_is_a_move_and_a_guess() {
 #[test]
 fn relative_and_absolute_paths_are_of_one_tree() {
     check(
-        &["f src/main.rs o 1", "f /tmp/b/src/main.rs o 2"],
+        &["f src/main.rs o 1", "f /home/b/src/main.rs o 2"],
         &["f 1,2 directory"],
     );
 }

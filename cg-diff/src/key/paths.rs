@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn suffixes_are_of_whole_components() {
-        assert_eq!(suffix("/tmp/a/src/main.rs", 1), "main.rs");
-        assert_eq!(suffix("/tmp/a/src/main.rs", 2), "src/main.rs");
-        assert_eq!(suffix("/tmp/a/src/main.rs", 9), "/tmp/a/src/main.rs");
+        assert_eq!(suffix("/home/a/src/main.rs", 1), "main.rs");
+        assert_eq!(suffix("/home/a/src/main.rs", 2), "src/main.rs");
+        assert_eq!(suffix("/home/a/src/main.rs", 9), "/home/a/src/main.rs");
         assert_eq!(suffix("src/main.rs", 2), "src/main.rs");
         assert_eq!(suffix("", 1), "");
         assert_eq!(base_name("main.rs"), "main.rs");
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn homes_are_what_differs() {
         assert_eq!(
-            homes("/tmp/a/src/main.rs", "/srv/b/c/src/main.rs"),
-            ("/tmp/a", "/srv/b/c")
+            homes("/home/a/src/main.rs", "/srv/b/c/src/main.rs"),
+            ("/home/a", "/srv/b/c")
         );
-        assert_eq!(homes("src/main.rs", "/tmp/b/src/main.rs"), ("", "/tmp/b"));
+        assert_eq!(homes("src/main.rs", "/home/b/src/main.rs"), ("", "/home/b"));
         assert_eq!(homes("a.c", "b.c"), ("a.c", "b.c"));
         assert_eq!(homes("/a/x.c", "/a/x.c"), ("", ""));
         assert_eq!(
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn lying_in_a_directory_is_by_components() {
-        assert!(lies_in("/tmp/a/b", "/tmp/a"));
-        assert!(!lies_in("/tmp/ab/b", "/tmp/a"));
+        assert!(lies_in("/home/a/b", "/home/a"));
+        assert!(!lies_in("/home/ab/b", "/home/a"));
         assert!(lies_in("x", ""));
     }
 }

@@ -42,22 +42,8 @@ pub(crate) struct Row {
     pattern: &'static str,
     replacement: &'static str,
     /// Why names differ by this between builds.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "the reason is for the reader of the table and its test"
-        )
-    )]
     reason: &'static str,
     /// A name as a profile has it, and what the join sees.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "the example is for the reader of the table and its test"
-        )
-    )]
     example: [&'static str; 2],
 }
 
@@ -239,7 +225,7 @@ const TABLE: &[Row] = &[
         replacement: "git/$1/",
         reason: "a git dependency lies under the cargo home of whoever built and its commit",
         example: [
-            "/root/.cargo/git/checkouts/ring-0123456789abcdef/a1b2c3d/src/lib.rs",
+            "/home/dev/.cargo/git/checkouts/ring-0123456789abcdef/a1b2c3d/src/lib.rs",
             "git/ring/src/lib.rs",
         ],
     },
@@ -251,8 +237,8 @@ const TABLE: &[Row] = &[
         replacement: "$1$2",
         reason: "cargo appends a hash of metadata and flags to what it builds",
         example: [
-            "/work/target/release/deps/demo-eeddf575c8605867",
-            "/work/target/release/deps/demo",
+            "/srv/demo/target/release/deps/demo-eeddf575c8605867",
+            "/srv/demo/target/release/deps/demo",
         ],
     },
     Row {
@@ -305,6 +291,23 @@ const TABLE: &[Row] = &[
     },
 ];
 
+/// The table for people: what each rule is called, why it is there, and what it does to a name.
+pub(crate) fn help() -> String {
+    let mut text = "Rules by which names are joined, in the order they are applied:\n".to_owned();
+    for row in TABLE {
+        let [before, after] = row.example;
+        text += &format!(
+            "  {}\n    {}\n    {before} → {after}\n",
+            row.name, row.reason
+        );
+    }
+    text += "What joins without rewriting a name:\n";
+    for (_, name, what) in Fired::WITHOUT_RULE {
+        text += &format!("  {name}\n    {what}\n");
+    }
+    text
+}
+
 /// Rules ready to be applied: those of a rule file first, then the table.
 pub(crate) struct Rules {
     rules: Vec<Rule>,
@@ -339,13 +342,38 @@ impl Fired {
     /// Other frames of the allocator at the inner end of a stack.
     pub(crate) const ALLOCATOR: Fired = Fired(1 << 58);
 
-    const WITHOUT_RULE: [(Fired, &str); 6] = [
-        (Fired::DIRECTORY, "directory"),
-        (Fired::OBJECT, "object"),
-        (Fired::LINE, "line"),
-        (Fired::INLINED_FILE, "inlined-file"),
-        (Fired::CAPTURE, "capture"),
-        (Fired::ALLOCATOR, "allocator"),
+    /// What joins without a row of the table, with its name and what it joins.
+    const WITHOUT_RULE: [(Fired, &str, &str); 6] = [
+        (
+            Fired::DIRECTORY,
+            "directory",
+            "paths that end alike, where their directories can be two homes of one tree; the longest ending wins",
+        ),
+        (
+            Fired::OBJECT,
+            "object",
+            "an object that one run lacks and one of another name that holds the same functions",
+        ),
+        (
+            Fired::LINE,
+            "line",
+            "frames and arcs whose line moved within their function",
+        ),
+        (
+            Fired::INLINED_FILE,
+            "inlined-file",
+            "a function's file, where that is a header or a library's: Callgrind names it by its first line of code",
+        ),
+        (
+            Fired::ALLOCATOR,
+            "allocator",
+            "stacks that differ in their frames of the allocator alone",
+        ),
+        (
+            Fired::CAPTURE,
+            "capture",
+            "functions in whose names --join captures the same text",
+        ),
     ];
 
     pub(crate) fn add(&mut self, other: Fired) {
@@ -422,8 +450,8 @@ impl Rules {
             .chain(
                 Fired::WITHOUT_RULE
                     .into_iter()
-                    .filter(move |(without_rule, _)| fired.0 & without_rule.0 != 0)
-                    .map(|(_, name)| name),
+                    .filter(move |(without_rule, _, _)| fired.0 & without_rule.0 != 0)
+                    .map(|(_, name, _)| name),
             )
     }
 }
