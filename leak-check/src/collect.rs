@@ -205,7 +205,7 @@ impl Collector {
             fatal_signal: fatal_signal(&run.extra),
             summary: summary(&run.extra),
             is_forked: is_true("forked"),
-            error_limit_reached: is_true("error_limit_reached"),
+            stopped_reporting: is_true("stopped_reporting"),
             tool: run.tool.clone(),
             not_judged: None,
             is_whole: false,

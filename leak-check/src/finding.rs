@@ -40,7 +40,7 @@ pub(crate) struct Process {
     /// A fork without a log of its own; it went on with its parent's counters.
     pub(crate) is_forked: bool,
     /// Valgrind stopped reporting errors.
-    pub(crate) error_limit_reached: bool,
+    pub(crate) stopped_reporting: bool,
     pub(crate) summary: Summary,
     /// Why its records do not tell whether it is clean, where that is known.
     pub(crate) not_judged: Option<String>,

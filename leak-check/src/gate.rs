@@ -40,12 +40,12 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let files = tool::inputs(&options.files, diagnostics);
     let evidence = collect(&files, options.allow_fragment, diagnostics)?;
     let verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
-    if verdict.is_clean() && options.policy.errors {
-        // Whatever was found is excused, and Valgrind may have found more without saying so.
+    if options.policy.errors && (verdict.is_clean() || options.update_baseline) {
+        // Whatever was found is excused, and Valgrind found more without saying what.
         for process in evidence
             .processes
             .iter()
-            .filter(|process| process.error_limit_reached)
+            .filter(|process| process.stopped_reporting)
         {
             diagnostics.trouble(format!(
                 "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",

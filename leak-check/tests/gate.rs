@@ -248,7 +248,7 @@ fn a_process_that_a_signal_ended_is_named() {
 
 #[test]
 fn excused_errors_do_not_hide_those_behind_the_limit() {
-    let limited = "\"complete\":true,\"error_limit_reached\":true";
+    let limited = "\"complete\":true,\"stopped_reporting\":true";
     let run = leak_check(&[], stream_with(limited).as_bytes());
     assert_eq!(run.status, 2);
     assert!(

@@ -25,6 +25,7 @@
 //! | `error_summary` | `errors`, `contexts`, `suppressed`, `suppressed_contexts` |
 //! | `fatal_signal` | `signal`, `name`, `event`, `address`, `thread`, `stack` |
 //! | `error_limit_reached` | Valgrind stopped reporting errors in full |
+//! | `stopped_reporting` | Valgrind stopped reporting errors at all |
 //! | `used_suppressions` | `name` and `count` of each suppression that was used |
 //! | `threads` | the threads that Helgrind announced: `thread`, `root`, and the `stack` that created it |
 //! | `user_comment`, `log_file_qualifiers` | what `--xml-user-comment` and `%q{…}` in a file name put there |

@@ -79,6 +79,7 @@ pub(super) struct Process {
     pub(super) error_summary: Option<ErrorSummary>,
     pub(super) fatal_signal: Option<FatalSignal>,
     pub(super) error_limit_reached: bool,
+    pub(super) stopped_reporting: bool,
     /// Names with how often each was used.
     pub(super) used_suppressions: Vec<(String, u64)>,
     pub(super) threads: Vec<AnnouncedThread>,

@@ -115,6 +115,10 @@ impl Process {
             self.error_limit_reached.then_some(true.into()),
         );
         put(
+            "stopped_reporting",
+            self.stopped_reporting.then_some(true.into()),
+        );
+        put(
             "used_suppressions",
             list(
                 &self.used_suppressions,

@@ -105,7 +105,16 @@ impl<'a> Report<'a> {
                 continue;
             }
             let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
-            let function = blamed.map_or_else(|| "not printed".to_owned(), function_name);
+            let function = blamed.map_or_else(
+                || {
+                    let title = match finding.is_unprinted() {
+                        true => "not printed",
+                        false => "without a stack",
+                    };
+                    title.to_owned()
+                },
+                function_name,
+            );
             let file = blamed
                 .and_then(|frame| frame.file.as_deref())
                 .map(|file| one_line(&self.paths.shown(file)));

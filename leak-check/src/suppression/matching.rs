@@ -6,6 +6,7 @@
 
 use cg_stream::record::Frame;
 
+use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
 use crate::finding::{Details, Error, Finding, LeakKind};
 use crate::fingerprint::normalised;
@@ -56,11 +57,12 @@ impl<'a> Target<'a> {
         let frame = &self.stack[position];
         match pattern {
             FramePattern::Function(pattern) => {
+                let name = frame.name.as_deref().unwrap_or("???");
                 let mangled = match self.written.get(position) {
-                    Some(FramePattern::Function(mangled)) => Some(mangled.text.as_str()),
-                    _ => None,
+                    Some(FramePattern::Function(mangled)) => Some(mangled.text.clone()),
+                    _ => operators::mangled(name),
                 };
-                matches_function(pattern, frame.name.as_deref().unwrap_or("???"), mangled)
+                matches_function(pattern, name, mangled.as_deref())
             }
             FramePattern::Object(pattern) => match (&frame.obj, self.written.get(position)) {
                 (Some(object), _) => is_like(pattern, object),
@@ -353,6 +355,7 @@ mod tests {
         ));
         assert!(!check("fun:_Znwm\nfun:_ZN4Tree6insertEl", None));
         // With a wildcard there is nothing to demangle, unless Valgrind told the mangled names.
+        assert!(check("fun:_Znw?", None));
         let wildcard = "fun:_Znw*\nfun:_ZN4Tree*";
         assert!(!check(wildcard, None));
         let written = "{\n<name>\nMemcheck:Leak\nmatch-leak-kinds: definite\nfun:_Znwm\nfun:_ZN4Tree6insertEi\nfun:_RNvCs_4demo3run\n}\n";

@@ -1,6 +1,7 @@
 //! Valgrind's suppression files: applied after the fact, and written for what remains.
 
 mod matching;
+mod operators;
 mod parse;
 mod write;
 

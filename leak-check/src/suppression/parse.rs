@@ -38,8 +38,12 @@ impl Suppression {
     pub(crate) fn needs_mangled_names(&self) -> bool {
         self.frames.iter().any(|frame| match frame {
             FramePattern::Function(pattern) => {
-                (pattern.text.starts_with("_Z") || pattern.text.starts_with("_R"))
-                    && pattern.text.contains(['*', '?'])
+                let text = pattern.text.as_str();
+                (text.starts_with("_Z") || text.starts_with("_R"))
+                    && text.contains(['*', '?'])
+                    && !["_Znw", "_Zna", "_Zdl", "_Zda"]
+                        .iter()
+                        .any(|known| text.starts_with(known))
             }
             _ => false,
         })

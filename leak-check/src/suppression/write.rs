@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use cg_stream::record::Frame;
 
 use super::matching;
+use super::operators;
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
 use crate::own;
@@ -66,10 +67,19 @@ fn name(finding: &Finding, ruling: &Ruling) -> String {
     let place = ruling
         .blame
         .and_then(|blame| finding.stack[blame].name.as_deref())
-        .map(|name| format!(" in {name}"))
+        .map(|name| format!(" in {}", shortened(name)))
         .unwrap_or_default();
     let name = format!("{kind}{noun}{place}, {}", ruling.fingerprint.hex());
     name.replace(['\n', '\r', '{', '}'], " ")
+}
+
+/// The beginning of a name; those of templates can be pages long.
+fn shortened(name: &str) -> String {
+    const LONGEST: usize = 80;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 /// The lines between the name and the closing brace.
@@ -168,22 +178,12 @@ fn frame_line(frame: &Frame, by_valgrind: Option<&FramePattern>) -> String {
 
 /// A pattern that matches a function's mangled name and its demangled one.
 fn name_pattern(name: &str) -> String {
-    /// Operators have short mangled names of their own.
-    const OPERATORS: [(&str, &str); 4] = [
-        ("operator new(", "_Znw*"),
-        ("operator new[](", "_Zna*"),
-        ("operator delete(", "_Zdl*"),
-        ("operator delete[](", "_Zda*"),
-    ];
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_$.@".contains(c);
     if name.chars().all(is_plain) || name == "(below main)" {
         return name.to_owned();
     }
-    if let Some((_, mangled)) = OPERATORS
-        .iter()
-        .find(|(operator, _)| name.starts_with(operator))
-    {
-        return (*mangled).to_owned();
+    if let Some(mangled) = operators::mangled(name) {
+        return mangled;
     }
     let mut pattern = String::from("*");
     for part in path_parts(name) {

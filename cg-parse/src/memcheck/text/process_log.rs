@@ -354,6 +354,9 @@ impl ProcessLog {
             && memchr::memmem::find(message, b" errors detected").is_some()
         {
             self.process.error_limit_reached = true;
+            // After 100 errors equal ones are told apart less well; after 1,000, or 10,000,000 in all, nothing is told.
+            self.process.stopped_reporting |=
+                memchr::memmem::find(message, b"not reporting any more").is_some();
         } else if let Some(signal) = sentences::fatal_signal(message, self.thread) {
             self.is_valgrind = true;
             self.block = Some(Block::new(About::Signal(signal)));
