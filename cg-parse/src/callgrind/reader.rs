@@ -2,17 +2,24 @@
 
 use cg_stream::tool::Diagnostics;
 
+use super::PartDone;
 use super::counts::LineCounts;
 use super::functions::{Certainty, FunctionNames, NameId, NodeId, Nodes, Position};
-use super::inclusive::{self, Shown};
-use super::names::{self, Compressed, NumberTable};
+use super::inclusive::Shown;
+use super::names::NumberTable;
 use super::part::{NodeArc, NodeLine, Part, Wanted};
 use super::position::Positions;
-use super::{PartDone, header};
 use crate::error::excerpt;
-use crate::number::leading_u64;
 use crate::section::{Overflow, Section, Signedness, StringId};
 use crate::{Error, Lines, Options};
+
+mod positions;
+
+mod headers;
+
+mod ends;
+
+use positions::Compression;
 
 /// A function's number: its name, and the function it stands for once it was used.
 #[derive(Clone, Copy)]
@@ -51,21 +58,6 @@ impl InForce {
             },
         }
     }
-}
-
-/// Whether a part's names are compressed.
-///
-/// Callgrind compresses all names or none (`--compress-strings=no`), and without compression a function that is called
-/// `(7)` is written like a reference. A part of Callgrind's is plain where no name up to its first function is
-/// compressed. Other producers mix both, and mean numbers by them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
-    /// No name seen; Callgrind's first one is that of an object.
-    Unknown {
-        has_object: bool,
-    },
-    Numbers,
-    Plain,
 }
 
 /// How far a part has come.
@@ -293,18 +285,24 @@ impl<'a> Reader<'a> {
             }
         };
         self.part.add_own(node, counts)?;
-        if let Some(lines) = &mut self.part.lines
-            && !counts.is_empty()
-        {
-            let key = NodeLine {
-                node,
-                file: self.file,
-                line: self.positions.line(),
-                address: self.positions.address().filter(|_| self.wanted.addresses),
-            };
-            lines.add_own(key, counts, self.part.signedness)?;
+        // The line behind a jump has positions only, and is no line with a cost of 0.
+        if self.part.lines.is_some() && !counts.is_empty() {
+            let key = self.line_key(node);
+            if let Some(lines) = &mut self.part.lines {
+                lines.add_own(key, counts, self.part.signedness)?;
+            }
         }
         Ok(())
+    }
+
+    /// Where the costs of this line belong.
+    fn line_key(&self, node: NodeId) -> NodeLine {
+        NodeLine {
+            node,
+            file: self.file,
+            line: self.positions.line(),
+            address: self.positions.address().filter(|_| self.wanted.addresses),
+        }
     }
 
     /// The cost line behind `calls=`.
@@ -327,25 +325,20 @@ impl<'a> Reader<'a> {
                 &self.row
             }
         };
+        self.part.add_call(node, callee, calls, counts)?;
+        let key = self.line_key(node);
         let part = &mut self.part;
-        part.add_call(node, callee, calls, counts)?;
         if let Some(arcs) = &mut part.calls {
-            let key = NodeArc {
+            let arc = NodeArc {
                 caller: node,
                 callee,
-                line: self.positions.line(),
+                line: key.line,
             };
-            arcs.add(key, calls, counts, part.signedness)?;
+            arcs.add(arc, calls, counts, part.signedness)?;
         }
         if node != callee
             && let Some(lines) = &mut part.lines
         {
-            let key = NodeLine {
-                node,
-                file: self.file,
-                line: self.positions.line(),
-                address: self.positions.address().filter(|_| self.wanted.addresses),
-            };
             lines.add_calls(key, counts, part.signedness)?;
         }
         Ok(())
@@ -445,446 +438,6 @@ impl<'a> Reader<'a> {
                 )
             })
     }
-
-    /// Everything but cost lines.
-    fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        if line.trim_ascii_start().is_empty() {
-            return Ok(());
-        }
-        let Some((key, value)) = key_of(line) else {
-            return self.header_line(line);
-        };
-        if self.stage != Stage::Body {
-            self.begin_body("a position")?;
-        }
-        if let Compression::Unknown { has_object } = self.compression {
-            self.look_for_compression(key, value, has_object);
-        }
-        match key {
-            Key::Function => {
-                self.flush_calls()?;
-                self.function = Some(self.function_name(value)?);
-                self.node = None;
-                self.file = self.function_file.name;
-                self.callee = None;
-                self.called_file = None;
-                self.called_object = None;
-            }
-            Key::CalledFunction => {
-                self.flush_calls()?;
-                self.callee = Some(self.function_name(value)?);
-                self.callee_file = self.called_file.take();
-                self.callee_object = self.called_object.take();
-            }
-            Key::FunctionFile => {
-                self.file = self.file_name(value)?;
-                self.function_file = InForce {
-                    name: self.file,
-                    is_fresh: true,
-                };
-            }
-            Key::LineFile => self.file = self.file_name(value)?,
-            Key::CalledFile => self.called_file = Some(self.file_name(value)?),
-            Key::Object => {
-                self.object = InForce {
-                    name: self.object_name(value)?,
-                    is_fresh: true,
-                };
-            }
-            Key::CalledObject => self.called_object = Some(self.object_name(value)?),
-            Key::Calls => self.calls_line(value)?,
-            Key::FileOfJump => {
-                self.file_name(value)?;
-            }
-            Key::FunctionOfJump => {
-                self.function_name(value)?;
-            }
-            Key::Skipped => {}
-        }
-        Ok(())
-    }
-
-    /// What stands behind the `=` of a position line.
-    fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
-        match self.compression {
-            Compression::Plain => Compressed::Name(value),
-            _ => names::read(value),
-        }
-    }
-
-    /// Looks whether the part's names are compressed, up to its first function.
-    #[cold]
-    fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
-        let has_object = had_object || key == Key::Object;
-        let is_compressed = !matches!(names::read(value), Compressed::Name(_));
-        self.compression = match key {
-            _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
-            Key::Function if has_object => Compression::Plain,
-            Key::Function => Compression::Numbers,
-            _ => Compression::Unknown { has_object },
-        };
-    }
-
-    /// `calls=N TARGET`. Targets are not needed, and other producers leave them out or mean something else by them.
-    fn calls_line(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        let refused = || format!("expected the number of calls, found {}", excerpt(value));
-        let (calls, rest) = leading_u64(value).ok_or_else(refused)?;
-        if !matches!(rest, [] | [b' ' | b'\t', ..]) {
-            return Err(refused().into());
-        }
-        self.calls = Some(calls);
-        Ok(())
-    }
-
-    fn function_name(&mut self, value: &[u8]) -> Result<Named, Refusal> {
-        let (number, text) = match self.name(value) {
-            Compressed::Reference(number) => {
-                let numbered = self
-                    .functions
-                    .get(number)
-                    .ok_or_else(|| undefined("function", number))?;
-                return Ok(Named {
-                    name: numbered.name,
-                    number: Some(number),
-                });
-            }
-            Compressed::Definition(number, text) => (Some(number), text),
-            Compressed::Name(text) => (None, text),
-        };
-        let expanded = self.expanded(text);
-        let text = expanded.as_deref().unwrap_or(text);
-        let name = self.function_names.intern(text, &mut self.section.strings);
-        if let Some(number) = number {
-            self.functions.define(number, Numbered { name, node: None });
-        }
-        if !self.shown.levels && self.function_names.has_level(name, &self.section.strings) {
-            self.shown.levels = true;
-            self.part.arcs = None;
-        }
-        Ok(Named { name, number })
-    }
-
-    /// A name made of numbers, `(1234)'2'(1216)`, which is how `--compress-mangled=yes` writes callers.
-    fn expanded(&self, text: &[u8]) -> Option<Vec<u8>> {
-        if !text.starts_with(b"(") || memchr::memchr(b'\'', text).is_none() {
-            return None;
-        }
-        let mut expanded = Vec::new();
-        for (index, piece) in text.split(|byte| *byte == b'\'').enumerate() {
-            if index > 0 {
-                expanded.push(b'\'');
-            }
-            match names::read(piece) {
-                Compressed::Reference(number) => {
-                    let name = self.functions.get(number)?.name;
-                    let text = self.function_names.text(name);
-                    expanded.extend_from_slice(self.section.strings.get(text));
-                }
-                Compressed::Name(level) if index == 1 && level.iter().all(u8::is_ascii_digit) => {
-                    expanded.extend_from_slice(level);
-                }
-                _ => return None,
-            }
-        }
-        Some(expanded)
-    }
-
-    fn file_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
-        plain_name(self.name(value), "file", &mut self.files, self.section)
-    }
-
-    fn object_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
-        plain_name(self.name(value), "object", &mut self.objects, self.section)
-    }
-
-    /// Header lines, comments, sums, and what is none of these.
-    fn header_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        if line.starts_with(b"#") {
-            if line.starts_with(b"# callgrind format") && self.stage > Stage::Header {
-                self.next_part()?;
-            }
-            return Ok(());
-        }
-        // Xdebug appends profiles to one file with this line between them.
-        if line.starts_with(b"==== NEW PROFILING FILE") {
-            return if self.stage > Stage::Header {
-                self.next_part()
-            } else {
-                Ok(())
-            };
-        }
-        let Some((key, value)) = header::key_and_value(line) else {
-            return Err(format!(
-                "expected a header line, a position or costs, found {}",
-                excerpt(line)
-            )
-            .into());
-        };
-        self.begin_part_with(key)?;
-        self.has_header |= self.stage == Stage::Header;
-        match key {
-            b"version" => self.version(value)?,
-            b"creator" => self.creator(value),
-            b"cmd" => self.section.run.command.say(header::text(value)),
-            b"pid" => {
-                if let Some(pid) = crate::number::whole_u64(value) {
-                    self.section.run.pid.say(pid);
-                }
-            }
-            b"part" => {
-                if let Some(part) = crate::number::whole_u64(value) {
-                    self.section.run.part.say(part);
-                }
-            }
-            b"thread" => {
-                if let Some(thread) = crate::number::whole_u64(value) {
-                    self.section.run.thread.say(thread);
-                }
-            }
-            b"desc" => header::description(value, &mut self.section.run),
-            b"event" => header::event_definition(value, &mut self.section.run),
-            b"positions" => self.positions = Positions::from_header(value)?,
-            b"events" => self.name_events(value)?,
-            b"summary" => self.summary = Some(header::sums(value, self.events.len())?),
-            b"totals" => {
-                if self.stage == Stage::Header {
-                    return Err("expected events: before totals:".to_owned().into());
-                }
-                self.totals = Some((self.line_number, header::sums(value, self.events.len())?));
-                self.stage = Stage::Totals;
-            }
-            // The format allows keys that are not known, in the header.
-            _ if self.stage < Stage::Body => {}
-            _ => {
-                return Err(
-                    format!("expected a position or costs, found {}", excerpt(line)).into(),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Begins a new part where a header line shows that the old one is over.
-    fn begin_part_with(&mut self, key: &[u8]) -> Result<(), Refusal> {
-        let begins = match key {
-            b"version" | b"pid" | b"part" | b"thread" => self.stage > Stage::Header,
-            b"creator" | b"cmd" | b"desc" | b"event" | b"events" | b"positions" => {
-                self.stage >= Stage::Body
-            }
-            _ => false,
-        };
-        if begins { self.next_part() } else { Ok(()) }
-    }
-
-    fn version(&self, value: &[u8]) -> Result<(), Refusal> {
-        // 1 is all there ever was of the format; Xdebug 2 writes 0.9.6.
-        match crate::number::whole_u64(value) {
-            Some(version) if version > 1 => {
-                Err(format!("expected version 1 of the format, found version {version}").into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn creator(&mut self, value: &[u8]) {
-        self.shown.is_callgrind = value.starts_with(b"callgrind");
-        self.is_xtree = value.starts_with(b"xtree");
-        self.section.run.creator.say(header::text(value));
-    }
-
-    fn name_events(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        self.events = header::event_names(value)?;
-        let columns = self.section.columns(&self.events);
-        let is_identity = columns.iter().enumerate().all(|(at, column)| at == *column);
-        self.columns = (!is_identity).then_some(columns);
-        let (events, signedness) = (self.section.event_count(), self.section.signedness());
-        if self.part.own.event_count() != events || self.part.signedness != signedness {
-            self.part = Part::new(events, signedness, self.wanted);
-            if self.shown.levels {
-                self.part.arcs = None;
-            }
-        }
-        self.stage = Stage::Events;
-        self.has_header = false;
-        Ok(())
-    }
-
-    /// Notes that the body has begun.
-    fn begin_body(&mut self, what: &str) -> Result<(), Refusal> {
-        match self.stage {
-            Stage::Header => Err(format!("expected events: before {what}").into()),
-            _ => {
-                self.stage = Stage::Body;
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends the part and begins the next one.
-    fn next_part(&mut self) -> Result<(), Refusal> {
-        self.flush_calls()?;
-        self.check_totals()?;
-        self.finish_part().map_err(Refusal::Other)
-    }
-
-    fn end_of_file(&mut self, ended_with_newline: bool) -> Result<(), Error> {
-        let line_number = self.line_number;
-        let here = |message: String| Error::at(line_number, message);
-        self.flush_calls()
-            .map_err(|refusal| refusal.at(line_number))?;
-        if self.stage == Stage::Header && (self.has_header || self.parts == 0) {
-            return Err(here(
-                "expected events:, found the end of the file".to_owned(),
-            ));
-        }
-        if self.stage == Stage::Events && self.summary.is_none() {
-            return Err(here("expected costs, found the end of the file".to_owned()));
-        }
-        if self.stage == Stage::Totals
-            && !ended_with_newline
-            && let Some((_, totals)) = &self.totals
-            && *totals != self.part_sums()
-        {
-            return Err(here(
-                "the totals: are cut short by the end of the file".to_owned(),
-            ));
-        }
-        self.check_totals()
-            .map_err(|refusal| refusal.at(line_number))?;
-        self.finish_part()
-    }
-
-    /// The self cost of the part, in the order of its events.
-    fn part_sums(&self) -> Vec<i128> {
-        let mut sums = vec![0i128; self.section.event_count()];
-        for node in &self.part.present {
-            for (sum, cell) in sums.iter_mut().zip(self.part.own.row(node.index())) {
-                *sum += self.part.signedness.count(*cell);
-            }
-        }
-        match &self.columns {
-            None => {
-                sums.truncate(self.events.len());
-                sums
-            }
-            Some(columns) => columns.iter().map(|column| sums[*column]).collect(),
-        }
-    }
-
-    /// Whether the part's writer ends every part with `totals:`. Callgrind writes `summary:` in front of the costs as
-    /// well: a profile that has neither was not left like this by Callgrind.
-    fn must_have_totals(&self) -> bool {
-        self.is_xtree || self.shown.is_callgrind && self.summary.is_some()
-    }
-
-    /// Compares the part's `totals:` with the sum of its costs.
-    fn check_totals(&mut self) -> Result<(), Refusal> {
-        let Some((line, totals)) = self.totals.take() else {
-            return if self.stage > Stage::Header && self.must_have_totals() {
-                Err(
-                    "expected totals: at the end of the part, found none; the profile is cut short"
-                        .to_owned()
-                        .into(),
-                )
-            } else {
-                Ok(())
-            };
-        };
-        for ((event, total), sum) in self.events.iter().zip(totals).zip(self.part_sums()) {
-            if total != sum {
-                self.diagnostics.warn(format!(
-                    "{}:{line}: totals: has {total} {event}, but the costs add up to {sum}",
-                    self.source
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the part to the section and clears the way for another.
-    fn finish_part(&mut self) -> Result<(), Error> {
-        if self.stage == Stage::Header {
-            return Ok(());
-        }
-        if let Some(summary) = self.summary.take() {
-            for (event, count) in self.events.iter().zip(summary) {
-                // A summary is arithmetic modulo 2^64.
-                self.section.run.add_summary(event, count as u64);
-            }
-        }
-        let added = inclusive::fold(
-            &self.part,
-            &self.nodes,
-            &self.function_names,
-            self.shown,
-            self.section,
-        );
-        self.part.clear();
-        self.parts += 1;
-        self.section.run.parts += 1;
-        self.totals = None;
-        self.stage = Stage::Header;
-        self.positions = Positions::new();
-        self.compression = Compression::Unknown { has_object: false };
-        self.object = InForce::NOTHING;
-        self.function_file = InForce::NOTHING;
-        self.file = StringId::NOT_GIVEN;
-        self.function = None;
-        self.node = None;
-        self.called_object = None;
-        self.called_file = None;
-        self.callee = None;
-        self.calls = None;
-        added.map_err(|overflow| Refusal::from(overflow).at(self.line_number))?;
-        if self.per_part {
-            (self.part_done)(self.section)?;
-        }
-        Ok(())
-    }
-}
-
-/// What a line of the body begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Function,
-    FunctionFile,
-    LineFile,
-    Object,
-    CalledFunction,
-    CalledFile,
-    CalledObject,
-    Calls,
-    /// Jumps are not kept, but their lines define names.
-    FileOfJump,
-    FunctionOfJump,
-    /// Jumps themselves, and what `--mangle-names=no` and `--dump-bbs=yes` add, both undocumented.
-    Skipped,
-}
-
-/// The key of a position, call or jump and what stands behind its `=`.
-#[inline]
-fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
-    Some(match line {
-        [b'f', b'n', b'=', value @ ..] => (Key::Function, value),
-        [b'c', b'f', b'n', b'=', value @ ..] => (Key::CalledFunction, value),
-        [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (Key::CalledFile, value),
-        [b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
-        [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
-            (Key::Skipped, value)
-        }
-        [b'f', b'i' | b'e', b'=', value @ ..] => (Key::LineFile, value),
-        [b'f', b'l', b'=', value @ ..] => (Key::FunctionFile, value),
-        [b'c', b'o', b'b', b'=', value @ ..] => (Key::CalledObject, value),
-        [b'o', b'b', b'=', value @ ..] => (Key::Object, value),
-        [b'j', b'f', b'i', b'=', value @ ..] => (Key::FileOfJump, value),
-        [b'j', b'f', b'n', b'=', value @ ..] | [b'f', b'r', b'f', b'n', b'=', value @ ..] => {
-            (Key::FunctionOfJump, value)
-        }
-        [b'r', b'e', b'c', b'=', value @ ..]
-        | [b'b', b'b', b'=', value @ ..]
-        | [b'l', b'n', b'=', value @ ..] => (Key::Skipped, value),
-        _ => return None,
-    })
 }
 
 /// A line without its end, and the lines behind it.
@@ -909,34 +462,10 @@ fn scatter(counts: &[u64], columns: &[usize], row: &mut Vec<u64>) -> Result<(), 
     Ok(())
 }
 
-/// A file's or object's name.
-fn plain_name(
-    name: Compressed,
-    what: &str,
-    numbers: &mut NumberTable<StringId>,
-    section: &mut Section,
-) -> Result<StringId, Refusal> {
-    match name {
-        Compressed::Reference(number) => {
-            Ok(numbers.get(number).ok_or_else(|| undefined(what, number))?)
-        }
-        Compressed::Definition(number, text) => {
-            let name = section.strings.intern(text);
-            numbers.define(number, name);
-            Ok(name)
-        }
-        Compressed::Name(text) => Ok(section.strings.intern(text)),
-    }
-}
-
 #[cold]
 fn not_a_position(line: &[u8]) -> Refusal {
     Refusal::Line(format!(
         "expected positions and costs, found {}",
         excerpt(line)
     ))
-}
-
-fn undefined(what: &str, number: u64) -> String {
-    format!("({number}) is the number of a {what} that was not named before")
 }

@@ -120,7 +120,9 @@ impl RunFacts {
         for (key, value) in &self.descriptions {
             let Some(value) = value.one() else { continue };
             match key.as_str() {
+                // These two are of the run and not of how it was simulated.
                 "Trigger" => extra.insert("trigger".to_owned(), value.as_str().into()),
+                "Timerange" => extra.insert("timerange".to_owned(), value.as_str().into()),
                 _ => descriptions.insert(key.clone(), value.as_str().into()),
             };
         }

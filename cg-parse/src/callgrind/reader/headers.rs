@@ -1,0 +1,134 @@
+//! Header lines: what each means for the part it begins.
+
+use super::{Reader, Refusal, Stage};
+use crate::callgrind::header;
+use crate::callgrind::part::Part;
+use crate::callgrind::position::Positions;
+use crate::error::excerpt;
+
+impl Reader<'_> {
+    /// Header lines, comments, sums, and what is none of these.
+    pub(super) fn header_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if line.starts_with(b"#") {
+            if line.starts_with(b"# callgrind format") && self.stage > Stage::Header {
+                self.next_part()?;
+            }
+            return Ok(());
+        }
+        // Xdebug appends profiles to one file with this line between them.
+        if line.starts_with(b"==== NEW PROFILING FILE") {
+            return if self.stage > Stage::Header {
+                self.next_part()
+            } else {
+                Ok(())
+            };
+        }
+        let Some((key, value)) = header::key_and_value(line) else {
+            return Err(format!(
+                "expected a header line, a position or costs, found {}",
+                excerpt(line)
+            )
+            .into());
+        };
+        self.begin_part_with(key)?;
+        self.has_header |= self.stage == Stage::Header;
+        match key {
+            b"version" => self.version(value)?,
+            b"creator" => self.creator(value),
+            b"cmd" => self.section.run.command.say(header::text(value)),
+            b"pid" => {
+                if let Some(pid) = crate::number::whole_u64(value) {
+                    self.section.run.pid.say(pid);
+                }
+            }
+            b"part" => {
+                if let Some(part) = crate::number::whole_u64(value) {
+                    self.section.run.part.say(part);
+                }
+            }
+            b"thread" => {
+                if let Some(thread) = crate::number::whole_u64(value) {
+                    self.section.run.thread.say(thread);
+                }
+            }
+            b"desc" => header::description(value, &mut self.section.run),
+            b"event" => header::event_definition(value, &mut self.section.run),
+            b"positions" => self.positions = Positions::from_header(value)?,
+            b"events" => self.name_events(value)?,
+            // Without events in front of it, it says nothing.
+            b"summary" if self.stage == Stage::Header => {}
+            b"summary" => self.summary = Some(header::sums(value, self.events.len())?),
+            b"totals" => {
+                if self.stage == Stage::Header {
+                    return Err("expected events: before totals:".to_owned().into());
+                }
+                self.totals = Some((self.line_number, header::sums(value, self.events.len())?));
+                self.stage = Stage::Totals;
+            }
+            // The format allows keys that are not known, in the header.
+            _ if self.stage < Stage::Body => {}
+            _ => {
+                return Err(
+                    format!("expected a position or costs, found {}", excerpt(line)).into(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a new part where a header line shows that the old one is over.
+    pub(super) fn begin_part_with(&mut self, key: &[u8]) -> Result<(), Refusal> {
+        let begins = match key {
+            b"version" | b"pid" | b"part" | b"thread" => self.stage > Stage::Header,
+            b"creator" | b"cmd" | b"desc" | b"event" | b"events" | b"positions" => {
+                self.stage >= Stage::Body
+            }
+            _ => false,
+        };
+        if begins { self.next_part() } else { Ok(()) }
+    }
+
+    fn version(&self, value: &[u8]) -> Result<(), Refusal> {
+        // 1 is all there ever was of the format; Xdebug 2 writes 0.9.6.
+        match crate::number::whole_u64(value) {
+            Some(version) if version > 1 => {
+                Err(format!("expected version 1 of the format, found version {version}").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn creator(&mut self, value: &[u8]) {
+        self.shown.is_callgrind = value.starts_with(b"callgrind");
+        self.is_xtree = value.starts_with(b"xtree");
+        self.section.run.creator.say(header::text(value));
+    }
+
+    fn name_events(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        self.events = header::event_names(value)?;
+        let columns = self.section.columns(&self.events);
+        let is_identity = columns.iter().enumerate().all(|(at, column)| at == *column);
+        self.columns = (!is_identity).then_some(columns);
+        let (events, signedness) = (self.section.event_count(), self.section.signedness());
+        if self.part.own.event_count() != events || self.part.signedness != signedness {
+            self.part = Part::new(events, signedness, self.wanted);
+            if self.shown.levels {
+                self.part.arcs = None;
+            }
+        }
+        self.stage = Stage::Events;
+        self.has_header = false;
+        Ok(())
+    }
+
+    /// Notes that the body has begun.
+    pub(super) fn begin_body(&mut self, what: &str) -> Result<(), Refusal> {
+        match self.stage {
+            Stage::Header => Err(format!("expected events: before {what}").into()),
+            _ => {
+                self.stage = Stage::Body;
+                Ok(())
+            }
+        }
+    }
+}

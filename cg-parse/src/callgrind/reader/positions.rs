@@ -1,0 +1,243 @@
+//! The body's lines other than costs: positions, names and calls.
+
+use super::{InForce, Named, Numbered, Reader, Refusal, Stage};
+use crate::callgrind::names::{self, Compressed, NumberTable};
+use crate::error::excerpt;
+use crate::number::leading_u64;
+use crate::section::{Section, StringId};
+
+/// Whether a part's names are compressed.
+///
+/// Callgrind compresses all names or none (`--compress-strings=no`), and without compression a function that is called
+/// `(7)` is written like a reference. A part of Callgrind's is plain where no name up to its first function is
+/// compressed. Other producers mix both, and mean numbers by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    /// No name seen; Callgrind's first one is that of an object.
+    Unknown {
+        has_object: bool,
+    },
+    Numbers,
+    Plain,
+}
+
+/// What a line of the body begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Function,
+    FunctionFile,
+    LineFile,
+    Object,
+    CalledFunction,
+    CalledFile,
+    CalledObject,
+    Calls,
+    /// Jumps are not kept, but their lines define names.
+    FileOfJump,
+    FunctionOfJump,
+    /// Jumps themselves, and what `--mangle-names=no` and `--dump-bbs=yes` add, both undocumented.
+    Skipped,
+}
+
+/// The key of a position, call or jump and what stands behind its `=`.
+#[inline]
+fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
+    Some(match line {
+        [b'f', b'n', b'=', value @ ..] => (Key::Function, value),
+        [b'c', b'f', b'n', b'=', value @ ..] => (Key::CalledFunction, value),
+        [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (Key::CalledFile, value),
+        [b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
+        [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
+            (Key::Skipped, value)
+        }
+        [b'f', b'i' | b'e', b'=', value @ ..] => (Key::LineFile, value),
+        [b'f', b'l', b'=', value @ ..] => (Key::FunctionFile, value),
+        [b'c', b'o', b'b', b'=', value @ ..] => (Key::CalledObject, value),
+        [b'o', b'b', b'=', value @ ..] => (Key::Object, value),
+        [b'j', b'f', b'i', b'=', value @ ..] => (Key::FileOfJump, value),
+        [b'j', b'f', b'n', b'=', value @ ..] | [b'f', b'r', b'f', b'n', b'=', value @ ..] => {
+            (Key::FunctionOfJump, value)
+        }
+        [b'r', b'e', b'c', b'=', value @ ..]
+        | [b'b', b'b', b'=', value @ ..]
+        | [b'l', b'n', b'=', value @ ..] => (Key::Skipped, value),
+        _ => return None,
+    })
+}
+
+impl Reader<'_> {
+    /// Everything but cost lines.
+    pub(super) fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if line.trim_ascii_start().is_empty() {
+            return Ok(());
+        }
+        let Some((key, value)) = key_of(line) else {
+            return self.header_line(line);
+        };
+        if self.stage != Stage::Body {
+            self.begin_body("a position")?;
+        }
+        if let Compression::Unknown { has_object } = self.compression {
+            self.look_for_compression(key, value, has_object);
+        }
+        match key {
+            Key::Function => {
+                self.flush_calls()?;
+                self.function = Some(self.function_name(value)?);
+                self.node = None;
+                self.file = self.function_file.name;
+                self.callee = None;
+                self.called_file = None;
+                self.called_object = None;
+            }
+            Key::CalledFunction => {
+                self.flush_calls()?;
+                self.callee = Some(self.function_name(value)?);
+                self.callee_file = self.called_file.take();
+                self.callee_object = self.called_object.take();
+            }
+            Key::FunctionFile => {
+                self.file = self.file_name(value)?;
+                self.function_file = InForce {
+                    name: self.file,
+                    is_fresh: true,
+                };
+            }
+            Key::LineFile => self.file = self.file_name(value)?,
+            Key::CalledFile => self.called_file = Some(self.file_name(value)?),
+            Key::Object => {
+                self.object = InForce {
+                    name: self.object_name(value)?,
+                    is_fresh: true,
+                };
+            }
+            Key::CalledObject => self.called_object = Some(self.object_name(value)?),
+            Key::Calls => self.calls_line(value)?,
+            Key::FileOfJump => {
+                self.file_name(value)?;
+            }
+            Key::FunctionOfJump => {
+                self.function_name(value)?;
+            }
+            Key::Skipped => {}
+        }
+        Ok(())
+    }
+
+    /// What stands behind the `=` of a position line.
+    fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
+        match self.compression {
+            Compression::Plain => Compressed::Name(value),
+            _ => names::read(value),
+        }
+    }
+
+    /// Looks whether the part's names are compressed, up to its first function.
+    #[cold]
+    fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
+        let has_object = had_object || key == Key::Object;
+        let is_compressed = !matches!(names::read(value), Compressed::Name(_));
+        self.compression = match key {
+            _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
+            Key::Function if has_object => Compression::Plain,
+            Key::Function => Compression::Numbers,
+            _ => Compression::Unknown { has_object },
+        };
+    }
+
+    /// `calls=N TARGET`. Targets are not needed, and other producers leave them out or mean something else by them.
+    fn calls_line(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        let refused = || format!("expected the number of calls, found {}", excerpt(value));
+        let (calls, rest) = leading_u64(value).ok_or_else(refused)?;
+        if !matches!(rest, [] | [b' ' | b'\t', ..]) {
+            return Err(refused().into());
+        }
+        self.calls = Some(calls);
+        Ok(())
+    }
+
+    fn function_name(&mut self, value: &[u8]) -> Result<Named, Refusal> {
+        let (number, text) = match self.name(value) {
+            Compressed::Reference(number) => {
+                let numbered = self
+                    .functions
+                    .get(number)
+                    .ok_or_else(|| undefined("function", number))?;
+                return Ok(Named {
+                    name: numbered.name,
+                    number: Some(number),
+                });
+            }
+            Compressed::Definition(number, text) => (Some(number), text),
+            Compressed::Name(text) => (None, text),
+        };
+        let expanded = self.expanded(text);
+        let text = expanded.as_deref().unwrap_or(text);
+        let name = self.function_names.intern(text, &mut self.section.strings);
+        if let Some(number) = number {
+            self.functions.define(number, Numbered { name, node: None });
+        }
+        if !self.shown.levels && self.function_names.has_level(name, &self.section.strings) {
+            self.shown.levels = true;
+            self.part.arcs = None;
+        }
+        Ok(Named { name, number })
+    }
+
+    /// A name made of numbers, `(1234)'2'(1216)`, which is how `--compress-mangled=yes` writes callers.
+    fn expanded(&self, text: &[u8]) -> Option<Vec<u8>> {
+        if !text.starts_with(b"(") || memchr::memchr(b'\'', text).is_none() {
+            return None;
+        }
+        let mut expanded = Vec::new();
+        for (index, piece) in text.split(|byte| *byte == b'\'').enumerate() {
+            if index > 0 {
+                expanded.push(b'\'');
+            }
+            match names::read(piece) {
+                Compressed::Reference(number) => {
+                    let name = self.functions.get(number)?.name;
+                    let text = self.function_names.text(name);
+                    expanded.extend_from_slice(self.section.strings.get(text));
+                }
+                Compressed::Name(level) if index == 1 && level.iter().all(u8::is_ascii_digit) => {
+                    expanded.extend_from_slice(level);
+                }
+                _ => return None,
+            }
+        }
+        Some(expanded)
+    }
+
+    fn file_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
+        plain_name(self.name(value), "file", &mut self.files, self.section)
+    }
+
+    fn object_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
+        plain_name(self.name(value), "object", &mut self.objects, self.section)
+    }
+}
+
+/// A file's or object's name.
+fn plain_name(
+    name: Compressed,
+    what: &str,
+    numbers: &mut NumberTable<StringId>,
+    section: &mut Section,
+) -> Result<StringId, Refusal> {
+    match name {
+        Compressed::Reference(number) => {
+            Ok(numbers.get(number).ok_or_else(|| undefined(what, number))?)
+        }
+        Compressed::Definition(number, text) => {
+            let name = section.strings.intern(text);
+            numbers.define(number, name);
+            Ok(name)
+        }
+        Compressed::Name(text) => Ok(section.strings.intern(text)),
+    }
+}
+
+fn undefined(what: &str, number: u64) -> String {
+    format!("({number}) is the number of a {what} that was not named before")
+}
