@@ -130,7 +130,7 @@ impl Massif {
         out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        out.run(&self.run_record(source)).map_err(Error::Output)?;
+        out.run(&self.run_record(source)?).map_err(Error::Output)?;
         let mut text = Vec::new();
         for (index, snapshot) in self.snapshots.iter().enumerate() {
             if let Some(tree) = &snapshot.tree
@@ -149,7 +149,7 @@ impl Massif {
         Ok(())
     }
 
-    fn run_record(&self, source: &str) -> RunRecord {
+    fn run_record(&self, source: &str) -> Result<RunRecord, Error> {
         let mut run = RunRecord::new("massif");
         run.creator = self
             .desc
@@ -171,6 +171,11 @@ impl Massif {
                 None => total.push((event, count)),
             }
         }
+        if let Some((event, _)) = total.iter().find(|(_, sum)| u64::try_from(*sum).is_err()) {
+            return Err(Error::whole(format!(
+                "the sum of {event} over the snapshots does not fit in 64 bits"
+            )));
+        }
         run.events = total.iter().map(|(event, _)| (*event).to_owned()).collect();
         run.total = Total::One(Counts(
             total
@@ -185,7 +190,7 @@ impl Massif {
         };
         say("desc", &self.desc);
         say("time_unit", &self.time_unit);
-        run
+        Ok(run)
     }
 
     /// Why a snapshot that was asked for has no tree, and which have one.

@@ -172,6 +172,25 @@ fn sums_that_do_not_hold_are_told_with_figures() {
 }
 
 #[test]
+fn sums_beyond_64_bits_are_errors() {
+    let most = place(u64::MAX);
+    let text = massif(&[("detailed", u64::MAX, &most), ("peak", u64::MAX, &most)]);
+    let parsed = parse(&text, &options(Snapshots::All));
+    assert_eq!(
+        parsed.messages,
+        ["in: the sum of bytes over the snapshots does not fit in 64 bits"]
+    );
+    assert!(parse(&text, &Options::default()).is_whole());
+    let heavy = format!(
+        "n2: 0 (heap allocation functions)\n n0: {max} 0x1: f (a.c:1)\n n0: {max} 0x2: g (a.c:2)\n",
+        max = u64::MAX
+    );
+    let parsed = parse(&massif(&[("peak", 0, &heavy)]), &Options::default());
+    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.messages[0].starts_with("in:12: this node has 0 bytes"));
+}
+
+#[test]
 fn what_is_no_massif_file_is_an_error_with_its_line() {
     let good = String::from_utf8(massif(&[("peak", 100, TREE)])).unwrap();
     for (from, to, message) in [

@@ -183,6 +183,15 @@ impl<'t> Writing<'t, '_, '_> {
             && let Some(node) = self.path.pop()
         {
             let beyond = Count::from(node.bytes) - node.children;
+            if i64::try_from(beyond).is_err() && beyond < 0 {
+                return Err(Error::at(
+                    node.line,
+                    format!(
+                        "this node has {} bytes, but its children sum to {}, too much to make up for",
+                        node.bytes, node.children
+                    ),
+                ));
+            }
             if beyond < 0 {
                 self.diagnostics.warn(format!(
                     "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} makes up for it",
