@@ -62,9 +62,10 @@ pub(crate) fn pull_request<'a>(
     diffs: &'a Diffs<'_>,
     options: &Options,
 ) -> anyhow::Result<Document<'a>> {
+    let rows = diffs.records.len();
     let (mut open, mut folded) = match options.top {
-        Some(_) => (options.rows().min(diffs.records.len()), 0),
-        None => (OPEN_ROWS, FOLDED_ROWS),
+        Some(_) => (options.rows().min(rows), 0),
+        None => (OPEN_ROWS.min(rows), FOLDED_ROWS.min(rows)),
     };
     loop {
         let document = comment(diffs, open, folded, options)?;
@@ -203,9 +204,18 @@ fn census(diffs: &Diffs) -> String {
     }
 }
 
+/// Names the limits that are broken, as many as anybody reads.
 fn push_limits(blocks: &mut Vec<Block>, diffs: &Diffs) {
-    for limit in diffs.summary.broken_limits.iter().flatten() {
+    const MOST: usize = 25;
+    let broken = diffs.summary.broken_limits.as_deref().unwrap_or_default();
+    for limit in broken.iter().take(MOST) {
         blocks.push(Block::Text(format!("limit broken: {limit}")));
+    }
+    if broken.len() > MOST {
+        blocks.push(Block::Text(format!(
+            "{} more limits are broken",
+            number::grouped((broken.len() - MOST) as Count)
+        )));
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn write(
         return write_view(profile, options, screen, out);
     }
     let kinds = report::kinds(profile, options);
-    let groups = groups(profile, &kinds, options);
+    let groups = groups(profile, &kinds, options)?;
     let (document, listed) = report::list(profile, &kinds, &groups, options)?;
     if let [first, others @ ..] = listed.as_slice()
         && !others.is_empty()
@@ -109,14 +109,24 @@ fn is_diff(profile: &Profile, options: &Options) -> bool {
     options.kind == Some(RecordType::Diff) || (has_diff && options.kind.is_none())
 }
 
-fn groups(profile: &Profile, kinds: &[RecordType], options: &Options) -> Vec<Groups> {
-    match options.group_by {
-        Some(by) => kinds
-            .iter()
-            .map(|kind| Groups::of(profile, *kind, by))
-            .collect(),
-        None => Vec::new(),
-    }
+/// The groups of each type, where groups are asked for.
+///
+/// # Errors
+/// For calls, whose only cost is inclusive.
+fn groups(
+    profile: &Profile,
+    kinds: &[RecordType],
+    options: &Options,
+) -> anyhow::Result<Vec<Groups>> {
+    let Some(by) = options.group_by else {
+        return Ok(Vec::new());
+    };
+    anyhow::ensure!(
+        !kinds.contains(&RecordType::Call),
+        "call records have no cost of their own that --group-by could sum; fn records have"
+    );
+    let groups = kinds.iter().map(|kind| Groups::of(profile, *kind, by));
+    Ok(groups.collect())
 }
 
 fn render(
@@ -175,7 +185,7 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
         events: Events::Fitting,
         ..options.clone()
     };
-    let groups = groups(profile, &kinds, options);
+    let groups = groups(profile, &kinds, options)?;
     let order = |position: usize, options: &Options| -> anyhow::Result<Vec<usize>> {
         let events = EventColumns::choose(profile, kinds[position], options)?;
         let first = events.first().map(|event| event.name.as_str());
