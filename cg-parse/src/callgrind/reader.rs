@@ -88,6 +88,7 @@ pub(super) struct Reader<'a> {
     nodes: Nodes,
     shown: Shown,
     is_xtree: bool,
+    is_xdebug: bool,
     compression: Compression,
 
     stage: Stage,
@@ -181,6 +182,7 @@ impl<'a> Reader<'a> {
             nodes: Nodes::new(),
             shown: Shown::default(),
             is_xtree: false,
+            is_xdebug: false,
             compression: Compression::Unknown { has_object: false },
             stage: Stage::Header,
             has_header: false,

@@ -421,6 +421,19 @@ fn xdebug_2_has_its_summary_inside_a_function() {
 }
 
 #[test]
+fn an_xdebug_profile_without_summary_is_suspicious() {
+    let parsed = parse(
+        b"creator: xdebug 3.2.0 (PHP 8.2.35)\nevents: Time_(10ns)\n\nfl=(1) a.php\nfn=(1) f\n3 4\n",
+        &options(),
+    );
+    assert_eq!(
+        parsed.messages,
+        ["in:6: no summary:, which Xdebug writes last; the profile may be cut short"]
+    );
+    assert!(!parsed.trouble && parsed.is_whole());
+}
+
+#[test]
 fn costs_may_be_compressed_like_positions() {
     check(
         "events: I\nfl=file1.c\nfn=main\n16 20\ncfn=func1\ncalls=1 50\n* 400\ncfi=file2.c\ncfn=func2\ncalls=3 20\n* *\n\n\

@@ -75,6 +75,12 @@ impl Reader<'_> {
                         .into(),
                 )
             } else {
+                if self.is_xdebug && self.stage == Stage::Body && self.summary.is_none() {
+                    self.diagnostics.warn(format!(
+                        "{}:{}: no summary:, which Xdebug writes last; the profile may be cut short",
+                        self.source, self.line_number
+                    ));
+                }
                 Ok(())
             };
         };

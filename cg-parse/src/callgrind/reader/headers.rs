@@ -101,6 +101,7 @@ impl Reader<'_> {
     fn creator(&mut self, value: &[u8]) {
         self.shown.is_callgrind = value.starts_with(b"callgrind");
         self.is_xtree = value.starts_with(b"xtree");
+        self.is_xdebug = value.starts_with(b"xdebug");
         self.section.run.creator.say(header::text(value));
     }
 
