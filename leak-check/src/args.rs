@@ -67,8 +67,8 @@ pub(crate) struct Args {
     /// Count only what is blamed on a frame whose function, file or object matches.
     ///
     /// A leak is blamed on the innermost frame that matches; an error on the innermost frame that is neither an
-    /// allocator's nor of libc or a standard library. What Valgrind counted without printing it counts always. May be
-    /// given several times; one match is enough.
+    /// allocator's nor of libc, a standard library or one of the system. What Valgrind counted without printing it
+    /// counts always. May be given several times; one match is enough.
     #[arg(long, value_name = "REGEX", help_heading = "What counts")]
     only: Vec<Regex>,
 

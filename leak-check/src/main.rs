@@ -17,6 +17,7 @@ mod own;
 mod policy;
 mod suppression;
 
+mod numbers;
 mod paths;
 mod report;
 mod sentence;

@@ -79,6 +79,8 @@ pub(crate) struct Ruling {
     /// The position in its stack of the frame to blame.
     pub(crate) blame: Option<usize>,
     pub(crate) fingerprint: Fingerprint,
+    /// How many equal ones the baseline knows in a process; more than that are new.
+    pub(crate) known_equals: u64,
 }
 
 /// The decisions about all findings.
@@ -120,6 +122,7 @@ pub(crate) fn judge(
         let blame = frame_to_blame(finding, policy);
         let fingerprint = Fingerprint::of(finding);
         let tool = evidence.process(finding.process).tool.as_deref();
+        let known_equals = baseline.allowed(&fingerprint);
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
             Status::Suppressed
@@ -134,7 +137,7 @@ pub(crate) fn judge(
                 .entry((finding.process, fingerprint.clone()))
                 .or_default();
             *equals += 1;
-            if *equals <= baseline.allowed(&fingerprint) {
+            if *equals <= known_equals {
                 Status::Known
             } else {
                 Status::New
@@ -146,6 +149,7 @@ pub(crate) fn judge(
             status,
             blame,
             fingerprint,
+            known_equals,
         });
     }
     allow_within_limits(evidence, policy, &mut rulings);

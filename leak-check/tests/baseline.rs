@@ -101,12 +101,19 @@ fn new_findings_fail_and_more_of_the_same_are_new() {
         "{}",
         run.stdout
     );
+    assert!(!run.stdout.contains("alike"));
     // A second loss record, from another line of the same function.
     let run = check_after(&bench, "return 0", "make(64)[0] = 1; return 0", &[]);
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
             .contains("1 new finding in 1 of 1 process, 2 known"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout
+            .contains("    one of several that are alike, of which the baseline knows 1\n"),
         "{}",
         run.stdout
     );

@@ -4,8 +4,8 @@
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
 use super::{Entry, Report, kinds, stack_lines};
+use crate::numbers::plural;
 use crate::policy::Status;
-use crate::sentence::plural;
 use cg_stream::record::Count;
 
 /// Annotations of one level that a step shows.

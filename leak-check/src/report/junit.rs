@@ -8,8 +8,9 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Report, function_name, one_line, stack_lines};
 use crate::finding::{Process, ProcessId};
+use crate::numbers::plural;
 use crate::policy::Status;
-use crate::sentence::{plural, sentence};
+use crate::sentence::sentence;
 use cg_stream::record::Count;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {

@@ -2,8 +2,8 @@
 //! the table. GitHub takes 65,536 characters; whatever would be longer is cut at a finding, and says so.
 
 use super::{Entry, Report, stack_lines, table_cells};
+use crate::numbers::plural;
 use crate::policy::Status;
-use crate::sentence::plural;
 use cg_stream::record::Count;
 
 /// The first line of every comment, so that the next run can find and replace it.

@@ -9,20 +9,25 @@ mod junit;
 mod markdown;
 mod sarif;
 
+mod frames;
 mod kinds;
 mod ordinal;
 mod place;
+mod table;
 
 use std::collections::HashMap;
 use std::io;
 
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 
 use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
-use crate::own;
+use crate::numbers::plural;
 use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
-use crate::sentence::{grouped, plural, sentence};
+use crate::sentence::sentence;
+
+pub(crate) use frames::{function_name, one_line, stack_lines};
+pub(crate) use table::{Row, table_cells};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,28 +198,6 @@ impl<'a> Report<'a> {
         lines
     }
 
-    /// The sums for the table at the end.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = LeakKind::ALL
-            .iter()
-            .map(|kind| Row::new(kind.phrase(), true))
-            .collect();
-        rows.push(Row::new("errors", false));
-        for (finding, ruling) in self.findings() {
-            let row = match finding.leak_kind() {
-                Some(kind) => &mut rows[kind as usize],
-                None => &mut rows[LeakKind::ALL.len()],
-            };
-            if let Some((bytes, blocks)) = finding.lost() {
-                let lost = row.lost.get_or_insert((0, 0));
-                lost.0 += bytes;
-                lost.1 += blocks;
-            }
-            row.findings[ruling.status as usize] += 1;
-        }
-        rows
-    }
-
     /// `3 new findings in 2 of 40 processes`: the verdict in a line.
     pub(crate) fn verdict_line(&self) -> String {
         let new = self.verdict.count(Status::New);
@@ -271,135 +254,4 @@ impl Entry<'_> {
             self.sentence.clone(),
         )
     }
-}
-
-/// A row of the table at the end of a report.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) is_of_leaks: bool,
-    /// Bytes and blocks, where there were any.
-    pub(crate) lost: Option<(Count, Count)>,
-    /// How many findings have each status.
-    pub(crate) findings: [u64; Status::ALL.len()],
-}
-
-impl Row {
-    fn new(name: &'static str, is_of_leaks: bool) -> Row {
-        Row {
-            name,
-            is_of_leaks,
-            lost: None,
-            findings: [0; Status::ALL.len()],
-        }
-    }
-}
-
-/// The table as text, its head first. Statuses that nothing has are left out, but for `new`.
-pub(crate) fn table_cells(rows: &[Row]) -> Vec<Vec<String>> {
-    let statuses: Vec<Status> = Status::ALL
-        .into_iter()
-        .filter(|status| {
-            *status == Status::New || rows.iter().any(|row| row.findings[*status as usize] > 0)
-        })
-        .collect();
-    let mut head: Vec<String> = ["", "bytes", "blocks", "found"].map(str::to_owned).into();
-    head.extend(
-        statuses
-            .iter()
-            .map(|status| status.word().replace('_', " ")),
-    );
-    let mut table = vec![head];
-    for row in rows {
-        let (bytes, blocks) = match row.lost {
-            Some((bytes, blocks)) => (grouped(bytes), grouped(blocks)),
-            None if row.is_of_leaks => ("0".to_owned(), "0".to_owned()),
-            None => (String::new(), String::new()),
-        };
-        let mut cells = vec![row.name.to_owned(), bytes, blocks];
-        cells.push(row.findings.iter().sum::<u64>().to_string());
-        cells.extend(
-            statuses
-                .iter()
-                .map(|status| row.findings[*status as usize].to_string()),
-        );
-        table.push(cells);
-    }
-    table
-}
-
-/// Names are input and may hold anything: control characters reach neither a terminal nor the lines of a format.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
-
-/// The function of a frame; where it has none, its object or address.
-pub(crate) fn function_name(frame: &Frame) -> String {
-    let name = frame.name.as_deref().filter(|name| *name != "???");
-    let text = match (name, frame.obj.as_deref(), frame.addr.as_deref()) {
-        (Some(name), _, _) => name.to_owned(),
-        (None, Some(object), _) => {
-            format!("??? in {}", object.rsplit('/').next().unwrap_or(object))
-        }
-        (None, None, Some(address)) => address.to_owned(),
-        (None, None, None) => "???".to_owned(),
-    };
-    one_line(&text)
-}
-
-/// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`.
-pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
-    let name = frame.name.as_deref().unwrap_or("???");
-    match (&frame.file, frame.line, &frame.obj) {
-        (Some(file), Some(line), _) => format!("{name} ({}:{line})", paths.shown(file)),
-        (Some(file), None, _) => format!("{name} ({})", paths.shown(file)),
-        (None, _, Some(object)) => {
-            format!(
-                "{name} (in {})",
-                object.rsplit('/').next().unwrap_or(object)
-            )
-        }
-        (None, _, None) => match &frame.addr {
-            Some(address) if name == "???" => address.to_string(),
-            _ => name.to_owned(),
-        },
-    }
-}
-
-/// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames of libraries in
-/// a row: a Rust test has some twenty of them below its own.
-pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
-    /// As many frames of libraries in a row as are shown.
-    const MOST_OF_LIBRARIES: usize = 2;
-    let has_own = stack.iter().any(own::is_own);
-    let mut lines: Vec<(String, usize)> = Vec::new();
-    let mut position = 0;
-    while let Some(frame) = stack.get(position) {
-        let of_libraries = stack[position..]
-            .iter()
-            .take_while(|frame| !own::is_own(frame))
-            .count();
-        // What was called last is said in any case: it is what the program asked of the libraries.
-        if has_own && position > 0 && of_libraries > MOST_OF_LIBRARIES {
-            lines.push((format!("{of_libraries} frames of libraries"), 1));
-            position += of_libraries;
-            continue;
-        }
-        let line = one_line(&frame_line(frame, paths));
-        match lines.last_mut() {
-            Some((last, count)) if *last == line => *count += 1,
-            _ => lines.push((line, 1)),
-        }
-        position += 1;
-    }
-    lines
-        .into_iter()
-        .enumerate()
-        .map(|(position, (line, count))| {
-            let word = if position == 0 { "at" } else { "by" };
-            match count {
-                1 => format!("{word} {line}"),
-                count => format!("{word} {line}, {count} times"),
-            }
-        })
-        .collect()
 }

@@ -83,6 +83,13 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
         Status::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
         _ => text.push_str(&format!("  {}\n", styled(styles.new, sentence))),
     }
+    if entry.ruling.known_equals > 0 {
+        // Equal findings cannot be told apart, and the one that is shown may be the older.
+        text.push_str(&format!(
+            "    one of several that are alike, of which the baseline knows {}\n",
+            entry.ruling.known_equals
+        ));
+    }
     for line in stack_lines(&entry.finding.stack, report.paths) {
         text.push_str(&styled(styles.quiet, &format!("    {line}")));
         text.push('\n');
