@@ -10,7 +10,7 @@ use cg_stream::writer::Writer;
 use serde::Serialize;
 
 use super::Report;
-use crate::finding::{Details, Error, Finding, Leak, ProcessId, Unprinted};
+use crate::finding::{Details, Error, Finding, Leak, Unprinted};
 use crate::policy::Ruling;
 
 /// A record with the decision about it.
@@ -33,20 +33,14 @@ impl Record for Judged<'_, ErrorRecord<'_>> {
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut writer = Writer::new(&mut text);
-    for (position, process) in report.evidence.processes.iter().enumerate() {
-        let id = ProcessId(position);
-        // What Valgrind did not print comes after all that it did, so the findings of a process need not be together.
-        let of_process = || {
-            report
-                .findings()
-                .filter(|(finding, _)| finding.process == id)
-        };
+    let processes = &report.evidence.processes;
+    for (process, findings) in processes.iter().zip(report.findings_by_process()) {
         let mut run = process.run.clone();
         run.stream = 1;
         run.source = vec![process.source.clone()];
         run.events = ["bytes", "blocks", "count"].map(str::to_owned).into();
         let mut total: [Count; 3] = [0; 3];
-        for (finding, _) in of_process() {
+        for (finding, _) in &findings {
             match (&finding.details, finding.lost()) {
                 (_, Some((bytes, blocks))) => {
                     total[0] += bytes;
@@ -59,7 +53,7 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
         }
         run.total = Total::One(Counts::from_row_with_zeros(&run.events, total).into_owned());
         writer.run(&run)?;
-        for (finding, ruling) in of_process() {
+        for (finding, ruling) in findings {
             write_finding(&mut writer, finding, ruling, process.pid)?;
         }
         writer.end()?;

@@ -7,20 +7,21 @@ use std::io;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Report, function_name, one_line, stack_lines};
-use crate::finding::{Process, ProcessId};
+use crate::finding::{Finding, Process};
 use crate::numbers::plural;
-use crate::policy::Status;
+use crate::policy::{Ruling, Status};
 use crate::sentence::sentence;
 use cg_stream::record::Count;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
-    for (position, process) in report.evidence.processes.iter().enumerate() {
+    let processes = &report.evidence.processes;
+    for (process, findings) in processes.iter().zip(report.findings_by_process()) {
         let name = suite_name(process);
         let suite = suites
             .entry(name.clone())
             .or_insert_with(|| TestSuite::new(name.clone()));
-        let mut case = TestCase::new(case_name(process), status(report, ProcessId(position)));
+        let mut case = TestCase::new(case_name(process), status(report, process, &findings));
         case.set_classname(name);
         suite.add_test_case(case);
     }
@@ -57,12 +58,16 @@ fn case_name(process: &Process) -> String {
         .map_or_else(|| process.title(), |test| test.name)
 }
 
-fn status(report: &Report<'_>, process: ProcessId) -> TestCaseStatus {
+fn status(
+    report: &Report<'_>,
+    process: &Process,
+    findings: &[(&Finding, &Ruling)],
+) -> TestCaseStatus {
     let mut description = String::new();
     let mut first = None;
     let mut new = 0;
-    for (finding, ruling) in report.findings() {
-        if finding.process != process || ruling.status != Status::New {
+    for (finding, ruling) in findings {
+        if ruling.status != Status::New {
             continue;
         }
         new += 1;
@@ -93,7 +98,7 @@ fn status(report: &Report<'_>, process: ProcessId) -> TestCaseStatus {
         status.set_description(description);
         return status;
     }
-    if let Some(reason) = &report.evidence.process(process).not_judged {
+    if let Some(reason) = &process.not_judged {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_type("leak-check");
         status.set_message(format!("not judged: {reason}"));

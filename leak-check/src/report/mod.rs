@@ -99,6 +99,16 @@ impl<'a> Report<'a> {
         self.evidence.findings.iter().zip(&self.verdict.rulings)
     }
 
+    /// The findings of each process, in the order of the processes. What Valgrind did not print comes after all that it
+    /// did, so the findings of a process need not be together.
+    pub(crate) fn findings_by_process(&self) -> Vec<Vec<(&'a Finding, &'a Ruling)>> {
+        let mut by_process = vec![Vec::new(); self.evidence.processes.len()];
+        for (finding, ruling) in self.findings() {
+            by_process[finding.process.0].push((finding, ruling));
+        }
+        by_process
+    }
+
     /// What fails the gate, and what a limit lets pass; equal findings in one entry. In the order of the groups: new
     /// ones first, errors before leaks, then by bytes lost.
     pub(crate) fn groups(&self) -> Vec<Group<'a>> {
