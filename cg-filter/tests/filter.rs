@@ -290,6 +290,10 @@ fn what_cannot_be_meant_is_an_error_that_names_the_flag() {
             &["--min", "Irr=5"],
             "no record has \"Irr\"; the events are Ir, Dr",
         ),
+        (
+            &["--min-percent", "calls=5"],
+            "no run has a total of \"calls\"",
+        ),
         (&["--sort", "incl.x"], "no record has \"incl.x\""),
     ];
     for (args, expect) in cases {

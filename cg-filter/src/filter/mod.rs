@@ -4,6 +4,7 @@
 //! end of the input (`--top`, `--threshold`, `--sort`, and functions under `--caller` and `--callee`) lines wait in
 //! [`Held`], with all that follow them, so that the order stays.
 
+use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -208,7 +209,8 @@ impl<'w> Filter<'w> {
                     "expected a run record before this one: --min-percent needs its total",
                 )
             })?;
-            all_reached &= least.is_reached(count, total);
+            // Nothing is no share of nothing.
+            all_reached &= least.is_reached(count, total) && (count, total) != (0, 0);
         }
         Ok(all_reached)
     }
@@ -281,10 +283,20 @@ impl<'w> Filter<'w> {
             .filter(|key_use| key_use.asked > 0 && key_use.found == 0)
             .map(|key_use| &key_use.key)
             .chain(self.ranking.missing_key());
-        for key in missing.filter(|key| !self.runs.events().contains(&key.event)) {
+        let events = self.runs.events();
+        let is_no_event = |key: &&CountKey| !events.contains(&key.event);
+        for key in missing.filter(is_no_event) {
             diagnostics.trouble(format!(
                 "no record has \"{key}\"; the events are {}",
-                self.runs.events().join(", ")
+                events.join(", ")
+            ));
+        }
+        let percents = self.options.minimum_percents.iter().map(|least| &least.key);
+        for key in percents.filter(is_no_event).filter(|_| !events.is_empty()) {
+            diagnostics.trouble(format!(
+                "no run has a total of \"{}\"; the events are {}",
+                key.event,
+                events.join(", ")
             ));
         }
     }
@@ -298,7 +310,7 @@ fn write_sorted(
     is_kept: impl Fn(&Standing) -> bool,
     output: &mut Output<'_>,
 ) -> anyhow::Result<()> {
-    let ranks: std::collections::HashMap<GroupId, usize> = order
+    let ranks: HashMap<GroupId, usize> = order
         .iter()
         .enumerate()
         .map(|(rank, group)| (*group, rank + 1))
