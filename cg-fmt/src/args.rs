@@ -37,7 +37,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_enum, default_value = "table")]
     format: FormatName,
 
-    /// The record type to list: fn, line, call, leak, error, heap, program_point, stack or snapshot.
+    /// The record type to list: fn, line, call, leak, error, heap, program_point, stack,
+    /// snapshot or diff.
     ///
     /// By default the most telling type that the input has.
     #[arg(long = "type", value_name = "TYPE", value_parser = record_type)]
@@ -100,7 +101,8 @@ pub(crate) struct Args {
 
     /// Show source lines with their cost; sources are looked for at their own paths and in DIR.
     ///
-    /// Reads the `line` records that cg-parse writes with --lines.
+    /// Reads the `line` records that cg-parse writes with --lines, and shows the calls that leave from a line where
+    /// there are `call` records (--calls) too.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
 

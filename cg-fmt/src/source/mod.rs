@@ -1,4 +1,5 @@
-//! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records.
+//! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
+//! calls that leave from a line, `call` records.
 //!
 //! Every file whose lines have a cost is looked for, by the cost in it; of those that are found, each line with a cost
 //! is shown with some lines around it. What cannot be shown (files that are not found, lines beyond a file's end, costs
