@@ -42,6 +42,16 @@ impl Joiner<'_> {
     /// Joins units whose paths end alike: the longest common ending wins, and one that does not tell two units of one
     /// side apart decides nothing.
     fn join_by_suffix(&mut self, mut units: Vec<Unit>, level: Level) {
+        // Two units of different runs, which is nearly every bucket of a rebuild, share their last component at least.
+        if let [a, b] = &units[..]
+            && a.sides & b.sides == 0
+        {
+            if self.are_homes(a, b) {
+                let drafts = [&a.drafts[..], &b.drafts[..]].concat();
+                self.merge_normalised(&drafts, level);
+            }
+            return;
+        }
         let all: Sides = self.all_sides();
         let text = |symbols: &Symbols, path: Option<Symbol>| {
             path.map(|path| symbols.text(path).to_owned())
