@@ -3,40 +3,51 @@
 //! Written by `coregrind/m_debuginfo/debuginfo.c:VG_(describe_IP)`, and met in logs, Massif's trees and DHAT's frame
 //! table alike. dhat-rs adds a column to the line, heaptrack writes the object without `in `.
 
+use std::borrow::Cow;
+
 use cg_stream::record::{Frame, Name};
 
-/// The frame that a description tells of. Nothing is trimmed: function names may begin and end with spaces.
-pub(crate) fn frame(text: &[u8]) -> Frame<'_> {
-    describe(text, false)
+use crate::demangle::demangle;
+
+/// How frames are described in a file, and what is wanted of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameText {
+    /// Places are `file:line:column`, as dhat-rs writes them.
+    pub(crate) has_column: bool,
+    /// Names that were left mangled are demangled.
+    pub(crate) demangle: bool,
 }
 
-/// [`frame`] for dhat-rs, whose places are `file:line:column`.
-#[allow(
-    dead_code,
-    reason = "the parser of DHAT's files, which calls it, is being written"
-)]
-pub(crate) fn frame_with_column(text: &[u8]) -> Frame<'_> {
-    describe(text, true)
-}
-
-fn describe(text: &[u8], has_column: bool) -> Frame<'_> {
-    let (addr, rest) = address(text);
-    let (function, place) = split_place(rest, has_column);
-    let mut frame = Frame {
-        name: given(function),
-        addr,
-        ..Frame::default()
-    };
-    match place {
-        Some(Place::Line { file, line }) => {
-            frame.file = given(file);
-            // An unknown line is written as 0.
-            frame.line = (line != 0).then_some(line);
+impl FrameText {
+    /// The frame that a description tells of. Nothing is trimmed: function names may begin and end with spaces.
+    pub(crate) fn frame(self, text: &[u8]) -> Frame<'_> {
+        let (addr, rest) = address(text);
+        let (function, place) = split_place(rest, self.has_column);
+        let mut frame = Frame {
+            name: self.name(function),
+            addr,
+            ..Frame::default()
+        };
+        match place {
+            Some(Place::Line { file, line }) => {
+                frame.file = given(file);
+                // An unknown line is written as 0.
+                frame.line = (line != 0).then_some(line);
+            }
+            Some(Place::Object(obj)) => frame.obj = given(obj),
+            Some(Place::Unknown) | None => {}
         }
-        Some(Place::Object(obj)) => frame.obj = given(obj),
-        Some(Place::Unknown) | None => {}
+        frame
     }
-    frame
+
+    fn name(self, function: &[u8]) -> Option<Name<'_>> {
+        match demangle(function) {
+            Cow::Owned(demangled) if self.demangle => {
+                Some(Name::from_bytes(&demangled).into_owned())
+            }
+            _ => given(function),
+        }
+    }
 }
 
 fn given(name: &[u8]) -> Option<Name<'_>> {
@@ -130,6 +141,18 @@ fn is_balanced(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn frame(text: &[u8]) -> Frame<'_> {
+        FrameText::default().frame(text)
+    }
+
+    fn frame_with_column(text: &[u8]) -> Frame<'_> {
+        let style = FrameText {
+            has_column: true,
+            ..FrameText::default()
+        };
+        style.frame(text)
+    }
 
     /// Checks what a text tells: address, function, file, line, object; `-` is not given.
     fn check(frame: &Frame, expected: [&str; 5]) {
@@ -227,6 +250,24 @@ mod tests {
             &frame("0x5b: f (???)".as_bytes()),
             ["0x5b", "f", "-", "-", "-"],
         );
+    }
+
+    #[test]
+    fn mangled_names_are_demangled_where_that_is_wanted() {
+        let text = b"0x1: _ZN4Tree4walkEi (tree.cpp:3)";
+        check(
+            &frame(text),
+            ["0x1", "_ZN4Tree4walkEi", "tree.cpp", "3", "-"],
+        );
+        let wanted = FrameText {
+            demangle: true,
+            ..FrameText::default()
+        };
+        check(
+            &wanted.frame(text),
+            ["0x1", "Tree::walk(int)", "tree.cpp", "3", "-"],
+        );
+        check(&wanted.frame(b"0x1: main"), ["0x1", "main", "-", "-", "-"]);
     }
 
     #[test]

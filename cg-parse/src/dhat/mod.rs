@@ -16,7 +16,8 @@ use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecor
 use cg_stream::tool::Diagnostics;
 use cg_stream::writer::RenderedFrame;
 
-use crate::{Error, Lines, Options, Out, frame_text};
+use crate::frame_text::FrameText;
+use crate::{Error, Lines, Options, Out};
 
 mod file;
 
@@ -25,7 +26,7 @@ use file::{File, ProgramPoint};
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
-    _options: &Options,
+    options: &Options,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
@@ -35,13 +36,12 @@ pub(crate) fn parse(
     let events: Vec<&Event> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
     out.run(&run_record(source, &file, &events)?)
         .map_err(Error::Output)?;
-    let describe = if file.is_of_dhat_rs() {
-        frame_text::frame_with_column
-    } else {
-        frame_text::frame
+    let described = FrameText {
+        has_column: file.is_of_dhat_rs(),
+        demangle: options.demangle,
     };
-    let frames = FrameTable::new(file.frames.iter().map(|text| describe(text.as_bytes())))
-        .map_err(Error::Output)?;
+    let texts = file.frames.iter().map(|text| text.as_bytes());
+    let frames = FrameTable::new(texts.map(|text| described.frame(text))).map_err(Error::Output)?;
     let mut beyond = 0;
     for (point, number) in file.points.iter().zip(1..) {
         let in_point = |message| Error::whole(format!("program point {number}: {message}"));

@@ -21,6 +21,7 @@
 use cg_stream::record::{Counts, Name, RunRecord, Total};
 use cg_stream::tool::Diagnostics;
 
+use crate::frame_text::FrameText;
 use crate::{Error, Lines, Options, Out, Snapshots};
 
 mod kept;
@@ -37,7 +38,7 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut massif = Massif::new(options.snapshots);
+    let mut massif = Massif::new(options);
     let read = massif.read(lines);
     if massif.snapshots.is_empty() {
         read?;
@@ -58,6 +59,7 @@ pub(crate) fn parse(
 
 /// What was read of a file. `snapshots` holds only those that are whole.
 struct Massif {
+    described: FrameText,
     desc: Option<String>,
     command: Option<String>,
     time_unit: Option<String>,
@@ -66,13 +68,17 @@ struct Massif {
 }
 
 impl Massif {
-    fn new(wanted: Snapshots) -> Massif {
+    fn new(options: &Options) -> Massif {
         Massif {
+            described: FrameText {
+                has_column: false,
+                demangle: options.demangle,
+            },
             desc: None,
             command: None,
             time_unit: None,
             snapshots: Vec::new(),
-            kept: KeptTrees::new(wanted),
+            kept: KeptTrees::new(options.snapshots),
         }
     }
 
@@ -143,7 +149,7 @@ impl Massif {
             }
             out.record(&snapshot.record).map_err(Error::Output)?;
             if self.kept.take(index, &mut text).map_err(Error::Input)? {
-                tree::write_records(&text, source, snapshot, out, diagnostics)?;
+                tree::write_records(&text, source, snapshot, self.described, out, diagnostics)?;
             }
         }
         Ok(())

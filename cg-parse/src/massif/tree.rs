@@ -13,8 +13,9 @@ use cg_stream::writer::RenderedFrame;
 use super::is_separator;
 use super::snapshot::Snapshot;
 use crate::error::excerpt;
+use crate::frame_text::FrameText;
 use crate::number::leading_u64;
-use crate::{Error, Out, frame_text};
+use crate::{Error, Out};
 
 /// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.
 pub(super) struct Node<'a> {
@@ -104,6 +105,7 @@ pub(super) fn write_records(
     text: &[u8],
     source: &str,
     snapshot: &Snapshot,
+    described: FrameText,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
@@ -117,6 +119,7 @@ pub(super) fn write_records(
         rendered: Vec::new(),
         cost_name: snapshot.cost_name(),
         path: Vec::new(),
+        described,
         source,
         out,
         diagnostics,
@@ -143,6 +146,7 @@ struct Writing<'t, 'o, 'w> {
     rendered: Vec<RenderedFrame>,
     cost_name: &'static str,
     path: Vec<Open>,
+    described: FrameText,
     source: &'o str,
     out: &'o mut Out<'w>,
     diagnostics: &'o mut Diagnostics,
@@ -160,7 +164,7 @@ impl<'t> Writing<'t, '_, '_> {
             return Ok(());
         }
         if node.depth > 0 {
-            let frame = frame_text::frame(node.description);
+            let frame = self.described.frame(node.description);
             self.rendered
                 .push(RenderedFrame::new(&frame).map_err(Error::Output)?);
             self.stack.push(frame);
