@@ -21,7 +21,9 @@ pub fn is_allocator_or_replacement(frame: &Frame) -> bool {
         return true;
     }
     let file = frame.file.as_deref().map(base_name);
-    if file.is_some_and(|file| REPLACEMENT_FILES.contains(&file)) {
+    if file.is_some_and(|file| {
+        REPLACEMENT_FILES.contains(&file) || CXX_ALLOCATOR_FILES.contains(&file)
+    }) {
         return true;
     }
     frame.name.as_deref().is_some_and(is_allocator) || is_inlined_allocator(frame)
@@ -81,6 +83,10 @@ const REPLACEMENT_FILES: [&str; 6] = [
     "drd_libstdcxx_intercepts.c",
     "drd_qtcore_intercepts.c",
 ];
+
+/// Headers of libstdc++ with nothing but allocators in them. Where these were inlined, Valgrind gives the bare name of a
+/// function, such as `allocate`.
+const CXX_ALLOCATOR_FILES: [&str; 2] = ["new_allocator.h", "alloc_traits.h"];
 
 /// Allocation functions of C, C++ and Rust by their whole name. Massif's and DHAT's `--alloc-fns` defaults are among
 /// them (`massif/ms_main.c:init_alloc_fns`).
@@ -220,6 +226,23 @@ mod tests {
         );
         assert_eq!(blamed(&["malloc", "calloc"]), "malloc");
         assert_eq!(blamed(&["my_malloc", "main"]), "my_malloc");
+    }
+
+    #[test]
+    fn inlined_allocators_of_cxx_are_known_by_file() {
+        let frame = |name: &'static str, file: &'static str| Frame {
+            name: Some(Name::from(name)),
+            file: Some(Name::from(file)),
+            ..Frame::default()
+        };
+        assert!(is_allocator_or_replacement(&frame(
+            "allocate",
+            "/usr/include/c++/12/bits/new_allocator.h"
+        )));
+        assert!(!is_allocator_or_replacement(&frame(
+            "allocate",
+            "arena.cpp"
+        )));
     }
 
     #[test]
