@@ -95,7 +95,7 @@ pub(crate) struct Args {
 
     /// Write what was found to the baseline: new findings come in, those that are gone go out.
     ///
-    /// Exits 0 then, as all findings are known. If anything could not be judged, the file is left as it was.
+    /// The report is of what is known then. If anything could not be judged, the file is left as it was.
     #[arg(long, requires = "baseline", help_heading = "What is known")]
     update_baseline: bool,
 

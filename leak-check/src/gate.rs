@@ -39,30 +39,19 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let baseline = read_baseline(&options)?;
     let files = tool::inputs(&options.files, diagnostics);
     let evidence = collect(&files, options.allow_fragment, diagnostics)?;
-    let verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
+    let mut verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
     if options.policy.errors && (verdict.is_clean() || options.update_baseline) {
-        // Whatever was found is excused, and Valgrind found more without saying what.
-        for process in evidence
-            .processes
-            .iter()
-            .filter(|process| process.stopped_reporting)
-        {
-            diagnostics.trouble(format!(
-                "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",
-                process.title()
-            ));
-        }
+        tell_of_limits(&evidence, diagnostics);
+    }
+    if options.update_baseline
+        && let Some(updated) =
+            update_baseline(&options, &baseline, &evidence, &verdict, diagnostics)?
+    {
+        verdict = policy::judge(&evidence, &options.policy, &suppressions, &updated);
     }
 
     let text = if options.write_suppressions {
-        let written = suppression::suppressions_for(&evidence, &verdict);
-        if written.without_stack > 0 {
-            diagnostics.warn(format!(
-                "findings without a stack, which no suppression can match: {}",
-                written.without_stack
-            ));
-        }
-        written.text.into_bytes()
+        written_suppressions(&evidence, &verdict, diagnostics)
     } else {
         if options.format.needs_repository_paths() {
             options.paths.find(&base_names(&evidence, &verdict));
@@ -78,32 +67,41 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let mut output = Output::new(WhenClosed::GoOn);
     output.write_all(&text).and_then(|()| output.flush())?;
 
-    warn_of_unused(
-        &suppressions,
-        &verdict,
-        options.list_unused_suppressions,
-        diagnostics,
-    );
-    if options.update_baseline {
-        let present = Baseline::of(&evidence, &verdict.rulings);
-        update_baseline(&options, &baseline, &present, &verdict, diagnostics)?;
-        // What Valgrind did not print has no fingerprint, so it cannot be known.
-        let has_unknowable = evidence
-            .findings
-            .iter()
-            .zip(&verdict.rulings)
-            .any(|(finding, ruling)| finding.is_unprinted() && ruling.status == Status::New);
-        return Ok(if has_unknowable {
-            Outcome::No
-        } else {
-            Outcome::Done
-        });
-    }
+    let all_unused = options.list_unused_suppressions;
+    warn_of_unused(&suppressions, &verdict, all_unused, diagnostics);
     Ok(if verdict.is_clean() {
         Outcome::Done
     } else {
         Outcome::No
     })
+}
+
+/// Where Valgrind stopped reporting, it found more without saying what: what was found may be excused, the rest not.
+fn tell_of_limits(evidence: &Evidence, diagnostics: &mut Diagnostics) {
+    for process in &evidence.processes {
+        if process.stopped_reporting {
+            diagnostics.trouble(format!(
+                "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",
+                process.title()
+            ));
+        }
+    }
+}
+
+/// The text of `--write-suppressions`.
+fn written_suppressions(
+    evidence: &Evidence,
+    verdict: &Verdict,
+    diagnostics: &mut Diagnostics,
+) -> Vec<u8> {
+    let written = suppression::suppressions_for(evidence, verdict);
+    if written.without_stack > 0 {
+        diagnostics.warn(format!(
+            "findings without a stack, which no suppression can match: {}",
+            written.without_stack
+        ));
+    }
+    written.text.into_bytes()
 }
 
 /// Names the suppressions that matched nothing: all of them where that is asked for, else those that could not match.
@@ -150,14 +148,15 @@ fn read_baseline(options: &Options) -> anyhow::Result<Baseline> {
     }
 }
 
-/// Writes what was found as the new baseline, unless something could not be read: what is missing is not gone then.
+/// Writes what was found as the new baseline and returns it. Where something could not be read the file is left as it
+/// was: what is missing is not gone then.
 fn update_baseline(
     options: &Options,
     known: &Baseline,
-    present: &Baseline,
+    evidence: &Evidence,
     verdict: &Verdict,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Baseline>> {
     let path = options
         .baseline
         .as_deref()
@@ -167,14 +166,15 @@ fn update_baseline(
         diagnostics.warn(format!(
             "{name}: the baseline is left as it was, since not everything could be judged"
         ));
-        return Ok(());
+        return Ok(None);
     }
+    let present = Baseline::of(evidence, &verdict.rulings);
     present.write(path)?;
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
     let new = present.len() + gone - known.len();
     diagnostics.warn(format!(
-        "{name}: {} known findings, {new} of them new; {gone} gone",
+        "{name}: known findings: {}, of which new: {new}; gone: {gone}",
         present.len()
     ));
-    Ok(())
+    Ok(Some(present))
 }

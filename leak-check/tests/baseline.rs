@@ -21,8 +21,14 @@ fn known() -> Bench {
     let run = bench.leak_check(&["--baseline=known.jsonl", "--update-baseline", "out.xml"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(
+        run.stdout
+            .ends_with("clean: no new findings in 1 process, 2 known\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(
         run.stderr
-            .ends_with("known.jsonl: 2 known findings, 2 of them new; 0 gone\n"),
+            .ends_with("known.jsonl: known findings: 2, of which new: 2; gone: 0\n"),
         "{}",
         run.stderr
     );
@@ -141,7 +147,7 @@ fn what_is_gone_is_reported_and_taken_out_on_request() {
     assert_eq!(run.status, 0);
     assert!(
         run.stderr
-            .ends_with("1 known findings, 0 of them new; 1 gone\n"),
+            .ends_with("known findings: 1, of which new: 0; gone: 1\n"),
         "{}",
         run.stderr
     );
