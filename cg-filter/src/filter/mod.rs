@@ -5,7 +5,7 @@
 //! [`Held`], with all that follow them, so that the order stays.
 
 use std::collections::HashMap;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use cg_parse::stream::{self, Visitor};
@@ -20,8 +20,10 @@ use crate::predicate::{Judgement, Names, Types};
 use crate::rank::{GroupId, Ranking, Selection};
 use crate::record::Record;
 
+mod output;
 pub(crate) mod runs;
 
+use output::Output;
 use runs::Runs;
 
 /// What is to be kept. The default keeps everything.
@@ -363,36 +365,5 @@ impl Visitor for Filter<'_> {
 
     fn before_waiting(&mut self) -> anyhow::Result<()> {
         Ok(self.output.flush()?)
-    }
-}
-
-/// The output, and how many records went to it.
-struct Output<'w> {
-    out: BufWriter<&'w mut dyn Write>,
-    records: u64,
-    is_in_line: bool,
-}
-
-impl<'w> Output<'w> {
-    fn new(out: &'w mut dyn Write) -> Output<'w> {
-        Output {
-            out: BufWriter::with_capacity(64 * 1024, out),
-            records: 0,
-            is_in_line: false,
-        }
-    }
-
-    /// Passes a line on. The last line of an input may lack its `\n`, which has to be made up for if another follows.
-    fn write(&mut self, raw: &[u8], is_record: bool) -> std::io::Result<()> {
-        if self.is_in_line {
-            self.out.write_all(b"\n")?;
-        }
-        self.is_in_line = !raw.ends_with(b"\n");
-        self.records += u64::from(is_record);
-        self.out.write_all(raw)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
     }
 }
