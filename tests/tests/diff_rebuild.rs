@@ -216,6 +216,19 @@ fn mangled_rust_rebuilt_elsewhere_is_no_change() {
 }
 
 #[test]
+fn rust_with_the_other_mangling_scheme_is_the_same_program() {
+    // The scheme is all that is changed, so what is optimised where may change, but nothing comes or goes.
+    let home = TempDir::new().unwrap();
+    let legacy = RUST.build(home.path(), 0, false, &[]);
+    let v0 = RUST_V0.build(home.path(), 1, false, &[]);
+    for (old, new) in [(&legacy, &v0), (&v0, &legacy)] {
+        let records = diff(&["--no-renames"], old, new);
+        assert_eq!(added_and_removed(&records), (0, 0), "{records:#?}");
+        assert!(records[0]["joined"]["mangling"].as_u64().unwrap() >= 3);
+    }
+}
+
+#[test]
 fn the_same_program_run_twice_is_no_change() {
     let home = TempDir::new().unwrap();
     let first = RUST.build(home.path(), 0, false, &[]);

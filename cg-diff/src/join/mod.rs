@@ -1,6 +1,7 @@
 //! Finds out which records of the runs are the same: exactly first, then by normalised names.
 
 mod buckets;
+mod mangling;
 mod names;
 mod objects;
 mod places;
@@ -96,6 +97,8 @@ struct Joiner<'a> {
     normaliser: Normaliser<'a>,
     /// Objects that one side alone has, and the object of another side that each is the successor of.
     object_aliases: Map<Symbol, Symbol>,
+    /// Normalised functions that one side has by a v0 name, and what another side has by their legacy name.
+    mangling_aliases: Map<FunctionKey, FunctionKey>,
     /// What was found out about pairs of directories: whether they can be two homes of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
     /// The files of each side, their paths normalised.
@@ -113,6 +116,7 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
         drafts_of: Vec::new(),
         normaliser: Normaliser::new(&options.rules),
         object_aliases: Map::default(),
+        mangling_aliases: Map::default(),
         plausible: Map::default(),
         files: Vec::new(),
     };
@@ -127,6 +131,10 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
             joiner.join_normalised(level);
         }
         joiner.join_inlined_files();
+        joiner.find_mangling_aliases();
+        if !joiner.mangling_aliases.is_empty() {
+            joiner.join_normalised(Level::Mangling);
+        }
         if options.renames {
             renames::join_renamed(&mut joiner);
         }

@@ -135,7 +135,10 @@ impl Joiner<'_> {
             }
         });
         self.object_aliases = aliases;
-        result
+        match self.mangling_aliases.get(&result) {
+            Some(alias) if level == Level::Mangling => *alias,
+            _ => result,
+        }
     }
 
     pub(super) fn merge_normalised(&mut self, drafts: &[usize], level: Level) {
@@ -195,8 +198,15 @@ impl Joiner<'_> {
                 if let (Some(a), Some(b)) = (a.name, b.name)
                     && a != b
                 {
-                    fired.add(normaliser.name(symbols, a, level).fired);
-                    fired.add(normaliser.name(symbols, b, level).fired);
+                    let (a, b) = (
+                        normaliser.name(symbols, a, level),
+                        normaliser.name(symbols, b, level),
+                    );
+                    fired.add(a.fired);
+                    fired.add(b.fired);
+                    if level == Level::Mangling && a.symbol != b.symbol {
+                        fired.add(Fired::MANGLING);
+                    }
                 }
                 let (a, b) = (normaliser.place(symbols, a), normaliser.place(symbols, b));
                 for (a, b, raw_equal) in [(a.0, b.0, false), (a.1, b.1, aliases)] {

@@ -180,6 +180,63 @@ fn code_inlined_at_the_first_line_does_not_move_a_function() {
     check(&["f() a.cpp o 1", "f() b.cpp o 2"], &["f() 1,2 guess"]);
 }
 
+/// Names with blanks, which stand for themselves in JSON's escape only.
+fn check_mangling(old: &str, new: &str, expect: &[&str]) {
+    let [old, new] = [old, new].map(|text| text.replace(" as ", "\\u0020as\\u0020"));
+    check(&[&old, &new], expect);
+}
+
+#[test]
+fn v0_names_are_joined_to_the_legacy_name_that_says_most() {
+    check_mangling(
+        "<&T as m::Show>::show m.rs o 10\n<&m::A<T> as m::Show>::show m.rs o 20\nm::sort m.rs o 30\nm::sort n.rs o 5",
+        "<&u8 as m::Show>::show m.rs o 1\n<&m::A<u8> as m::Show>::show m.rs o 2\nm::sort::<u8> m.rs o 3\nm::sort::<u16> m.rs o 4",
+        &[
+            "<&T as m::Show>::show 10,1 mangling",
+            "<&m::A<T> as m::Show>::show 20,2 mangling",
+            "m::sort 30,7 mangling",
+            "m::sort 5,-",
+        ],
+    );
+}
+
+#[test]
+fn instances_of_different_types_are_different_functions_in_either_scheme() {
+    check_mangling(
+        "<m::A as m::Show>::show m.rs o 1\nm::f::<u8> m.rs o 2\nm::g m.rs o 3\nm::g::<u8> m.rs o 4",
+        "<m::B as m::Show>::show m.rs o 5\nm::f::<u16> m.rs o 6\nm::g m.rs o 7\nm::g::<u16> m.rs o 8",
+        &[
+            "<m::A as m::Show>::show 1,-",
+            "<m::B as m::Show>::show -,5",
+            "m::f::<u16> -,6",
+            "m::f::<u8> 2,-",
+            "m::g 3,7",
+            "m::g::<u16> -,8",
+            "m::g::<u8> 4,-",
+        ],
+    );
+}
+
+#[test]
+fn arcs_follow_the_functions_at_their_ends_across_mangling_schemes() {
+    let arc = |caller: &str, callee: &str, cost: u64| {
+        format!(
+            "{{\"type\":\"call\",\"fn\":\"{caller}\",\"file\":\"m.rs\",\"callee\":{{\"fn\":\"{callee}\",\"file\":\"m.rs\"}},\"calls\":1,\"cost\":{{\"Ir\":{cost}}}}}"
+        )
+    };
+    let legacy = arc("m::A<T>::f", "m::g", 8);
+    let v0 = arc("<m::A<u8>>::f", "m::g::<u8>", 9);
+    let mut runs = runs(&[&legacy, &v0]);
+    let options = JoinOptions {
+        types: vec![RecordType::Call],
+        ..options()
+    };
+    let joined = join(&mut runs, &options);
+    assert_eq!(joined.rows.len(), 1);
+    let how: Vec<&str> = options.rules.names(joined.rows[0].fired).collect();
+    assert_eq!(how, ["mangling"]);
+}
+
 #[test]
 fn unknown_functions_of_one_object_are_one_row() {
     check(

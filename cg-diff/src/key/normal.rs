@@ -17,6 +17,8 @@ pub(crate) enum Level {
     Build,
     /// Without counters too.
     Counter,
+    /// As the legacy mangling has them, where a run has names of that and another those of v0.
+    Mangling,
 }
 
 /// A name as a run has it, its normalised form, and the rules that made the difference.
@@ -61,7 +63,7 @@ impl<'a> Normaliser<'a> {
                 fired: Fired::default(),
             },
             Level::Build => self.normal(symbols, name, Kind::BuildName),
-            Level::Counter => self.normal(symbols, name, Kind::CounterName),
+            Level::Counter | Level::Mangling => self.normal(symbols, name, Kind::CounterName),
         }
     }
 

@@ -341,9 +341,11 @@ impl Fired {
     pub(crate) const CAPTURE: Fired = Fired(1 << 60);
     /// Other frames of the allocator at the inner end of a stack.
     pub(crate) const ALLOCATOR: Fired = Fired(1 << 58);
+    /// The other of Rust's mangling schemes.
+    pub(crate) const MANGLING: Fired = Fired(1 << 57);
 
     /// What joins without a row of the table, with its name and what it joins.
-    const WITHOUT_RULE: [(Fired, &str, &str); 6] = [
+    const WITHOUT_RULE: [(Fired, &str, &str); 7] = [
         (
             Fired::DIRECTORY,
             "directory",
@@ -365,6 +367,11 @@ impl Fired {
             "a function's file, where that is a header or a library's: Callgrind names it by its first line of code",
         ),
         (
+            Fired::MANGLING,
+            "mangling",
+            "Rust names of which one run has type arguments (v0) and another none, or parameters (legacy)",
+        ),
+        (
             Fired::ALLOCATOR,
             "allocator",
             "stacks that differ in their frames of the allocator alone",
@@ -382,7 +389,7 @@ impl Fired {
 }
 
 /// How many rules [`Fired`] can tell apart.
-const MOST_RULES: usize = 58;
+const MOST_RULES: usize = 57;
 
 impl Rules {
     /// The rules of the table, behind those of a rule file.
