@@ -213,7 +213,7 @@ const TABLE: &[Row] = &[
         replacement: "registry/$1/",
         reason: "a dependency lies under the cargo home of whoever built, the registry's hash and its own version",
         example: [
-            "/home/dev/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/memchr-2.7.4/src/lib.rs",
+            "/home/dev/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/memchr-2.7.4/src/lib.rs",
             "registry/memchr/src/lib.rs",
         ],
     },
