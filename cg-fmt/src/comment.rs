@@ -25,6 +25,9 @@ const OPEN_ROWS: usize = 10;
 /// How many rows are folded away at most: a comment is read by people.
 const FOLDED_ROWS: usize = 500;
 
+/// How many notes of the comparisons are told; many comparisons have many.
+const MOST_NOTES: usize = 10;
+
 /// A diff for a terminal or a pipe.
 pub(crate) fn document<'a>(
     diffs: &'a Diffs<'_>,
@@ -32,7 +35,7 @@ pub(crate) fn document<'a>(
 ) -> anyhow::Result<Document<'a>> {
     let events = diffs.events(options)?;
     let mut document = Document::default();
-    document.push(Block::Heading(format!("cg-diff: {}", names(diffs))));
+    document.push(Block::Heading(format!("cg-diff: {}", diffs.title)));
     document.push(Block::Text(census(diffs)));
     push_limits(&mut document.blocks, diffs);
     let first = events.first().map(|event| event.name);
@@ -94,7 +97,7 @@ fn comment<'a>(
     let mut document = Document::default();
     document.push(Block::Marker(MARKER));
     document.push(Block::Heading(verdict(diffs, options)?));
-    document.push(Block::Text(format!("{}: {}", names(diffs), census(diffs))));
+    document.push(Block::Text(format!("{}: {}", diffs.title, census(diffs))));
     push_limits(&mut document.blocks, diffs);
     document.push(Block::Table(totals(diffs)));
 
@@ -175,11 +178,6 @@ fn verdict(diffs: &Diffs, options: &Options) -> anyhow::Result<String> {
         number::grouped(after),
         number::signed(after - before)
     ))
-}
-
-/// What is compared.
-fn names(diffs: &Diffs) -> String {
-    diffs.runs.join(" → ")
 }
 
 /// How many records there are of each status.
@@ -299,6 +297,12 @@ fn notes(diffs: &Diffs) -> Vec<String> {
             files.join(", ")
         ));
     }
-    notes.extend(summary.notes.iter().cloned());
+    notes.extend(summary.notes.iter().take(MOST_NOTES).cloned());
+    if summary.notes.len() > MOST_NOTES {
+        notes.push(format!(
+            "{} more notes like these",
+            number::grouped((summary.notes.len() - MOST_NOTES) as Count)
+        ));
+    }
     notes
 }

@@ -158,6 +158,7 @@ fn write_stream(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::
             && profile.runs().len() > 1
         {
             run.total = diffs.total();
+            diffs.summary.put_into(run);
         }
         writer.run(run)?;
     }

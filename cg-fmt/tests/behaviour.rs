@@ -339,6 +339,45 @@ fn diffs_add_up_element_by_element() {
 }
 
 #[test]
+fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
+    let pair = |name: &str, totals: &str, broken: &str| {
+        format!(
+            "{{\"type\":\"run\",\"stream\":1,\"runs\":[\"{name}.old\",\"{name}\"],\"events\":[\"Ir\"],\"total\":{{\"Ir\":{totals}}},\"broken_limits\":[{broken}],\"joined\":{{\"directory\":2}},\"merged\":0,\"notes\":[\"n\"],\"relative_to\":\"{name}.old\",\"rows\":{{\"changed\":1,\"same\":3}}}}\n{{\"type\":\"end\",\"records\":0}}\n"
+        )
+    };
+    let faster = pair("a", "[120,100]", "");
+    let slower = pair("b", "[100,120]", "\"Ir>+5%: the total rose\"");
+    for stream in [
+        [faster.as_str(), &slower].concat(),
+        [slower.as_str(), &faster].concat(),
+    ] {
+        let comment = cg_fmt(&["-f", "markdown"], &stream).stdout;
+        assert!(
+            comment.starts_with("<!-- cg-diff -->\n### a limit is broken: Ir unchanged at 220\n"),
+            "{comment}"
+        );
+        assert!(
+            comment.contains(
+                " and 1 more: 2 changed, 6 same\n\nlimit broken: b: Ir&gt;+5%: the total rose\n"
+            ),
+            "{comment}"
+        );
+        assert!(comment.contains("by directory (4) "), "{comment}");
+        assert_eq!(comment.matches("<sub>n</sub>").count(), 1, "{comment}");
+        let json = cg_fmt(&["-f", "json"], &stream).stdout;
+        assert!(
+            json.contains("\"broken_limits\":[\"b: Ir>+5%: the total rose\"]"),
+            "{json}"
+        );
+    }
+    let comment = cg_fmt(&["-f", "markdown"], &faster.repeat(2)).stdout;
+    assert!(
+        comment.contains("### within limits: Ir -16.67% (240 → 200, -40)\n\na.old → a: 2 changed"),
+        "{comment}"
+    );
+}
+
+#[test]
 fn types_that_lack_a_column_give_way_to_those_that_have_it() {
     let stream = r#"{"type":"run","stream":1,"tool":"memcheck","events":["count","bytes","blocks"],"total":{"count":1,"bytes":8,"blocks":1}}
 {"type":"error","fn":"f","kind":"InvalidRead","what":"Invalid read of size 8","cost":{"count":1},"stack":[]}

@@ -14,12 +14,15 @@ use crate::options::{GroupBy, Options};
 use crate::table::{Audience, Cell, Column, Layout, Table};
 
 mod sum;
+mod summary;
 
 use sum::{add, grouped, merged, sorted};
 
 /// The records of one diff, or of several added up.
 pub(crate) struct Diffs<'a> {
     pub(crate) runs: Vec<String>,
+    /// What was compared, in a line.
+    pub(crate) title: String,
     pub(crate) summary: DiffSummary,
     pub(crate) records: Cow<'a, [DiffRecord<'static>]>,
     /// What the records are called in a sentence.
@@ -44,10 +47,8 @@ impl<'a> Diffs<'a> {
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> Diffs<'a> {
         let diffs: Vec<&RunRecord> = profile.runs().iter().filter(|run| run.is_diff()).collect();
         let runs = run_names(&diffs, profile.diffs());
-        let summary = diffs
-            .first()
-            .map(|run| DiffSummary::of(run))
-            .unwrap_or_default();
+        let summary = summary::of(&diffs);
+        let title = summary::title(&diffs, &runs);
         let last = runs.len().saturating_sub(1);
         let base = match summary.relative_to.as_str() {
             "previous" => last.saturating_sub(1),
@@ -90,6 +91,7 @@ impl<'a> Diffs<'a> {
             .collect();
         Diffs {
             runs,
+            title,
             summary,
             records,
             nouns,
