@@ -165,6 +165,7 @@ fn compare_sides(
         &changes,
         &options.limits,
         compare_options,
+        options.join.snapshots,
         diagnostics,
     );
     if !options.limits.is_empty() {

@@ -1,6 +1,7 @@
 //! Holds a comparison against limits.
 
-use cg_stream::record::{Count, RecordType};
+use cg_parse::Snapshots;
+use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::tool::Diagnostics;
 
 use crate::compare::{Change, CompareOptions};
@@ -28,6 +29,7 @@ pub(crate) fn judge(
     changes: &[Change],
     limits: &[Limit],
     options: CompareOptions,
+    snapshot: Snapshots,
     diagnostics: &mut Diagnostics,
 ) -> Judgement {
     let gate = Gate {
@@ -35,6 +37,7 @@ pub(crate) fn judge(
         joined,
         changes,
         sides: (options.reference, runs.sides.len() - 1),
+        snapshot,
     };
     let mut judgement = Judgement::default();
     for limit in limits {
@@ -77,6 +80,8 @@ struct Gate<'a> {
     changes: &'a [Change],
     /// Old and new.
     sides: (usize, usize),
+    /// The Massif snapshot that is compared.
+    snapshot: Snapshots,
 }
 
 impl Gate<'_> {
@@ -186,12 +191,15 @@ impl Gate<'_> {
         (figure.entries[self.sides.0], figure.entries[self.sides.1])
     }
 
-    /// The levels of Massif's peaks, which stand in its snapshots and in no total.
+    /// The levels of the Massif snapshots that are compared, which stand in no total.
     fn level(&self, name: &str) -> Option<(Option<Count>, Option<Count>)> {
         let level = |side: usize| {
             self.runs
                 .files_of(side)
-                .filter_map(|profile| peak_level(self.runs.profiles[profile].snapshots(), name))
+                .filter_map(|profile| {
+                    compared(self.runs.profiles[profile].snapshots(), self.snapshot)
+                })
+                .filter_map(|snapshot| level_of(snapshot, name))
                 .max()
         };
         let (old, new) = (level(self.sides.0), level(self.sides.1));
@@ -199,20 +207,30 @@ impl Gate<'_> {
     }
 }
 
-/// A level of the peak: of the snapshot that Massif marked, or of the largest.
-fn peak_level(snapshots: &[cg_stream::record::SnapshotRecord], name: &str) -> Option<Count> {
-    let peak = snapshots.iter().max_by_key(|snapshot| {
-        (
-            snapshot.detail == "peak",
-            Count::from(snapshot.heap_bytes)
-                + Count::from(snapshot.extra_bytes)
-                + Count::from(snapshot.stacks_bytes),
-        )
-    })?;
+/// The snapshot that is compared: the one with that number, or the peak, which is the one that Massif marked, or else
+/// the largest.
+fn compared(snapshots: &[SnapshotRecord], wanted: Snapshots) -> Option<&SnapshotRecord> {
+    match wanted {
+        Snapshots::Number(number) => snapshots
+            .iter()
+            .find(|snapshot| snapshot.snapshot == number),
+        Snapshots::Peak | Snapshots::All => snapshots.iter().max_by_key(|snapshot| {
+            (
+                snapshot.detail == "peak",
+                Count::from(snapshot.heap_bytes)
+                    + Count::from(snapshot.extra_bytes)
+                    + Count::from(snapshot.stacks_bytes),
+            )
+        }),
+    }
+}
+
+/// A level of a snapshot, by its field's name.
+fn level_of(snapshot: &SnapshotRecord, name: &str) -> Option<Count> {
     let level = match name {
-        "heap_bytes" => peak.heap_bytes,
-        "extra_bytes" => peak.extra_bytes,
-        "stacks_bytes" => peak.stacks_bytes,
+        "heap_bytes" => snapshot.heap_bytes,
+        "extra_bytes" => snapshot.extra_bytes,
+        "stacks_bytes" => snapshot.stacks_bytes,
         _ => return None,
     };
     Some(level.into())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cg_parse::{Options, Snapshots};
 use cg_stream::profile::{Names, Profile};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
@@ -88,6 +88,15 @@ impl Runs {
                 if !profile.diffs().is_empty() {
                     diagnostics.trouble(format!(
                         "{}: is a comparison already; give the profiles it was made from",
+                        file.display()
+                    ));
+                }
+                if let Snapshots::Number(number) = how.snapshots
+                    && !diagnostics.had_trouble()
+                    && lacks_snapshot(&profile, number)
+                {
+                    diagnostics.trouble(format!(
+                        "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
                         file.display()
                     ));
                 }
@@ -201,6 +210,15 @@ impl Runs {
                 .unwrap_or(0),
         )
     }
+}
+
+/// True of a Massif stream that was written without the trees of this snapshot; one that held nothing has no records.
+fn lacks_snapshot(profile: &Profile, number: u64) -> bool {
+    let heap = profile.table(RecordType::Heap);
+    let has_records = (0..heap.len()).any(|record| heap.key(record).snapshot == Some(number));
+    let was_empty =
+        |snapshot: &SnapshotRecord| snapshot.snapshot == number && snapshot.heap_bytes == 0;
+    !has_records && !profile.snapshots().is_empty() && !profile.snapshots().iter().any(was_empty)
 }
 
 /// Why nothing can be judged from an input, if so.

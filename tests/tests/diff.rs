@@ -462,4 +462,10 @@ fn the_levels_of_massifs_peaks_can_be_limited() {
     assert_eq!(records[1]["cost"]["bytes"], serde_json::json!([1000, 1060]));
     assert_eq!(diff(&["--fail-if=heap_bytes>+6%", &old, &new]).1, 0);
     assert_eq!(diff(&["--fail-if=bytes>2000", &old, &new]).1, 0);
+    let first = diff(&["--snapshot=0", "--fail-if=heap_bytes>+0", &old, &new]);
+    assert_eq!(first.0[0]["broken_limits"], serde_json::json!([]));
+    assert_eq!(first.1, 0);
+    let (_, status, stderr) = diff(&["--snapshot=7", "--fail-if=bytes>2000", &old, &new]);
+    assert_eq!(status, 2);
+    assert!(stderr.contains("no heap records of snapshot 7"), "{stderr}");
 }
