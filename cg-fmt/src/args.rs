@@ -31,7 +31,7 @@ use crate::options::{Events, Format, GroupBy, Options, PercentOf, Top, View};
 pub(crate) struct Args {
     /// Streams and raw profiles, added up; `-` or none is standard input.
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
 
     /// The output. svg is a picture of a Massif run's memory over time.
     #[arg(short, long, value_enum, default_value = "table")]
@@ -101,8 +101,9 @@ pub(crate) struct Args {
 
     /// Show source lines with their cost; sources are looked for at their own paths and in DIR.
     ///
-    /// Reads the `line` records that cg-parse writes with --lines, and shows the calls that leave from a line where
-    /// there are `call` records (--calls) too.
+    /// DIR may be a word of its own, in front of the files: a directory is no input. Reads the `line` records that
+    /// cg-parse writes with --lines, and shows the calls that leave from a line where there are `call` records (--calls)
+    /// too.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
 
@@ -126,6 +127,20 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// The inputs, without the directory that may follow `--source`.
+    pub(crate) fn inputs(&self) -> &[PathBuf] {
+        match self.separate_directory() {
+            Some(_) => &self.files[1..],
+            None => &self.files,
+        }
+    }
+
+    /// The directory of `--source DIR`, which looks like the first input.
+    fn separate_directory(&self) -> Option<&PathBuf> {
+        let first = self.files.first()?;
+        (matches!(self.source, Some(None)) && first.is_dir()).then_some(first)
+    }
+
     pub(crate) fn options(&self) -> Options {
         Options {
             format: self.format.format(),
@@ -159,7 +174,7 @@ impl Args {
         }
         match &self.source {
             Some(directory) => View::Source {
-                directory: directory.clone(),
+                directory: directory.as_ref().or(self.separate_directory()).cloned(),
                 context: self.context,
             },
             None => View::List,

@@ -33,7 +33,7 @@ mod terminal;
 
 fn main() -> ExitCode {
     tool::main(|args: args::Args, diagnostics| {
-        let files = tool::inputs(&args.files, diagnostics);
+        let files = tool::inputs(args.inputs(), diagnostics);
         let options = args.options();
         let read = input::read(&files, &options, diagnostics)?;
         let screen = terminal::screen(args.color, args.width);

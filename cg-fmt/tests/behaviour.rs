@@ -404,3 +404,19 @@ fn types_that_lack_a_column_give_way_to_those_that_have_it() {
     assert_eq!(json.stdout.lines().count(), 4, "{}", json.stdout);
     assert_eq!(cg_fmt(&["-f", "json", "--sort", "Ir"], stream).stdout, "");
 }
+
+#[test]
+fn the_directory_of_sources_may_be_a_word_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.c"), "int only_line;\n").unwrap();
+    let folder = directory.path().to_str().unwrap();
+    let line = r#"{"type":"line","fn":"f","file":"/build/a.c","line":1,"cost":{"Ir":300}}"#;
+    let input = format!("{RUN}{line}\n{END}");
+    let joined = cg_fmt(&[&format!("--source={folder}")], &input);
+    assert!(joined.stdout.contains("int only_line;"), "{joined:?}");
+    for args in [&["--source", folder][..], &["--source", folder, "-"]] {
+        let separate = cg_fmt(args, &input);
+        assert_eq!(separate.stdout, joined.stdout, "{args:?}");
+        assert_eq!(separate.status, Some(0), "{separate:?}");
+    }
+}

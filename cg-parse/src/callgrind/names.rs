@@ -35,18 +35,15 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     }
     match &rest[digits..] {
         [b')'] => Compressed::Reference(number),
-        [b')', after @ ..] => {
-            let name = after.trim_ascii_start();
-            match name {
-                [] => Compressed::Reference(number),
-                // One blank separates number and name; a name may begin with more of them.
-                _ if matches!(after[0], b' ' | b'\t') => {
-                    Compressed::Definition(number, &after[1..])
-                }
-                // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
-                _ => Compressed::Name(text),
-            }
-        }
+        [b')', after @ ..] => match after {
+            _ if after.trim_ascii_start().is_empty() => Compressed::Reference(number),
+            // Callgrind separates number and name by one blank; a name may begin with more of them.
+            [b' ' | b'\t', name @ ..] => Compressed::Definition(number, name),
+            // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
+            [b'\'', ..] => Compressed::Name(text),
+            // The manual's grammar asks for no blank.
+            name => Compressed::Definition(number, name),
+        },
         _ => Compressed::Name(text),
     }
 }
@@ -107,6 +104,7 @@ mod tests {
         assert_eq!(read(b"(0) main"), Compressed::Definition(0, b"main"));
         assert_eq!(read(b"(12)"), Compressed::Reference(12));
         assert_eq!(read(b"(12) "), Compressed::Reference(12));
+        assert_eq!(read(b"(7)x"), Compressed::Definition(7, b"x"));
         for name in [
             "(below main)",
             "(anonymous namespace)::f",
@@ -114,7 +112,7 @@ mod tests {
             "",
             "(",
             "(1",
-            "(7)x",
+            "(7)'(8)",
             "(99999999999999999999) f",
         ] {
             assert_eq!(read(name.as_bytes()), Compressed::Name(name.as_bytes()));

@@ -111,6 +111,17 @@ fn names_may_look_like_lines() {
 }
 
 #[test]
+fn a_number_needs_no_blank_behind_it() {
+    check(
+        "events: Ir\nfl=(1)a.c\nfn=(1)f\n1 1\ncfn=(2)g\ncalls=1 2\n1 4\n\nfn=(2)\n2 4\n\nfn=(1)\n3 2\n",
+        &[
+            "g [a.c] x1 cost Ir=4 incl Ir=4",
+            "f [a.c] x0 cost Ir=3 incl Ir=7",
+        ],
+    );
+}
+
+#[test]
 fn without_compression_callgrind_means_no_numbers() {
     let head = "creator: callgrind-3.19.0\nevents: Ir\nob=a.out\nfl=a.c\n";
     check(
@@ -519,6 +530,10 @@ fn what_cannot_be_read_is_told_with_its_line() {
     refused(
         "creator: callgrind-3.19.0\nevents: Ir\nsummary: 30\nfn=f\n1 30\ntotals: 3",
         "in:6: the totals: are cut short by the end of the file",
+    );
+    refused(
+        "events: Ir\nfn=f\n1 3\ncfn=g\ncalls=1 2\n",
+        "in:5: expected the cost of calls=, found the end of the file; the profile is cut short",
     );
     refused("", "in: the input is empty");
 }

@@ -18,8 +18,12 @@ impl Reader<'_> {
     pub(super) fn end_of_file(&mut self, ended_with_newline: bool) -> Result<(), Error> {
         let line_number = self.line_number;
         let here = |message: String| Error::at(line_number, message);
-        self.flush_calls()
-            .map_err(|refusal| refusal.at(line_number))?;
+        if self.calls.is_some() {
+            return Err(here(
+                "expected the cost of calls=, found the end of the file; the profile is cut short"
+                    .to_owned(),
+            ));
+        }
         if self.stage == Stage::Header && (self.has_header || self.parts == 0) {
             return Err(here(
                 "expected events:, found the end of the file".to_owned(),
