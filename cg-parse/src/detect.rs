@@ -179,7 +179,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
     Error::at(
         1,
         format!(
-            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output: it begins with {}; --from FORMAT overrides",
+            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output: it begins with {}; cg-parse --from FORMAT overrides",
             crate::error::excerpt(first)
         ),
     )

@@ -91,6 +91,9 @@ pub(super) struct Process {
     /// How often a leak check printed what a later one replaced.
     replaced_leaks: HashMap<(LeakKind, StackId), u64>,
     pub(super) leak_check: LeakCheck,
+    /// Whether each leak check has its LEAK SUMMARY, as in every text log that has a preamble: then the numbers of the
+    /// loss records need not tell where one ends.
+    pub(super) has_leak_summaries: bool,
     /// How many loss records all leak checks found, printed or not; each may count as an error.
     pub(super) loss_records: u64,
     /// Whether the log gives the errors' real counts.
@@ -144,7 +147,7 @@ impl Process {
     pub(super) fn add_leak(&mut self, loss: LossRecord, stack: StackId) {
         let check = &self.leak_check;
         let is_first = check.number == 0;
-        let is_numbered = check.number != 0 && loss.number != 0;
+        let is_numbered = check.number != 0 && loss.number != 0 && !self.has_leak_summaries;
         let is_new_check =
             check.is_over || (is_numbered && (loss.number <= check.number || loss.of != check.of));
         if is_new_check && !loss.is_delta {

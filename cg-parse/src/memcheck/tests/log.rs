@@ -97,6 +97,33 @@ fn other_counts_than_valgrinds_are_reported_with_both_figures() {
     );
 }
 
+/// A log that was sorted or put together by other tools loses no leak: its LEAK SUMMARY says where a leak check ends.
+#[test]
+fn loss_records_in_another_order_are_of_one_leak_check() {
+    let leaks = "\
+==7== 10 bytes in 1 blocks are definitely lost in loss record 2 of 2
+==7==    at 0x48417B4: malloc (in /v.so)
+==7==    by 0x10938D: f (a.c:17)
+==7== 
+==7== 4 bytes in 1 blocks are definitely lost in loss record 1 of 2
+==7==    at 0x48417B4: malloc (in /v.so)
+==7==    by 0x10939D: g (a.c:27)
+==7== 
+";
+    let summary = "\
+==7== LEAK SUMMARY:
+==7==    definitely lost: 14 bytes in 2 blocks
+==7== 
+";
+    let check = [leaks, summary].concat();
+    let both = ["definite: 10+0 bytes in 1", "definite: 4+0 bytes in 1"];
+    let reading = read([PREAMBLE, &check, SUMMARY].concat());
+    assert_eq!(reading.findings(), both);
+    // A second leak check still replaces the first.
+    let reading = read([PREAMBLE, &check, &check, SUMMARY].concat());
+    assert_eq!(reading.findings(), both);
+}
+
 #[test]
 fn what_programs_print_is_not_valgrinds() {
     let text = format!(

@@ -377,6 +377,7 @@ impl ProcessLog {
         if preamble::tool_of_banner(message).is_some() {
             self.is_valgrind = true;
             self.has_preamble = true;
+            self.process.has_leak_summaries = true;
         }
         self.has_preamble && preamble::read(message, &mut self.process)
     }
