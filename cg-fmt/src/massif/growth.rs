@@ -18,8 +18,12 @@ pub(crate) struct Point {
 /// The shape of memory over time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Growth {
-    /// Fewer than five snapshots, or no memory, or no time.
-    TooLittle,
+    /// Fewer than five snapshots, or too few of them with memory.
+    TooFew,
+    /// All snapshots are empty.
+    NoMemory,
+    /// All snapshots are of one moment.
+    NoTime,
     /// It falls deeply again and again.
     Sawtooth {
         falls: usize,
@@ -59,16 +63,22 @@ impl Growth {
         let peak = points.iter().map(|point| point.total).max().unwrap_or(0);
         let start = points.first().map_or(0.0, |point| point.time);
         let end = points.last().map_or(0.0, |point| point.time);
+        if points.len() < 5 {
+            return Growth::TooFew;
+        }
+        if peak == 0 {
+            return Growth::NoMemory;
+        }
+        if end <= start {
+            return Growth::NoTime;
+        }
         let last_high = points
             .iter()
             .rposition(|point| point.total.saturating_mul(2) >= peak);
-        let Some(last_high) = last_high.filter(|_| peak > 0 && end > start) else {
-            return Growth::TooLittle;
+        let Some(last_high) = last_high.filter(|last_high| *last_high >= 2) else {
+            return Growth::TooFew;
         };
         let judged = &points[..=last_high];
-        if points.len() < 5 || judged.len() < 3 {
-            return Growth::TooLittle;
-        }
         let (falls, deepest) = deep_falls(judged, peak);
         if falls >= SAWTEETH {
             return Growth::Sawtooth {
@@ -114,7 +124,9 @@ impl Growth {
     pub(crate) fn sentence(&self, time_unit: &str) -> String {
         let percent = |share: f64| number::percent(share * 100.0);
         match self {
-            Growth::TooLittle => "growth: not judged, there are too few snapshots".to_owned(),
+            Growth::TooFew => "growth: not judged, there are too few snapshots".to_owned(),
+            Growth::NoMemory => "growth: none, no snapshot holds memory".to_owned(),
+            Growth::NoTime => "growth: not judged, no time passes between the snapshots".to_owned(),
             Growth::Sawtooth {
                 falls,
                 deepest,
@@ -282,7 +294,7 @@ mod tests {
                 &[0, 5, 10],
                 "growth: not judged, there are too few snapshots",
             ),
-            (&[0; 9], "growth: not judged, there are too few snapshots"),
+            (&[0; 9], "growth: none, no snapshot holds memory"),
         ] {
             assert_eq!(growth(totals), sentence, "{totals:?}");
         }
@@ -294,7 +306,7 @@ mod tests {
             time: 7.0,
             total: 3,
         }; 9];
-        assert_eq!(Growth::of(&points), Growth::TooLittle);
-        assert_eq!(Growth::of(&[]), Growth::TooLittle);
+        assert_eq!(Growth::of(&points), Growth::NoTime);
+        assert_eq!(Growth::of(&[]), Growth::TooFew);
     }
 }
