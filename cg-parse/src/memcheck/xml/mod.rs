@@ -90,7 +90,9 @@ impl Documents {
             Token::Open(b"valgrindoutput") => {
                 self.seen += 1;
                 self.ready.extend(self.closed.take());
-                self.open.push(Document::new());
+                let mut document = Document::new();
+                document.last_line = self.line_number;
+                self.open.push(document);
             }
             Token::Close(b"valgrindoutput") => {
                 if let Some(mut document) = self.open.pop() {

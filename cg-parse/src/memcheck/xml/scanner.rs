@@ -148,7 +148,11 @@ impl Scanner {
         let (name, after) = rest.split_at(length);
         // `<?xml …>`, comments, and a `<` that is none of XML's.
         if name.is_empty() {
-            return after;
+            // What another program has taken out is not read. One that a program's output leaves open hides nothing.
+            let comment_end = rest
+                .strip_prefix(b"!--")
+                .and_then(|comment| Some(&comment[memmem::find(comment, b"-->")? + 3..]));
+            return comment_end.unwrap_or(after);
         }
         let Some(end) = memchr::memchr(b'>', after) else {
             return after;
@@ -300,6 +304,7 @@ mod tests {
             &["isrootthread=", "a="],
         );
         check("<new></new>", &["new="]);
+        check("<!-- <error> 1 > 0 --><a/><!-- <error>", &["a=", "<error>"]);
     }
 
     #[test]
