@@ -2,7 +2,7 @@
 
 use cg_stream::tool::Diagnostics;
 
-use crate::section::Section;
+use crate::section::{Overflow, Section};
 use crate::{Error, Lines, Options, Out, cachegrind, callgrind};
 
 /// A tool whose profiles are summed.
@@ -81,14 +81,22 @@ impl<'a> Sums<'a> {
         out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        for (_, section) in &mut self.sections {
+        for (tool, section) in &mut self.sections {
             if !all_read {
                 section.leave_open();
             }
             if section.event_count() == 0 {
                 continue;
             }
-            match section.write(self.options, out) {
+            let folded = match tool {
+                Summed::Callgrind => callgrind::levels::fold(section),
+                Summed::Cachegrind => Ok(()),
+            };
+            let written = match folded {
+                Ok(()) => section.write(self.options, out),
+                Err(Overflow) => Err(Error::whole("a sum of counts is beyond 64 bits")),
+            };
+            match written {
                 Err(error @ Error::Malformed { .. }) => {
                     diagnostics.trouble(error.in_file(&section.run.sources.join(", ")));
                 }

@@ -38,6 +38,8 @@ mod part;
 
 mod inclusive;
 
+pub(crate) mod levels;
+
 mod reader;
 
 #[cfg(test)]

@@ -229,6 +229,41 @@ fn recursion_levels_fold_and_inclusive_cost_is_the_first_levels() {
 }
 
 #[test]
+fn levels_fold_into_a_function_that_a_later_part_names() {
+    // In the first part the first level of f is active and costs nothing itself.
+    let text = "creator: callgrind-3.19.0\npart: 1\nevents: Ir\nfl=a.c\nfn=f'2\n1 7\ncfn=g\ncalls=1 9\n1 3\n\nfn=g\n9 3\ntotals: 10\n\
+                part: 2\nevents: Ir\nfl=a.c\nfn=f\n1 1\ncfn=f'2\ncalls=1 1\n1 5\n\nfn=f'2\n1 5\ntotals: 6\n";
+    check(
+        text,
+        &[
+            "f [a.c] x1 cost Ir=13 incl Ir=16",
+            "g [a.c] x1 cost Ir=3 incl Ir=3",
+        ],
+    );
+    let parsed = parse(
+        text.as_bytes(),
+        &with(|options| {
+            options.lines = true;
+            options.calls = true;
+        }),
+    );
+    assert_eq!(
+        records(&parsed, "line"),
+        ["f [a.c] :1 cost Ir=13 incl Ir=16", "g [a.c] :9 cost Ir=3"]
+    );
+    assert_eq!(
+        records(&parsed, "call"),
+        ["f [a.c] :1 > g x1 incl Ir=3", "f [a.c] :1 > f x1 incl Ir=0"]
+    );
+    // Parts that are kept apart do not know of each other.
+    let apart = parse(text.as_bytes(), &with(|options| options.per_part = true));
+    assert_eq!(
+        records(&apart, "fn")[0],
+        "f'2 [a.c] x0 cost Ir=7 incl Ir=10"
+    );
+}
+
+#[test]
 fn a_quote_and_a_number_are_a_name_where_nothing_is_called_so() {
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=(1) file.c:func'2\n1 3\nfn=(2) a'b'c'2'3\n1 2\nfn=(3) main::'lambda'(int)\n1 1\ntotals: 6\n",

@@ -24,6 +24,13 @@ impl Cycles {
         }
     }
 
+    /// Where a function is in a cycle, so is the one that it turned out to be.
+    pub(crate) fn replace(&mut self, from: FunctionId, into: FunctionId) {
+        if self.leader.contains_key(&from) {
+            self.join(&[from, into]);
+        }
+    }
+
     fn find(&self, mut function: FunctionId) -> FunctionId {
         while let Some(leader) = self.leader.get(&function)
             && *leader != function

@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 
 mod costs;
 mod cycles;
+mod merge;
 mod run;
 mod strings;
 mod write;
@@ -162,17 +163,8 @@ impl Section {
                 calls: Vec::new(),
                 is_present: Vec::new(),
             },
-            lines: LineCosts {
-                keys: Keys::new(),
-                cost: CostTable::default(),
-                inclusive: CostTable::default(),
-                has_calls: Vec::new(),
-            },
-            arcs: ArcCosts {
-                keys: Keys::new(),
-                inclusive: CostTable::default(),
-                calls: Vec::new(),
-            },
+            lines: LineCosts::new(0),
+            arcs: ArcCosts::new(0),
             cycles: Cycles::default(),
         }
     }
