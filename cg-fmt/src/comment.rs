@@ -3,6 +3,8 @@
 //! The comment begins with a marker line that stays the same, so whoever posts it can find and replace the one before.
 //! It fits into what GitHub takes: rows that would be too much are counted, not written.
 
+use std::borrow::Cow;
+
 use cg_stream::record::{Count, Status};
 
 use crate::diffs::Diffs;
@@ -207,7 +209,7 @@ fn push_limits(blocks: &mut Vec<Block>, diffs: &Diffs) {
     const MOST: usize = 25;
     let broken = diffs.summary.broken_limits.as_deref().unwrap_or_default();
     for limit in broken.iter().take(MOST) {
-        blocks.push(Block::Text(format!("limit broken: {limit}")));
+        blocks.push(Block::Text(format!("limit broken: {}", shortened(limit))));
     }
     if broken.len() > MOST {
         blocks.push(Block::Text(format!(
@@ -215,6 +217,18 @@ fn push_limits(blocks: &mut Vec<Block>, diffs: &Diffs) {
             number::grouped((broken.len() - MOST) as Count)
         )));
     }
+}
+
+/// A sentence without its middle, where names or commands in it are so long that a few such would fill a comment.
+fn shortened(sentence: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 1_000;
+    let length = sentence.chars().count();
+    if length <= LONGEST {
+        return sentence.into();
+    }
+    let start: String = sentence.chars().take(LONGEST / 2).collect();
+    let end: String = sentence.chars().skip(length - LONGEST / 2).collect();
+    format!("{start}…{end}").into()
 }
 
 /// A row an event: the total of each run, the difference and the change.
@@ -297,7 +311,8 @@ fn notes(diffs: &Diffs) -> Vec<String> {
             files.join(", ")
         ));
     }
-    notes.extend(summary.notes.iter().take(MOST_NOTES).cloned());
+    let sentences = summary.notes.iter().take(MOST_NOTES);
+    notes.extend(sentences.map(|note| shortened(note).into_owned()));
     if summary.notes.len() > MOST_NOTES {
         notes.push(format!(
             "{} more notes like these",

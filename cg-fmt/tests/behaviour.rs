@@ -339,6 +339,21 @@ fn diffs_add_up_element_by_element() {
 }
 
 #[test]
+fn sentences_on_long_names_do_not_fill_a_comment() {
+    let sentence = format!("\"Ir[x]>+1: {} is new with 5\"", "long::".repeat(2_000));
+    let sentences = vec![sentence; 40].join(",");
+    let stream = format!(
+        "{{\"type\":\"run\",\"stream\":1,\"runs\":[\"a\",\"b\"],\"events\":[\"Ir\"],\"total\":{{\"Ir\":[5,8]}},\"broken_limits\":[{sentences}],\"notes\":[{sentences}]}}\n{{\"type\":\"end\",\"records\":0}}\n"
+    );
+    let comment = cg_fmt(&["-f", "markdown"], &stream).stdout;
+    assert!(comment.len() < 65_536, "{}", comment.len());
+    assert!(comment.contains("…long::"), "{comment}");
+    assert!(comment.contains(" is new with 5\n"), "{comment}");
+    assert!(comment.contains("15 more limits are broken"), "{comment}");
+    assert!(comment.contains("30 more notes like these"), "{comment}");
+}
+
+#[test]
 fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
     let pair = |name: &str, totals: &str, broken: &str| {
         format!(
