@@ -22,7 +22,8 @@ use hashbrown::HashMap;
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{Arcs, Part};
 use crate::section::{
-    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, add_row,
+    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, add_inclusive_row,
+    add_row,
 };
 
 mod circles;
@@ -155,8 +156,8 @@ impl Sums {
     fn add_node(&mut self, part: &Part, node: NodeId) -> Result<(), Overflow> {
         let (index, signedness) = (node.index(), part.signedness);
         add_row(&mut self.own, part.own.row(index), signedness)?;
-        add_row(&mut self.incoming, part.incoming.row(index), signedness)?;
-        add_row(&mut self.outgoing, part.outgoing.row(index), signedness)?;
+        add_inclusive_row(&mut self.incoming, part.incoming.row(index), signedness)?;
+        add_inclusive_row(&mut self.outgoing, part.outgoing.row(index), signedness)?;
         self.called = self
             .called
             .checked_add(part.called[index])
@@ -172,7 +173,7 @@ impl Sums {
             return Ok(());
         }
         out.extend_from_slice(&self.own);
-        add_row(out, &self.outgoing, signedness)
+        add_inclusive_row(out, &self.outgoing, signedness)
     }
 }
 
@@ -213,8 +214,8 @@ fn add_inclusive_without_levels(
         }
         let cost = arcs.cost.row(row);
         sums[callee].called = sums[callee].called.checked_add(calls).ok_or(Overflow)?;
-        add_row(&mut sums[callee].incoming, cost, signedness)?;
-        add_row(&mut sums[caller].outgoing, cost, signedness)?;
+        add_inclusive_row(&mut sums[callee].incoming, cost, signedness)?;
+        add_inclusive_row(&mut sums[caller].outgoing, cost, signedness)?;
         between.push(circles::Arc {
             caller,
             callee,
@@ -241,7 +242,7 @@ fn add_inclusive_without_levels(
             .entry(arc.caller)
             .or_insert_with(|| vec![0; part.own.event_count()]);
         if in_circle(arc.callee) != Some(circle) {
-            add_row(sum, arcs.cost.row(arc.row), signedness)?;
+            add_inclusive_row(sum, arcs.cost.row(arc.row), signedness)?;
         }
     }
     let mut inclusive = Vec::new();
@@ -251,7 +252,7 @@ fn add_inclusive_without_levels(
             Some(leaving) => {
                 inclusive.clear();
                 inclusive.extend_from_slice(&sums.own);
-                add_row(&mut inclusive, leaving, signedness)?;
+                add_inclusive_row(&mut inclusive, leaving, signedness)?;
             }
             None => sums.inclusive(signedness, &mut inclusive)?,
         }
@@ -282,7 +283,7 @@ fn add_lines(
         inclusive.clear();
         if !node.is_deeper {
             inclusive.extend_from_slice(lines.own.row(row));
-            add_row(&mut inclusive, lines.calls.row(row), section.signedness())?;
+            add_inclusive_row(&mut inclusive, lines.calls.row(row), section.signedness())?;
         }
         section.add_line(
             LineKey {

@@ -124,8 +124,10 @@ impl Part {
             return add(&mut self.called_by_itself[callee.index()], calls);
         }
         add(&mut self.called[callee.index()], calls)?;
-        self.incoming.add(callee.index(), counts, self.signedness)?;
-        self.outgoing.add(caller.index(), counts, self.signedness)
+        self.incoming
+            .add_inclusive(callee.index(), counts, self.signedness)?;
+        self.outgoing
+            .add_inclusive(caller.index(), counts, self.signedness)
     }
 
     /// Whether all counts so far mean the same when they are read as signed.
@@ -185,7 +187,7 @@ impl<K: Copy + Eq + std::hash::Hash> Arcs<K> {
             self.cost.grow_to(row + 1);
         }
         add(&mut self.calls[row], calls)?;
-        self.cost.add(row, counts, signedness)
+        self.cost.add_inclusive(row, counts, signedness)
     }
 
     fn clear(&mut self) {
@@ -224,7 +226,7 @@ impl Lines {
     ) -> Result<(), Overflow> {
         let row = self.row(key);
         self.has_calls[row] = true;
-        self.calls.add(row, counts, signedness)
+        self.calls.add_inclusive(row, counts, signedness)
     }
 }
 

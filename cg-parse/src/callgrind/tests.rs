@@ -493,6 +493,16 @@ fn costs_may_be_compressed_like_positions() {
 }
 
 #[test]
+fn inclusive_costs_of_counters_that_ran_backwards_add_up_modulo_2_to_the_64() {
+    // -6 + 10 + 3 of own cost is 7; own costs that do not fit are an error all the same.
+    check(
+        "creator: callgrind-3.19.0\nevents: Ir\nfn=f\n1 3\ncfn=g\ncalls=1 2\n1 18446744073709551610\n\ncfn=g\ncalls=1 2\n1 10\n\n\
+         fn=g\n2 4\ntotals: 7\n",
+        &["g x2 cost Ir=4 incl Ir=4", "f x0 cost Ir=3 incl Ir=7"],
+    );
+}
+
+#[test]
 fn negative_costs_are_costs() {
     check(
         "events: Mem\nfn=f\n1 -5\n2 3\n",

@@ -68,6 +68,18 @@ impl CostTable {
         add_row(cells, counts, signedness)
     }
 
+    /// Adds inclusive counts to a row, modulo 2^64.
+    #[inline]
+    pub(crate) fn add_inclusive(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), Overflow> {
+        let cells = &mut self.cells[row * self.events..][..self.events];
+        add_inclusive_row(cells, counts, signedness)
+    }
+
     pub(crate) fn clear_row(&mut self, row: usize) {
         self.cells[row * self.events..][..self.events].fill(0);
     }
@@ -121,6 +133,27 @@ pub(crate) fn add_row(
         }
     }
     if has_overflown { Err(Overflow) } else { Ok(()) }
+}
+
+/// Adds inclusive counts to the cells of a row, modulo 2^64.
+///
+/// Callgrind writes the cost of a call whose counters were set to zero meanwhile as a number just below 2^64, which is
+/// what is missing; other calls make good for it.
+#[inline]
+pub(crate) fn add_inclusive_row(
+    cells: &mut [u64],
+    counts: &[u64],
+    signedness: Signedness,
+) -> Result<(), Overflow> {
+    match signedness {
+        Signedness::Unsigned => {
+            for (cell, count) in cells.iter_mut().zip(counts) {
+                *cell = cell.wrapping_add(*count);
+            }
+            Ok(())
+        }
+        Signedness::Signed => add_row(cells, counts, signedness),
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod run;
 mod strings;
 mod write;
 
-pub(crate) use costs::{CostTable, Overflow, Signedness, add_row};
+pub(crate) use costs::{CostTable, Overflow, Signedness, add_inclusive_row, add_row};
 pub(crate) use cycles::Cycles;
 pub(crate) use run::RunFacts;
 pub(crate) use strings::{StringId, Strings};
@@ -254,7 +254,7 @@ impl Section {
         *sum = sum.checked_add(calls).ok_or(Overflow)?;
         self.functions
             .inclusive
-            .add(row, inclusive, self.signedness)
+            .add_inclusive(row, inclusive, self.signedness)
     }
 
     /// The row of a function, which has a record from now on.
@@ -289,7 +289,9 @@ impl Section {
         }
         lines.has_calls[row] |= has_calls;
         lines.cost.add(row, cost, self.signedness)?;
-        lines.inclusive.add(row, inclusive, self.signedness)
+        lines
+            .inclusive
+            .add_inclusive(row, inclusive, self.signedness)
     }
 
     /// Adds to an arc.
@@ -306,7 +308,8 @@ impl Section {
             arcs.inclusive.grow_to(row + 1);
         }
         arcs.calls[row] = arcs.calls[row].checked_add(calls).ok_or(Overflow)?;
-        arcs.inclusive.add(row, inclusive, self.signedness)
+        arcs.inclusive
+            .add_inclusive(row, inclusive, self.signedness)
     }
 
     /// Notes that these functions call each other in a circle, so that their inclusive cost is an agreed one.

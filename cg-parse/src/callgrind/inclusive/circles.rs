@@ -1,6 +1,6 @@
 //! Functions that call each other in a circle: the strongly connected components of the call graph.
 
-use crate::section::{CostTable, Overflow, Signedness, add_row};
+use crate::section::{CostTable, Overflow, Signedness, add_inclusive_row};
 
 /// An arc between two different functions, numbered from 0, and the row of its cost.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ pub(super) fn recursive<'a>(
         if let Some(circle) = circle_of[arc.callee]
             && circle_of[arc.caller] != Some(circle)
         {
-            add_row(&mut from_outside[circle], costs.row(arc.row), signedness)?;
+            add_inclusive_row(&mut from_outside[circle], costs.row(arc.row), signedness)?;
         }
     }
     for (function, circle) in circle_of.iter().enumerate() {
