@@ -1,9 +1,12 @@
 //! Memory over time as an SVG picture.
 
 use anyhow::anyhow;
+use cg_stream::record::Count;
 use plotters::prelude::*;
 
 use super::graph::{Graph, bytes};
+use crate::number;
+use crate::render::visible;
 
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (960, 480);
@@ -31,11 +34,15 @@ impl Graph<'_> {
     ) -> Result<(), Box<dyn std::error::Error + '_>> {
         let (start, end) = self.span();
         // An axis needs a length, whatever it shows.
-        let end = if end > start { end } else { 1.0 };
+        let end = if end > start {
+            end
+        } else {
+            start + start.abs().max(1.0)
+        };
         let highest = self.highest().max(1) as f64;
         area.fill(&WHITE).map_err(to_text)?;
         let mut chart = ChartBuilder::on(area)
-            .caption(title, ("sans-serif", 18))
+            .caption(visible(title), ("sans-serif", 18))
             .margin(16)
             .x_label_area_size(40)
             .y_label_area_size(90)
@@ -44,7 +51,8 @@ impl Graph<'_> {
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
-            .x_desc(format!("time ({})", self.time_unit))
+            .x_desc(format!("time ({})", visible(self.time_unit)))
+            .x_label_formatter(&|time| time_label(*time))
             .y_label_formatter(&|total| bytes(*total as u64))
             .draw()
             .map_err(to_text)?;
@@ -78,6 +86,15 @@ impl Graph<'_> {
             held = Some(point.total as f64);
         }
         corners
+    }
+}
+
+/// A time on the axis: only heaptrack's have fractions.
+fn time_label(time: f64) -> String {
+    if time.fract() == 0.0 {
+        number::grouped(time as Count)
+    } else {
+        time.to_string()
     }
 }
 
@@ -125,6 +142,19 @@ mod tests {
             assert!(picture.contains(part), "{part} in {picture}");
         }
         assert_eq!(picture, graph.svg("massif: a <b> & c").unwrap());
+    }
+
+    #[test]
+    fn a_command_with_line_breaks_leaves_the_picture_well_formed() {
+        let points = [0.0, 4_000.0].map(|time| Point { time, total: 1 });
+        let graph = Graph {
+            points: &points,
+            peak_time: None,
+            time_unit: "i",
+        };
+        let picture = graph.svg("massif: sh -c \u{1}\nls").unwrap();
+        assert!(picture.contains("massif: sh -c \\u{1}\\nls"), "{picture}");
+        assert!(picture.contains("\n4,000\n"), "{picture}");
     }
 
     #[test]
