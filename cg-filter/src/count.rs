@@ -26,6 +26,9 @@ impl FromStr for CountKey {
         if event.is_empty() {
             return Err("expected an event".to_owned());
         }
+        if text == "incl" {
+            return Err("expected incl.EVENT, such as incl.Ir".to_owned());
+        }
         Ok(CountKey {
             is_inclusive,
             event: event.to_owned(),

@@ -223,7 +223,7 @@ pub(crate) fn arrange(
     options: &Options,
 ) -> anyhow::Result<Option<Cut>> {
     if let Some(key) = &options.sort {
-        let name = column_name(key, first);
+        let name = sort_column(table, column_name(key, first));
         table.sort(&name)?;
         table.show(&name);
     }
@@ -247,6 +247,15 @@ pub(crate) fn arrange(
         table.choose(&names)?;
     }
     Ok(cut)
+}
+
+/// The column to sort by: a count of a diff is sorted by its change, or where that has no column, by what is new.
+fn sort_column(table: &Table<'_>, name: String) -> String {
+    let candidates = [name.clone(), format!("{name}.delta"), format!("{name}.new")];
+    let known = candidates
+        .into_iter()
+        .find(|candidate| table.column(candidate).is_ok());
+    known.unwrap_or(name)
 }
 
 /// A column as people call it: `self`, `incl` and `delta` are those of the first event.

@@ -435,3 +435,23 @@ fn the_directory_of_sources_may_be_a_word_of_its_own() {
         assert_eq!(separate.status, Some(0), "{separate:?}");
     }
 }
+
+#[test]
+fn diffs_sort_by_the_change_of_a_count() {
+    let input = r#"{"type":"run","stream":1,"runs":["a","b"],"events":["Ir","Dr"],"total":{"Ir":[30,50],"Dr":[9,5]}}
+{"type":"diff","fn":"f","of":"fn","status":"changed","calls":[1,2],"cost":{"Ir":[10,30],"Dr":[5,4]},"incl":{"Ir":[10,31]},"delta":{"Ir":20,"Dr":-1}}
+{"type":"diff","fn":"g","of":"fn","status":"changed","calls":[1,7],"cost":{"Ir":[20,20],"Dr":[4,1]},"incl":{"Ir":[20,90]},"delta":{"Ir":0,"Dr":-3}}
+{"type":"end","records":2}
+"#;
+    for (column, order) in [
+        ("Ir", "fn\nf\ng\n"),
+        ("Dr", "fn\ng\nf\n"),
+        ("incl", "fn\ng\nf\n"),
+        ("incl.Ir", "fn\ng\nf\n"),
+        ("calls", "fn\ng\nf\n"),
+        ("Ir.old", "fn\ng\nf\n"),
+    ] {
+        let run = cg_fmt(&["-f", "csv", "--columns", "fn", "--sort", column], input);
+        assert_eq!(run.stdout, order, "{column}: {}", run.stderr);
+    }
+}

@@ -244,13 +244,12 @@ impl<'a> Diffs<'a> {
             );
         }
         let base = self.base;
+        let last = self.runs.len().saturating_sub(1);
+        // Taken from the entries: a record may lack the difference, and does where it is beyond 64 bits.
         let delta = move |row: usize| {
-            let record: &DiffRecord = &records[row];
-            if is_self {
-                Some(record.delta.get(name))
-            } else {
-                (!record.incl.is_empty()).then(|| record.incl_delta.get(name))
-            }
+            let counts = counts(row);
+            let at = |run| entry(counts, name, run).unwrap_or(0);
+            (is_self || !counts.is_empty()).then(|| at(last) - at(base))
         };
         let (before, after) = self.ends(total);
         let total_delta = after.unwrap_or(0) - before.unwrap_or(0);
