@@ -204,6 +204,10 @@ fn a_document_that_stops_early_is_not_whole() {
         (&open[..open.len() - 30], "expected the rest of an element"),
         (&closed_early, "the process never finished"),
         (&mixed_up, "two errors are mixed up"),
+        (
+            "<?xml version=\"1.0\"?>\n<valgrindoutput>\n</valgrindoutput>\n",
+            "log:2: the document of an unknown process is closed",
+        ),
     ] {
         let reading = read(text);
         assert_eq!(reading.of_type("run")[0]["complete"], false, "{message}");
