@@ -121,12 +121,16 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
         files: Vec::new(),
     };
     joiner.join_equal(options);
+    let is_normalised = !options.exact && joiner.has_left_over();
+    if is_normalised {
+        // What is captured belongs to several sides, but each of its places to one: places are looked at before.
+        joiner.prepare_paths();
+        joiner.find_object_aliases();
+    }
     if let Some(capture) = &options.capture {
         joiner.join_captured(capture);
     }
-    if !options.exact && joiner.has_left_over() {
-        joiner.prepare_paths();
-        joiner.find_object_aliases();
+    if is_normalised && joiner.has_left_over() {
         for level in [Level::Exact, Level::Build, Level::Counter] {
             joiner.join_normalised(level);
         }

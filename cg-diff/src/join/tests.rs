@@ -310,6 +310,23 @@ fn exact_turns_everything_off() {
 }
 
 #[test]
+fn a_capture_leaves_the_directories_of_others_to_be_found() {
+    let options = JoinOptions {
+        capture: Some(Regex::new("^(?:old|new)_impl::(.*)").unwrap()),
+        renames: false,
+        ..options()
+    };
+    let rows = rows_with(
+        &options,
+        &[
+            "main /home/old/src/m.c - 1\nold_impl::sort /home/old/src/m.c - 5\n",
+            "main /srv/new/src/m.c - 2\nnew_impl::sort /srv/new/src/m.c - 6\n",
+        ],
+    );
+    assert_eq!(rows, ["main 1,2 directory", "old_impl::sort 5,6 capture"]);
+}
+
+#[test]
 fn a_capture_joins_implementations() {
     let options = JoinOptions {
         capture: Some(Regex::new("^(?:old|new)_impl::(.*)").unwrap()),
