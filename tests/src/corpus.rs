@@ -334,7 +334,13 @@ fn read_leak_summary(text: &str) -> Option<Sums> {
 /// than once, because only the last time counts.
 fn read_xml(text: &str) -> Option<Sums> {
     let count = |what: &str| text.matches(what).count();
-    if count("in loss record 1 of ") > count("<valgrindoutput>") {
+    // The last time is that at the end of the process; an earlier one may have had other loss records.
+    let before_the_end = text
+        .split_once("<state>FINISHED</state>")
+        .map(|(before, _)| before);
+    if count("in loss record 1 of ") > count("<valgrindoutput>")
+        || before_the_end.is_some_and(|before| before.contains(" in loss record "))
+    {
         return None;
     }
     let mut sums = Sums::new();
