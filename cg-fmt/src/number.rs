@@ -2,25 +2,10 @@
 
 use std::fmt::Write as _;
 
+pub(crate) use cg_stream::number::grouped;
 use cg_stream::record::Count;
 
 use crate::table::Cell;
-
-/// A count with a comma between thousands.
-pub(crate) fn grouped(count: Count) -> String {
-    let digits = count.unsigned_abs().to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if count < 0 {
-        text.push('-');
-    }
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// A difference: grouped, with its sign; 0 has none.
 pub(crate) fn signed(delta: Count) -> String {

@@ -13,6 +13,8 @@ pub mod lines;
 
 pub mod blame;
 
+pub mod number;
+
 #[cfg(feature = "tool")]
 pub mod tool;
 
