@@ -3,7 +3,7 @@
 use cg_stream::lines::LineReader;
 use std::io::Read;
 
-use crate::{Error, memcheck};
+use crate::{Error, findings};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
         {
             return Some(Format::Massif);
         }
-        if memcheck::text::is_log_line(line) {
+        if findings::text::is_log_line(line) {
             return Some(Format::Log);
         }
         if line.starts_with(b"events:") {

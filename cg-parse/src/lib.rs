@@ -22,14 +22,10 @@ mod number;
 mod frame_text;
 
 mod demangle;
-mod section;
-mod sums;
 
-mod cachegrind;
-mod callgrind;
-mod dhat;
-mod massif;
-mod memcheck;
+mod costs;
+mod findings;
+mod heaps;
 
 #[cfg(test)]
 mod testing;
@@ -37,7 +33,7 @@ mod testing;
 pub use detect::Format;
 pub use error::Error;
 
-use sums::{Summed, Sums};
+use costs::sums::{Summed, Sums};
 
 /// The lines of an input.
 pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
@@ -151,10 +147,10 @@ fn parse_input(
     let result = detect::format_of(&mut lines, options.from).and_then(|format| match format {
         Format::Callgrind => sums.read(Summed::Callgrind, &source, &mut lines, out, diagnostics),
         Format::Cachegrind => sums.read(Summed::Cachegrind, &source, &mut lines, out, diagnostics),
-        Format::Log => memcheck::text::parse(&source, &mut lines, options, out, diagnostics),
-        Format::Xml => memcheck::xml::parse(&source, &mut lines, options, out, diagnostics),
-        Format::Massif => massif::parse(&source, &mut lines, options, out, diagnostics),
-        Format::Dhat => dhat::parse(&source, &mut lines, options, out, diagnostics),
+        Format::Log => findings::text::parse(&source, &mut lines, options, out, diagnostics),
+        Format::Xml => findings::xml::parse(&source, &mut lines, options, out, diagnostics),
+        Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
+        Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
     });
     match result {
         Ok(()) => Ok(true),

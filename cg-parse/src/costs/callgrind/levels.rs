@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 
 use super::decoration::decoration_of;
-use crate::section::{FunctionKey, Overflow, Section};
+use crate::costs::section::{FunctionKey, Overflow, Section};
 
 /// Adds what is left of deeper levels to their functions, where the section has these.
 ///

@@ -1,7 +1,7 @@
 //! What one part of a profile costs, by the functions as the file names them.
 
 use super::functions::NodeId;
-use crate::section::{CostTable, Keys, Overflow, Signedness, StringId};
+use crate::costs::section::{CostTable, Keys, Overflow, Signedness, StringId};
 
 /// A line of a function, or an instruction of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{Arcs, Part};
-use crate::section::{
+use crate::costs::section::{
     ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, add_inclusive_row,
     add_row,
 };

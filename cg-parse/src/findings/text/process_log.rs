@@ -4,9 +4,9 @@ use cg_stream::record::Name;
 
 use super::block::{About, Block};
 use super::{frame, sentences, summary_lines};
-use crate::memcheck::process::Process;
-use crate::memcheck::table::{NameId, Table};
-use crate::memcheck::{kinds, leak, preamble};
+use crate::findings::process::Process;
+use crate::findings::table::{NameId, Table};
+use crate::findings::{kinds, leak, preamble};
 
 /// What is known of one process, and the block that is being read of it.
 pub(super) struct ProcessLog {

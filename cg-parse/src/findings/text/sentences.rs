@@ -2,8 +2,8 @@
 
 use cg_stream::record::Name;
 
-use crate::memcheck::fields::{amount, skip, whole_amount};
-use crate::memcheck::process::FatalSignal;
+use crate::findings::fields::{amount, skip, whole_amount};
+use crate::findings::process::FatalSignal;
 
 /// `used_suppression:  N name file:line`, with ` suppressed: B bytes in K blocks` behind it for leaks. Names have blanks.
 pub(super) fn used_suppression(message: &[u8]) -> Option<(&[u8], u64)> {

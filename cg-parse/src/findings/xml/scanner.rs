@@ -221,7 +221,7 @@ fn holds_text(name: &[u8], after: &[u8]) -> bool {
 }
 
 /// Text with its entities replaced: the five of XML and numbered ones. What is none is kept as it is.
-pub(in crate::memcheck) fn unescape_into(mut text: &[u8], out: &mut Vec<u8>) {
+pub(in crate::findings) fn unescape_into(mut text: &[u8], out: &mut Vec<u8>) {
     /// Bytes of the longest entity, `&#x10ffff;`.
     const LONGEST: usize = 10;
     while let Some(start) = memchr::memchr(b'&', text) {

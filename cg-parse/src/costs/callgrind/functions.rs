@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::decoration::{Decoration, decoration_of};
+use crate::costs::section::{Keys, StringId, Strings};
 use crate::demangle::demangle;
-use crate::section::{Keys, StringId, Strings};
 
 /// A function's name with its decorations, as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

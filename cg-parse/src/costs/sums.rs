@@ -2,8 +2,9 @@
 
 use cg_stream::tool::Diagnostics;
 
-use crate::section::{Overflow, Section};
-use crate::{Error, Lines, Options, Out, cachegrind, callgrind};
+use super::{cachegrind, callgrind};
+use crate::costs::section::{Overflow, Section};
+use crate::{Error, Lines, Options, Out};
 
 /// A tool whose profiles are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Header lines: `key: value`, before the costs of each part.
 
+use crate::costs::section::RunFacts;
 use crate::error::excerpt;
-use crate::section::RunFacts;
 
 /// A header line taken apart; `None` for a line that is none.
 pub(crate) fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -19,11 +19,11 @@
 
 use cg_stream::tool::Diagnostics;
 
-use crate::callgrind::{counts::LineCounts, header};
+use crate::costs::callgrind::{counts::LineCounts, header};
+use crate::costs::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
 use crate::demangle::demangle;
 use crate::error::excerpt;
 use crate::number::leading_u64;
-use crate::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
 use crate::{Error, Lines, Options};
 
 /// Adds a profile to a section. What was read before an error is in the section.

@@ -3,9 +3,9 @@
 use super::positions::Compression;
 use super::{InForce, Reader, Refusal, Stage};
 use crate::Error;
-use crate::callgrind::inclusive;
-use crate::callgrind::position::Positions;
-use crate::section::StringId;
+use crate::costs::callgrind::inclusive;
+use crate::costs::callgrind::position::Positions;
+use crate::costs::section::StringId;
 
 impl Reader<'_> {
     /// Ends the part and begins the next one.

@@ -2,11 +2,11 @@
 
 use super::frame;
 use super::scanner::{Token, unescape_into};
-use crate::memcheck::fields::whole_amount;
-use crate::memcheck::leak::{self, LeakKind, LossRecord};
-use crate::memcheck::process::{ErrorRow, Process};
-use crate::memcheck::stacks::Stacks;
-use crate::memcheck::table::{NameId, Table};
+use crate::findings::fields::whole_amount;
+use crate::findings::leak::{self, LeakKind, LossRecord};
+use crate::findings::process::{ErrorRow, Process};
+use crate::findings::stacks::Stacks;
+use crate::findings::table::{NameId, Table};
 use crate::number::whole_u64;
 
 /// An `<error>` while it is read.

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::scanner::unescape_into;
-use crate::memcheck::table::{FrameRow, NameId, Table};
+use crate::findings::table::{FrameRow, NameId, Table};
 use crate::number::whole_u64;
 
 /// Takes apart what is inside a `<frame>`.

@@ -9,8 +9,8 @@ use super::inclusive::Shown;
 use super::names::NumberTable;
 use super::part::{NodeArc, NodeLine, Part, Wanted};
 use super::position::Positions;
+use crate::costs::section::{Overflow, Section, Signedness, StringId};
 use crate::error::excerpt;
-use crate::section::{Overflow, Section, Signedness, StringId};
 use crate::{Error, Lines, Options};
 
 mod positions;

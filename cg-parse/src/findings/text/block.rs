@@ -1,9 +1,9 @@
 //! A block of a text log while it is read: a sentence, its stack, and what else is said with stacks of their own.
 
-use crate::memcheck::leak::LossRecord;
-use crate::memcheck::process::{AnnouncedThread, ErrorRow, FatalSignal, NoteRow, Process};
-use crate::memcheck::stacks::Stacks;
-use crate::memcheck::table::{NameId, Table};
+use crate::findings::leak::LossRecord;
+use crate::findings::process::{AnnouncedThread, ErrorRow, FatalSignal, NoteRow, Process};
+use crate::findings::stacks::Stacks;
+use crate::findings::table::{NameId, Table};
 
 /// What a block is about.
 #[derive(Debug)]

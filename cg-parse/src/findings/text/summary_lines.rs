@@ -1,9 +1,9 @@
 //! The lines of HEAP SUMMARY, LEAK SUMMARY and ERROR SUMMARY.
 
-use crate::memcheck::fields::{amount, skip};
-use crate::memcheck::leak::LeakKind;
-use crate::memcheck::process::Process;
-use crate::memcheck::summary::{Blocks, ErrorSummary};
+use crate::findings::fields::{amount, skip};
+use crate::findings::leak::LeakKind;
+use crate::findings::process::Process;
+use crate::findings::summary::{Blocks, ErrorSummary};
 
 /// Reads a line of a summary into the process; false where it is another line.
 pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
@@ -112,7 +112,7 @@ fn blocks(text: &[u8]) -> Option<(Blocks, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memcheck::summary::HeapSummary;
+    use crate::findings::summary::HeapSummary;
 
     #[test]
     fn summaries_of_every_age() {

@@ -1,9 +1,9 @@
 //! Header lines: what each means for the part it begins.
 
 use super::{Reader, Refusal, Stage};
-use crate::callgrind::header;
-use crate::callgrind::part::Part;
-use crate::callgrind::position::Positions;
+use crate::costs::callgrind::header;
+use crate::costs::callgrind::part::Part;
+use crate::costs::callgrind::position::Positions;
 use crate::error::excerpt;
 
 impl Reader<'_> {

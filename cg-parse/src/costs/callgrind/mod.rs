@@ -19,7 +19,7 @@
 
 use cg_stream::tool::Diagnostics;
 
-use crate::section::Section;
+use crate::costs::section::Section;
 use crate::{Error, Lines, Options};
 
 mod names;

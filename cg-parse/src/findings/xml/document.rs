@@ -8,11 +8,11 @@ use super::error::{self, ErrorElement};
 use super::frame;
 use super::scanner::{Token, unescape_into};
 use super::summary_element;
-use crate::memcheck::fields::whole_amount;
-use crate::memcheck::preamble;
-use crate::memcheck::process::{AnnouncedThread, FatalSignal, Process};
-use crate::memcheck::stacks::Stacks;
-use crate::memcheck::table::Table;
+use crate::findings::fields::whole_amount;
+use crate::findings::preamble;
+use crate::findings::process::{AnnouncedThread, FatalSignal, Process};
+use crate::findings::stacks::Stacks;
+use crate::findings::table::Table;
 use crate::{Error, Out};
 
 /// A document while it is read.

@@ -3,7 +3,7 @@
 //! `0xADDR: fn (file:line)`, `fn (in object)`, `fn (in ???)`, `??? (file:line)`, `???`. Names hold blanks and
 //! parentheses, and so do paths: the last parenthesis that is balanced is the place.
 
-use crate::memcheck::table::{FrameRow, Table};
+use crate::findings::table::{FrameRow, Table};
 use crate::number::whole_u64;
 
 /// What follows `   at ` or `   by ` in the message of a frame's line.

@@ -3,10 +3,10 @@
 //! `<suppressed>` is a row of one and a number of another. In 3.26.0 `<still_reachable>` is not closed where nothing is
 //! reachable, so a row lasts until the next begins.
 
-use crate::memcheck::fields::amount;
-use crate::memcheck::leak::LeakKind;
-use crate::memcheck::process::Process;
-use crate::memcheck::summary::Blocks;
+use crate::findings::fields::amount;
+use crate::findings::leak::LeakKind;
+use crate::findings::process::Process;
+use crate::findings::summary::Blocks;
 
 /// A summary while it is read.
 pub(super) struct Summary {

@@ -1,10 +1,10 @@
 //! The body's lines other than costs: positions, names and calls.
 
 use super::{InForce, Named, Numbered, Reader, Refusal, Stage};
-use crate::callgrind::names::{self, Compressed, NumberTable};
+use crate::costs::callgrind::names::{self, Compressed, NumberTable};
+use crate::costs::section::{Section, StringId};
 use crate::error::excerpt;
 use crate::number::leading_u64;
-use crate::section::{Section, StringId};
 
 /// Whether a part's names are compressed.
 ///
