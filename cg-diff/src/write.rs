@@ -78,7 +78,7 @@ impl Comparison<'_> {
             .map(Figure::per_run)
             .collect::<Vec<_>>();
         let mut run = RunRecord {
-            stream: 1,
+            stream: cg_stream::record::VERSION,
             tool: of_all(|run| &run.tool),
             creator: of_all(|run| &run.creator),
             command: of_all(|run| &run.command),

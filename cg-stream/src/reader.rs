@@ -5,8 +5,9 @@ use std::io::Read;
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::fields::{Fields, Malformed};
 use crate::lines::LineReader;
-use crate::record::RecordType;
+use crate::record::{RecordType, VERSION};
 
 /// Reads the lines of a stream and keeps count of its framing.
 pub struct Reader<R> {
@@ -102,7 +103,7 @@ impl<R: Read> Reader<R> {
     /// The next line that is not blank, or `None` at the end.
     ///
     /// # Errors
-    /// What the input reports, and lines that are no JSON object with a `type`.
+    /// What the input reports, lines that are no JSON object with a `type`, and `run` records of other versions.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Error> {
         loop {
             if !self.advance()? {
@@ -136,7 +137,7 @@ impl<R: Read> Reader<R> {
     /// The line that [`Reader::advance`] went to; to be asked for once, because it is counted.
     ///
     /// # Errors
-    /// Where it is no JSON object with a `type`.
+    /// Where it is no JSON object with a `type`, and where it begins a stream of a version that is not known.
     pub fn line(&mut self) -> Result<Line<'_>, Error> {
         let number = self.lines.line_number();
         let bytes = self.lines.last_line();
@@ -147,7 +148,10 @@ impl<R: Read> Reader<R> {
                 .map_err(|error| Error::record(number, &error))?;
         }
         match kind {
-            RecordType::Run => self.framing.runs += 1,
+            RecordType::Run => {
+                refuse_other_versions(bytes, number)?;
+                self.framing.runs += 1;
+            }
             RecordType::End => self.framing.ends += 1,
             _ => self.framing.records += 1,
         }
@@ -167,6 +171,24 @@ impl<R: Read> Reader<R> {
     /// What was seen of the framing so far.
     pub fn framing(&self) -> Framing {
         self.framing
+    }
+}
+
+/// Refuses a `run` record of another version than [`VERSION`]: its records may mean something else. One that names no
+/// version is of the first.
+fn refuse_other_versions(line: &[u8], number: u64) -> Result<(), Error> {
+    let stream = Fields::of(line)
+        .and_then(|fields| fields.find("stream"))
+        .map_err(|Malformed| Error::at(number, "not a stream record: not a JSON object"))?;
+    match stream {
+        Some(version) if version.count() != Some(VERSION.into()) => {
+            let found = String::from_utf8_lossy(version.raw()).into_owned();
+            Err(Error::at(
+                number,
+                format!("expected a stream of version {VERSION}, found version {found}"),
+            ))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -236,6 +258,21 @@ mod tests {
             Some(2)
         );
         assert_eq!(read("{\"fn\":\"f\"}\n").unwrap_err().line(), Some(1));
+    }
+
+    #[test]
+    fn a_stream_of_another_version_is_refused() {
+        for version in ["2", "0", "-1", "1.0", "\"1\"", "null", "[1]"] {
+            let run = format!(
+                "{{\"type\":\"fn\"}}\n{{\"pid\":1,\"stream\": {version},\"type\":\"run\"}}\n"
+            );
+            let error = read(&run).unwrap_err();
+            assert_eq!(error.line(), Some(2), "{version}");
+            assert!(error.to_string().ends_with(version), "{error}");
+        }
+        for run in ["{\"type\":\"run\",\"stream\":1}", "{\"type\":\"run\"}"] {
+            assert_eq!(read(run).unwrap().0, [RecordType::Run]);
+        }
     }
 
     #[test]

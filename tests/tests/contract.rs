@@ -251,6 +251,28 @@ fn unknown_records_and_fields_are_no_trouble() {
 }
 
 #[test]
+fn a_stream_of_another_version_is_refused_with_its_line() {
+    for (tool, args, profile) in READERS {
+        let stream = String::from_utf8(stream_of(profile)).unwrap();
+        let later = stream.replace("\"stream\":1,", "\"stream\":2,");
+        assert_ne!(stream, later);
+        // Behind a stream of this version, too.
+        for (input, line) in [
+            (later.clone(), 1),
+            (stream.clone() + &later, stream.lines().count() + 1),
+        ] {
+            let refused = run(tool, &with(args, &["-"]), input.as_bytes());
+            assert_eq!(refused.status, 2, "{tool}");
+            if tool != "cg-parse" {
+                let told = format!("{tool}: <stdin>:{line}: expected a stream of version 1, found");
+                let told = refused.stderr.lines().find(|said| said.starts_with(&told));
+                assert!(told.is_some(), "{tool}: {}", refused.stderr);
+            }
+        }
+    }
+}
+
+#[test]
 fn lines_may_end_in_carriage_return_and_line_feed() {
     for (tool, args, profile) in READERS {
         if tool == "cg-parse" {

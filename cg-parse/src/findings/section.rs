@@ -50,7 +50,7 @@ impl Process {
 
     fn run_record(&self, table: &Table, source: &str) -> RunRecord {
         let mut run = RunRecord {
-            stream: 1,
+            stream: cg_stream::record::VERSION,
             tool: self.tool.clone(),
             creator: self.creator.clone(),
             command: self.command.clone(),

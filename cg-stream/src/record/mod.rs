@@ -20,6 +20,9 @@ pub use stack::{
     StackRecord,
 };
 
+/// The version of the stream that this crate reads and writes: `stream` of a `run` record.
+pub const VERSION: u32 = 1;
+
 /// What the `type` of a record says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordType {

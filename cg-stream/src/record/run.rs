@@ -8,7 +8,7 @@ use super::Total;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "run", default)]
 pub struct RunRecord {
-    /// Version of the stream's format: 1.
+    /// Version of the stream's format: [`super::VERSION`].
     pub stream: u32,
     /// The tool whose output this is: `callgrind`, `cachegrind`, `memcheck`, `helgrind`, `drd`, `massif`, `dhat`, …
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ impl RunRecord {
     /// A run record of the current version, without anything else.
     pub fn new(tool: &str) -> RunRecord {
         RunRecord {
-            stream: 1,
+            stream: super::VERSION,
             tool: Some(tool.to_owned()),
             ..RunRecord::default()
         }

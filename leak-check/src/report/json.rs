@@ -36,7 +36,7 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
         let mut run = process.run.clone();
-        run.stream = 1;
+        run.stream = cg_stream::record::VERSION;
         run.source = vec![process.source.clone()];
         run.events = ["bytes", "blocks", "count"].map(str::to_owned).into();
         let mut total: [Count; 3] = [0; 3];
