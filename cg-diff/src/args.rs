@@ -16,10 +16,10 @@ use regex::Regex;
 
 use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
 use crate::join::JoinOptions;
-use crate::key::rules::{self, Rules};
 use crate::limits::{self, Limit};
 use crate::pairs;
 use crate::runs::Side;
+use cg_names::rules::{self, Rules};
 
 /// Compare two or more profiles record by record.
 ///

@@ -8,8 +8,8 @@ use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 
 use crate::figures::{self, Figure, Figures};
 use crate::join::{Joined, Row};
-use crate::key::rules::Rules;
 use crate::runs::Runs;
+use cg_names::rules::Rules;
 
 /// How runs are compared.
 #[derive(Clone, Copy, Debug, Default)]

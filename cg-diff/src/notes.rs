@@ -7,9 +7,9 @@ use regex::Regex;
 
 use crate::compare::Change;
 use crate::join::Joined;
-use crate::key::paths::base_name;
-use crate::key::rules::{Part, Rules, Strength};
 use crate::runs::Runs;
+use cg_names::paths::base_name;
+use cg_names::rules::{Part, Rules, Strength};
 
 /// Where the sides differ in what they measured and how; a sentence each.
 pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {

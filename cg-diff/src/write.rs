@@ -15,8 +15,8 @@ use crate::compare::{self, Change, CompareOptions};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
 use crate::join::Joined;
-use crate::key::rules::{Part, Rules, Strength};
 use crate::runs::Runs;
+use cg_names::rules::{Part, Rules, Strength};
 
 /// Everything that is written.
 pub(crate) struct Comparison<'a> {

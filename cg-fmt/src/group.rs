@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
+use cg_names::structure;
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType};
 
 use crate::listing::{self, EventColumns};
 use crate::options::GroupBy;
-use crate::path;
 use crate::table::{Cell, Column, Layout, Table};
 
 /// What a function is called that no group can be told for.
@@ -146,8 +146,8 @@ pub(crate) fn group_of(
         GroupBy::Function => known(name),
         GroupBy::File => known(file),
         GroupBy::Object => known(obj),
-        GroupBy::Crate => of_path(path::crate_name),
-        GroupBy::Module => of_path(path::module_name),
+        GroupBy::Crate => of_path(structure::crate_name),
+        GroupBy::Module => of_path(structure::module_name),
     }
 }
 

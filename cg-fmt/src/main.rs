@@ -16,7 +16,6 @@ mod comment;
 mod diffs;
 mod group;
 mod listing;
-mod path;
 mod report;
 mod source;
 mod tree;

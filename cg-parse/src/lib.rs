@@ -19,10 +19,6 @@ pub mod stream;
 
 mod number;
 
-mod frame_text;
-
-mod demangle;
-
 mod costs;
 mod findings;
 mod heaps;

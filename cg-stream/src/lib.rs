@@ -11,8 +11,6 @@ pub mod profile;
 pub mod fields;
 pub mod lines;
 
-pub mod blame;
-
 pub mod number;
 
 #[cfg(feature = "tool")]

@@ -10,6 +10,7 @@ use cg_stream::record::Frame;
 
 use crate::finding::Finding;
 use crate::own;
+use cg_names::whose;
 
 /// A finding's identity over rebuilds and edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +44,11 @@ impl Fingerprint {
 /// The names of the own frames, recursion folded. Where no frame is own, those of all that are no allocator's.
 fn own_names(stack: &[Frame]) -> Vec<String> {
     let mut names = Vec::new();
-    for frame in stack.iter().filter(|frame| own::is_own(frame)) {
+    for frame in stack.iter().filter(|frame| whose::is_own(frame)) {
         push_folded(&mut names, frame_name(frame));
     }
     if names.is_empty() {
-        let first = own::innermost_own(stack).unwrap_or(0);
+        let first = whose::innermost_own(stack).unwrap_or(0);
         for frame in &stack[first..] {
             push_folded(&mut names, frame_name(frame));
         }

@@ -7,9 +7,9 @@ use cg_stream::record::{Count, Frame};
 
 use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
 use crate::numbers::{amount, plural};
-use crate::own;
 use crate::paths::Paths;
 use crate::suppression::system_call;
+use cg_names::whose;
 
 /// The sentence, without a full stop.
 pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
@@ -110,7 +110,7 @@ fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
 fn called<'a>(stack: &'a [Frame<'_>], otherwise: &'a str) -> &'a str {
     stack
         .first()
-        .filter(|frame| !own::is_own(frame))
+        .filter(|frame| !whose::is_own(frame))
         .and_then(|frame| frame.name.as_deref())
         .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
 }
@@ -237,7 +237,7 @@ fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
 
 /// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
 fn place(stack: &[Frame], paths: &Paths) -> String {
-    let Some(frame) = own::innermost_own(stack).map(|own| &stack[own]) else {
+    let Some(frame) = whose::innermost_own(stack).map(|own| &stack[own]) else {
         return "at an unknown place".to_owned();
     };
     match (&frame.file, frame.line) {
@@ -248,7 +248,7 @@ fn place(stack: &[Frame], paths: &Paths) -> String {
 }
 
 fn function<'a>(stack: &'a [Frame<'_>]) -> &'a str {
-    let frame = own::innermost_own(stack).map(|own| &stack[own]);
+    let frame = whose::innermost_own(stack).map(|own| &stack[own]);
     frame
         .and_then(|frame| {
             let name = frame.name.as_deref().filter(|name| *name != "???");

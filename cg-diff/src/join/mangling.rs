@@ -4,8 +4,8 @@ use cg_stream::profile::{FunctionKey, Symbol};
 
 use super::buckets::Buckets;
 use super::{Joiner, Map, Sides};
-use crate::key::mangling::{Path, can_be_instance};
 use crate::key::normal::Level;
+use cg_names::mangling::{Path, can_be_instance};
 
 /// Past this many pairs of names with one ending in one file, these are let be: trying them all would take too long.
 const MOST_PAIRS: usize = 1_000_000;

@@ -17,8 +17,8 @@ use regex::Regex;
 
 use crate::key;
 use crate::key::normal::{Level, Normaliser};
-use crate::key::rules::{Fired, Rules};
 use crate::runs::Runs;
+use cg_names::rules::{Fired, Rules};
 
 /// How records are joined.
 pub(crate) struct JoinOptions {

@@ -1,6 +1,6 @@
 //! Joins records whose names are the same once they are normalised.
 
-use cg_stream::blame::is_allocator_or_replacement;
+use cg_names::blame::is_allocator_or_replacement;
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Names, StackId, Symbol};
 use cg_stream::record::{Frame, Name, RecordType};
 use regex::Regex;
@@ -8,8 +8,8 @@ use regex::Regex;
 use super::buckets::Buckets;
 use super::{Draft, Joiner};
 use crate::key::normal::Level;
-use crate::key::paths;
-use crate::key::rules::Fired;
+use cg_names::paths;
+use cg_names::rules::Fired;
 
 impl Joiner<'_> {
     /// Functions whose names a regex captures the same text of.

@@ -6,7 +6,7 @@ use cg_stream::record::RecordType;
 use super::buckets::Buckets;
 use super::{Draft, Joiner, Map, Sides};
 use crate::key::normal::Level;
-use crate::key::paths;
+use cg_names::paths;
 
 impl Joiner<'_> {
     /// Objects of different sides under different names that hold the same functions: the program itself, renamed.

@@ -5,7 +5,7 @@ use cg_stream::profile::{Symbol, Symbols};
 use super::buckets::Buckets;
 use super::{Draft, Joiner, Sides};
 use crate::key::normal::{Level, Normal};
-use crate::key::paths;
+use cg_names::paths;
 
 impl Joiner<'_> {
     /// Joins what is in one bucket: names, and the last components of paths, are the same.

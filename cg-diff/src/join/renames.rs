@@ -11,7 +11,7 @@ use cg_stream::record::{Count, RecordType};
 use super::Joiner;
 use super::buckets::Buckets;
 use crate::key::normal::Level;
-use crate::key::rules::Fired;
+use cg_names::rules::Fired;
 
 /// Joins what is left over by what else it has in common.
 pub(super) fn join_renamed(joiner: &mut Joiner) {

@@ -4,10 +4,7 @@
 //! run has and another lacks is looked at with normalised names, from the least normalised to the most, so that as
 //! little as possible falls together.
 
-pub(crate) mod mangling;
 pub(crate) mod normal;
-pub(crate) mod paths;
-pub(crate) mod rules;
 
 use cg_stream::profile::{FunctionKey, Key};
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use cg_stream::profile::{FunctionKey, Symbol, Symbols};
 use foldhash::fast::FixedState;
 
-use super::paths;
-use super::rules::{Fired, Part, Rules, Strength};
+use cg_names::paths;
+use cg_names::rules::{Fired, Part, Rules, Strength};
 
 /// How far the names of functions are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

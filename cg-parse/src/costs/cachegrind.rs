@@ -21,10 +21,10 @@ use cg_stream::tool::Diagnostics;
 
 use crate::costs::callgrind::{counts::LineCounts, header};
 use crate::costs::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
-use crate::demangle::demangle;
 use crate::error::excerpt;
 use crate::number::leading_u64;
 use crate::{Error, Lines, Options};
+use cg_names::demangle::demangle;
 
 /// Adds a profile to a section. What was read before an error is in the section.
 pub(crate) fn read(

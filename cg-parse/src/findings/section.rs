@@ -1,6 +1,6 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
-use cg_stream::blame::frame_to_blame;
+use cg_names::blame::frame_to_blame;
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, RunRecord, Total,
 };

@@ -1,6 +1,6 @@
 //! Records that carry a call stack, and Massif's snapshots.
 //!
-//! At top level each has the `fn`, `file`, `line` and `obj` of the frame to blame ([`crate::blame`]).
+//! At top level each has the `fn`, `file`, `line` and `obj` of the frame to blame (`cg_names::blame`).
 
 use serde::{Deserialize, Serialize};
 

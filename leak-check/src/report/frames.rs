@@ -2,8 +2,8 @@
 
 use cg_stream::record::Frame;
 
-use crate::own;
 use crate::paths::Paths;
+use cg_names::whose;
 
 /// Names are input and may hold anything: control characters reach neither a terminal nor the lines of a format.
 pub(crate) fn one_line(text: &str) -> String {
@@ -48,13 +48,13 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
     /// As many frames of libraries in a row as are shown.
     const MOST_OF_LIBRARIES: usize = 2;
-    let has_own = stack.iter().any(own::is_own);
+    let has_own = stack.iter().any(whose::is_own);
     let mut lines: Vec<(String, usize)> = Vec::new();
     let mut position = 0;
     while let Some(frame) = stack.get(position) {
         let of_libraries = stack[position..]
             .iter()
-            .take_while(|frame| !own::is_own(frame))
+            .take_while(|frame| !whose::is_own(frame))
             .count();
         // What was called last is said in any case: it is what the program asked of the libraries.
         if has_own && position > 0 && of_libraries > MOST_OF_LIBRARIES {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use cg_stream::blame::frame_to_blame;
+use cg_names::blame::frame_to_blame;
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, Total,
 };

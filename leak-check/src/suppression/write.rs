@@ -13,8 +13,8 @@ use super::matching;
 use super::operators;
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
-use crate::own;
 use crate::policy::{Ruling, Status, Verdict};
+use cg_names::whose;
 
 /// What was written, and what no suppression can be written for.
 pub(crate) struct Written {
@@ -133,16 +133,16 @@ fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>) -> Vec<String
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
     let end = stack
         .iter()
-        .rposition(own::is_own)
+        .rposition(whose::is_own)
         .map_or(stack.len(), |last| last + 1);
-    let has_own = stack.iter().any(own::is_own);
+    let has_own = stack.iter().any(whose::is_own);
     let mut lines: Vec<String> = Vec::new();
     let mut position = 0;
     while position < end {
         let run = if has_own {
             stack[position..end]
                 .iter()
-                .take_while(|frame| !own::is_own(frame))
+                .take_while(|frame| !whose::is_own(frame))
                 .count()
         } else {
             0
@@ -196,7 +196,7 @@ fn name_pattern(name: &str) -> String {
 /// The identifiers of a C++ or Rust path that its mangled name has too, in the same order: without template arguments
 /// and parameters, `std` (`St` when mangled), anonymous namespaces, closures and the second name of a constructor.
 fn path_parts(name: &str) -> Vec<&str> {
-    let path = own::function_path(name);
+    let path = whose::function_path(name);
     // `<demo::Tree as core::ops::Drop>::drop`: the type, then what follows.
     let (of_type, path) = match path.strip_prefix('<') {
         Some(inner) => {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::decoration::{Decoration, decoration_of};
 use crate::costs::section::{Keys, StringId, Strings};
-use crate::demangle::demangle;
+use cg_names::demangle::demangle;
 
 /// A function's name with its decorations, as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

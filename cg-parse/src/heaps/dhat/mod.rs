@@ -11,13 +11,13 @@
 
 use std::io::{self, Read as _};
 
-use cg_stream::blame::is_allocator_or_replacement;
+use cg_names::blame::is_allocator_or_replacement;
 use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecord, Total};
 use cg_stream::tool::Diagnostics;
 use cg_stream::writer::RenderedFrame;
 
-use crate::frame_text::FrameText;
 use crate::{Error, Lines, Options, Out};
+use cg_names::frame_text::FrameText;
 
 mod file;
 
@@ -195,7 +195,7 @@ impl<'a> FrameTable<'a> {
         stack.iter().filter(is_beyond).count()
     }
 
-    /// The frame of a stack to blame, as [`cg_stream::blame::frame_to_blame`] has it.
+    /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it.
     fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
         let mut frames = stack.iter().map(|position| self.at(*position));
         frames

@@ -21,8 +21,8 @@
 use cg_stream::record::{Counts, Name, RunRecord, Total};
 use cg_stream::tool::Diagnostics;
 
-use crate::frame_text::FrameText;
 use crate::{Error, Lines, Options, Out, Snapshots};
+use cg_names::frame_text::FrameText;
 
 mod kept;
 mod snapshot;

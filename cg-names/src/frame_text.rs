@@ -11,16 +11,16 @@ use crate::demangle::demangle;
 
 /// How frames are described in a file, and what is wanted of them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FrameText {
+pub struct FrameText {
     /// Places are `file:line:column`, as dhat-rs writes them.
-    pub(crate) has_column: bool,
+    pub has_column: bool,
     /// Names that were left mangled are demangled.
-    pub(crate) demangle: bool,
+    pub demangle: bool,
 }
 
 impl FrameText {
     /// The frame that a description tells of. Nothing is trimmed: function names may begin and end with spaces.
-    pub(crate) fn frame(self, text: &[u8]) -> Frame<'_> {
+    pub fn frame(self, text: &[u8]) -> Frame<'_> {
         let (addr, rest) = address(text);
         let (function, place) = split_place(rest, self.has_column);
         let mut frame = Frame {
@@ -122,7 +122,8 @@ fn split_number(text: &[u8]) -> Option<(&[u8], u64)> {
     if !digits.first()?.is_ascii_digit() {
         return None;
     }
-    Some((&text[..colon], crate::number::whole_u64(digits)?))
+    let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((&text[..colon], number))
 }
 
 fn is_balanced(text: &[u8]) -> bool {

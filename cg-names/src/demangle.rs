@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 /// The name as its source has it; names that are not mangled as they are.
-pub(crate) fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
+pub fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
     let is_mangled = matches!(
         name,
         [b'_', b'R' | b'Z', ..] | [b'_', b'_', b'Z' | b'R', ..]

@@ -3,7 +3,7 @@
 //! A leak record always begins in `malloc`, a bad `memcpy` in Valgrind's own copy of it; neither is where anybody
 //! would look. The rule is the same for every record that carries a stack, so one `fn` field serves all of them.
 
-use crate::record::Frame;
+use cg_stream::record::Frame;
 
 /// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
 /// there is no frame.
@@ -182,7 +182,7 @@ fn base_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Name;
+    use cg_stream::record::Name;
 
     fn blamed(names: &[&'static str]) -> &'static str {
         let stack: Vec<Frame> = names

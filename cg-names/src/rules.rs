@@ -11,7 +11,7 @@ use regex::Regex;
 
 /// The part of a record's key that a rule rewrites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// The function's name.
     Function,
     /// The file's and the object's path.
@@ -26,7 +26,7 @@ pub(crate) enum Part {
 
 /// How much a rule takes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
+pub enum Strength {
     /// What is erased tells builds apart, not functions.
     Build,
     /// What is erased can tell functions of one build apart too, so such a rule is tried after all others.
@@ -34,7 +34,7 @@ pub(crate) enum Strength {
 }
 
 /// A row of the table.
-pub(crate) struct Row {
+pub struct Row {
     /// The name it is counted under.
     name: &'static str,
     part: Part,
@@ -292,7 +292,7 @@ const TABLE: &[Row] = &[
 ];
 
 /// The table for people: what each rule is called, why it is there, and what it does to a name.
-pub(crate) fn help() -> String {
+pub fn help() -> String {
     let mut text = "Rules by which names are joined, in the order they are applied:\n".to_owned();
     for row in TABLE {
         let [before, after] = row.example;
@@ -309,7 +309,7 @@ pub(crate) fn help() -> String {
 }
 
 /// Rules ready to be applied: those of a rule file first, then the table.
-pub(crate) struct Rules {
+pub struct Rules {
     rules: Vec<Rule>,
 }
 
@@ -326,23 +326,23 @@ struct Rule {
 
 /// Which rules changed a name, by position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fired(u64);
+pub struct Fired(u64);
 
 impl Fired {
     /// A path that ends as the other's does, in another directory.
-    pub(crate) const DIRECTORY: Fired = Fired(1 << 63);
+    pub const DIRECTORY: Fired = Fired(1 << 63);
     /// An object that holds the same functions under another name.
-    pub(crate) const OBJECT: Fired = Fired(1 << 62);
+    pub const OBJECT: Fired = Fired(1 << 62);
     /// Another line of the same function.
-    pub(crate) const LINE: Fired = Fired(1 << 61);
+    pub const LINE: Fired = Fired(1 << 61);
     /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
-    pub(crate) const INLINED_FILE: Fired = Fired(1 << 59);
+    pub const INLINED_FILE: Fired = Fired(1 << 59);
     /// The text that `--join` captures.
-    pub(crate) const CAPTURE: Fired = Fired(1 << 60);
+    pub const CAPTURE: Fired = Fired(1 << 60);
     /// Other frames of the allocator at the inner end of a stack.
-    pub(crate) const ALLOCATOR: Fired = Fired(1 << 58);
+    pub const ALLOCATOR: Fired = Fired(1 << 58);
     /// The other of Rust's mangling schemes.
-    pub(crate) const MANGLING: Fired = Fired(1 << 57);
+    pub const MANGLING: Fired = Fired(1 << 57);
 
     /// What joins without a row of the table, with its name and what it joins.
     const WITHOUT_RULE: [(Fired, &str, &str); 7] = [
@@ -383,7 +383,8 @@ impl Fired {
         ),
     ];
 
-    pub(crate) fn add(&mut self, other: Fired) {
+    /// Takes in what else fired.
+    pub fn add(&mut self, other: Fired) {
         self.0 |= other.0;
     }
 }
@@ -396,7 +397,7 @@ impl Rules {
     ///
     /// # Errors
     /// Where the file has a line that is no rule, with its number.
-    pub(crate) fn new(rule_file: Option<&str>) -> anyhow::Result<Rules> {
+    pub fn new(rule_file: Option<&str>) -> anyhow::Result<Rules> {
         let mut rules = match rule_file {
             Some(text) => parse_rule_file(text)?,
             None => Vec::new(),
@@ -421,7 +422,7 @@ impl Rules {
     }
 
     /// The name as the join sees it, by the rules up to a strength, and which of them changed it.
-    pub(crate) fn apply<'a>(
+    pub fn apply<'a>(
         &self,
         text: &'a str,
         part: Part,
@@ -448,7 +449,7 @@ impl Rules {
     }
 
     /// The names of the rules that fired, in the order they are applied.
-    pub(crate) fn names(&self, fired: Fired) -> impl Iterator<Item = &str> {
+    pub fn names(&self, fired: Fired) -> impl Iterator<Item = &str> {
         self.rules
             .iter()
             .enumerate()

@@ -5,7 +5,7 @@
 //! be equal: instances of different types never match each other.
 
 /// A name cut into tokens, so that it can be matched.
-pub(crate) struct Path<'a> {
+pub struct Path<'a> {
     /// `<Type as Trait>::function`, `<Type>::function` or `module::function`, whichever way the scheme writes it.
     tokens: Vec<&'a str>,
     /// The same with the trait's, else the type's own path in place of what is in the first angle brackets.
@@ -14,19 +14,20 @@ pub(crate) struct Path<'a> {
 
 /// True for a name with type arguments behind `::` or a type in angle brackets in front. All names that v0 prints more in
 /// are such, and none of another language.
-pub(crate) fn can_be_instance(name: &str) -> bool {
+pub fn can_be_instance(name: &str) -> bool {
     name.starts_with('<') || name.contains("::<")
 }
 
 impl<'a> Path<'a> {
-    pub(crate) fn new(name: &'a str) -> Path<'a> {
+    /// Cuts a name into tokens.
+    pub fn new(name: &'a str) -> Path<'a> {
         let tokens = with_impl_in_front(tokenise(name));
         let flat = flatten(&tokens);
         Path { tokens, flat }
     }
 
     /// The last two names of the path that are not closures. A pattern and its instances have them in common.
-    pub(crate) fn ending(&self) -> [&'a str; 2] {
+    pub fn ending(&self) -> [&'a str; 2] {
         let mut depth = 0;
         let mut ending = [""; 2];
         for token in &self.flat {
@@ -39,7 +40,7 @@ impl<'a> Path<'a> {
     }
 
     /// How many tokens a pattern and its instance have in common; `None` where this is no instance of the pattern.
-    pub(crate) fn matches(&self, pattern: &Path) -> Option<usize> {
+    pub fn matches(&self, pattern: &Path) -> Option<usize> {
         if pattern.tokens.first() == Some(&"<") {
             match_tokens(&pattern.tokens, &self.tokens)
         } else {

@@ -5,14 +5,14 @@
 
 /// The first segment of a function's path: the crate of a Rust function, the outermost namespace or class of a C++ one.
 /// `None` for a name without a path, as C's are.
-pub(crate) fn crate_name(function: &str) -> Option<String> {
+pub fn crate_name(function: &str) -> Option<String> {
     segments(function).into_iter().next()
 }
 
 /// The path of a function without the function: its module in Rust, its namespace or class in C++. Types written in
 /// Rust's manner (`Parser`) are left out where they stand in a module, so `demo::parse::Parser::next` is in
 /// `demo::parse`.
-pub(crate) fn module_name(function: &str) -> Option<String> {
+pub fn module_name(function: &str) -> Option<String> {
     let mut segments = segments(function);
     if segments.is_empty() {
         return None;

@@ -1,17 +1,17 @@
 //! Directories: two paths are of one file where they end alike and their beginnings can be two homes of one tree.
 
 /// The last component of a path.
-pub(crate) fn base_name(path: &str) -> &str {
+pub fn base_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// How many components a path has.
-pub(crate) fn depth(path: &str) -> usize {
+pub fn depth(path: &str) -> usize {
     path.split('/').count()
 }
 
 /// The last `count` components of a path, or all of it where it has fewer.
-pub(crate) fn suffix(path: &str, count: usize) -> &str {
+pub fn suffix(path: &str, count: usize) -> &str {
     let mut end = path.len();
     for _ in 0..count {
         match path[..end].rfind('/') {
@@ -23,7 +23,7 @@ pub(crate) fn suffix(path: &str, count: usize) -> &str {
 }
 
 /// What is left of two paths in front of the longest ending of whole components that they share.
-pub(crate) fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     let (mut a, mut b) = (a, b);
     while let (Some((a_home, a_name)), Some((b_home, b_name))) =
         (a.rsplit_once('/'), b.rsplit_once('/'))
@@ -44,7 +44,7 @@ pub(crate) fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
 }
 
 /// True where a path lies in a directory, at any depth. Everything lies in the directory without a name.
-pub(crate) fn lies_in(path: &str, home: &str) -> bool {
+pub fn lies_in(path: &str, home: &str) -> bool {
     home.is_empty()
         || path
             .strip_prefix(home)
@@ -52,7 +52,7 @@ pub(crate) fn lies_in(path: &str, home: &str) -> bool {
 }
 
 /// True for a file whose code is mostly inlined elsewhere: a header, or the source of a library.
-pub(crate) fn is_mostly_inlined(path: &str) -> bool {
+pub fn is_mostly_inlined(path: &str) -> bool {
     const HEADERS: [&str; 8] = ["h", "hh", "hpp", "hxx", "inl", "ipp", "tcc", "tpp"];
     let extension = base_name(path)
         .rsplit_once('.')
