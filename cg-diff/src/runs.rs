@@ -101,7 +101,7 @@ impl Runs {
                     ));
                 }
                 if how.by_function {
-                    profile = profile.by_function();
+                    profile = profile.by_function()?;
                 }
                 names = profile.take_names();
                 profiles.push(profile);

@@ -61,7 +61,7 @@ pub(crate) fn read(
         ));
     }
     if options.by_function {
-        profile = profile.by_function();
+        profile = profile.by_function()?;
     }
     Ok(Read { profile, framing })
 }

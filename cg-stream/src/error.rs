@@ -11,6 +11,7 @@ pub struct Error(Box<Kind>);
 enum Kind {
     Io(io::Error),
     Record { line: u64, message: String },
+    Whole(String),
 }
 
 impl Error {
@@ -33,10 +34,15 @@ impl Error {
         }))
     }
 
+    /// An error about a stream as a whole.
+    pub fn whole(message: impl Into<String>) -> Error {
+        Error(Box::new(Kind::Whole(message.into())))
+    }
+
     /// The line it is about, counted from 1.
     pub fn line(&self) -> Option<u64> {
         match *self.0 {
-            Kind::Io(_) => None,
+            Kind::Io(_) | Kind::Whole(_) => None,
             Kind::Record { line, .. } => Some(line),
         }
     }
@@ -45,7 +51,7 @@ impl Error {
     pub fn as_io(&self) -> Option<&io::Error> {
         match &*self.0 {
             Kind::Io(error) => Some(error),
-            Kind::Record { .. } => None,
+            Kind::Record { .. } | Kind::Whole(_) => None,
         }
     }
 }
@@ -62,6 +68,7 @@ impl fmt::Display for Error {
         match &*self.0 {
             Kind::Io(error) => error.fmt(f),
             Kind::Record { line, message } => write!(f, "{line}: {message}"),
+            Kind::Whole(message) => f.write_str(message),
         }
     }
 }
@@ -70,7 +77,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Kind::Io(error) => Some(error),
-            Kind::Record { .. } => None,
+            Kind::Record { .. } | Kind::Whole(_) => None,
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod record;
 pub mod reader;
 pub mod writer;
 
+pub mod intern;
 pub mod profile;
 
 pub mod fields;

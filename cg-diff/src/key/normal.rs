@@ -88,7 +88,8 @@ impl<'a> Normaliser<'a> {
             return *base;
         }
         let base = paths::base_name(symbols.text(path)).to_owned();
-        let base = symbols.intern(&base);
+        // A name that no number is left for stays as it is.
+        let base = symbols.intern(&base).unwrap_or(path);
         self.base_names.insert(path, base);
         base
     }
@@ -121,7 +122,7 @@ impl<'a> Normaliser<'a> {
             name
         } else {
             let text = text.into_owned();
-            symbols.intern(&text)
+            symbols.intern(&text).unwrap_or(name)
         };
         let normal = Normal {
             raw: name,

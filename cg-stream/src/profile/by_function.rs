@@ -6,32 +6,43 @@
 //! name agree, as far as the frames have them.
 
 use super::{Beside, FunctionKey, Key, Profile, Table, table_index};
+use crate::Error;
+use crate::intern::TooMany;
 use crate::record::RecordType;
 
 impl Profile {
     /// The same profile with a `fn` row for each function of its stacks in place of the records that have stacks. Rows
     /// of type `fn` that are there already stay, and self costs still sum to the total.
-    #[must_use]
-    pub fn by_function(mut self) -> Profile {
+    ///
+    /// # Errors
+    /// Where a sum is beyond what a profile can hold.
+    pub fn by_function(mut self) -> Result<Profile, Error> {
         let mut functions = std::mem::take(&mut self.tables[table_index(RecordType::Fn)]);
         let mut charged = Charged::default();
         let with_stacks = RecordType::ALL.map(|(_, of)| of).into_iter();
         for of in with_stacks.filter(|of| of.has_stack()) {
             let stacks = std::mem::take(&mut self.tables[table_index(of)]);
             for row in 0..stacks.len() {
-                self.charge(&mut functions, &mut charged, &stacks, row);
+                self.charge(&mut functions, &mut charged, &stacks, row)
+                    .map_err(|error| Error::whole(error.to_string()))?;
             }
         }
         self.tables = Default::default();
         self.tables[table_index(RecordType::Fn)] = functions;
-        self
+        Ok(self)
     }
 
     /// Charges the functions of one stack with its cost.
-    fn charge(&self, functions: &mut Table, charged: &mut Charged, stacks: &Table, row: usize) {
+    fn charge(
+        &self,
+        functions: &mut Table,
+        charged: &mut Charged,
+        stacks: &Table,
+        row: usize,
+    ) -> Result<(), TooMany> {
         let key = stacks.key(row);
         let cost = stacks.cost(row);
-        let blamed = functions.row(function(key.function));
+        let blamed = functions.row(function(key.function))?;
         for (event, count) in cost.iter().enumerate() {
             functions.add_cost(blamed, event, *count);
         }
@@ -50,13 +61,14 @@ impl Profile {
         let in_stack = frames.iter().map(|frame| frame.function);
         // The blamed function is in its stack, but a record that lost its stack still has it.
         for key in std::iter::once(key.function).chain(in_stack) {
-            let row = functions.row(function(key));
+            let row = functions.row(function(key))?;
             if charged.is_first(row) {
                 for (event, count) in cost.iter().enumerate() {
                     functions.add_incl(row, event, *count);
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -114,7 +126,7 @@ mod tests {
         while let Some(line) = reader.next_line().unwrap() {
             profile.add(&line).unwrap();
         }
-        let profile = profile.by_function();
+        let profile = profile.by_function().unwrap();
         assert_eq!(profile.types().collect::<Vec<_>>(), [RecordType::Fn]);
         let functions = profile.table(RecordType::Fn);
         let mut rows: Vec<(String, i128, i128)> = (0..functions.len())

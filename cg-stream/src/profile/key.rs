@@ -1,6 +1,6 @@
 //! What makes two records the same record.
 
-use super::symbols::{Symbol, Symbols};
+use crate::intern::{Slices, Texts, TooMany};
 use crate::record::{Callee, Frame, Name};
 
 /// A function as rows name it: what a record says of `fn`, `file` and `obj`.
@@ -14,9 +14,15 @@ pub struct FunctionKey {
     pub obj: Option<Symbol>,
 }
 
-/// A stack of one [`Stacks`] table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StackId(u32);
+crate::ids! {
+    /// A name of a [`Symbols`] table. Two symbols of a table are equal where their names are.
+    pub struct Symbol;
+    /// A stack of one [`Stacks`] table.
+    pub struct StackId;
+}
+
+/// Every distinct name of a profile.
+pub type Symbols = Texts<Symbol>;
 
 /// The key of a row: records of one type whose keys are equal are added up.
 ///
@@ -55,56 +61,56 @@ pub struct FrameKey {
     pub line: Option<u64>,
 }
 
-/// Interned stacks: frames of equal stacks are held once. Addresses are kept of the first of equals, for display.
+/// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses.
 #[derive(Clone, Default)]
 pub struct Stacks {
-    frames: Vec<FrameKey>,
+    frames: Slices<StackId, FrameKey>,
+    /// Beside the frames of all stacks.
     addresses: Vec<Option<Symbol>>,
-    /// Where each stack ends in `frames`; it begins where the one before it ends.
-    ends: Vec<u32>,
-    index: std::collections::HashMap<Box<[FrameKey]>, StackId, foldhash::fast::FixedState>,
+    /// The stack that is looked up.
+    wanted: Vec<FrameKey>,
 }
 
 impl Stacks {
-    pub(super) fn intern(&mut self, stack: &[Frame], symbols: &mut Symbols) -> StackId {
-        let frames: Box<[FrameKey]> = stack
-            .iter()
-            .map(|frame| FrameKey {
-                function: function_key(symbols, &frame.name, &frame.file, &frame.obj),
+    pub(super) fn intern(
+        &mut self,
+        stack: &[Frame],
+        symbols: &mut Symbols,
+    ) -> Result<StackId, TooMany> {
+        self.wanted.clear();
+        for frame in stack {
+            self.wanted.push(FrameKey {
+                function: function_key(symbols, &frame.name, &frame.file, &frame.obj)?,
                 line: frame.line,
-            })
-            .collect();
-        if let Some(id) = self.index.get(&frames) {
-            return *id;
+            });
         }
-        let id = StackId(u32::try_from(self.ends.len()).unwrap_or(u32::MAX));
-        self.frames.extend_from_slice(&frames);
-        self.addresses.extend(
-            stack
-                .iter()
-                .map(|frame| frame.addr.as_deref().map(|addr| symbols.intern(addr))),
-        );
-        self.ends
-            .push(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));
-        self.index.insert(frames, id);
-        id
+        let known = self.frames.len();
+        let id = self.frames.intern(&self.wanted)?;
+        if self.frames.len() > known {
+            for frame in stack {
+                self.addresses.push(symbol(symbols, &frame.addr)?);
+            }
+        }
+        Ok(id)
     }
 
     /// The frames of a stack, innermost first.
     pub fn frames(&self, id: StackId) -> &[FrameKey] {
-        &self.frames[self.range(id)]
+        self.frames.get(id)
     }
 
     /// The instruction addresses of its frames, as the first record with this stack had them.
     pub fn addresses(&self, id: StackId) -> &[Option<Symbol>] {
-        &self.addresses[self.range(id)]
+        &self.addresses[self.frames.place(id)]
     }
+}
 
-    fn range(&self, StackId(index): StackId) -> std::ops::Range<usize> {
-        let index = index as usize;
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        start as usize..self.ends[index] as usize
-    }
+/// The symbol of a name that may not be given.
+pub(super) fn symbol(
+    symbols: &mut Symbols,
+    name: &Option<Name>,
+) -> Result<Option<Symbol>, TooMany> {
+    name.as_deref().map(|text| symbols.intern(text)).transpose()
 }
 
 /// The key for names as records have them.
@@ -113,16 +119,15 @@ pub(super) fn function_key(
     name: &Option<Name>,
     file: &Option<Name>,
     obj: &Option<Name>,
-) -> FunctionKey {
-    let mut intern = |name: &Option<Name>| name.as_deref().map(|text| symbols.intern(text));
-    FunctionKey {
-        name: intern(name),
-        file: intern(file),
-        obj: intern(obj),
-    }
+) -> Result<FunctionKey, TooMany> {
+    Ok(FunctionKey {
+        name: symbol(symbols, name)?,
+        file: symbol(symbols, file)?,
+        obj: symbol(symbols, obj)?,
+    })
 }
 
 /// The key for the called end of an arc.
-pub(super) fn callee_key(symbols: &mut Symbols, callee: &Callee) -> FunctionKey {
+pub(super) fn callee_key(symbols: &mut Symbols, callee: &Callee) -> Result<FunctionKey, TooMany> {
     function_key(symbols, &callee.name, &callee.file, &callee.obj)
 }

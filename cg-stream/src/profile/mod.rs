@@ -5,19 +5,18 @@
 
 mod by_function;
 mod key;
-mod symbols;
 mod table;
 
-pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks};
-pub use symbols::{Symbol, Symbols};
+pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
 pub use table::{Beside, Detail, Table};
 
+use crate::intern::TooMany;
 use crate::record::{
     CallRecord, Count, Counts, DiffRecord, ErrorRecord, FnRecord, Frame, HeapRecord, LeakRecord,
     LineRecord, Name, ProgramPointRecord, RecordType, RunRecord, SnapshotRecord, StackRecord,
 };
 use crate::{Error, Line};
-use key::{callee_key, function_key};
+use key::{callee_key, function_key, symbol};
 
 /// The records of one or more streams, added up.
 #[derive(Clone, Default)]
@@ -77,8 +76,11 @@ impl Profile {
     /// # Errors
     /// Where the line is not the record its `type` says.
     pub fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
-        match line.kind {
-            RecordType::Run => self.add_run(line.parse()?),
+        let added = match line.kind {
+            RecordType::Run => {
+                self.add_run(line.parse()?);
+                Ok(())
+            }
             RecordType::Fn => self.add_fn(&line.parse()?),
             RecordType::Line => self.add_line(&line.parse()?),
             RecordType::Call => self.add_call(&line.parse()?),
@@ -87,12 +89,21 @@ impl Profile {
             RecordType::Heap => self.add_heap(&line.parse()?),
             RecordType::ProgramPoint => self.add_program_point(line.parse()?),
             RecordType::Stack => self.add_stack(&line.parse()?),
-            RecordType::Snapshot => self.snapshots.push(line.parse()?),
-            RecordType::Diff => self.diffs.push(line.parse::<DiffRecord>()?.into_owned()),
-            RecordType::End => {}
-            RecordType::Other => self.unknown += 1,
-        }
-        Ok(())
+            RecordType::Snapshot => {
+                self.snapshots.push(line.parse()?);
+                Ok(())
+            }
+            RecordType::Diff => {
+                self.diffs.push(line.parse::<DiffRecord>()?.into_owned());
+                Ok(())
+            }
+            RecordType::End => Ok(()),
+            RecordType::Other => {
+                self.unknown += 1;
+                Ok(())
+            }
+        };
+        added.map_err(|error| Error::at(line.number, error.to_string()))
     }
 
     /// The `run` records, in the order they came.
@@ -175,60 +186,63 @@ impl Profile {
         self.runs.push(run);
     }
 
-    fn add_fn(&mut self, record: &FnRecord) {
+    fn add_fn(&mut self, record: &FnRecord) -> Result<(), TooMany> {
         let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj),
+            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
             part: record.part,
             thread: record.thread,
             ..Key::default()
         };
-        let row = self.add_counts(RecordType::Fn, key, &record.cost, &record.incl);
+        let row = self.add_counts(RecordType::Fn, key, &record.cost, &record.incl)?;
         let table = self.table_mut(RecordType::Fn);
         table.add_calls(row, record.calls);
         table.set_cycle(row, record.cycle);
+        Ok(())
     }
 
-    fn add_line(&mut self, record: &LineRecord) {
+    fn add_line(&mut self, record: &LineRecord) -> Result<(), TooMany> {
         let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj),
+            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
             line: Some(record.line),
-            addr: record.addr.as_deref().map(|addr| self.symbols.intern(addr)),
+            addr: symbol(&mut self.symbols, &record.addr)?,
             part: record.part,
             thread: record.thread,
             ..Key::default()
         };
-        self.add_counts(RecordType::Line, key, &record.cost, &record.incl);
+        self.add_counts(RecordType::Line, key, &record.cost, &record.incl)?;
+        Ok(())
     }
 
-    fn add_call(&mut self, record: &CallRecord) {
+    fn add_call(&mut self, record: &CallRecord) -> Result<(), TooMany> {
         let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj),
+            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
             line: Some(record.line),
-            callee: Some(callee_key(&mut self.symbols, &record.callee)),
+            callee: Some(callee_key(&mut self.symbols, &record.callee)?),
             part: record.part,
             thread: record.thread,
             ..Key::default()
         };
-        let row = self.add_counts(RecordType::Call, key, &Counts::default(), &record.incl);
+        let row = self.add_counts(RecordType::Call, key, &Counts::default(), &record.incl)?;
         self.table_mut(RecordType::Call)
             .add_calls(row, record.calls);
+        Ok(())
     }
 
-    fn add_leak(&mut self, record: LeakRecord) {
-        let kind = Some(self.symbols.intern(&record.kind));
+    fn add_leak(&mut self, record: LeakRecord) -> Result<(), TooMany> {
+        let kind = Some(self.symbols.intern(&record.kind)?);
         let place = self.place(
             &record.name,
             &record.file,
             &record.obj,
             record.line,
             &record.stack,
-        );
+        )?;
         let row = self.add_counts(
             RecordType::Leak,
             Key { kind, ..place },
             &record.cost,
             &Counts::default(),
-        );
+        )?;
         let beside = Beside {
             indirect_bytes: Some(record.indirect_bytes.into()),
             ..Beside::default()
@@ -241,18 +255,19 @@ impl Profile {
         let table = self.table_mut(RecordType::Leak);
         table.add_beside(row, beside);
         table.add_detail(row, detail);
+        Ok(())
     }
 
-    fn add_error(&mut self, record: ErrorRecord) {
-        let kind = Some(self.symbols.intern(&record.kind));
-        let what = Some(self.symbols.intern(&record.what));
+    fn add_error(&mut self, record: ErrorRecord) -> Result<(), TooMany> {
+        let kind = Some(self.symbols.intern(&record.kind)?);
+        let what = Some(self.symbols.intern(&record.what)?);
         let place = self.place(
             &record.name,
             &record.file,
             &record.obj,
             record.line,
             &record.stack,
-        );
+        )?;
         let row = self.add_counts(
             RecordType::Error,
             Key {
@@ -262,7 +277,7 @@ impl Profile {
             },
             &record.cost,
             &Counts::default(),
-        );
+        )?;
         let detail = Detail {
             notes: record
                 .notes
@@ -276,21 +291,22 @@ impl Profile {
             accesses: None,
         };
         self.table_mut(RecordType::Error).add_detail(row, detail);
+        Ok(())
     }
 
-    fn add_heap(&mut self, record: &HeapRecord) {
+    fn add_heap(&mut self, record: &HeapRecord) -> Result<(), TooMany> {
         let place = self.place(
             &record.name,
             &record.file,
             &record.obj,
             record.line,
             &record.stack,
-        );
+        )?;
         let key = Key {
             snapshot: Some(record.snapshot),
             ..place
         };
-        let row = self.add_counts(RecordType::Heap, key, &record.cost, &Counts::default());
+        let row = self.add_counts(RecordType::Heap, key, &record.cost, &Counts::default())?;
         let places = record.places.map(Count::from);
         self.table_mut(RecordType::Heap).add_beside(
             row,
@@ -300,22 +316,23 @@ impl Profile {
                 ..Beside::default()
             },
         );
+        Ok(())
     }
 
-    fn add_program_point(&mut self, record: ProgramPointRecord) {
+    fn add_program_point(&mut self, record: ProgramPointRecord) -> Result<(), TooMany> {
         let key = self.place(
             &record.name,
             &record.file,
             &record.obj,
             record.line,
             &record.stack,
-        );
+        )?;
         let row = self.add_counts(
             RecordType::ProgramPoint,
             key,
             &record.cost,
             &Counts::default(),
-        );
+        )?;
         let beside = Beside {
             max_bytes: record.max_bytes.map(Count::from),
             max_blocks: record.max_blocks.map(Count::from),
@@ -331,17 +348,19 @@ impl Profile {
                 ..Detail::default()
             },
         );
+        Ok(())
     }
 
-    fn add_stack(&mut self, record: &StackRecord) {
+    fn add_stack(&mut self, record: &StackRecord) -> Result<(), TooMany> {
         let key = self.place(
             &record.name,
             &record.file,
             &record.obj,
             record.line,
             &record.stack,
-        );
-        self.add_counts(RecordType::Stack, key, &record.cost, &Counts::default());
+        )?;
+        self.add_counts(RecordType::Stack, key, &record.cost, &Counts::default())?;
+        Ok(())
     }
 
     /// The part of a key that all records with a stack share.
@@ -352,26 +371,32 @@ impl Profile {
         obj: &Option<Name>,
         line: Option<u64>,
         stack: &[Frame],
-    ) -> Key {
-        Key {
-            function: function_key(&mut self.symbols, name, file, obj),
+    ) -> Result<Key, TooMany> {
+        Ok(Key {
+            function: function_key(&mut self.symbols, name, file, obj)?,
             line,
-            stack: Some(self.stacks.intern(stack, &mut self.symbols)),
+            stack: Some(self.stacks.intern(stack, &mut self.symbols)?),
             ..Key::default()
-        }
+        })
     }
 
     /// Adds counts to the row of a key, and returns the row.
-    fn add_counts(&mut self, of: RecordType, key: Key, cost: &Counts, incl: &Counts) -> usize {
+    fn add_counts(
+        &mut self,
+        of: RecordType,
+        key: Key,
+        cost: &Counts,
+        incl: &Counts,
+    ) -> Result<usize, TooMany> {
         let table = &mut self.tables[table_index(of)];
-        let row = table.row(key);
+        let row = table.row(key)?;
         for (position, (event, count)) in cost.iter().enumerate() {
             table.add_cost(row, event_index(&mut self.events, event, position), count);
         }
         for (position, (event, count)) in incl.iter().enumerate() {
             table.add_incl(row, event_index(&mut self.events, event, position), count);
         }
-        row
+        Ok(row)
     }
 
     fn table_mut(&mut self, of: RecordType) -> &mut Table {

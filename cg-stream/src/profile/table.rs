@@ -1,17 +1,17 @@
 //! Rows of one record type, their counts side by side in flat columns.
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-
 use super::key::Key;
+use crate::intern::{Id, Keys, TooMany};
 use crate::record::{Count, Name, Note};
+
+crate::ids! {
+    struct RowId;
+}
 
 /// Rows of one record type. Counts are in the order of the profile's events.
 #[derive(Clone, Default)]
 pub struct Table {
-    keys: Vec<Key>,
+    keys: Keys<RowId, Key>,
     calls: Vec<Count>,
     cycles: Vec<Option<u64>>,
     cost: Costs,
@@ -21,8 +21,6 @@ pub struct Table {
     beside: Vec<Beside>,
     /// As long as the last row that has any.
     details: Vec<Option<Box<Detail>>>,
-    index: HashTable<usize>,
-    hasher: FixedState,
 }
 
 /// Numbers that stand beside `cost` because they do not add up with it, as far as the type has them.
@@ -72,12 +70,12 @@ impl Table {
 
     /// The key of a row.
     pub fn key(&self, row: usize) -> &Key {
-        &self.keys[row]
+        &self.keys.all()[row]
     }
 
     /// All keys, in the order in which they first came.
     pub fn keys(&self) -> &[Key] {
-        &self.keys
+        self.keys.all()
     }
 
     /// Call count.
@@ -120,28 +118,20 @@ impl Table {
 
     /// The row with this key.
     pub fn find(&self, key: &Key) -> Option<usize> {
-        self.index
-            .find(self.hasher.hash_one(key), |row| self.keys[*row] == *key)
-            .copied()
+        self.keys.find(key).map(Id::index)
     }
 
     /// The row with this key, new or known.
-    pub(super) fn row(&mut self, key: Key) -> usize {
-        let hash = self.hasher.hash_one(key);
-        if let Some(row) = self.index.find(hash, |row| self.keys[*row] == key) {
-            return *row;
+    pub(super) fn row(&mut self, key: Key) -> Result<usize, TooMany> {
+        let row = self.keys.intern(key)?.index();
+        if row == self.calls.len() {
+            self.calls.push(0);
+            self.cycles.push(None);
+            self.cost.push_row();
+            self.incl.push_row();
+            self.has_incl.push(false);
         }
-        let row = self.keys.len();
-        self.keys.push(key);
-        self.calls.push(0);
-        self.cycles.push(None);
-        self.cost.push_row();
-        self.incl.push_row();
-        self.has_incl.push(false);
-        let Table { keys, hasher, .. } = self;
-        self.index
-            .insert_unique(hash, row, |row| hasher.hash_one(keys[*row]));
-        row
+        Ok(row)
     }
 
     pub(super) fn add_calls(&mut self, row: usize, calls: u64) {

@@ -1,0 +1,429 @@
+//! Interned values: each different one is held once, and whatever refers to it holds the four bytes of its id.
+//!
+//! Ids are given out in order, from 0, so that what else is known of a value can stand in a `Vec` beside the table. An
+//! id belongs to the table that gave it; [`ids!`](crate::ids) makes a type for each kind of value, so that the id of a
+//! file is not taken for that of a function.
+//!
+//! A table that has no id left says so: [`TooMany`] is an error like any other about the input.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// More different values than 32 bits can number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+impl fmt::Display for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("more than four billion different names, stacks or rows")
+    }
+}
+
+impl std::error::Error for TooMany {}
+
+/// The number of a value in its table; [`ids!`](crate::ids) declares such types.
+pub trait Id: Copy + Eq {
+    /// The id for a position.
+    ///
+    /// # Errors
+    /// Where the position has no id.
+    fn at(position: usize) -> Result<Self, TooMany>;
+
+    /// The position, counted from 0.
+    fn index(self) -> usize;
+}
+
+/// Declares types of ids. An `Option` of one takes four bytes, too.
+///
+/// ```
+/// cg_stream::ids! {
+///     /// A file of a profile.
+///     pub struct FileId;
+/// }
+/// use cg_stream::intern::{Id, Texts};
+/// let mut files = Texts::<FileId>::default();
+/// let file = files.intern("main.c")?;
+/// assert_eq!((files.get(file), file.index()), ("main.c", 0));
+/// # Ok::<(), cg_stream::intern::TooMany>(())
+/// ```
+#[macro_export]
+macro_rules! ids {
+    ($($(#[$meta:meta])* $visibility:vis struct $name:ident;)*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $visibility struct $name(std::num::NonZeroU32);
+
+        impl $name {
+            /// The id that a table gives first.
+            #[allow(dead_code, reason = "few tables treat their first value apart")]
+            $visibility const FIRST: $name = $name(std::num::NonZeroU32::MIN);
+        }
+
+        impl $crate::intern::Id for $name {
+            #[inline]
+            fn at(position: usize) -> Result<$name, $crate::intern::TooMany> {
+                let number = u32::try_from(position).ok().and_then(|number| number.checked_add(1));
+                let number = number.and_then(std::num::NonZeroU32::new);
+                number.map($name).ok_or($crate::intern::TooMany)
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+    )*};
+}
+
+/// Strings.
+pub type Texts<I> = Interner<I, String>;
+/// Byte strings.
+pub type Bytes<I> = Interner<I, Vec<u8>>;
+/// Sequences of small values: the frames of a stack.
+pub type Slices<I, T> = Interner<I, Vec<T>>;
+
+/// What the values of an [`Interner`] are kept in, one behind the other.
+pub trait Pieces: Default {
+    /// A value.
+    type Piece: Hash + Eq + ?Sized;
+    /// Puts a value behind the others.
+    fn append(&mut self, piece: &Self::Piece);
+    /// Where the next value will begin.
+    fn end(&self) -> usize;
+    /// The value at a place.
+    fn piece(&self, place: Range<usize>) -> &Self::Piece;
+    /// Forgets all values.
+    fn clear(&mut self);
+}
+
+impl Pieces for String {
+    type Piece = str;
+
+    fn append(&mut self, piece: &str) {
+        self.push_str(piece);
+    }
+
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn piece(&self, place: Range<usize>) -> &str {
+        &self[place]
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl<T: Copy + Hash + Eq> Pieces for Vec<T> {
+    type Piece = [T];
+
+    fn append(&mut self, piece: &[T]) {
+        self.extend_from_slice(piece);
+    }
+
+    fn end(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn piece(&self, place: Range<usize>) -> &[T] {
+        &self[place]
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+/// Values of any length under ids, in one allocation: [`Texts`], [`Bytes`], [`Slices`].
+#[derive(Clone)]
+pub struct Interner<I, P> {
+    pieces: P,
+    /// Where each value ends; it begins where the one before it ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    hasher: FixedState,
+    id: PhantomData<I>,
+}
+
+impl<I, P: Default> Default for Interner<I, P> {
+    fn default() -> Interner<I, P> {
+        Interner {
+            pieces: P::default(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+            hasher: FixedState::default(),
+            id: PhantomData,
+        }
+    }
+}
+
+impl<I: Id, P: Pieces> Interner<I, P> {
+    /// The id of a value, new or known.
+    ///
+    /// # Errors
+    /// Where the value is new and there is no id left.
+    #[inline]
+    pub fn intern(&mut self, piece: &P::Piece) -> Result<I, TooMany> {
+        let hash = self.hasher.hash_one(piece);
+        match self.position(hash, piece) {
+            Some(position) => I::at(position),
+            None => self.insert(hash, piece),
+        }
+    }
+
+    fn insert(&mut self, hash: u64, piece: &P::Piece) -> Result<I, TooMany> {
+        let id = I::at(self.ends.len())?;
+        let Interner {
+            pieces,
+            ends,
+            index,
+            hasher,
+            ..
+        } = self;
+        let position = u32::try_from(ends.len()).map_err(|_| TooMany)?;
+        pieces.append(piece);
+        ends.push(pieces.end());
+        index.insert_unique(hash, position, |position| {
+            hasher.hash_one(pieces.piece(place(ends, *position as usize)))
+        });
+        Ok(id)
+    }
+
+    /// The id of a value that was interned.
+    pub fn find(&self, piece: &P::Piece) -> Option<I> {
+        let position = self.position(self.hasher.hash_one(piece), piece)?;
+        I::at(position).ok()
+    }
+
+    #[inline]
+    fn position(&self, hash: u64, piece: &P::Piece) -> Option<usize> {
+        let is_same =
+            |position: &u32| self.pieces.piece(place(&self.ends, *position as usize)) == piece;
+        self.index
+            .find(hash, is_same)
+            .map(|position| *position as usize)
+    }
+
+    /// The value of an id of this table.
+    #[inline]
+    pub fn get(&self, id: I) -> &P::Piece {
+        self.pieces.piece(self.place(id))
+    }
+
+    /// Where the parts of a value stand among the parts of all values, for what is known of each part.
+    pub fn place(&self, id: I) -> Range<usize> {
+        place(&self.ends, id.index())
+    }
+
+    /// How many different values there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True where nothing was interned.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Forgets all values; ids begin anew.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.ends.clear();
+        self.index.clear();
+    }
+}
+
+impl<I: Id> Interner<I, String> {
+    /// The string of an id of this table.
+    #[inline]
+    pub fn text(&self, id: I) -> &str {
+        self.get(id)
+    }
+}
+
+#[inline]
+fn place(ends: &[usize], position: usize) -> Range<usize> {
+    let start = match position {
+        0 => 0,
+        _ => ends[position - 1],
+    };
+    start..ends[position]
+}
+
+/// Small values of one size under ids: the keys of the rows of a table.
+#[derive(Clone)]
+pub struct Keys<I, K> {
+    keys: Vec<K>,
+    index: HashTable<u32>,
+    hasher: FixedState,
+    id: PhantomData<I>,
+}
+
+impl<I, K> Default for Keys<I, K> {
+    fn default() -> Keys<I, K> {
+        Keys {
+            keys: Vec::new(),
+            index: HashTable::new(),
+            hasher: FixedState::default(),
+            id: PhantomData,
+        }
+    }
+}
+
+impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
+    /// The id of a key, new or known.
+    ///
+    /// # Errors
+    /// Where the key is new and there is no id left.
+    #[inline]
+    pub fn intern(&mut self, key: K) -> Result<I, TooMany> {
+        let Keys {
+            keys,
+            index,
+            hasher,
+            ..
+        } = self;
+        let hash = hasher.hash_one(key);
+        if let Some(position) = index.find(hash, |position| keys[*position as usize] == key) {
+            return I::at(*position as usize);
+        }
+        let id = I::at(keys.len())?;
+        let position = u32::try_from(keys.len()).map_err(|_| TooMany)?;
+        keys.push(key);
+        index.insert_unique(hash, position, |position| {
+            hasher.hash_one(keys[*position as usize])
+        });
+        Ok(id)
+    }
+
+    /// The id of a key that was interned.
+    pub fn find(&self, key: &K) -> Option<I> {
+        let position = self.index.find(self.hasher.hash_one(key), |position| {
+            self.keys[*position as usize] == *key
+        })?;
+        I::at(*position as usize).ok()
+    }
+
+    /// The key of an id of this table.
+    #[inline]
+    pub fn get(&self, id: I) -> &K {
+        &self.keys[id.index()]
+    }
+
+    /// All keys, in the order of their ids.
+    pub fn all(&self) -> &[K] {
+        &self.keys
+    }
+
+    /// How many different keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// True without keys.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Forgets all keys; ids begin anew.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.index.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::ids! {
+        struct NameId;
+    }
+
+    #[test]
+    fn equal_values_have_equal_ids() {
+        let mut texts = Texts::<NameId>::default();
+        let names: Vec<String> = (0..5000).map(|number| format!("f{number}")).collect();
+        let ids = |texts: &mut Texts<NameId>| -> Vec<NameId> {
+            names
+                .iter()
+                .map(|name| texts.intern(name).unwrap())
+                .collect()
+        };
+        let first = ids(&mut texts);
+        assert_eq!(ids(&mut texts), first);
+        assert_eq!(texts.len(), 5000);
+        assert_eq!(texts.get(first[4711]), "f4711");
+        assert_eq!(texts.find("f12"), Some(first[12]));
+        assert_eq!(texts.find("g"), None);
+    }
+
+    #[test]
+    fn slices_may_be_empty_and_are_forgotten_together() {
+        let mut slices = Slices::<NameId, u64>::default();
+        let ids = [&[1, 2][..], &[], &[1], &[2, 1]].map(|slice| slices.intern(slice).unwrap());
+        assert_eq!(ids.map(Id::index), [0, 1, 2, 3]);
+        assert_eq!(slices.intern(&[]), Ok(ids[1]));
+        assert_eq!((slices.get(ids[1]), slices.place(ids[3])), (&[][..], 3..5));
+        slices.clear();
+        assert_eq!(slices.find(&[1]), None);
+        assert_eq!(slices.intern(&[1]), Ok(NameId::FIRST));
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_their_ids() {
+        let mut keys = Keys::<NameId, (u8, u64)>::default();
+        let ids = [(1, 2), (0, 9), (1, 2)].map(|key| keys.intern(key).unwrap().index());
+        assert_eq!((ids, keys.all()), ([0, 1, 0], &[(1, 2), (0, 9)][..]));
+        assert_eq!(keys.find(&(0, 9)).map(|id| *keys.get(id)), Some((0, 9)));
+    }
+
+    #[test]
+    fn a_full_table_is_an_error_and_keeps_what_it_has() {
+        /// Ids of which there are two.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        struct Few(usize);
+        impl Id for Few {
+            fn at(position: usize) -> Result<Few, TooMany> {
+                (position < 2).then_some(Few(position)).ok_or(TooMany)
+            }
+            fn index(self) -> usize {
+                self.0
+            }
+        }
+        let mut texts = Texts::<Few>::default();
+        let mut keys = Keys::<Few, u8>::default();
+        for value in [1, 2] {
+            texts.intern(&value.to_string()).unwrap();
+            keys.intern(value).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(
+                (texts.intern("3"), keys.intern(3)),
+                (Err(TooMany), Err(TooMany))
+            );
+        }
+        assert_eq!(
+            (texts.intern("2"), keys.intern(2)),
+            (Ok(Few(1)), Ok(Few(1)))
+        );
+        assert_eq!((texts.len(), keys.len()), (2, 2));
+        assert_eq!((texts.find("3"), keys.find(&3)), (None, None));
+    }
+
+    #[test]
+    fn ids_end_where_32_bits_do() {
+        assert!(NameId::at(u32::MAX as usize - 1).is_ok());
+        assert_eq!(NameId::at(u32::MAX as usize), Err(TooMany));
+        assert_eq!(size_of::<Option<NameId>>(), 4);
+    }
+}
