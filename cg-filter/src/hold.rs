@@ -3,9 +3,8 @@
 //! Who is among the ten most expensive is known at the end, and by then any line may be wanted. As `sort` does, a large
 //! input waits in a temporary file: memory holds a few words a line, and the lines themselves only while they are few.
 
-use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 
-use anyhow::Context;
 use tempfile::SpooledTempFile;
 
 /// Up to this size the lines wait in memory.
@@ -30,8 +29,9 @@ impl<T> Held<T> {
     }
 
     /// Adds a line with what is known of it.
-    pub(crate) fn push(&mut self, raw: &[u8], known: T) -> anyhow::Result<()> {
-        let length = u32::try_from(raw.len()).context("a line is longer than 4 GiB")?;
+    pub(crate) fn push(&mut self, raw: &[u8], known: T) -> io::Result<()> {
+        let length = u32::try_from(raw.len())
+            .map_err(|_| io::Error::other("a line is longer than 4 GiB"))?;
         self.lines.write_all(raw).map_err(in_temporary_file)?;
         self.known.push((known, length));
         Ok(())
@@ -46,8 +46,8 @@ impl<T> Held<T> {
     pub(crate) fn replay(
         self,
         is_wanted: impl Fn(&T) -> bool,
-        mut take: impl FnMut(&T, &[u8]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+        mut take: impl FnMut(&T, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut lines = self
             .lines
             .into_inner()
@@ -56,21 +56,14 @@ impl<T> Held<T> {
         let mut lines = BufReader::with_capacity(64 * 1024, lines);
         let mut line = Vec::new();
         for (known, length) in &self.known {
-            let is_wanted = is_wanted(known);
-            line.clear();
-            let mut missing = *length as usize;
-            while missing > 0 {
-                let bytes = lines.fill_buf().map_err(in_temporary_file)?;
-                anyhow::ensure!(!bytes.is_empty(), "a temporary file lost its end");
-                let taken = missing.min(bytes.len());
-                if is_wanted {
-                    line.extend_from_slice(&bytes[..taken]);
-                }
-                lines.consume(taken);
-                missing -= taken;
-            }
-            if is_wanted {
+            if is_wanted(known) {
+                line.resize(*length as usize, 0);
+                lines.read_exact(&mut line).map_err(in_temporary_file)?;
                 take(known, &line)?;
+            } else {
+                lines
+                    .seek_relative(i64::from(*length))
+                    .map_err(in_temporary_file)?;
             }
         }
         Ok(())
@@ -78,8 +71,11 @@ impl<T> Held<T> {
 }
 
 /// Names the temporary file in an error, which else would seem to be about the input or the output.
-fn in_temporary_file(error: io::Error) -> anyhow::Error {
-    anyhow::Error::new(error).context("cannot use a temporary file (TMPDIR names their folder)")
+fn in_temporary_file(error: io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot use a temporary file (TMPDIR names their folder): {error}"),
+    )
 }
 
 #[cfg(test)]

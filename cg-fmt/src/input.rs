@@ -51,7 +51,7 @@ pub(crate) fn read(
             file,
             &parse,
             diagnostics,
-            &mut |line: Line<'_>, _: &mut Diagnostics| Ok(profile.add(&line)?),
+            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
         )?);
     }
     if profile.unknown() > 0 {

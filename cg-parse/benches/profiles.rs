@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 use cg_parse::Options;
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const FUNCTIONS: u64 = 5_000;

@@ -3,24 +3,9 @@
 use cg_stream::lines::LineReader;
 use std::io::Read;
 
-use crate::{Error, findings};
-
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Callgrind's profile format, by whichever program wrote it; xtree files are of it too.
-    Callgrind,
-    /// Cachegrind's profile format.
-    Cachegrind,
-    /// A text log of Memcheck, Helgrind or DRD.
-    Log,
-    /// Valgrind's XML output (protocols 4 to 6), of Memcheck, Helgrind or DRD.
-    Xml,
-    /// Massif's snapshots.
-    Massif,
-    /// DHAT's JSON, of Valgrind or of dhat-rs.
-    Dhat,
-}
+use crate::error::Error;
+use crate::findings;
+use crate::format::Format;
 
 /// How much of an input is looked at before it is given up: logs may begin with a program's own output.
 const FARTHEST_LOOK: usize = 1024 * 1024;

@@ -1,6 +1,6 @@
 //! What can go wrong with a profile.
 
-use std::io;
+use std::{fmt, io};
 
 /// Why a profile could not be parsed.
 #[derive(Debug)]
@@ -47,6 +47,33 @@ impl Error {
                 message,
             } => format!("{file}: {message}"),
             Error::Input(error) | Error::Output(error) => format!("{file}: {error}"),
+        }
+    }
+}
+
+/// `LINE: message` for an input that is malformed, so that a file's name and a colon in front of it make the usual form.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Malformed {
+                line: Some(line),
+                message,
+            } => write!(f, "{line}: {message}"),
+            Error::Malformed {
+                line: None,
+                message,
+            } => f.write_str(message),
+            Error::Input(_) => f.write_str("cannot read the input"),
+            Error::Output(_) => f.write_str("cannot write the stream"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Malformed { .. } => None,
+            Error::Input(error) | Error::Output(error) => Some(error),
         }
     }
 }

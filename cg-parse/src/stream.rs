@@ -8,12 +8,13 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use anyhow::Context as _;
 use cg_stream::lines::LineReader;
-use cg_stream::tool::{Diagnostics, Input};
-use cg_stream::{Framing, Line, Reader};
+use cg_stream::{Diagnostics, Framing, Line, Reader};
 
-use crate::{Options, detect};
+use crate::error::Error;
+use crate::format::Options;
+use crate::input::{self, Input};
+use crate::{detect, profiles};
 
 /// What is done with the lines of an input.
 ///
@@ -23,13 +24,17 @@ pub trait Visitor {
     ///
     /// # Errors
     /// See [`read`].
-    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()>;
+    fn line(
+        &mut self,
+        line: Line<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), cg_stream::Error>;
 
     /// Takes a line of nothing but white space, `\n` included.
     ///
     /// # Errors
     /// Whatever should end the reading.
-    fn blank_line(&mut self, _raw: &[u8]) -> anyhow::Result<()> {
+    fn blank_line(&mut self, _raw: &[u8]) -> Result<(), cg_stream::Error> {
         Ok(())
     }
 
@@ -37,13 +42,17 @@ pub trait Visitor {
     ///
     /// # Errors
     /// Whatever should end the reading.
-    fn before_waiting(&mut self) -> anyhow::Result<()> {
+    fn before_waiting(&mut self) -> Result<(), cg_stream::Error> {
         Ok(())
     }
 }
 
-impl<F: FnMut(Line<'_>, &mut Diagnostics) -> anyhow::Result<()>> Visitor for F {
-    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+impl<F: FnMut(Line<'_>, &mut Diagnostics) -> Result<(), cg_stream::Error>> Visitor for F {
+    fn line(
+        &mut self,
+        line: Line<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), cg_stream::Error> {
         self(line, diagnostics)
     }
 }
@@ -57,18 +66,18 @@ const QUEUE_LENGTH: usize = 8;
 /// what was read until then has been visited.
 ///
 /// # Errors
-/// What `visitor` returns, but for errors about a line ([`cg_stream::Error`] with a line number): these are trouble with
-/// the input, and end its reading.
+/// [`Error::Output`] with the I/O error that `visitor` returns. Its other errors are about what was read: trouble with the
+/// input, which end its reading.
 pub fn read(
     path: &Path,
     options: &Options,
     diagnostics: &mut Diagnostics,
     visitor: &mut dyn Visitor,
-) -> anyhow::Result<Framing> {
-    let input = match Input::open(path) {
+) -> Result<Framing, Error> {
+    let input = match Input::open(path, diagnostics) {
         Ok(input) => input,
         Err(error) => {
-            diagnostics.trouble(format!("{error:#}"));
+            diagnostics.trouble(error.in_file(&input::name_of(path)));
             return Ok(Framing::default());
         }
     };
@@ -115,11 +124,10 @@ pub fn read(
             Message::Block(_) => {}
         }
     }
-    // The parser neither panics nor blocks once its queue is gone.
-    parser
-        .join()
-        .map_err(|_| anyhow::anyhow!("{name}: the parser panicked"))
-        .context("internal error")?;
+    // The parser does not block once its queue is gone. Were it to panic, so would whoever waits for it.
+    if let Err(panic) = parser.join() {
+        std::panic::resume_unwind(panic);
+    }
     result?;
     Ok(framing)
 }
@@ -130,20 +138,18 @@ fn visit_all<R: Read>(
     name: &str,
     diagnostics: &mut Diagnostics,
     visitor: &mut dyn Visitor,
-) -> anyhow::Result<bool> {
+) -> Result<bool, Error> {
+    let output = |error: cg_stream::Error| Error::Output(error.into());
     loop {
         if !reader.has_next() {
-            visitor.before_waiting()?;
+            visitor.before_waiting().map_err(output)?;
         }
         let error = match reader.advance() {
             Ok(false) => return Ok(false),
             Ok(true) => match visit_last(reader, diagnostics, visitor) {
                 Ok(()) => continue,
-                Err(error) => match error.downcast::<cg_stream::Error>() {
-                    Ok(error) if error.line().is_some() => error,
-                    Ok(error) => return Err(error.into()),
-                    Err(error) => return Err(error),
-                },
+                Err(error) if error.as_io().is_some() => return Err(output(error)),
+                Err(error) => error,
             },
             Err(error) => error,
         };
@@ -160,7 +166,7 @@ fn visit_last<R: Read>(
     reader: &mut Reader<R>,
     diagnostics: &mut Diagnostics,
     visitor: &mut dyn Visitor,
-) -> anyhow::Result<()> {
+) -> Result<(), cg_stream::Error> {
     match reader.blank_line() {
         Some(raw) => visitor.blank_line(raw),
         None => visitor.line(reader.line()?, diagnostics),
@@ -200,12 +206,7 @@ fn parse_into(input: Input, options: &Options, sender: SyncSender<Message>) {
         let _ = talk.send(message);
     });
     // The only error is that of writing, and the receiver knows that it is gone.
-    let _ = crate::parse_each(
-        std::iter::once(Ok(input)),
-        options,
-        &mut Sending(sender),
-        &mut diagnostics,
-    );
+    let _ = profiles::parse_input(input, options, &mut Sending(sender), &mut diagnostics);
 }
 
 /// The receiving end, read as the bytes of a stream.

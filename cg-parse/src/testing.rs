@@ -3,9 +3,11 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_stream::tool::{Diagnostics, Input};
+use cg_stream::Diagnostics;
 
-use crate::Options;
+use crate::format::Options;
+use crate::input::Input;
+use crate::profiles::parse_input;
 
 /// What a parse of some text came to.
 pub(crate) struct Parsed {
@@ -47,13 +49,7 @@ pub(crate) fn parse(text: &[u8], options: &Options) -> Parsed {
         name: "in".to_owned(),
         reader: Box::new(Cursor::new(text.to_vec())),
     };
-    crate::parse_each(
-        std::iter::once(Ok(input)),
-        options,
-        &mut output,
-        &mut diagnostics,
-    )
-    .unwrap();
+    parse_input(input, options, &mut output, &mut diagnostics).unwrap();
     let trouble = diagnostics.had_trouble();
     Parsed {
         records: String::from_utf8(output)

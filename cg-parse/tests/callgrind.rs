@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use cg_parse::Options;
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 use serde_json::Value;
 
 /// What a parse came to: records, messages, and whether there was trouble.

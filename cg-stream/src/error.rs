@@ -62,6 +62,15 @@ impl From<io::Error> for Error {
     }
 }
 
+impl From<Error> for io::Error {
+    fn from(error: Error) -> io::Error {
+        match *error.0 {
+            Kind::Io(error) => error,
+            kind => io::Error::new(io::ErrorKind::InvalidData, Error(Box::new(kind))),
+        }
+    }
+}
+
 /// `LINE: message`, so that a file name and a colon in front of it make the usual form.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +85,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
-            Kind::Io(error) => Some(error),
+            // The I/O error is shown as this one, so what it stems from is next.
+            Kind::Io(error) => error.source(),
             Kind::Record { .. } | Kind::Whole(_) => None,
         }
     }

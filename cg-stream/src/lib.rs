@@ -14,11 +14,14 @@ pub mod lines;
 
 pub mod number;
 
+pub mod diagnostics;
+
 #[cfg(feature = "tool")]
 pub mod tool;
 
 mod error;
 
+pub use diagnostics::Diagnostics;
 pub use error::Error;
 pub use reader::{Completeness, Framing, Line, Reader};
 pub use writer::Writer;

@@ -1,17 +1,17 @@
-//! The process edge of the five tools, written once: arguments, inputs, exit statuses, diagnostics, closed pipes.
+//! The process edge of the five tools, written once: arguments, exit statuses, messages on stderr, closed pipes.
 //!
 //! Exit statuses: 0 is done (for a gate: clean), 1 is done and the gate says no, 2 is could not do it or could not
 //! judge. Data goes to stdout, talk to stderr, a message a line: `tool: file:line: message`.
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-mod input;
+mod progress;
 
-pub use input::{Input, inputs};
+pub use crate::diagnostics::Diagnostics;
 
 /// What a tool has to say by its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,12 @@ pub fn main<Args: Parser>(
     if let Some(what) = wanted_generation() {
         return generate(command, what);
     }
-    let mut diagnostics = Diagnostics::to_stderr(&name);
-    match run(Args::parse(), &mut diagnostics) {
+    let mut diagnostics = on_stderr(&name);
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(message) => return show(&message, &mut diagnostics),
+    };
+    match run(args, &mut diagnostics) {
         Err(error) if is_closed_pipe(&error) => {}
         Err(error) => diagnostics.trouble(format!("{error:#}")),
         Ok(Outcome::No) if !diagnostics.had_trouble() => return ExitCode::from(1),
@@ -45,56 +49,43 @@ pub fn main<Args: Parser>(
     }
 }
 
-/// Where warnings and troubles go: a line each to stderr, or a list for whoever called a library function.
-pub struct Diagnostics {
-    sink: Sink,
-    trouble: bool,
-}
-
-/// Takes a message and whether it is trouble.
-type Sink = Box<dyn FnMut(&str, bool) + Send>;
-
-impl Diagnostics {
-    /// Prints each message to stderr behind the tool's name.
-    pub fn to_stderr(tool: &str) -> Diagnostics {
-        let tool = tool.to_owned();
-        Diagnostics::to(move |message, _| {
-            // There is nowhere left to report a stderr that cannot be written.
-            let _ = writeln!(io::stderr(), "{tool}: {message}");
-        })
+/// Prints what clap has to say: a usage error to stderr, `--help` and `--version` to stdout.
+fn show(message: &clap::Error, diagnostics: &mut Diagnostics) -> ExitCode {
+    let printed = message.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => diagnostics.trouble(format!("standard output: {error}")),
+        Ok(()) => {}
     }
-
-    /// Hands each message to a function, with whether it is trouble.
-    pub fn to(sink: impl FnMut(&str, bool) + Send + 'static) -> Diagnostics {
-        Diagnostics {
-            sink: Box::new(sink),
-            trouble: false,
-        }
-    }
-
-    /// Says something that changes no data and no exit status.
-    pub fn warn(&mut self, message: impl Display) {
-        (self.sink)(&one_line(&message.to_string()), false);
-    }
-
-    /// Says what could not be done; the tool goes on with what it has and exits 2.
-    pub fn trouble(&mut self, message: impl Display) {
-        self.trouble = true;
-        (self.sink)(&one_line(&message.to_string()), true);
-    }
-
-    /// Whether anything could not be done.
-    pub fn had_trouble(&self) -> bool {
-        self.trouble
+    if message.use_stderr() || diagnostics.had_trouble() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
-/// Messages quote input, and input may hold anything: control characters do not reach the terminal.
-fn one_line(message: &str) -> String {
-    message
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+/// Prints each message to stderr behind the tool's name, and shows a bar to a person who waits.
+fn on_stderr(tool: &str) -> Diagnostics {
+    let tool = tool.to_owned();
+    Diagnostics::to(move |message, _| {
+        // There is nowhere left to report a stderr that cannot be written.
+        let _ = writeln!(io::stderr(), "{tool}: {message}");
+    })
+    .with_progress(progress::bar)
+}
+
+/// The paths a tool was given, `-` where it was given none. A person who started it by mistake is told what it waits for.
+pub fn inputs(paths: &[PathBuf], diagnostics: &mut Diagnostics) -> Vec<PathBuf> {
+    let paths = if paths.is_empty() {
+        vec![PathBuf::from("-")]
+    } else {
+        paths.to_vec()
+    };
+    if paths.iter().any(|path| path.as_os_str() == "-") && io::stdin().is_terminal() {
+        diagnostics
+            .warn("reading from the terminal; name a file or pipe one in (--help has examples)");
+    }
+    paths
 }
 
 /// What happens when nobody reads the output any more.
@@ -135,7 +126,7 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(error),
             Err(error) => Err(io::Error::new(
                 error.kind(),
-                format!("cannot write to standard output: {error}"),
+                format!("standard output: {error}"),
             )),
             Ok(value) => Ok(value),
         }
@@ -219,7 +210,7 @@ fn generate(mut command: clap::Command, what: String) -> ExitCode {
             }
         }
         _ => {
-            Diagnostics::to_stderr(&name).trouble(format!(
+            on_stderr(&name).trouble(format!(
                 "--generate takes complete-bash, complete-elvish, complete-fish, complete-powershell, complete-zsh or man, not \"{what}\""
             ));
             return ExitCode::from(2);
@@ -229,7 +220,7 @@ fn generate(mut command: clap::Command, what: String) -> ExitCode {
     match output.write_all(&text).and_then(|()| output.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            Diagnostics::to_stderr(&name).trouble(error);
+            on_stderr(&name).trouble(error);
             ExitCode::from(2)
         }
     }

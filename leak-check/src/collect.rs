@@ -66,7 +66,11 @@ struct Section {
 }
 
 impl Visitor for Collector {
-    fn line(&mut self, line: Line<'_>, diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    fn line(
+        &mut self,
+        line: Line<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), cg_stream::Error> {
         match line.kind {
             RecordType::Run => {
                 let run: RunRecord = line.parse()?;
@@ -87,8 +91,7 @@ impl Visitor for Collector {
                             "expected a leak kind (definite, indirect, possible or reachable), found \"{}\"",
                             leak.kind
                         ),
-                    )
-                    .into());
+                    ));
                 };
                 self.take_leak(leak, kind);
             }

@@ -183,6 +183,27 @@ fn a_full_disk_is_trouble() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_trouble() {
+    for tool in TOOLS {
+        for flag in ["--help", "-h", "--version", "--generate=man"] {
+            let full = File::options().write(true).open("/dev/full").unwrap();
+            let output = tools::command(tool)
+                .arg(flag)
+                .stdout(full)
+                .stderr(Stdio::piped())
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{tool} {flag}: {stderr}");
+            assert!(
+                stderr.contains("No space left on device"),
+                "{tool} {flag}: {stderr}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_was_cut_short_is_used_and_is_trouble() {
     for (tool, args, profile) in READERS {
         if tool == "cg-parse" {

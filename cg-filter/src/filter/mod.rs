@@ -141,7 +141,7 @@ impl<'w> Filter<'w> {
     }
 
     /// Judges a record by itself; `None` where it is dropped.
-    fn judge(&mut self, line: &Line<'_>) -> anyhow::Result<Option<Standing>> {
+    fn judge(&mut self, line: &Line<'_>) -> Result<Option<Standing>, Error> {
         let mut record = Record::new(*line)?;
         let kind = record.kind()?;
         if kind == RecordType::Call && self.options.names.ask_arcs() {
@@ -218,10 +218,10 @@ impl<'w> Filter<'w> {
     }
 
     /// Lets a line go, or wait behind those that wait already.
-    fn pass(&mut self, line: &Line<'_>, standing: Standing) -> anyhow::Result<()> {
+    fn pass(&mut self, line: &Line<'_>, standing: Standing) -> Result<(), Error> {
         let can_wait = self.options.ranks() || matches!(standing, Standing::Record { .. });
         if can_wait || !self.held.is_empty() {
-            return self.held.push(line.raw, standing);
+            return Ok(self.held.push(line.raw, standing)?);
         }
         let is_record = matches!(standing, Standing::Kept);
         self.output.write(line.raw, is_record)?;
@@ -254,7 +254,7 @@ impl<'w> Filter<'w> {
         if options.sort.is_none() {
             held.replay(is_kept, |standing, line| {
                 let is_record = !matches!(standing, Standing::Run | Standing::End);
-                Ok(output.write(line, is_record)?)
+                output.write(line, is_record)
             })?;
         } else {
             write_sorted(held, &order, is_kept, output)?;
@@ -339,7 +339,7 @@ fn write_sorted(
 }
 
 impl Visitor for Filter<'_> {
-    fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> anyhow::Result<()> {
+    fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> Result<(), Error> {
         let standing = match line.kind {
             RecordType::Run => {
                 if self.options.ask_runs() {
@@ -356,14 +356,14 @@ impl Visitor for Filter<'_> {
         }
     }
 
-    fn blank_line(&mut self, raw: &[u8]) -> anyhow::Result<()> {
+    fn blank_line(&mut self, raw: &[u8]) -> Result<(), Error> {
         if self.held.is_empty() {
             self.output.write(raw, false)?;
         }
         Ok(())
     }
 
-    fn before_waiting(&mut self) -> anyhow::Result<()> {
+    fn before_waiting(&mut self) -> Result<(), Error> {
         Ok(self.output.flush()?)
     }
 }

@@ -17,13 +17,14 @@
 //! file that code in it came from, and is one record each. Very old files have `fi=` and `fe=`: these change the file
 //! of the lines and not the function.
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 
 use crate::costs::callgrind::{counts::LineCounts, header};
 use crate::costs::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
+use crate::error::Error;
 use crate::error::excerpt;
+use crate::format::{Lines, Options};
 use crate::number::leading_u64;
-use crate::{Error, Lines, Options};
 use cg_names::demangle::demangle;
 
 /// Adds a profile to a section. What was read before an error is in the section.
@@ -268,7 +269,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Options;
+    use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse};
 
     fn records(text: &str, kind: &str, options: &Options) -> Vec<String> {

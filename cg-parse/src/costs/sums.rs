@@ -1,10 +1,11 @@
 //! The profiles that are summed: Callgrind's and Cachegrind's, one section a tool, written once all inputs are read.
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 
 use super::{cachegrind, callgrind};
 use crate::costs::section::{Overflow, Section};
-use crate::{Error, Lines, Options, Out};
+use crate::error::Error;
+use crate::format::{Lines, Options, Out};
 
 /// A tool whose profiles are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

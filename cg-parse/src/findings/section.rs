@@ -1,16 +1,17 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frame_to_blame;
+use cg_stream::Diagnostics;
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, RunRecord, Total,
 };
-use cg_stream::tool::Diagnostics;
 use serde_json::{Value, json};
 
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
 use super::summary::{ErrorSummary, HeapSummary, LeakSummary};
 use super::table::{StackId, Table};
-use crate::{Error, Out};
+use crate::error::Error;
+use crate::format::Out;
 
 impl Process {
     /// Writes the section. Without `trouble` the log was read to its end, and so the section has one.

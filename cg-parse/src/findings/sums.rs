@@ -1,7 +1,7 @@
 //! Conservation: what was read of a process, held against Valgrind's own summaries.
 
+use cg_stream::Diagnostics;
 use cg_stream::record::Count;
-use cg_stream::tool::Diagnostics;
 
 use super::leak::LeakKind;
 use super::process::Process;

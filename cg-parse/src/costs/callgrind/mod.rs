@@ -17,10 +17,11 @@
 //! what the simulator counted and often differs from the sum of the costs that were written; `totals:` is that sum, and
 //! is checked.
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 
 use crate::costs::section::Section;
-use crate::{Error, Lines, Options};
+use crate::error::Error;
+use crate::format::{Lines, Options};
 
 mod names;
 

@@ -1,6 +1,6 @@
 //! Reads a profile line by line: one pass, costs first, nothing allocated a line.
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 
 use super::PartDone;
 use super::counts::LineCounts;
@@ -10,8 +10,9 @@ use super::names::NumberTable;
 use super::part::{NodeArc, NodeLine, Part, Wanted};
 use super::position::Positions;
 use crate::costs::section::{Overflow, Section, Signedness, StringId};
+use crate::error::Error;
 use crate::error::excerpt;
-use crate::{Error, Lines, Options};
+use crate::format::{Lines, Options};
 
 mod positions;
 

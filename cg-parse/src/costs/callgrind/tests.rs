@@ -1,7 +1,7 @@
 //! Dialects and traps as small texts, each beside what comes out; figures are worked out by hand.
 
+use crate::format::{Format, Options};
 use crate::testing::{Parsed, check_all_prefixes, parse};
-use crate::{Format, Options};
 
 fn options() -> Options {
     Options {

@@ -9,7 +9,8 @@ use cg_stream::record::{
 use serde_json::{Map, Value};
 
 use super::{ArcKey, FunctionId, FunctionKey, LineKey, Section, StringId};
-use crate::{Error, Options, Out};
+use crate::error::Error;
+use crate::format::{Options, Out};
 
 impl Section {
     /// Writes all of it. Without an `end` record where something that belongs to it could not be read.

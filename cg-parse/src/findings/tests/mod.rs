@@ -3,10 +3,10 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 use serde_json::Value;
 
-use crate::{Lines, Options, Out};
+use crate::format::{Lines, Options, Out};
 
 mod document;
 mod log;

@@ -15,14 +15,15 @@ mod process_log;
 mod sentences;
 mod summary_lines;
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 use foldhash::HashMap;
 
 use self::prefix::{Mark, Prefixed};
 use self::process_log::ProcessLog;
 use super::preamble;
 use super::table::Table;
-use crate::{Error, Lines, Options, Out};
+use crate::error::Error;
+use crate::format::{Lines, Options, Out};
 
 /// Parses a log and writes a section for each process in it, in the order in which they appear.
 pub(crate) fn parse(

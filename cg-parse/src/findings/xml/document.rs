@@ -1,19 +1,20 @@
 //! One document: the elements at its top, and what they say of the process.
 
+use cg_stream::Diagnostics;
 use cg_stream::record::Name;
-use cg_stream::tool::Diagnostics;
 use foldhash::HashMap;
 
 use super::error::{self, ErrorElement};
 use super::frame;
 use super::scanner::{Token, unescape_into};
 use super::summary_element;
+use crate::error::Error;
 use crate::findings::fields::whole_amount;
 use crate::findings::preamble;
 use crate::findings::process::{AnnouncedThread, FatalSignal, Process};
 use crate::findings::stacks::Stacks;
 use crate::findings::table::Table;
-use crate::{Error, Out};
+use crate::format::Out;
 
 /// A document while it is read.
 pub(super) struct Document {

@@ -20,12 +20,13 @@ mod frame;
 mod scanner;
 mod summary_element;
 
-use cg_stream::tool::Diagnostics;
+use cg_stream::Diagnostics;
 
 use self::document::Document;
 use self::scanner::{Scanner, Token};
 use super::table::Table;
-use crate::{Error, Lines, Options, Out};
+use crate::error::Error;
+use crate::format::{Lines, Options, Out};
 
 pub(super) use self::scanner::unescape_into;
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::value::RawValue;
 
-use crate::Error;
+use crate::error::Error;
 use crate::error::excerpt;
 use crate::number::whole_u64;
 

@@ -12,11 +12,12 @@
 use std::io::{self, Read as _};
 
 use cg_names::blame::is_allocator_or_replacement;
+use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecord, Total};
-use cg_stream::tool::Diagnostics;
 use cg_stream::writer::RenderedFrame;
 
-use crate::{Error, Lines, Options, Out};
+use crate::error::Error;
+use crate::format::{Lines, Options, Out};
 use cg_names::frame_text::FrameText;
 
 mod file;

@@ -1,4 +1,4 @@
-use crate::Options;
+use crate::format::Options;
 use crate::testing::{check_all_prefixes, parse};
 
 /// A file of Valgrind's, as it lays it out: version and mode, the fields of its points, and a table of four frames.

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use cg_stream::record::SnapshotRecord;
 use tempfile::SpooledTempFile;
 
-use crate::Snapshots;
+use crate::format::Snapshots;
 
 /// How much of the trees of all snapshots is held in memory before it goes to a temporary file.
 const SPOOL_SIZE: usize = 4 * 1024 * 1024;

@@ -18,10 +18,11 @@
 //! its mark is read. So the trees that may be asked for are kept as text until the end, all others are only checked:
 //! memory goes with the largest tree. Trees of all snapshots are kept in a temporary file.
 
+use cg_stream::Diagnostics;
 use cg_stream::record::{Counts, Name, RunRecord, Total};
-use cg_stream::tool::Diagnostics;
 
-use crate::{Error, Lines, Options, Out, Snapshots};
+use crate::error::Error;
+use crate::format::{Lines, Options, Out, Snapshots};
 use cg_names::frame_text::FrameText;
 
 mod kept;

@@ -6,8 +6,9 @@ use serde_json::Number;
 use super::is_separator;
 use super::kept::KeptTrees;
 use super::tree::{Node, Shape};
+use crate::error::Error;
 use crate::error::excerpt;
-use crate::{Error, Lines};
+use crate::format::Lines;
 
 /// A snapshot that is whole.
 pub(super) struct Snapshot {

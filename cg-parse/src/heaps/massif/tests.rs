@@ -1,5 +1,5 @@
+use crate::format::{Options, Snapshots};
 use crate::testing::{check_all_prefixes, parse};
-use crate::{Options, Snapshots};
 
 /// A file with these trees, one a snapshot: what `heap_tree=` says, the heap's bytes and the lines of the tree.
 fn massif(trees: &[(&str, u64, &str)]) -> Vec<u8> {

@@ -6,15 +6,16 @@
 //! levels of their own. The records of a tree sum to the bytes of its root by construction.
 
 use cg_names::blame::frame_to_blame;
+use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Frame, HeapRecord};
-use cg_stream::tool::Diagnostics;
 use cg_stream::writer::RenderedFrame;
 
 use super::is_separator;
 use super::snapshot::Snapshot;
+use crate::error::Error;
 use crate::error::excerpt;
+use crate::format::Out;
 use crate::number::leading_u64;
-use crate::{Error, Out};
 use cg_names::frame_text::FrameText;
 
 /// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.

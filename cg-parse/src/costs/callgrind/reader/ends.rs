@@ -2,10 +2,10 @@
 
 use super::positions::Compression;
 use super::{InForce, Reader, Refusal, Stage};
-use crate::Error;
 use crate::costs::callgrind::inclusive;
 use crate::costs::callgrind::position::Positions;
 use crate::costs::section::StringId;
+use crate::error::Error;
 
 impl Reader<'_> {
     /// Ends the part and begins the next one.

@@ -1,0 +1,73 @@
+//! What every reader of a format is given: lines, options, and where its records go.
+
+use std::io::{Read, Write};
+
+use cg_stream::Writer;
+use cg_stream::lines::LineReader;
+
+/// The lines of an input.
+pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
+
+/// Where a format writes its records: a buffered writer over whatever the caller has.
+pub(crate) type Out<'a> = Writer<&'a mut dyn Write>;
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Callgrind's profile format, by whichever program wrote it; xtree files are of it too.
+    Callgrind,
+    /// Cachegrind's profile format.
+    Cachegrind,
+    /// A text log of Memcheck, Helgrind or DRD.
+    Log,
+    /// Valgrind's XML output (protocols 4 to 6), of Memcheck, Helgrind or DRD.
+    Xml,
+    /// Massif's snapshots.
+    Massif,
+    /// DHAT's JSON, of Valgrind or of dhat-rs.
+    Dhat,
+}
+
+/// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The format, where it is not to be recognised by content.
+    pub from: Option<Format>,
+    /// Keep parts, threads and files apart instead of summing them.
+    pub per_part: bool,
+    /// Write `line` records.
+    pub lines: bool,
+    /// Write `call` records.
+    pub calls: bool,
+    /// Keep instruction addresses in `line` records, where the profile has them.
+    pub instr: bool,
+    /// Demangle the names that Valgrind left mangled.
+    pub demangle: bool,
+    /// The Massif snapshots whose `heap` records are written.
+    pub snapshots: Snapshots,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            from: None,
+            per_part: false,
+            lines: false,
+            calls: false,
+            instr: false,
+            demangle: true,
+            snapshots: Snapshots::Peak,
+        }
+    }
+}
+
+/// Which Massif snapshots' trees become `heap` records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshots {
+    /// Every snapshot that has a tree.
+    All,
+    /// The one Massif marked as the peak; where none is marked, the largest that has a tree.
+    Peak,
+    /// The one with this number.
+    Number(u64),
+}

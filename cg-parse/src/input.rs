@@ -1,0 +1,154 @@
+//! Inputs: files, `-` for stdin, gzip by its magic bytes.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use cg_stream::diagnostics::{Diagnostics, Progress};
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::Error;
+
+/// An input that is open, decompressed, and knows what to be called in messages.
+pub(crate) struct Input {
+    /// The path as it was given, or `<stdin>`.
+    pub(crate) name: String,
+    pub(crate) reader: Box<dyn Read + Send>,
+}
+
+impl Input {
+    /// Opens a file, or stdin for `-`. Never seeks, so process substitution and named pipes work.
+    pub(crate) fn open(path: &Path, diagnostics: &Diagnostics) -> Result<Input, Error> {
+        let name = name_of(path);
+        let reader = if path.as_os_str() == "-" {
+            decompressed(io::stdin())
+        } else {
+            File::open(path).and_then(|file| {
+                let metadata = file.metadata()?;
+                if metadata.is_dir() {
+                    return Err(io::Error::new(
+                        io::ErrorKind::IsADirectory,
+                        "is a directory; name the files in it",
+                    ));
+                }
+                let progress = metadata
+                    .is_file()
+                    .then(|| diagnostics.progress(metadata.len()))
+                    .flatten();
+                match progress {
+                    Some(progress) => decompressed(Watched {
+                        input: file,
+                        progress,
+                    }),
+                    None => decompressed(file),
+                }
+            })
+        };
+        Ok(Input {
+            reader: reader.map_err(Error::Input)?,
+            name,
+        })
+    }
+}
+
+/// What an input is called in messages.
+pub(crate) fn name_of(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// The input as it is, or unpacked where it begins with gzip's magic bytes.
+fn decompressed(input: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut input = Uninterrupted(input);
+    let mut head = Vec::with_capacity(2);
+    (&mut input).take(2).read_to_end(&mut head)?;
+    let is_gzip = head == [0x1f, 0x8b];
+    let whole = io::Cursor::new(head).chain(input);
+    Ok(if is_gzip {
+        Box::new(MultiGzDecoder::new(BufReader::with_capacity(
+            128 * 1024,
+            whole,
+        )))
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// Reads again where a signal interrupted the system call. Not every decoder does so itself.
+struct Uninterrupted<R>(R);
+
+impl<R: Read> Read for Uninterrupted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(out) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// Tells how much was read.
+struct Watched<R> {
+    input: R,
+    progress: Box<dyn Progress>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(out)?;
+        if length == 0 {
+            self.progress.finish();
+        } else {
+            self.progress.advance(length as u64);
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// Is interrupted before each byte it hands out.
+    struct Nervous<'a> {
+        bytes: &'a [u8],
+        was_interrupted: bool,
+    }
+    impl Read for Nervous<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.was_interrupted = !self.was_interrupted;
+            if self.was_interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let length = out.len().min(1);
+            self.bytes.read(&mut out[..length])
+        }
+    }
+
+    #[test]
+    fn interrupted_reads_are_tried_again() {
+        let text = b"one\ntwo\n";
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text).unwrap();
+        for bytes in [text.to_vec(), packed.finish().unwrap()] {
+            let input = Nervous {
+                bytes: Box::leak(bytes.into_boxed_slice()),
+                was_interrupted: false,
+            };
+            let mut read = Vec::new();
+            let mut reader = decompressed(input).unwrap();
+            // A reader that does not try again itself.
+            let mut byte = [0];
+            while reader.read(&mut byte).unwrap() > 0 {
+                read.push(byte[0]);
+            }
+            assert_eq!(read, text);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! From inputs to one stream.
+//!
+//! Callgrind and Cachegrind profiles are the exception that the stream asks for: several inputs of these are summed into
+//! one section, so they are read first and written together, behind what other formats wrote.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use cg_stream::lines::LineReader;
+use cg_stream::{Diagnostics, Writer};
+
+use crate::costs::sums::{Summed, Sums};
+use crate::error::Error;
+use crate::format::{Format, Options, Out};
+use crate::input::{self, Input};
+use crate::{detect, findings, heaps};
+
+/// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
+/// all the same, without an `end` record, and the other inputs are read on.
+///
+/// # Errors
+/// [`Error::Output`] where the output cannot be written. Everything about the inputs goes to `diagnostics`.
+pub fn parse(
+    inputs: &[PathBuf],
+    options: &Options,
+    output: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut parser = Parser::new(options, output);
+    for path in inputs {
+        match Input::open(path, diagnostics) {
+            Ok(input) => parser.read(input, diagnostics)?,
+            Err(error) => parser.give_up(&input::name_of(path), &error, diagnostics),
+        }
+    }
+    parser.finish(diagnostics)
+}
+
+/// [`parse`] for one input that is open.
+pub(crate) fn parse_input(
+    input: Input,
+    options: &Options,
+    output: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut parser = Parser::new(options, output);
+    parser.read(input, diagnostics)?;
+    parser.finish(diagnostics)
+}
+
+struct Parser<'a> {
+    options: &'a Options,
+    out: Out<'a>,
+    sums: Sums<'a>,
+    /// False once an input could not be read to its end.
+    all_read: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(options: &'a Options, output: &'a mut dyn Write) -> Parser<'a> {
+        Parser {
+            options,
+            out: Writer::new(output),
+            sums: Sums::new(options),
+            all_read: true,
+        }
+    }
+
+    fn read(&mut self, input: Input, diagnostics: &mut Diagnostics) -> Result<(), Error> {
+        let source = input.name;
+        let mut lines = LineReader::new(input.reader);
+        let Parser {
+            options, out, sums, ..
+        } = self;
+        let read = detect::format_of(&mut lines, options.from).and_then(|format| match format {
+            Format::Callgrind => {
+                sums.read(Summed::Callgrind, &source, &mut lines, out, diagnostics)
+            }
+            Format::Cachegrind => {
+                sums.read(Summed::Cachegrind, &source, &mut lines, out, diagnostics)
+            }
+            Format::Log => findings::text::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Xml => findings::xml::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
+        });
+        match read {
+            Err(Error::Output(error)) => return Err(Error::Output(error)),
+            Err(error) => self.give_up(&source, &error, diagnostics),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// Goes on without the rest of an input.
+    fn give_up(&mut self, source: &str, error: &Error, diagnostics: &mut Diagnostics) {
+        self.all_read = false;
+        diagnostics.trouble(error.in_file(source));
+    }
+
+    fn finish(mut self, diagnostics: &mut Diagnostics) -> Result<(), Error> {
+        self.sums.write(self.all_read, &mut self.out, diagnostics)?;
+        self.out.flush().map_err(Error::Output)
+    }
+}

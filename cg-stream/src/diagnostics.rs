@@ -1,0 +1,73 @@
+//! Where a library says what it has to say: warnings, troubles, and how far a long reading has come.
+
+use std::fmt::Display;
+
+/// Takes the messages of whoever reads or writes for its owner.
+pub struct Diagnostics {
+    sink: Sink,
+    progress: Option<ShowProgress>,
+    trouble: bool,
+}
+
+/// Takes a message and whether it is trouble.
+type Sink = Box<dyn FnMut(&str, bool) + Send>;
+
+/// Shows the reading of an input of so many bytes; `None` where nobody wants to see it.
+pub type ShowProgress = fn(length: u64) -> Option<Box<dyn Progress>>;
+
+/// Shows how far the reading of an input has come.
+pub trait Progress: Send {
+    /// So many bytes more were read.
+    fn advance(&mut self, bytes: u64);
+
+    /// The input is read to its end.
+    fn finish(&mut self);
+}
+
+impl Diagnostics {
+    /// Hands each message, a single line, to a function, with whether it is trouble.
+    pub fn to(sink: impl FnMut(&str, bool) + Send + 'static) -> Diagnostics {
+        Diagnostics {
+            sink: Box::new(sink),
+            progress: None,
+            trouble: false,
+        }
+    }
+
+    /// The same, and whatever is read from files is shown by this function.
+    pub fn with_progress(self, show: ShowProgress) -> Diagnostics {
+        Diagnostics {
+            progress: Some(show),
+            ..self
+        }
+    }
+
+    /// Says something that changes no data and no exit status.
+    pub fn warn(&mut self, message: impl Display) {
+        (self.sink)(&one_line(&message.to_string()), false);
+    }
+
+    /// Says what could not be done; the tool goes on with what it has and exits 2.
+    pub fn trouble(&mut self, message: impl Display) {
+        self.trouble = true;
+        (self.sink)(&one_line(&message.to_string()), true);
+    }
+
+    /// Whether anything could not be done.
+    pub fn had_trouble(&self) -> bool {
+        self.trouble
+    }
+
+    /// What shows the reading of an input of so many bytes, where it is shown.
+    pub fn progress(&self, length: u64) -> Option<Box<dyn Progress>> {
+        self.progress.and_then(|show| show(length))
+    }
+}
+
+/// Messages quote input, and input may hold anything: control characters do not reach the terminal.
+fn one_line(message: &str) -> String {
+    message
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
