@@ -8,18 +8,16 @@ use std::borrow::Cow;
 use cg_stream::record::{Count, Status};
 
 use crate::diffs::Diffs;
-use crate::document::{Block, Document};
-use crate::number;
 use crate::options::Options;
-use crate::render::markdown;
+use cg_document::comment::fitting;
+use cg_document::number;
+use cg_document::{Block, Document, Span};
+
 use crate::report;
-use crate::table::{Audience, Cell, Column, Cut, Layout, Table};
+use cg_document::{Audience, Cell, Column, Cut, Layout, Table};
 
 /// The first line of the comment, `<!-- cg-diff -->`.
 const MARKER: &str = "cg-diff";
-
-/// GitHub refuses a comment of more than 65,536 characters; some room is left for a footer.
-const LONGEST: usize = 65_000;
 
 /// How many rows stand open where nobody says how many.
 const OPEN_ROWS: usize = 10;
@@ -68,24 +66,14 @@ pub(crate) fn pull_request<'a>(
     options: &Options,
 ) -> anyhow::Result<Document<'a>> {
     let rows = diffs.records.len();
-    let (mut open, mut folded) = match options.top {
+    let (open, folded) = match options.top {
         Some(_) => (options.rows().min(rows), 0),
         None => (OPEN_ROWS.min(rows), FOLDED_ROWS.min(rows)),
     };
-    loop {
-        let document = comment(diffs, open, folded, options)?;
-        let length = markdown::text(&document.blocks).len();
-        if length <= LONGEST || (open == 0 && folded == 0) {
-            return Ok(document);
-        }
-        // A row's length varies, so the next try takes what this one suggests and a little less.
-        let fewer = |rows: usize| (rows * LONGEST / length).min(rows - 1);
-        if folded > 0 {
-            folded = fewer(folded);
-        } else {
-            open = fewer(open);
-        }
-    }
+    fitting(open + folded, |rows| {
+        let open = open.min(rows);
+        comment(diffs, open, rows - open, options)
+    })
 }
 
 fn comment<'a>(
@@ -131,11 +119,11 @@ fn comment<'a>(
     if !rest.rows.is_empty() {
         let count = rest.rows.len();
         document.push(Block::Details {
-            summary: format!(
+            summary: vec![Span::text(format!(
                 "{} more {}",
                 number::grouped(count as Count),
                 diffs.noun(count)
-            ),
+            ))],
             blocks: vec![Block::Table(rest)],
         });
     }

@@ -3,8 +3,8 @@
 use cg_stream::profile::{Profile, Table as Rows};
 use cg_stream::record::{Count, RecordType, RunRecord};
 
-use crate::number;
-use crate::table::{Audience, Cell, Column, Layout};
+use cg_document::number;
+use cg_document::{Audience, Cell, Column, Layout};
 
 /// The average size up to which dh_view calls blocks tiny.
 const TINY: Count = 16;
@@ -186,7 +186,7 @@ fn mega_time_unit(profile: &Profile) -> Option<&str> {
 }
 
 /// The totals in the words of DHAT's own summary.
-pub(crate) fn summary(profile: &Profile) -> Option<String> {
+pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
     let run = profile.runs().first()?;
     if profile.table(RecordType::ProgramPoint).is_empty() {
         return None;
@@ -200,19 +200,19 @@ pub(crate) fn summary(profile: &Profile) -> Option<String> {
         let event = profile.event(event)?;
         profile.total().get(event).copied().map(number::grouped)
     };
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for (title, of_bytes, of_blocks) in [
         ("Total:    ", "total_bytes", "total_blocks"),
         ("At t-gmax:", "gmax_bytes", "gmax_blocks"),
         ("At t-end: ", "end_bytes", "end_blocks"),
     ] {
         if let (Some(count), Some(number)) = (total(of_bytes), total(of_blocks)) {
-            lines += &format!("{title} {count} {bytes} in {number} {blocks}\n");
+            lines.push(format!("{title} {count} {bytes} in {number} {blocks}"));
         }
     }
     for (title, event) in [("Reads:    ", "read_bytes"), ("Writes:   ", "write_bytes")] {
         if let Some(count) = total(event) {
-            lines += &format!("{title} {count} {bytes}\n");
+            lines.push(format!("{title} {count} {bytes}"));
         }
     }
     Some(lines)
@@ -284,7 +284,11 @@ mod tests {
     fn the_summary_is_dhats_own() {
         assert_eq!(
             summary(&profile()).unwrap(),
-            "Total:     131,000 bytes in 360 blocks\nReads:     100 bytes\nWrites:    131,072 bytes\n"
+            [
+                "Total:     131,000 bytes in 360 blocks",
+                "Reads:     100 bytes",
+                "Writes:    131,072 bytes"
+            ]
         );
     }
 }

@@ -10,7 +10,7 @@ use cg_stream::record::{Count, RecordType};
 
 use crate::listing::{self, EventColumns};
 use crate::options::GroupBy;
-use crate::table::{Cell, Column, Layout, Table};
+use cg_document::{Cell, Column, Layout, Table};
 
 /// What a function is called that no group can be told for.
 const UNKNOWN: &str = "???";

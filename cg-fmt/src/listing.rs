@@ -7,7 +7,7 @@ use cg_stream::record::{Count, RecordType};
 
 use crate::dhat;
 use crate::options::{Events, Options, PercentOf};
-use crate::table::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table};
 
 /// To people all events are shown up to this many; more make lines that nobody can read.
 const FEW_EVENTS: usize = 3;

@@ -10,8 +10,6 @@ mod options;
 mod input;
 mod output;
 
-mod table;
-
 mod comment;
 mod diffs;
 mod group;
@@ -24,9 +22,6 @@ mod dhat;
 mod massif;
 mod stacks;
 
-mod document;
-mod number;
-mod render;
 mod stream;
 mod terminal;
 

@@ -9,15 +9,15 @@ use cg_stream::{Completeness, Writer};
 
 use crate::comment;
 use crate::diffs::Diffs;
-use crate::document::Document;
 use crate::group::Groups;
 use crate::input::Read;
 use crate::listing::{self, EventColumns};
 use crate::options::{Events, Format, Options, PercentOf, View};
-use crate::render::table::Screen;
-use crate::render::{csv, markdown, table};
 use crate::tree::Tree;
 use crate::{massif, report, source, stacks, stream};
+use cg_document::Document;
+use cg_document::text::Screen;
+use cg_document::{markdown, separated, text};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -136,12 +136,18 @@ fn render(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = io::BufWriter::with_capacity(64 * 1024, out);
-    match (format, document.tables().first()) {
-        (Format::Csv, Some(first)) => csv::write_csv(first, &mut out)?,
-        (Format::Tsv, Some(first)) => csv::write_tsv(first, &mut out)?,
-        (Format::Markdown, _) => markdown::write(document, &mut out)?,
-        (Format::Table, _) => table::write(document, screen, &mut out)?,
-        (Format::Csv | Format::Tsv | Format::Json | Format::Svg, _) => {}
+    match format {
+        Format::Table => text::write(document, screen, &mut out)?,
+        Format::Markdown => markdown::write(document, &mut out)?,
+        Format::Csv | Format::Tsv => {
+            if let Some(table) = document.first_table() {
+                match format {
+                    Format::Csv => separated::write_csv(table, &mut out)?,
+                    _ => separated::write_tsv(table, &mut out)?,
+                }
+            }
+        }
+        Format::Json | Format::Svg => {}
     }
     out.flush()
 }

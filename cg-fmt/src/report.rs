@@ -4,13 +4,13 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{RecordType, RunRecord};
 
 use crate::dhat;
-use crate::document::{Block, Document};
 use crate::group::Groups;
 use crate::listing::{self, EventColumns};
-use crate::number;
 use crate::options::Options;
-use crate::table::{Audience, Cell, Cut, Table};
 use crate::tree::Tree;
+use cg_document::number;
+use cg_document::{Audience, Cell, Cut, Table};
+use cg_document::{Block, Document};
 
 /// The record types to list: the one asked for, else the most telling of those there are. Errors and leaks of one log
 /// are told together.

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::args::ColorName;
-use crate::render::table::Screen;
+use cg_document::text::Screen;
 
 /// The screen that tables are laid out for. Only a terminal has a width; a pipe gets everything in full.
 pub(crate) fn screen(color: ColorName, width: Option<usize>) -> Screen {

@@ -11,7 +11,7 @@ use cg_stream::record::{Count, RecordType};
 use crate::listing::{self, EventColumns};
 use crate::options::{Options, View};
 use crate::report;
-use crate::table::{Audience, Cell, Column, Cut, Layout, Table};
+use cg_document::{Audience, Cell, Column, Cut, Layout, Table};
 
 /// The arcs of a profile, added up by caller and callee.
 pub(crate) struct Tree<'a> {

@@ -227,6 +227,48 @@ fn colour_is_for_terminals_unless_told_otherwise() {
     assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
 }
 
+/// Raw ESC, C1's CSI, a right-to-left override and a line feed: what names must not bring to people.
+const HOSTILE: &str = "\u{1b}[2J\u{9b}\u{202e}\n";
+
+#[test]
+fn control_characters_of_names_are_spelled_out_for_people_and_kept_for_programs() {
+    let name = serde_json::to_string(&format!("f{HOSTILE}g")).unwrap();
+    let stream = format!(
+        r#"{{"type":"run","stream":1,"tool":"dhat","command":{name},"events":["bytes"],"total":{{"bytes":7}},"bytes_unit":{name}}}
+{{"type":"fn","fn":{name},"file":{name},"obj":{name},"calls":1,"cost":{{"bytes":7}},"incl":{{"bytes":7}}}}
+{{"type":"call","fn":{name},"line":1,"callee":{{"fn":{name}}},"calls":1,"incl":{{"bytes":7}}}}
+{{"type":"line","fn":{name},"file":{name},"line":1,"cost":{{"bytes":7}}}}
+{{"type":"stack","fn":{name},"cost":{{"bytes":7}},"stack":[{{"fn":{name},"file":{name}}}]}}
+{{"type":"end","records":4}}
+"#
+    );
+    let shown = "f\\u{1b}[2J\\u{9b}\\u{202e}\\ng";
+    for args in [
+        &[][..],
+        &["-f", "csv"],
+        &["-f", "markdown"],
+        &["--tree", "both"],
+        &["--type", "stack"],
+        &["--group-by", "file"],
+        &["--source"],
+        &["--width", "200"],
+    ] {
+        let run = cg_fmt(args, &stream);
+        assert_eq!(run.status, Some(0), "{args:?}: {}", run.stderr);
+        let text = run.stdout.replace('\n', "");
+        assert!(
+            !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+            "{args:?}: {text:?}"
+        );
+        assert!(text.contains(shown), "{args:?}: {text}");
+    }
+    let tsv = cg_fmt(&["-f", "tsv", "--columns", "fn"], &stream).stdout;
+    assert_eq!(tsv, format!("fn\n{shown}\n"));
+    let json = cg_fmt(&["-f", "json", "--type", "fn"], &stream).stdout;
+    let record: serde_json::Value = serde_json::from_str(json.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(record["fn"], format!("f{HOSTILE}g"));
+}
+
 #[test]
 fn a_reader_that_leaves_is_no_trouble() {
     let script = format!(

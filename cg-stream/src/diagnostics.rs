@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::visible::visible;
+
 /// Takes the messages of whoever reads or writes for its owner.
 pub struct Diagnostics {
     sink: Sink,
@@ -44,13 +46,13 @@ impl Diagnostics {
 
     /// Says something that changes no data and no exit status.
     pub fn warn(&mut self, message: impl Display) {
-        (self.sink)(&one_line(&message.to_string()), false);
+        (self.sink)(&visible(&message.to_string()), false);
     }
 
     /// Says what could not be done; the tool goes on with what it has and exits 2.
     pub fn trouble(&mut self, message: impl Display) {
         self.trouble = true;
-        (self.sink)(&one_line(&message.to_string()), true);
+        (self.sink)(&visible(&message.to_string()), true);
     }
 
     /// Whether anything could not be done.
@@ -62,12 +64,4 @@ impl Diagnostics {
     pub fn progress(&self, length: u64) -> Option<Box<dyn Progress>> {
         self.progress.and_then(|show| show(length))
     }
-}
-
-/// Messages quote input, and input may hold anything: control characters do not reach the terminal.
-fn one_line(message: &str) -> String {
-    message
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }

@@ -12,7 +12,7 @@ pub mod profile;
 pub mod fields;
 pub mod lines;
 
-pub mod number;
+pub mod visible;
 
 pub mod diagnostics;
 

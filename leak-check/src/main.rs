@@ -17,7 +17,6 @@ mod own;
 mod policy;
 mod suppression;
 
-mod numbers;
 mod paths;
 mod report;
 mod sentence;

@@ -3,10 +3,10 @@
 //! The subject is the function that the finding is blamed on. What Valgrind says in words that are not known here is
 //! passed on as it is.
 
+use cg_document::number::plural;
 use cg_stream::record::{Count, Frame};
 
 use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
-use crate::numbers::{amount, plural};
 use crate::paths::Paths;
 use crate::suppression::system_call;
 use cg_names::whose;
@@ -31,6 +31,15 @@ pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
             plural(*contexts, "error", "errors")
         ),
     }
+}
+
+/// `64 bytes in 1 block`.
+fn amount(bytes: Count, blocks: Count) -> String {
+    format!(
+        "{} in {}",
+        plural(bytes, "byte", "bytes"),
+        plural(blocks, "block", "blocks")
+    )
 }
 
 fn leak_sentence(leak: &Leak) -> String {

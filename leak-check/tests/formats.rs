@@ -391,6 +391,44 @@ fn grouped(count: usize) -> String {
 }
 
 #[test]
+fn control_characters_of_names_are_spelled_out_in_every_format_for_people() {
+    let name = "f\u{1b}[2J\u{9b}\u{202e}\ng";
+    let run = serde_json::json!({
+        "tool": "memcheck", "command": name, "pid": 7, "source": [name], "complete": true,
+    });
+    let record = serde_json::json!({
+        "kind": "InvalidRead", "what": "Invalid read of size 4", "cost": { "count": 1 },
+        "stack": [{ "fn": name, "file": name, "line": 3 }],
+    });
+    let typed = |kind: &str, record: &Value| {
+        record
+            .to_string()
+            .replacen('{', &format!("{{\"type\":\"{kind}\","), 1)
+    };
+    let stream = format!(
+        "{}\n{}\n{{\"type\":\"end\",\"records\":1}}\n",
+        typed("run", &run),
+        typed("error", &record)
+    );
+    for format in ["text", "markdown", "github", "gitlab", "junit", "sarif"] {
+        let run = leak_check(&["--format", format], stream.as_bytes());
+        assert_eq!(run.status, 1, "{format}: {}", run.stderr);
+        let text = run.stdout.replace("&#92;", "\\").replace("\\\\", "\\");
+        assert!(
+            text.contains("f\\u{1b}[2J\\u{9b}\\u{202e}\\ng"),
+            "{format}\n{text}"
+        );
+        // In JSON and XML the fields for programs hold names as they are, escaped as these formats escape.
+        if matches!(format, "text" | "markdown" | "github") {
+            assert!(
+                !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+                "{format}\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn every_format_gives_the_same_bytes_twice_and_the_same_verdict() {
     let bench = bench();
     for format in [

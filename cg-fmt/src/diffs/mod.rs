@@ -11,7 +11,7 @@ use cg_stream::record::{
 
 use crate::listing::{self, choose_events};
 use crate::options::{GroupBy, Options};
-use crate::table::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table};
 
 mod sum;
 mod summary;

@@ -28,14 +28,14 @@ struct Span {
 }
 
 impl Graph<'_> {
-    /// The graph in at most this many columns, labels included; a line of text ends each row.
-    pub(crate) fn draw(&self, width: usize) -> String {
+    /// The graph in at most this many columns, labels included.
+    pub(crate) fn draw(&self, width: usize) -> Vec<String> {
         let highest = self.highest();
         let label = bytes(highest);
         let label_width = label.len().max(1);
         let columns = width.saturating_sub(label_width + 2).max(NARROWEST);
         let heights = self.heights(columns, highest);
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for row in (0..HEIGHT).rev() {
             let label = match row {
                 _ if row + 1 == HEIGHT => label.as_str(),
@@ -46,11 +46,13 @@ impl Graph<'_> {
                 .iter()
                 .map(|height| EIGHTHS[height.saturating_sub(row * 8).min(8)])
                 .collect();
-            text += format!("{label:>label_width$} │{filled}").trim_end();
-            text.push('\n');
+            let line = format!("{label:>label_width$} │{filled}");
+            lines.push(line.trim_end().to_owned());
         }
-        text += &format!("{:label_width$} └{}\n", "", "─".repeat(columns));
-        text + &self.time_axis(label_width, columns)
+        lines.push(format!("{:label_width$} └{}", "", "─".repeat(columns)));
+        lines.extend(self.peak_mark(label_width, columns));
+        lines.push(self.time_axis(label_width, columns));
+        lines
     }
 
     /// The height of each column in eighths of a character; what is not nothing is seen.
@@ -104,7 +106,17 @@ impl Graph<'_> {
         })
     }
 
-    /// First and last time, and where the peak is.
+    /// Where the peak is.
+    fn peak_mark(&self, label_width: usize, columns: usize) -> Option<String> {
+        let column = self.column_of(self.peak_time?, columns);
+        let mark = match column + "▲ peak".chars().count() <= columns {
+            true => format!("{:column$}▲ peak", ""),
+            false => format!("{:>width$}", "peak ▲", width = column + 1),
+        };
+        Some(format!("{:indent$}{mark}", "", indent = label_width + 2))
+    }
+
+    /// First and last time.
     fn time_axis(&self, label_width: usize, columns: usize) -> String {
         let (start, end) = self.span();
         let left = time(start);
@@ -117,18 +129,9 @@ impl Graph<'_> {
         };
         put(columns.saturating_sub(right.chars().count()), &right);
         put(0, &left);
-        let mut text = String::new();
-        let indent = label_width + 2;
-        if let Some(peak) = self.peak_time {
-            let column = self.column_of(peak, columns);
-            let mark = match column + "▲ peak".chars().count() <= columns {
-                true => format!("{:column$}▲ peak", ""),
-                false => format!("{:>width$}", "peak ▲", width = column + 1),
-            };
-            text += &format!("{:indent$}{mark}\n", "");
-        }
         let axis: String = axis.into_iter().collect();
-        text + format!("{:indent$}{axis}", "").trim_end() + "\n"
+        let line = format!("{:indent$}{axis}", "", indent = label_width + 2);
+        line.trim_end().to_owned()
     }
 }
 
@@ -189,8 +192,7 @@ mod tests {
             peak_time: Some(1.0),
             time_unit: "ms",
         };
-        let text = graph.draw(20);
-        let lines: Vec<&str> = text.lines().collect();
+        let lines = graph.draw(20);
         assert_eq!(lines.len(), HEIGHT + 3);
         assert_eq!(lines[0], "2.00 KiB │   ███");
         assert_eq!(lines[HEIGHT / 2 - 1], "         │   ███");
@@ -210,7 +212,7 @@ mod tests {
                 peak_time: None,
                 time_unit: "i",
             };
-            assert_eq!(graph.draw(0).lines().count(), HEIGHT + 2);
+            assert_eq!(graph.draw(0).len(), HEIGHT + 2);
         }
     }
 

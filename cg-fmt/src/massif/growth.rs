@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::number;
+use cg_document::number;
 
 /// A snapshot as far as growth goes.
 #[derive(Clone, Copy, Debug, PartialEq)]

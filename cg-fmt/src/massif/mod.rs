@@ -5,12 +5,12 @@ use std::rc::Rc;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 
-use crate::document::{Block, Document};
-use crate::number;
 use crate::options::{Options, View};
 use crate::report;
 use crate::stacks::{self, Root, StackTree};
-use crate::table::{Audience, Cell, Column, Layout, Table};
+use cg_document::number;
+use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Block, Document};
 
 mod graph;
 mod growth;

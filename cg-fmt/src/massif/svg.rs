@@ -5,8 +5,8 @@ use cg_stream::record::Count;
 use plotters::prelude::*;
 
 use super::graph::{Graph, bytes};
-use crate::number;
-use crate::render::visible;
+use cg_document::number;
+use cg_document::visible;
 
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (960, 480);
@@ -169,7 +169,7 @@ mod tests {
             time_unit: "ms",
         };
         assert!(graph.svg("massif").unwrap().contains("</svg>"));
-        assert!(graph.draw(40).contains('█'));
+        assert!(graph.draw(40).concat().contains('█'));
     }
 
     #[test]

@@ -8,11 +8,11 @@
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
 
-use crate::document::{Block, Document};
 use crate::listing::{self, EventColumns};
 use crate::options::{Options, View};
 use crate::report;
-use crate::table::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Block, Document};
 use costs::{Files, Lines};
 use text::Annotation;
 
@@ -22,8 +22,8 @@ mod text;
 
 /// Annotated files, and the account of where all cost is.
 pub(crate) struct Annotated {
-    /// Paths and their annotated text.
-    files: Vec<(String, String)>,
+    /// Paths and their annotated lines.
+    files: Vec<(String, Vec<String>)>,
     origin: Option<String>,
     account: Vec<AccountRow>,
 }

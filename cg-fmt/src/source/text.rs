@@ -5,9 +5,8 @@ use cg_stream::record::Count;
 
 use super::costs::{LineCall, Lines};
 use crate::listing::{EventColumn, EventColumns};
-use crate::number;
-use crate::render::visible;
-use crate::table::{Audience, Cell};
+use cg_document::number;
+use cg_document::{Audience, Cell};
 
 /// The longest line of a source that is shown in full; what is longer was made by a program.
 const LONGEST_LINE: usize = 1000;
@@ -33,7 +32,7 @@ struct Shown {
 
 impl Annotation<'_> {
     /// Lines with a cost and `context` lines around each; where lines are left out, a line says where it goes on.
-    pub(super) fn text(&self, context: usize) -> String {
+    pub(super) fn text(&self, context: usize) -> Vec<String> {
         let events: Vec<&EventColumn> = self
             .events
             .events
@@ -50,12 +49,11 @@ impl Annotation<'_> {
                 *width = (*width).max(figure.len());
             }
         }
-        let mut text = String::new();
-        for (event, width) in events.iter().zip(&widths) {
-            text.push_str(&format!("{:<width$}  ", event.name));
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
+        let head = events.iter().zip(&widths);
+        let head: String = head
+            .map(|(event, width)| format!("{:<width$}  ", event.name))
+            .collect();
+        let mut text = vec![head.trim_end().to_owned()];
         let mut before = 0;
         for Shown {
             line,
@@ -64,15 +62,16 @@ impl Annotation<'_> {
         } in &shown
         {
             if *line > before + 1 {
-                text.push_str(&format!("-- line {line} {}\n", "-".repeat(40)));
+                text.push(format!("-- line {line} {}", "-".repeat(40)));
             }
             before = *line;
+            let mut row = String::new();
             for (figure, width) in figures.iter().zip(&widths) {
-                text.push_str(&format!("{figure:>width$}  "));
+                row.push_str(&format!("{figure:>width$}  "));
             }
-            text.push_str(source);
-            text.truncate(text.trim_end().len());
-            text.push('\n');
+            row.push_str(source);
+            row.truncate(row.trim_end().len());
+            text.push(row);
         }
         text
     }
@@ -99,7 +98,7 @@ impl Annotation<'_> {
         let costs = self.lines.get(&line);
         let source = &self.source[line as usize - 1];
         let source: String = source.chars().take(LONGEST_LINE).collect();
-        let source = visible(&source.replace('\t', "    ")).into_owned();
+        let source = source.replace('\t', "    ");
         shown.push(Shown {
             line,
             figures: figures(events, costs.map(|line| &line.cost[..])),
@@ -119,7 +118,7 @@ impl Annotation<'_> {
         let name = self.profile.text(call.callee.name).unwrap_or("???");
         let file = self.profile.text(call.callee.file).unwrap_or("???");
         let calls = number::grouped(call.calls);
-        format!("{}:{} ({calls}x)", visible(file), visible(name))
+        format!("{file}:{name} ({calls}x)")
     }
 }
 

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use cg_stream::profile::{FrameKey, Profile};
 use cg_stream::record::{Count, RecordType};
 
-use crate::document::{Block, Document};
 use crate::listing::{self, EventColumns};
 use crate::options::{Options, Top, View};
 use crate::report;
-use crate::table::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Block, Document};
 
 mod tree;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cg_stream::profile::{FrameKey, Key, Profile};
 use cg_stream::record::{Count, RecordType};
 
-use crate::number;
+use cg_document::number;
 
 /// Which end of the stacks is the root's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

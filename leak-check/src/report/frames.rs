@@ -1,14 +1,10 @@
 //! Frames and stacks as lines of text.
 
+use cg_document::visible;
 use cg_stream::record::Frame;
 
 use crate::paths::Paths;
 use cg_names::whose;
-
-/// Names are input and may hold anything: control characters reach neither a terminal nor the lines of a format.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
 
 /// The function of a frame; where it has none, its object or address.
 pub(crate) fn function_name(frame: &Frame) -> String {
@@ -21,7 +17,7 @@ pub(crate) fn function_name(frame: &Frame) -> String {
         (None, None, Some(address)) => address.to_owned(),
         (None, None, None) => "???".to_owned(),
     };
-    one_line(&text)
+    visible(&text).into_owned()
 }
 
 /// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`.
@@ -62,7 +58,7 @@ pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
             position += of_libraries;
             continue;
         }
-        let line = one_line(&frame_line(frame, paths));
+        let line = visible(&frame_line(frame, paths)).into_owned();
         match lines.last_mut() {
             Some((last, count)) if *last == line => *count += 1,
             _ => lines.push((line, 1)),

@@ -4,8 +4,9 @@
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
 use super::{Entry, Report, kinds, stack_lines};
-use crate::numbers::plural;
 use crate::policy::Status;
+use cg_document::number::plural;
+use cg_document::visible;
 use cg_stream::record::Count;
 
 /// Annotations of one level that a step shows.
@@ -23,7 +24,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
             .collect();
         placed.sort_by_key(|(place, _)| !place.is_source);
         for (place, entry) in placed.iter().take(SHOWN) {
-            let mut properties = format!("file={}", property(&place.path));
+            let mut properties = format!("file={}", property(&visible(&place.path)));
             if let Some(line) = place.line {
                 properties.push_str(&format!(",line={line}"));
             }

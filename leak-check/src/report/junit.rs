@@ -6,22 +6,26 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Report, function_name, one_line, stack_lines};
+use super::{Report, function_name, stack_lines};
 use crate::finding::{Finding, Process};
-use crate::numbers::plural;
 use crate::policy::{Ruling, Status};
 use crate::sentence::sentence;
+use cg_document::number::plural;
+use cg_document::visible;
 use cg_stream::record::Count;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
-        let name = suite_name(process);
+        let name = visible(&suite_name(process)).into_owned();
         let suite = suites
             .entry(name.clone())
             .or_insert_with(|| TestSuite::new(name.clone()));
-        let mut case = TestCase::new(case_name(process), status(report, process, &findings));
+        let mut case = TestCase::new(
+            &*visible(&case_name(process)),
+            status(report, process, &findings),
+        );
         case.set_classname(name);
         suite.add_test_case(case);
     }
@@ -76,7 +80,7 @@ fn status(
         let line = format!(
             "{}{}",
             subject.unwrap_or_default(),
-            one_line(&sentence(finding, report.paths))
+            visible(&sentence(finding, report.paths))
         );
         description.push_str(&line);
         description.push('\n');

@@ -1,136 +1,95 @@
 //! Markdown for a comment on a pull request: a marker to find the comment by, the verdict, a fold for each finding,
-//! the table. GitHub takes 65,536 characters; whatever would be longer is cut at a finding, and says so.
+//! the table. Findings that a comment has no room for are counted.
 
-use super::{Entry, Report, stack_lines, table_cells};
-use crate::numbers::plural;
-use crate::policy::Status;
+use std::convert::Infallible;
+
+use cg_document::comment::{self, LONGEST};
+use cg_document::number::{grouped, plural};
+use cg_document::{Block, Document, Span, markdown};
 use cg_stream::record::Count;
 
-/// The first line of every comment, so that the next run can find and replace it.
-const MARKER: &str = "<!-- leak-check -->";
+use super::{Entry, Report, stack_lines};
+use crate::policy::Status;
 
-/// GitHub's limit for a comment. Bytes are counted, of which there are at least as many as characters.
-const LONGEST: usize = 65_536;
+/// The first line of every comment, so that the next run can find and replace it.
+const MARKER: &str = "leak-check";
 
 pub(super) fn render(report: &Report<'_>) -> String {
     let groups = report.groups();
     let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
-    let mut text = format!("{MARKER}\n### leak-check: {}\n\n", report.verdict_line());
-    let end = end(report);
-    // Room for the table and for the line that says how many were left out.
-    let room = LONGEST.saturating_sub(end.len() + 200);
-    for (position, entry) in entries.iter().enumerate() {
-        let fold = fold(report, entry);
-        if text.len() + fold.len() > room {
-            let left = entries.len() - position;
-            text.push_str(&format!(
-                "{} left out: a comment has room for {LONGEST} characters.\n\n",
-                plural(left as Count, "finding is", "findings are")
-            ));
-            break;
-        }
-        text.push_str(&fold);
-    }
-    text.push_str(&end);
-    text
+    let Ok(document) = comment::fitting(entries.len(), |shown| -> Result<_, Infallible> {
+        Ok(document(report, &entries, shown))
+    });
+    markdown::text(&document.blocks)
 }
 
-fn fold(report: &Report<'_>, entry: &Entry<'_>) -> String {
+/// The comment with the first findings.
+fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Document<'static> {
+    let mut document = Document::default();
+    document.push(Block::Marker(MARKER));
+    document.push(Block::Heading(format!(
+        "leak-check: {}",
+        report.verdict_line()
+    )));
+    let (shown, left) = entries.split_at(shown);
+    document
+        .blocks
+        .extend(shown.iter().map(|entry| fold(report, entry)));
+    if !left.is_empty() {
+        document.push(Block::Text(format!(
+            "{} left out: a comment has room for {} characters.",
+            plural(left.len() as Count, "finding is", "findings are"),
+            grouped(LONGEST as Count),
+        )));
+    }
+    push_gone(&mut document, report);
+    document.push(Block::Table(report.table()));
+    document
+}
+
+fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
+    let mut summary = vec![Span::text(report.message(entry))];
     let place = report.place(entry);
-    let place = match place.line.filter(|_| place.is_source) {
-        Some(line) => format!(" (<code>{}:{line}</code>)", html(&place.path)),
-        None => String::new(),
-    };
-    let limits = match entry.ruling.status {
-        Status::Allowed => " (within the limits)",
-        _ => "",
-    };
+    if let Some(line) = place.line.filter(|_| place.is_source) {
+        summary.push(Span::text(" ("));
+        summary.push(Span::code(format!("{}:{line}", place.path)));
+        summary.push(Span::text(")"));
+    }
+    if entry.ruling.status == Status::Allowed {
+        summary.push(Span::text(" (within the limits)"));
+    }
     let mut lines = stack_lines(&entry.finding.stack, report.paths);
-    lines.extend(
-        report
-            .process_lines(entry)
-            .into_iter()
-            .map(|line| format!("in {line}")),
-    );
-    let stack = lines.join("\n");
-    let fence = "`".repeat(3.max(longest_run(&stack, '`') + 1));
-    format!(
-        "<details><summary>{}{place}{limits}</summary>\n\n{fence}text\n{stack}\n{fence}\n\n</details>\n\n",
-        html(&report.message(entry))
-    )
+    let processes = report.process_lines(entry).into_iter();
+    lines.extend(processes.map(|line| format!("in {line}")));
+    Block::Details {
+        summary,
+        blocks: vec![Block::Verbatim(lines)],
+    }
 }
 
-/// Baseline entries that are gone, and the table.
-fn end(report: &Report<'_>) -> String {
+/// Baseline entries that are gone.
+fn push_gone(document: &mut Document<'_>, report: &Report<'_>) {
     const MOST_GONE: usize = 20;
-    let mut text = String::new();
+    const LONGEST_NAME: usize = 200;
     let gone = &report.verdict.gone;
-    if !gone.is_empty() {
-        text.push_str("In the baseline and no longer found:\n\n");
-        for gone in gone.iter().take(MOST_GONE) {
+    if gone.is_empty() {
+        return;
+    }
+    let mut items: Vec<Vec<Span>> = gone
+        .iter()
+        .take(MOST_GONE)
+        .map(|gone| {
             let innermost = gone.fingerprint.frames.first().map_or("", String::as_str);
-            let name: String = innermost.chars().take(200).collect();
-            text.push_str(&format!(
-                "- {} in <code>{}</code>\n",
-                html(&gone.fingerprint.kind),
-                html(&name)
-            ));
-        }
-        if gone.len() > MOST_GONE {
-            text.push_str(&format!("- {} more\n", gone.len() - MOST_GONE));
-        }
-        text.push('\n');
+            let name: String = innermost.chars().take(LONGEST_NAME).collect();
+            let kind = Span::text(format!("{} in ", gone.fingerprint.kind));
+            vec![kind, Span::code(name)]
+        })
+        .collect();
+    if gone.len() > MOST_GONE {
+        items.push(vec![Span::text(format!("{} more", gone.len() - MOST_GONE))]);
     }
-    for (position, cells) in table_cells(&report.rows()).iter().enumerate() {
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
-        if position == 0 {
-            text.push_str(&format!("| --- |{}\n", " ---: |".repeat(cells.len() - 1)));
-        }
-    }
-    text
-}
-
-/// Text as HTML that GitHub makes neither mentions nor references of.
-fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '@' | '#' => {
-                escaped.push(c);
-                escaped.push_str("<!-- -->");
-            }
-            '\n' | '\r' => escaped.push(' '),
-            '*' | '_' | '`' | '~' | '[' | ']' | '\\' | '|' => {
-                escaped.push_str(&format!("&#{};", u32::from(c)));
-            }
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-fn longest_run(text: &str, wanted: char) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for c in text.chars() {
-        run = if c == wanted { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_neither_html_nor_mentions() {
-        assert_eq!(
-            html("f<T>(a*, #3) memcpy@GLIBC"),
-            "f&lt;T&gt;(a&#42;, #<!-- -->3) memcpy@<!-- -->GLIBC"
-        );
-        assert_eq!(longest_run("a``b```c`", '`'), 3);
-    }
+    document.push(Block::Text(
+        "In the baseline and no longer found:".to_owned(),
+    ));
+    document.push(Block::List(items));
 }

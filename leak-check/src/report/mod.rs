@@ -18,16 +18,16 @@ mod table;
 use std::collections::HashMap;
 use std::io;
 
+use cg_document::number::plural;
+use cg_document::visible;
 use cg_stream::record::Count;
 
 use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
-use crate::numbers::plural;
 use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
 use crate::sentence::sentence;
 
-pub(crate) use frames::{function_name, one_line, stack_lines};
-pub(crate) use table::{Row, table_cells};
+pub(crate) use frames::{function_name, stack_lines};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(crate) struct Report<'a> {
 /// Where a count does not fit the format.
 pub(crate) fn render(report: &Report<'_>, format: Format, in_colour: bool) -> io::Result<Vec<u8>> {
     match format {
-        Format::Text => Ok(text::render(report, in_colour).into_bytes()),
+        Format::Text => text::render(report, in_colour),
         Format::Markdown => Ok(markdown::render(report).into_bytes()),
         Format::Json => json::render(report),
         Format::Junit => junit::render(report),
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
             );
             let file = blamed
                 .and_then(|frame| frame.file.as_deref())
-                .map(|file| one_line(&self.paths.shown(file)));
+                .map(|file| visible(&self.paths.shown(file)).into_owned());
             let group = *group_of
                 .entry((function.clone(), file.clone()))
                 .or_insert_with(|| {
@@ -143,7 +143,7 @@ impl<'a> Report<'a> {
                     });
                     groups.len() - 1
                 });
-            let sentence = one_line(&sentence(finding, self.paths));
+            let sentence = visible(&sentence(finding, self.paths)).into_owned();
             let key = (
                 group,
                 ruling.status,
@@ -195,9 +195,10 @@ impl<'a> Report<'a> {
             .iter()
             .take(MOST_SHOWN)
             .map(|&(process, count)| {
-                let title = one_line(&self.evidence.process(process).title());
+                let title = self.evidence.process(process).title();
+                let title = visible(&title);
                 match count {
-                    1 => title,
+                    1 => title.into_owned(),
                     count => format!("{title}, {count} times"),
                 }
             })

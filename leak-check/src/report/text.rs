@@ -1,9 +1,13 @@
 //! The report for people: findings by the function to blame, then a table in the manner of the LEAK SUMMARY, then the
 //! verdict.
 
-use anstyle::{AnsiColor, Style};
+use std::io;
 
-use super::{Entry, Report, Row, one_line, stack_lines, table_cells};
+use anstyle::{AnsiColor, Style};
+use cg_document::text::{Screen, write};
+use cg_document::{Block, Document, visible};
+
+use super::{Entry, Report, stack_lines};
 use crate::policy::Status;
 
 /// Colours, none of which says anything that the words do not.
@@ -16,19 +20,15 @@ struct Styles {
 
 impl Styles {
     fn new(in_colour: bool) -> Styles {
-        if !in_colour {
-            return Styles {
-                function: Style::new(),
-                new: Style::new(),
-                quiet: Style::new(),
-                clean: Style::new(),
-            };
-        }
+        let screen = Screen {
+            is_coloured: in_colour,
+            ..Screen::default()
+        };
         Styles {
-            function: Style::new().bold(),
-            new: AnsiColor::Red.on_default().bold(),
-            quiet: Style::new().dimmed(),
-            clean: AnsiColor::Green.on_default().bold(),
+            function: screen.style(Style::new().bold()),
+            new: screen.style(AnsiColor::Red.on_default().bold()),
+            quiet: screen.style(Style::new().dimmed()),
+            clean: screen.style(AnsiColor::Green.on_default().bold()),
         }
     }
 }
@@ -37,7 +37,7 @@ fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
+pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>> {
     let styles = Styles::new(in_colour);
     let mut text = String::new();
     for group in report.groups() {
@@ -54,27 +54,30 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> String {
     push_gone(&mut text, report);
     for process in &report.evidence.processes {
         if let Some(signal) = &process.fatal_signal {
-            text.push_str(&format!(
-                "ended by {signal}: {}\n",
-                one_line(&process.title())
-            ));
+            let line = format!("ended by {signal}: {}", process.title());
+            text.push_str(&visible(&line));
+            text.push('\n');
         }
     }
     if let [process] = report.evidence.processes.as_slice() {
-        text.push_str(&one_line(&process.title()));
+        text.push_str(&visible(&process.title()));
         text.push('\n');
     }
+    let mut text = text.into_bytes();
     if !report.evidence.processes.is_empty() {
-        push_table(&mut text, &report.rows());
+        let table = Document {
+            blocks: vec![Block::Table(report.table())],
+        };
+        write(&table, Screen::default(), &mut text)?;
     }
     let style = if report.could_not_judge || !report.verdict.is_clean() {
         styles.new
     } else {
         styles.clean
     };
-    text.push_str(&styled(style, &report.verdict_line()));
-    text.push('\n');
-    text
+    text.extend(styled(style, &report.verdict_line()).bytes());
+    text.push(b'\n');
+    Ok(text)
 }
 
 fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles: &Styles) {
@@ -111,33 +114,10 @@ fn push_gone(text: &mut String, report: &Report<'_>) {
             (1, 0) => String::new(),
             (known, present) => format!(", {known} known and {present} found"),
         };
-        text.push_str(&format!(
-            "  {} in {}{counts}\n",
-            gone.fingerprint.kind,
-            one_line(&gone.fingerprint.frames.join(" < "))
-        ));
-    }
-    text.push('\n');
-}
-
-/// Numbers right-aligned under their heads.
-fn push_table(text: &mut String, rows: &[Row]) {
-    let table = table_cells(rows);
-    let widths: Vec<usize> = (0..table[0].len())
-        .map(|column| {
-            table
-                .iter()
-                .map(|cells| cells[column].len())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    for cells in &table {
-        let mut line = format!("{:<width$}", cells[0], width = widths[0]);
-        for (cell, &width) in cells.iter().zip(&widths).skip(1) {
-            line.push_str(&format!("  {cell:>width$}"));
-        }
-        text.push_str(line.trim_end());
+        let frames = gone.fingerprint.frames.join(" < ");
+        let line = format!("  {} in {frames}{counts}", gone.fingerprint.kind);
+        text.push_str(&visible(&line));
         text.push('\n');
     }
+    text.push('\n');
 }

@@ -1,19 +1,21 @@
 //! GitHub-flavoured markdown: tables whose names are code spans, safe whatever the names hold.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io;
 
-use super::visible;
-use crate::document::{Block, Document};
-use crate::number;
-use crate::table::{Cell, Table};
+use crate::{Block, Cell, Document, Span, Table, number, visible};
 
-pub(crate) fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a document.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(text(&document.blocks).as_bytes())?;
     out.flush()
 }
 
 /// The markdown of some blocks, for those who must know how long it gets.
-pub(crate) fn text(blocks: &[Block]) -> String {
+pub fn text(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
         if !text.is_empty() && !text.ends_with("-->\n") {
@@ -30,15 +32,24 @@ fn push_block(text: &mut String, block: &Block) {
         Block::Heading(words) => push_all(text, &["### ", &escaped(words), "\n"]),
         Block::Text(words) => push_all(text, &[&escaped(words), "\n"]),
         Block::Note(words) => push_all(text, &["<sub>", &escaped(words), "</sub>\n"]),
+        Block::List(items) => {
+            for item in items {
+                push_all(text, &["- ", &html_line(item), "\n"]);
+            }
+        }
         Block::Table(table) => push_table(text, table),
         Block::Verbatim(lines) => {
             let fence = fence(lines);
-            push_all(text, &[&fence, "text\n", lines, &fence, "\n"]);
+            push_all(text, &[&fence, "text\n"]);
+            for line in lines {
+                push_all(text, &[&visible(line), "\n"]);
+            }
+            push_all(text, &[&fence, "\n"]);
         }
         Block::Details { summary, blocks } => {
             push_all(
                 text,
-                &["<details><summary>", &escaped(summary), "</summary>\n"],
+                &["<details><summary>", &html_line(summary), "</summary>\n"],
             );
             for block in blocks {
                 text.push('\n');
@@ -106,7 +117,7 @@ fn cell_text(cell: &Cell) -> String {
 }
 
 /// Text that means itself: what markdown or HTML would take for markup is escaped, and a pipe does not end a cell.
-pub(crate) fn escaped(words: &str) -> String {
+pub fn escaped(words: &str) -> String {
     let words = visible(words);
     let mut text = String::with_capacity(words.len());
     let mut before = ' ';
@@ -142,23 +153,14 @@ pub(crate) fn escaped(words: &str) -> String {
 }
 
 /// A name as a code span that may stand in a table's cell.
-pub(crate) fn code_span(name: &str) -> String {
+pub fn code_span(name: &str) -> String {
     let name = visible(name);
     if name.is_empty() {
         return String::new();
     }
     // GitHub reads `\\|` in a cell as a backslash and the cell's end, so such a name cannot be a code span.
     if name.contains("\\|") {
-        let html = name
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;")
-            .replace('|', "&#124;")
-            .replace('\\', "&#92;")
-            .replace('`', "&#96;")
-            .replace('*', "&#42;")
-            .replace('_', "&#95;");
-        return format!("<code>{html}</code>");
+        return format!("<code>{}</code>", html(&name));
     }
     let fence = "`".repeat(longest_run_of_backticks(&name) + 1);
     let needs_padding = name.starts_with('`')
@@ -169,9 +171,42 @@ pub(crate) fn code_span(name: &str) -> String {
     format!("{fence}{padding}{name}{padding}{fence}")
 }
 
-/// A fence that no line of the text can close.
-fn fence(text: &str) -> String {
-    "`".repeat(longest_run_of_backticks(text).max(2) + 1)
+/// Text as HTML in which markdown finds nothing either: a summary is HTML, a list's item both. A comment behind `@` and
+/// `#` keeps GitHub from making mentions and references of them.
+fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '@' | '#' => {
+                escaped.push(character);
+                escaped.push_str("<!-- -->");
+            }
+            '*' | '_' | '`' | '~' | '[' | ']' | '\\' | '|' => {
+                // Writing to a string does not fail.
+                let _ = write!(escaped, "&#{};", u32::from(character));
+            }
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// Spans in a row, as HTML.
+fn html_line(spans: &[Span]) -> String {
+    let html = spans.iter().map(|span| match span {
+        Span::Text(words) => html(words),
+        Span::Code(name) => format!("<code>{}</code>", html(name)),
+    });
+    html.collect()
+}
+
+/// A fence that none of the lines can close.
+fn fence(lines: &[String]) -> String {
+    let longest = lines.iter().map(|line| longest_run_of_backticks(line));
+    "`".repeat(longest.max().unwrap_or(0).max(2) + 1)
 }
 
 fn longest_run_of_backticks(text: &str) -> usize {
@@ -190,7 +225,7 @@ fn push_all(text: &mut String, parts: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Column, Layout};
+    use crate::{Column, Layout};
 
     #[test]
     fn names_are_code_spans_that_show_them_exactly() {
@@ -218,6 +253,19 @@ mod tests {
     }
 
     #[test]
+    fn names_in_html_are_neither_markup_nor_mentions() {
+        assert_eq!(
+            html_line(&[Span::text("f<T>(a*, #3) memcpy@GLIBC\n"), Span::code("_x_")]),
+            "f&lt;T&gt;(a&#42;, #<!-- -->3) memcpy@<!-- -->GLIBC&#92;n<code>&#95;x&#95;</code>"
+        );
+        let items = vec![vec![Span::text("a")], vec![Span::code("b|c")]];
+        assert_eq!(
+            text(&[Block::List(items)]),
+            "- a\n- <code>b&#124;c</code>\n"
+        );
+    }
+
+    #[test]
     fn a_document_is_tables_sentences_and_details() {
         let table = || {
             Table::new(
@@ -234,7 +282,7 @@ mod tests {
             Block::Text("1 < 2".into()),
             Block::Table(table()),
             Block::Details {
-                summary: "more".into(),
+                summary: vec![Span::text("2 more of "), Span::code("a*b")],
                 blocks: vec![Block::Table(table())],
             },
         ];
@@ -247,7 +295,7 @@ mod tests {
         assert_eq!(
             text(&blocks),
             format!(
-                "<!-- cg-diff -->\n1 &lt; 2\n\n{table}\n<details><summary>more</summary>\n\n{table}\n</details>\n"
+                "<!-- cg-diff -->\n1 &lt; 2\n\n{table}\n<details><summary>2 more of <code>a&#42;b</code></summary>\n\n{table}\n</details>\n"
             )
         );
     }
@@ -255,8 +303,8 @@ mod tests {
     #[test]
     fn verbatim_lines_cannot_close_their_fence() {
         assert_eq!(
-            text(&[Block::Verbatim("```\n".into())]),
-            "````text\n```\n````\n"
+            text(&[Block::Verbatim(vec!["```".into(), "a\n\x1b".into()])]),
+            "````text\n```\na\\n\\u{1b}\n````\n"
         );
     }
 }

@@ -6,12 +6,13 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt;
 
 use cg_stream::record::Count;
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
     /// Nothing is known.
     Empty,
     /// Text from the profile, to be shown exactly: a function, a file, an object.
@@ -19,7 +20,12 @@ pub(crate) enum Cell<'a> {
     /// Text of our own.
     Text(Cow<'a, str>),
     /// A function at the other end of calls, and how many there were.
-    Called { name: &'a str, calls: Count },
+    Called {
+        /// The function.
+        name: &'a str,
+        /// How many calls.
+        calls: Count,
+    },
     /// A count.
     Count(Count),
     /// A difference of counts.
@@ -27,28 +33,46 @@ pub(crate) enum Cell<'a> {
     /// A number that names something: a source line, a snapshot, a part.
     Ordinal(u64),
     /// A share of a whole.
-    Share { part: Count, whole: Count },
+    Share {
+        /// The share.
+        part: Count,
+        /// What 100 % is; not 0.
+        whole: Count,
+    },
     /// So much of one for each of another: an average, a rate.
-    Quotient { dividend: Count, divisor: Count },
+    Quotient {
+        /// So much of one.
+        dividend: Count,
+        /// For so much of the other; not 0.
+        divisor: Count,
+    },
     /// A difference as a share of what there was.
-    Change { delta: Count, from: Count },
+    Change {
+        /// The difference.
+        delta: Count,
+        /// What there was; not 0.
+        from: Count,
+    },
 }
 
 impl<'a> Cell<'a> {
-    pub(crate) fn name(text: Option<&'a str>) -> Cell<'a> {
+    /// A name, empty where there is none.
+    pub fn name(text: Option<&'a str>) -> Cell<'a> {
         text.map_or(Cell::Empty, Cell::Name)
     }
 
-    pub(crate) fn ordinal(number: Option<u64>) -> Cell<'a> {
+    /// A number that names something, empty where there is none.
+    pub fn ordinal(number: Option<u64>) -> Cell<'a> {
         number.map_or(Cell::Empty, Cell::Ordinal)
     }
 
-    pub(crate) fn count(count: Option<Count>) -> Cell<'a> {
+    /// A count, empty where there is none.
+    pub fn count(count: Option<Count>) -> Cell<'a> {
         count.map_or(Cell::Empty, Cell::Count)
     }
 
     /// A share, empty where there is no whole to be a share of.
-    pub(crate) fn share(part: Count, whole: Count) -> Cell<'a> {
+    pub fn share(part: Count, whole: Count) -> Cell<'a> {
         if whole == 0 {
             Cell::Empty
         } else {
@@ -57,7 +81,7 @@ impl<'a> Cell<'a> {
     }
 
     /// A quotient, empty where there is nothing to divide by.
-    pub(crate) fn quotient(dividend: Count, divisor: Count) -> Cell<'a> {
+    pub fn quotient(dividend: Count, divisor: Count) -> Cell<'a> {
         if divisor == 0 {
             Cell::Empty
         } else {
@@ -66,7 +90,7 @@ impl<'a> Cell<'a> {
     }
 
     /// A change, empty where there was nothing before.
-    pub(crate) fn change(delta: Count, from: Count) -> Cell<'a> {
+    pub fn change(delta: Count, from: Count) -> Cell<'a> {
         if from == 0 {
             Cell::Empty
         } else {
@@ -75,7 +99,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The percentage that a share or a change is.
-    pub(crate) fn percentage(&self) -> Option<f64> {
+    pub fn percentage(&self) -> Option<f64> {
         // The order of operations is callgrind_annotate's, so that the last digit shown is too.
         match *self {
             Cell::Share { part, whole } => Some(part as f64 * 100.0 / whole as f64),
@@ -85,7 +109,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The number that a quotient is.
-    pub(crate) fn ratio(&self) -> Option<f64> {
+    pub fn ratio(&self) -> Option<f64> {
         match *self {
             Cell::Quotient { dividend, divisor } => Some(dividend as f64 / divisor as f64),
             _ => None,
@@ -93,7 +117,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The number to add up where columns are summed.
-    pub(crate) fn number(&self) -> Option<Count> {
+    pub fn number(&self) -> Option<Count> {
         match *self {
             Cell::Count(number) | Cell::Delta(number) => Some(number),
             _ => None,
@@ -134,7 +158,7 @@ impl<'a> Cell<'a> {
 
 /// How a column is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// Counts: right-aligned.
     Number,
     /// Percentages: right-aligned, close to the number they belong to.
@@ -149,7 +173,7 @@ pub(crate) enum Layout {
 
 /// Who sees a column that nobody asked for by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub enum Audience {
     /// Everybody.
     All,
     /// People: tables and markdown. The column is left out where it is empty throughout.
@@ -161,20 +185,23 @@ pub(crate) enum Audience {
 }
 
 /// A column: its names, its layout, and the function that knows its cells.
-pub(crate) struct Column<'a> {
+pub struct Column<'a> {
     /// What `--columns` and `--sort` call it, and the heading for programs.
-    pub(crate) name: String,
+    pub name: String,
     /// The heading for people.
-    pub(crate) title: String,
-    pub(crate) layout: Layout,
-    pub(crate) audience: Audience,
+    pub title: String,
+    /// How it is laid out.
+    pub layout: Layout,
+    /// Who sees it.
+    pub audience: Audience,
     /// What stands in the row of totals.
-    pub(crate) total: Cell<'a>,
+    pub total: Cell<'a>,
     cell: Box<dyn Fn(usize) -> Cell<'a> + 'a>,
 }
 
 impl<'a> Column<'a> {
-    pub(crate) fn new(
+    /// A column for everybody, titled as it is named.
+    pub fn new(
         name: impl Into<String>,
         layout: Layout,
         cell: impl Fn(usize) -> Cell<'a> + 'a,
@@ -190,47 +217,75 @@ impl<'a> Column<'a> {
         }
     }
 
-    pub(crate) fn titled(self, title: impl Into<String>) -> Column<'a> {
+    /// With another heading for people.
+    pub fn titled(self, title: impl Into<String>) -> Column<'a> {
         let title = title.into();
         Column { title, ..self }
     }
 
-    pub(crate) fn for_audience(self, audience: Audience) -> Column<'a> {
+    /// For some.
+    pub fn for_audience(self, audience: Audience) -> Column<'a> {
         Column { audience, ..self }
     }
 
-    pub(crate) fn with_total(self, total: Cell<'a>) -> Column<'a> {
+    /// With a cell in the row of totals.
+    pub fn with_total(self, total: Cell<'a>) -> Column<'a> {
         Column { total, ..self }
     }
 
-    pub(crate) fn cell(&self, row: usize) -> Cell<'a> {
+    /// What stands in a row.
+    pub fn cell(&self, row: usize) -> Cell<'a> {
         (self.cell)(row)
     }
 
     /// Numbers stand right.
-    pub(crate) fn is_right_aligned(&self) -> bool {
+    pub fn is_right_aligned(&self) -> bool {
         matches!(self.layout, Layout::Number | Layout::Percent)
     }
 }
 
 /// Rows and columns. Rows are numbers that mean something to the columns only.
-pub(crate) struct Table<'a> {
-    pub(crate) columns: Vec<Column<'a>>,
-    pub(crate) rows: Vec<usize>,
+pub struct Table<'a> {
+    /// From left to right.
+    pub columns: Vec<Column<'a>>,
+    /// From top to bottom.
+    pub rows: Vec<usize>,
     /// Rows that begin a new group: an empty line stands before them.
-    pub(crate) group_starts: Vec<usize>,
+    pub group_starts: Vec<usize>,
 }
+
+/// A column was asked for that the table does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownColumn {
+    name: String,
+    known: Vec<String>,
+}
+
+impl fmt::Display for UnknownColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownColumn { name, known } = self;
+        write!(
+            f,
+            "there is no column {name}; there are {}",
+            known.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownColumn {}
 
 /// What [`Table::cut`] left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
-    pub(crate) rows: usize,
+pub struct Cut {
+    /// How many rows.
+    pub rows: usize,
     /// The sum of the measured column over the rows left out.
-    pub(crate) sum: Count,
+    pub sum: Count,
 }
 
 impl<'a> Table<'a> {
-    pub(crate) fn new(columns: Vec<Column<'a>>, rows: Vec<usize>) -> Table<'a> {
+    /// These columns of these rows.
+    pub fn new(columns: Vec<Column<'a>>, rows: Vec<usize>) -> Table<'a> {
         Table {
             columns,
             rows,
@@ -239,18 +294,28 @@ impl<'a> Table<'a> {
     }
 
     /// The column with this name.
-    pub(crate) fn column(&self, name: &str) -> anyhow::Result<&Column<'a>> {
-        match self.columns.iter().find(|column| column.name == name) {
-            Some(column) => Ok(column),
-            None => {
-                let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
-                anyhow::bail!("there is no column {name}; there are {}", names.join(", "))
-            }
-        }
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn column(&self, name: &str) -> Result<&Column<'a>, UnknownColumn> {
+        let mut columns = self.columns.iter();
+        columns
+            .find(|column| column.name == name)
+            .ok_or_else(|| UnknownColumn {
+                name: name.to_owned(),
+                known: self
+                    .columns
+                    .iter()
+                    .map(|column| column.name.clone())
+                    .collect(),
+            })
     }
 
     /// Sorts by a column: numbers largest first, names as bytes. Rows that are equal keep their order.
-    pub(crate) fn sort(&mut self, name: &str) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// Where there is no such column.
+    pub fn sort(&mut self, name: &str) -> Result<(), UnknownColumn> {
         let column = self.column(name)?;
         let mut keyed: Vec<(Cell, usize)> = self
             .rows
@@ -263,14 +328,14 @@ impl<'a> Table<'a> {
     }
 
     /// Shows a column to everybody: what rows are sorted by is seen.
-    pub(crate) fn show(&mut self, name: &str) {
+    pub fn show(&mut self, name: &str) {
         for column in self.columns.iter_mut().filter(|column| column.name == name) {
             column.audience = Audience::All;
         }
     }
 
     /// Keeps the first rows, and says what was left out, measured by a column's sum.
-    pub(crate) fn cut(&mut self, top: usize, measure: Option<&str>) -> Option<Cut> {
+    pub fn cut(&mut self, top: usize, measure: Option<&str>) -> Option<Cut> {
         let cut = self.rows.split_off(self.rows.len().min(top));
         if cut.is_empty() {
             return None;
@@ -289,7 +354,10 @@ impl<'a> Table<'a> {
     }
 
     /// Keeps the columns with these names, in this order.
-    pub(crate) fn choose(&mut self, names: &[String]) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// Where there is none of a name.
+    pub fn choose(&mut self, names: &[String]) -> Result<(), UnknownColumn> {
         for name in names {
             self.column(name)?;
         }
@@ -305,7 +373,7 @@ impl<'a> Table<'a> {
     }
 
     /// Keeps the columns for an audience. For people, columns without content are left out.
-    pub(crate) fn choose_for(&mut self, audience: Audience) {
+    pub fn choose_for(&mut self, audience: Audience) {
         let rows = &self.rows;
         self.columns.retain(|column| {
             let is_wanted = column.audience == Audience::All || column.audience == audience;
@@ -317,7 +385,7 @@ impl<'a> Table<'a> {
     }
 
     /// True where some column has a total that is a number.
-    pub(crate) fn has_totals(&self) -> bool {
+    pub fn has_totals(&self) -> bool {
         self.columns
             .iter()
             .any(|column| column.total.number().is_some())

@@ -1,20 +1,29 @@
-//! Comma- and tab-separated values: one table, bare integers, nothing around it.
+//! Comma- and tab-separated values: one table, bare integers, nothing around it. A row is a line, whatever names hold:
+//! their control characters are spelled out.
 //!
 //! Most fields are integers, so a writer that looks at every byte of every field for something to quote (the csv crate's
 //! took an eighth of the time of a whole `cg-fmt -f csv`) is not used; it reads the output back in the tests.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io;
 
-use crate::number::push_plain;
-use crate::table::{Cell, Table};
+use cg_stream::record::Count;
+
+use crate::{Cell, Table, visible};
 
 /// CSV as RFC 4180 quotes it. Lines end in `\n`, which every reader takes and every Unix filter needs.
-pub(crate) fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_csv(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     write_separated(table, ',', push_quoted, out)
 }
 
-/// TSV without quotes: tabs, line ends and backslashes inside a field are written `\t`, `\n`, `\r` and `\\`.
-pub(crate) fn write_tsv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+/// TSV without quotes: a tab inside a field is written `\t`, a backslash `\\`.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_tsv(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     write_separated(table, '\t', push_escaped, out)
 }
 
@@ -22,7 +31,7 @@ fn write_separated(
     table: &Table,
     separator: char,
     push_text: fn(&mut String, &str),
-    out: &mut dyn Write,
+    out: &mut dyn io::Write,
 ) -> io::Result<()> {
     const BLOCK: usize = 64 * 1024;
     let mut text = String::with_capacity(BLOCK + 4096);
@@ -59,45 +68,63 @@ fn write_separated(
     out.flush()
 }
 
-/// A field within quotes where it holds a separator, a quote or a line end; quotes are doubled.
+/// A field within quotes where it holds a separator or a quote; quotes are doubled.
 fn push_quoted(text: &mut String, field: &str) {
-    let needs_quotes = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    if !field.as_bytes().iter().any(needs_quotes) {
-        text.push_str(field);
+    let field = visible(field);
+    if !field.bytes().any(|byte| matches!(byte, b',' | b'"')) {
+        text.push_str(&field);
         return;
     }
     text.push('"');
-    for (index, part) in field.split('"').enumerate() {
-        if index > 0 {
-            text.push_str("\"\"");
-        }
-        text.push_str(part);
-    }
+    text.push_str(&field.replace('"', "\"\""));
     text.push('"');
 }
 
-/// A field in which tabs, line ends and backslashes are spelled out.
+/// A field whose backslashes are doubled, so that those before a control character's name are told from them.
 fn push_escaped(text: &mut String, field: &str) {
-    let needs_escape = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\');
-    if !field.as_bytes().iter().any(needs_escape) {
-        text.push_str(field);
-        return;
+    if field.contains('\\') {
+        text.push_str(&visible(&field.replace('\\', "\\\\")));
+    } else {
+        text.push_str(&visible(field));
     }
-    for character in field.chars() {
-        match character {
-            '\t' => text.push_str("\\t"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\\' => text.push_str("\\\\"),
-            character => text.push(character),
+}
+
+/// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
+fn push_plain(text: &mut String, cell: &Cell) {
+    match cell {
+        Cell::Empty => {}
+        Cell::Name(name) => text.push_str(name),
+        Cell::Text(words) => text.push_str(words),
+        Cell::Called { name, .. } => text.push_str(name),
+        Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
+        Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
+        Cell::Quotient { .. } => {
+            if let Some(ratio) = cell.ratio() {
+                // Writing to a string does not fail.
+                let _ = write!(text, "{ratio:.2}");
+            }
         }
+        Cell::Share { .. } | Cell::Change { .. } => {
+            if let Some(percent) = cell.percentage() {
+                // Writing to a string does not fail.
+                let _ = write!(text, "{percent:.2}");
+            }
+        }
+    }
+}
+
+fn push_integer(text: &mut String, number: Count) {
+    // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
+    match i64::try_from(number) {
+        Ok(number) => text.push_str(itoa::Buffer::new().format(number)),
+        Err(_) => text.push_str(itoa::Buffer::new().format(number)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Column, Layout};
+    use crate::{Column, Layout};
 
     const NAMES: [&str; 4] = [
         "f",
@@ -124,7 +151,7 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "Ir,fn,file\n\
-             3000,\"tab\tline\nback\\slash\",\n\
+             3000,tab\\tline\\nback\\slash,\n\
              1000,\"operator,(A, B)\",\n\
              2000,\"say \"\"hi\"\"\",\n\
              0,f,\n"
@@ -140,7 +167,8 @@ mod tests {
             .records()
             .map(|record| record.unwrap()[1].to_owned())
             .collect();
-        assert_eq!(names, [NAMES[3], NAMES[1], NAMES[2], NAMES[0]]);
+        let shown = NAMES.map(visible);
+        assert_eq!(names, [&*shown[3], &*shown[1], &*shown[2], &*shown[0]]);
     }
 
     #[test]
@@ -159,5 +187,19 @@ mod tests {
         assert_eq!(text.lines().count(), 5);
         assert!(text.lines().all(|line| line.matches('\t').count() == 2));
         assert!(text.contains("tab\\tline\\nback\\\\slash"));
+    }
+
+    #[test]
+    fn programs_get_bare_integers() {
+        let plain = |cell: Cell| {
+            let mut text = String::new();
+            push_plain(&mut text, &cell);
+            text
+        };
+        assert_eq!(plain(Cell::Count(1_234_567)), "1234567");
+        assert_eq!(plain(Cell::Count(u64::MAX.into())), "18446744073709551615");
+        assert_eq!(plain(Cell::Delta(-1_234)), "-1234");
+        assert_eq!(plain(Cell::share(1, 3)), "33.33");
+        assert_eq!(plain(Cell::Empty), "");
     }
 }

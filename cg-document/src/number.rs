@@ -1,20 +1,36 @@
-//! Numbers as people and as programs read them.
+//! Numbers as people read them.
 
-use std::fmt::Write as _;
-
-pub(crate) use cg_stream::number::grouped;
 use cg_stream::record::Count;
 
-use crate::table::Cell;
+/// The digits in groups of three, with commas between them as Valgrind writes them, whatever the locale.
+pub fn grouped(count: Count) -> String {
+    let digits = count.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if count < 0 {
+        text.push('-');
+    }
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 byte`, `1,234 bytes`.
+pub fn plural(count: Count, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
 
 /// A difference: grouped, with its sign; 0 has none.
-pub(crate) fn signed(delta: Count) -> String {
+pub fn signed(delta: Count) -> String {
     let sign = if delta > 0 { "+" } else { "" };
     format!("{sign}{}", grouped(delta))
 }
 
 /// A share as callgrind_annotate prints it: `( 3.25%)`, and one decimal where two would not fit.
-pub(crate) fn annotate_percent(percent: f64) -> String {
+pub fn annotate_percent(percent: f64) -> String {
     if -9.995 < percent && percent < 99.995 {
         format!("({percent:5.2}%)")
     } else {
@@ -23,12 +39,12 @@ pub(crate) fn annotate_percent(percent: f64) -> String {
 }
 
 /// A share in a sentence: `3.25%`.
-pub(crate) fn percent(percent: f64) -> String {
+pub fn percent(percent: f64) -> String {
     format!("{percent:.2}%")
 }
 
 /// A change in a sentence: `+3.25%`. What rounds to nothing has no sign.
-pub(crate) fn signed_percent(percent: f64) -> String {
+pub fn signed_percent(percent: f64) -> String {
     let text = format!("{percent:+.2}%");
     match text.as_str() {
         "+0.00%" | "-0.00%" => "0.00%".to_owned(),
@@ -37,7 +53,7 @@ pub(crate) fn signed_percent(percent: f64) -> String {
 }
 
 /// A quotient as dh_view prints it: at most two decimals, and a comma between thousands.
-pub(crate) fn quotient(value: f64) -> String {
+pub fn quotient(value: f64) -> String {
     let text = format!("{:.2}", value.abs());
     let text = text.trim_end_matches('0').trim_end_matches('.');
     let sign = if value < 0.0 && text != "0" { "-" } else { "" };
@@ -46,38 +62,6 @@ pub(crate) fn quotient(value: f64) -> String {
         Ok(count) => format!("{sign}{}{decimals}", grouped(count)),
         // Beyond 128 bits; quotients of counts do not come near.
         Err(_) => format!("{sign}{text}"),
-    }
-}
-
-/// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
-pub(crate) fn push_plain(text: &mut String, cell: &Cell) {
-    match cell {
-        Cell::Empty => {}
-        Cell::Name(name) => text.push_str(name),
-        Cell::Text(words) => text.push_str(words),
-        Cell::Called { name, .. } => text.push_str(name),
-        Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
-        Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
-        Cell::Quotient { .. } => {
-            if let Some(ratio) = cell.ratio() {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{ratio:.2}");
-            }
-        }
-        Cell::Share { .. } | Cell::Change { .. } => {
-            if let Some(percent) = cell.percentage() {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{percent:.2}");
-            }
-        }
-    }
-}
-
-fn push_integer(text: &mut String, number: Count) {
-    // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
-    match i64::try_from(number) {
-        Ok(number) => text.push_str(itoa::Buffer::new().format(number)),
-        Err(_) => text.push_str(itoa::Buffer::new().format(number)),
     }
 }
 
@@ -96,6 +80,8 @@ mod tests {
         ] {
             assert_eq!(grouped(count), text);
         }
+        assert_eq!(plural(1, "byte", "bytes"), "1 byte");
+        assert_eq!(plural(1_000, "byte", "bytes"), "1,000 bytes");
         assert_eq!(signed(1_000), "+1,000");
         assert_eq!(signed(0), "0");
         assert_eq!(signed(-1), "-1");
@@ -136,19 +122,5 @@ mod tests {
         assert_eq!(signed_percent(5.0), "+5.00%");
         assert_eq!(signed_percent(-0.001), "0.00%");
         assert_eq!(signed_percent(-12.345), "-12.35%");
-    }
-
-    #[test]
-    fn programs_get_bare_integers() {
-        let plain = |cell: Cell| {
-            let mut text = String::new();
-            push_plain(&mut text, &cell);
-            text
-        };
-        assert_eq!(plain(Cell::Count(1_234_567)), "1234567");
-        assert_eq!(plain(Cell::Count(u64::MAX.into())), "18446744073709551615");
-        assert_eq!(plain(Cell::Delta(-1_234)), "-1234");
-        assert_eq!(plain(Cell::share(1, 3)), "33.33");
-        assert_eq!(plain(Cell::Empty), "");
     }
 }

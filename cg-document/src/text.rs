@@ -8,23 +8,25 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::visible;
-use crate::document::{Block, Document};
-use crate::number;
-use crate::table::{Cell, Column, Layout, Table};
+use crate::{Block, Cell, Column, Document, Layout, Span, Table, number, visible};
 
 /// What is known of the place where the text will be read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Screen {
+pub struct Screen {
     /// Columns of text that fit; `None` is any number.
-    pub(crate) width: Option<usize>,
-    pub(crate) is_coloured: bool,
+    pub width: Option<usize>,
+    /// Whether styles are written.
+    pub is_coloured: bool,
 }
 
 /// The narrowest a shortened column gets.
 const NARROWEST: usize = 16;
 
-pub(crate) fn write(document: &Document, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a document for a screen, or for a pipe if nothing is known of one.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(document: &Document, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     write_blocks(&document.blocks, screen, out, &mut true)
 }
 
@@ -43,7 +45,11 @@ fn write_blocks(
         // Tables and headings stand apart; sentences follow what they are about.
         let stands_apart = matches!(
             block,
-            Block::Table(_) | Block::Heading(_) | Block::Verbatim(_) | Block::Details { .. }
+            Block::Table(_)
+                | Block::List(_)
+                | Block::Heading(_)
+                | Block::Verbatim(_)
+                | Block::Details { .. }
         );
         if stands_apart && !*is_first {
             writeln!(out)?;
@@ -54,10 +60,19 @@ fn write_blocks(
             Block::Heading(text) => writeln!(out, "{bold}{}{bold:#}", visible(text))?,
             Block::Text(text) => writeln!(out, "{}", visible(text))?,
             Block::Note(text) => writeln!(out, "{dim}{}{dim:#}", visible(text))?,
+            Block::List(items) => {
+                for item in items {
+                    writeln!(out, "  {}", line(item))?;
+                }
+            }
             Block::Table(table) => write_table(table, screen, out)?,
-            Block::Verbatim(text) => out.write_all(text.as_bytes())?,
+            Block::Verbatim(lines) => {
+                for line in lines {
+                    writeln!(out, "{}", visible(line))?;
+                }
+            }
             Block::Details { summary, blocks } => {
-                writeln!(out, "{bold}{}{bold:#}", visible(summary))?;
+                writeln!(out, "{bold}{}{bold:#}", line(summary))?;
                 write_blocks(blocks, screen, out, &mut false)?;
             }
         }
@@ -65,8 +80,14 @@ fn write_blocks(
     Ok(())
 }
 
+/// Spans in a row.
+fn line(spans: &[Span]) -> String {
+    spans.iter().map(|span| visible(span.words())).collect()
+}
+
 impl Screen {
-    fn style(self, style: Style) -> Style {
+    /// The style where the screen has colours, else none.
+    pub fn style(self, style: Style) -> Style {
         if self.is_coloured {
             style
         } else {
@@ -113,21 +134,21 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
     if let Some(limit) = screen.width {
         shrink(&mut widths, columns, limit);
     }
-    let layout = Lines {
+    let aligned = Aligned {
         columns,
         widths: &widths,
         screen,
     };
     let bold = Style::new().bold();
-    layout.write(&titles, |_| bold, out)?;
+    aligned.write(&titles, |_| bold, out)?;
     if let Some(totals) = &totals {
-        layout.write(totals, |column| screen.cell_style(&column.total), out)?;
+        aligned.write(totals, |column| screen.cell_style(&column.total), out)?;
     }
     for (position, (line, row)) in lines.iter().zip(&table.rows).enumerate() {
         if table.group_starts.binary_search(&position).is_ok() {
             writeln!(out)?;
         }
-        layout.write(line, |column| screen.cell_style(&column.cell(*row)), out)?;
+        aligned.write(line, |column| screen.cell_style(&column.cell(*row)), out)?;
     }
     Ok(())
 }
@@ -174,13 +195,13 @@ fn gap(column: &Column) -> &'static str {
 }
 
 /// Writes lines of cells under each other.
-struct Lines<'l, 'a> {
+struct Aligned<'l, 'a> {
     columns: &'l [Column<'a>],
     widths: &'l [usize],
     screen: Screen,
 }
 
-impl Lines<'_, '_> {
+impl Aligned<'_, '_> {
     fn write(
         &self,
         cells: &[String],
@@ -340,6 +361,35 @@ mod tests {
     #[test]
     fn names_cannot_write_to_the_terminal() {
         assert_eq!(text(&Cell::Name("a\x1b[2J\n")), "a\\u{1b}[2J\\n");
+    }
+
+    #[test]
+    fn no_block_lets_control_characters_through() {
+        let hostile = || "a\u{1b}]0;\u{202e}\n".to_owned();
+        let document = Document {
+            blocks: vec![
+                Block::Heading(hostile()),
+                Block::Text(hostile()),
+                Block::Note(hostile()),
+                Block::List(vec![vec![Span::code(hostile())]]),
+                Block::Verbatim(vec![hostile()]),
+                Block::Details {
+                    summary: vec![Span::text(hostile())],
+                    blocks: Vec::new(),
+                },
+            ],
+        };
+        let mut out = Vec::new();
+        write(&document, Screen::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let shown = text.lines().filter(|line| !line.is_empty());
+        assert!(
+            shown
+                .clone()
+                .all(|line| line.trim() == "a\\u{1b}]0;\\u{202e}\\n"),
+            "{text}"
+        );
+        assert_eq!(shown.count(), 6);
     }
 
     #[test]
