@@ -51,7 +51,13 @@ pub fn main<Args: Parser>(
 
 /// Prints what clap has to say: a usage error to stderr, `--help` and `--version` to stdout.
 fn show(message: &clap::Error, diagnostics: &mut Diagnostics) -> ExitCode {
-    let printed = message.print().and_then(|()| io::stdout().flush());
+    let printed = if message.use_stderr() {
+        message.print()
+    } else {
+        Output::check_open()
+            .and_then(|()| message.print())
+            .and_then(|()| io::stdout().flush())
+    };
     match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => diagnostics.trouble(format!("standard output: {error}")),
@@ -114,6 +120,14 @@ impl Output {
         }
     }
 
+    /// Fails where nothing can be written to, although every write would succeed.
+    fn check_open() -> io::Result<()> {
+        if cg_stdout::was_closed() {
+            return Err(io::Error::other("is closed"));
+        }
+        Ok(())
+    }
+
     fn settle<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
         match result {
             Err(error)
@@ -138,7 +152,7 @@ impl Write for Output {
         if self.closed {
             return Ok(bytes.len());
         }
-        let result = self.stdout.write(bytes);
+        let result = Output::check_open().and_then(|()| self.stdout.write(bytes));
         self.settle(result, bytes.len())
     }
 

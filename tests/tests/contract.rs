@@ -1,7 +1,7 @@
 //! What all five tools promise alike: help, versions, exit statuses, and what happens to bad input and bad output.
 
 use std::fs::File;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use cg_tests::tools::{self, TOOLS, run};
 
@@ -199,6 +199,37 @@ fn help_that_cannot_be_written_is_trouble() {
                 stderr.contains("No space left on device"),
                 "{tool} {flag}: {stderr}"
             );
+        }
+    }
+}
+
+#[test]
+fn closed_standard_output_is_trouble_and_the_null_device_is_not() {
+    let shell = |tool: &str, args: &[&str], redirection: &str| {
+        let script = format!("exec \"$@\" {redirection}");
+        let output = Command::new("bash")
+            .args(["-c", &script, "bash"])
+            .arg(tools::folder().join(tool))
+            .args(args)
+            .current_dir(cg_tests::data(""))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), stderr)
+    };
+    for (tool, args, profile) in READERS {
+        let args = with(args, &[profile]);
+        for args in [&args[..], &["--help"], &["--generate=man"]] {
+            let (status, stderr) = shell(tool, args, ">&-");
+            assert_eq!(status, 2, "{tool} {args:?}: {stderr}");
+            assert!(
+                stderr.ends_with(": standard output: is closed\n"),
+                "{tool} {args:?}: {stderr}"
+            );
+            for null in [">/dev/null", "1<>/dev/null"] {
+                let (status, stderr) = shell(tool, args, null);
+                assert!(status < 2, "{tool} {args:?} {null}: {stderr}");
+            }
         }
     }
 }
