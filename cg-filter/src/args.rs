@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cg_stream::percent::Percent;
 use cg_stream::tool::CommonArgs;
 use clap::Parser;
 
-use crate::count::{CountKey, Minimum, MinimumPercent, Percent};
+use crate::count::{CountKey, Minimum, MinimumPercent};
 use crate::filter::Options;
 use crate::pattern::{PatternOptions, Patterns};
 use crate::predicate::{Names, Types};

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use cg_stream::Error;
 use cg_stream::fields::{Malformed, Value};
+use cg_stream::percent::Percent;
 use cg_stream::record::Count;
 
 use crate::record::{Field, Record};
@@ -142,43 +143,6 @@ fn split<'a>(text: &'a str, form: &str) -> Result<(CountKey, &'a str), String> {
     Ok((key.parse()?, value))
 }
 
-/// A percentage, exact to nine decimals, so that comparing it with counts takes no floating point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Percent {
-    billionths: Count,
-}
-
-const DECIMALS: usize = 9;
-
-impl Percent {
-    /// Whether a count is at least this share of a total.
-    pub(crate) fn is_reached(self, count: Count, total: Count) -> bool {
-        const HUNDRED: Count = 100 * 10_i128.pow(DECIMALS as u32);
-        count.saturating_mul(HUNDRED) >= total.saturating_mul(self.billionths)
-    }
-}
-
-impl FromStr for Percent {
-    type Err = String;
-
-    /// A decimal number, with or without `%`.
-    fn from_str(text: &str) -> Result<Percent, String> {
-        let wrong = || format!("expected a percentage, found \"{text}\"");
-        let digits = text.strip_suffix('%').unwrap_or(text);
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let all = format!("{whole}{fraction:0<DECIMALS$}");
-        if fraction.len() > DECIMALS
-            || whole.len() > DECIMALS
-            || digits.len() == digits.matches('.').count()
-            || !all.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            return Err(wrong());
-        }
-        let billionths = all.parse().map_err(|_| wrong())?;
-        Ok(Percent { billionths })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,28 +173,6 @@ mod tests {
         assert_eq!(find("Ir", diff), Some(60));
         assert_eq!(find("Dr", diff), Some(3));
         assert_eq!(find("calls", diff), Some(0));
-    }
-
-    #[test]
-    fn percentages_are_compared_exactly() {
-        let percent = |text: &str| text.parse::<Percent>();
-        assert!(percent("0.5").unwrap().is_reached(5, 1000));
-        assert!(!percent("0.500000001%").unwrap().is_reached(5, 1000));
-        assert!(
-            percent("100")
-                .unwrap()
-                .is_reached(u64::MAX.into(), u64::MAX.into())
-        );
-        assert!(
-            !percent("100")
-                .unwrap()
-                .is_reached(Count::from(u64::MAX) - 1, u64::MAX.into())
-        );
-        for wrong in ["", ".", "%", "x", "-1", "1.0000000001", "1e3", "1..2"] {
-            assert!(percent(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(percent("5."), percent("05.0"));
-        assert_eq!(percent(".5"), percent("0.5%"));
     }
 
     #[test]

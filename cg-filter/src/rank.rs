@@ -6,12 +6,13 @@
 use std::collections::HashSet;
 
 use cg_stream::Error;
+use cg_stream::percent::Percent;
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
 use crate::arcs::push_part;
-use crate::count::{CountKey, Percent};
+use crate::count::CountKey;
 use crate::filter::runs::Runs;
 use crate::record::{Field, Record};
 

@@ -12,6 +12,8 @@ pub mod profile;
 pub mod fields;
 pub mod lines;
 
+pub mod percent;
+
 pub mod visible;
 
 pub mod diagnostics;

@@ -10,6 +10,7 @@ use regex::{Regex, RegexSet};
 
 use crate::finding::LeakKinds;
 use crate::gate::Options;
+use crate::growth::MaxGrowth;
 use crate::paths::Paths;
 use crate::policy::Policy;
 use crate::report::Format;
@@ -89,15 +90,29 @@ pub(crate) struct Args {
     /// Findings that are known and do not fail, as --update-baseline writes them.
     ///
     /// A finding is known by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
-    /// says how many equal ones a process may have. What it knows and is there no more is reported.
+    /// says how many equal ones a process may have. What it knows and is there no more is reported, and so is a leak of
+    /// which there is more.
     #[arg(long, value_name = "FILE", help_heading = "What is known")]
     baseline: Option<PathBuf>,
 
-    /// Write what was found to the baseline: new findings come in, those that are gone go out.
+    /// Write what was found to the baseline: new findings come in, those that are gone go out, sizes are those of now.
     ///
+    /// The file behind a symbolic link is replaced and keeps its permissions; it has to be a regular file.
     /// The report is of what is known then. If anything could not be judged, the file is left as it was.
     #[arg(long, requires = "baseline", help_heading = "What is known")]
     update_baseline: bool,
+
+    /// Fail on a known leak that grew by more than N bytes, or by more than P per cent of its bytes or blocks.
+    ///
+    /// The baseline says how many bytes and blocks each known leak has in the process that has most of them. Growth is
+    /// reported with and without this.
+    #[arg(
+        long,
+        value_name = "N|P%",
+        requires = "baseline",
+        help_heading = "What is known"
+    )]
+    max_growth: Option<MaxGrowth>,
 
     /// Apply a suppression file of Valgrind's to what was found.
     ///
@@ -198,6 +213,7 @@ impl Args {
             errors: !self.no_errors,
             max_bytes: self.max_bytes.map(Count::from),
             max_blocks: self.max_blocks.map(Count::from),
+            max_growth: self.max_growth,
             only: (!only.is_empty())
                 .then(|| RegexSet::new(&only))
                 .transpose()

@@ -2,22 +2,48 @@
 //!
 //! A line says that up to `count` findings with this fingerprint are known *in one process*. A test suite reaches one
 //! leak from many processes, and one test more must not make it new; a second loss record of the same fingerprint in
-//! one process is a new one.
+//! one process is a new one. Of leaks it says too how many bytes and blocks these findings have together in the process
+//! that has most of them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use cg_stream::record::Count;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, ProcessId};
 use crate::fingerprint::Fingerprint;
-use crate::policy::{Ruling, Status};
+use crate::growth::LostSize;
+use crate::policy::Ruling;
+use crate::whole_file::Replaceable;
 
-/// Known findings, and how many equal ones of each a process may have.
+/// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Baseline(BTreeMap<Fingerprint, u64>);
+pub(crate) struct Baseline(BTreeMap<Fingerprint, Known>);
+
+/// What is known of the findings with one fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// How many of them a process may have.
+    count: u64,
+    /// Of leaks; `None` where the baseline is of a version that did not write it.
+    size: Option<LostSize>,
+}
+
+impl Known {
+    /// What two processes, or two lines, come to: the larger of each figure.
+    fn max(self, other: Known) -> Known {
+        Known {
+            count: self.count.max(other.count),
+            size: match (self.size, other.size) {
+                (Some(size), Some(other)) => Some(size.max(other)),
+                (size, other) => size.or(other),
+            },
+        }
+    }
+}
 
 /// A known finding of which there are fewer now, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,47 +58,98 @@ pub(crate) struct Gone {
 /// A line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename = "known")]
-struct Known {
+struct KnownLine {
     kind: String,
     frames: Vec<String>,
     count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    blocks: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    indirect_bytes: Option<u64>,
     /// Written for whoever looks up the fingerprint of a SARIF or GitLab report, and not read.
     #[serde(default, skip_deserializing)]
     fingerprint: String,
 }
 
+impl KnownLine {
+    fn new(fingerprint: &Fingerprint, known: &Known) -> KnownLine {
+        // The sum of one process's counts: it has no more bytes than addresses.
+        let written = |count: Count| u64::try_from(count).unwrap_or(u64::MAX);
+        KnownLine {
+            kind: fingerprint.kind.clone(),
+            frames: fingerprint.frames.clone(),
+            count: known.count,
+            bytes: known.size.map(|size| written(size.bytes)),
+            blocks: known.size.map(|size| written(size.blocks)),
+            indirect_bytes: known
+                .size
+                .filter(|size| size.indirect_bytes > 0)
+                .map(|size| written(size.indirect_bytes)),
+            fingerprint: fingerprint.hex(),
+        }
+    }
+
+    fn known(&self) -> Known {
+        let size = self.bytes.zip(self.blocks).map(|(bytes, blocks)| LostSize {
+            bytes: bytes.into(),
+            blocks: blocks.into(),
+            indirect_bytes: self.indirect_bytes.unwrap_or(0).into(),
+        });
+        Known {
+            count: self.count,
+            size,
+        }
+    }
+}
+
 impl Baseline {
     /// The counted findings of the evidence as a baseline.
     pub(crate) fn of(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
-        let mut in_process: HashMap<(ProcessId, &Fingerprint), u64> = HashMap::new();
-        let mut most: BTreeMap<Fingerprint, u64> = BTreeMap::new();
+        let mut in_process: HashMap<(ProcessId, &Fingerprint), Known> = HashMap::new();
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
-            let is_counted = matches!(ruling.status, Status::New | Status::Allowed | Status::Known);
-            if !is_counted || finding.is_unprinted() {
+            if !ruling.status.is_counted() || finding.is_unprinted() {
                 continue;
             }
-            let equals = in_process
+            let known = in_process
                 .entry((finding.process, &ruling.fingerprint))
                 .or_default();
-            *equals += 1;
-            let known = most.entry(ruling.fingerprint.clone()).or_default();
-            *known = (*known).max(*equals);
+            known.count += 1;
+            if let Some(size) = LostSize::of(finding) {
+                known.size = Some(known.size.unwrap_or_default().plus(size));
+            }
         }
-        Baseline(most)
+        let mut most = Baseline::default();
+        for ((_, fingerprint), known) in in_process {
+            most.add(fingerprint.clone(), known);
+        }
+        most
+    }
+
+    /// Adds what is known from another process or line.
+    fn add(&mut self, fingerprint: Fingerprint, known: Known) {
+        let most = self.0.entry(fingerprint).or_default();
+        *most = most.max(known);
     }
 
     /// How many findings with this fingerprint are known in a process.
     pub(crate) fn allowed(&self, fingerprint: &Fingerprint) -> u64 {
-        self.0.get(fingerprint).copied().unwrap_or(0)
+        self.0.get(fingerprint).map_or(0, |known| known.count)
+    }
+
+    /// How much the findings with this fingerprint come to in a process, where that is known.
+    pub(crate) fn size(&self, fingerprint: &Fingerprint) -> Option<LostSize> {
+        self.0.get(fingerprint)?.size
     }
 
     /// What this baseline knows beyond what is present.
     pub(crate) fn gone(&self, present: &Baseline) -> Vec<Gone> {
         self.0
             .iter()
-            .map(|(fingerprint, &known)| Gone {
+            .map(|(fingerprint, known)| Gone {
                 fingerprint: fingerprint.clone(),
-                known,
+                known: known.count,
                 present: present.allowed(fingerprint),
             })
             .filter(|gone| gone.present < gone.known)
@@ -91,13 +168,13 @@ impl Baseline {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Baseline> {
         let name = path.display();
         let file = std::fs::File::open(path).with_context(|| name.to_string())?;
-        let mut known = BTreeMap::new();
+        let mut baseline = Baseline::default();
         for (position, line) in BufReader::new(file).lines().enumerate() {
             let line = line.with_context(|| format!("{name}:{}", position + 1))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let entry: Known = serde_json::from_str(&line).map_err(|error| {
+            let entry: KnownLine = serde_json::from_str(&line).map_err(|error| {
                 // Its messages end in "at line 1 column N", and the line is known better here.
                 let message = error.to_string();
                 let reason = message.split(" at line ").next().unwrap_or(&message);
@@ -107,54 +184,27 @@ impl Baseline {
                 )
             })?;
             // A merge of two branches may leave a finding on two lines.
-            let count: &mut u64 = known
-                .entry(Fingerprint {
-                    frames: entry.frames,
-                    kind: entry.kind,
-                })
-                .or_default();
-            *count = (*count).max(entry.count);
+            let known = entry.known();
+            let fingerprint = Fingerprint {
+                frames: entry.frames,
+                kind: entry.kind,
+            };
+            baseline.add(fingerprint, known);
         }
-        Ok(Baseline(known))
+        Ok(baseline)
     }
 
     /// Writes the baseline in place of the file, whole or not at all.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let name = path.display().to_string();
-        let Some(file_name) = path.file_name() else {
-            bail!("{name}: not the name of a file");
-        };
+    pub(crate) fn write(&self, file: &Replaceable) -> std::io::Result<()> {
         let mut text = Vec::new();
-        for (fingerprint, &count) in &self.0 {
-            serde_json::to_writer(
-                &mut text,
-                &Known {
-                    kind: fingerprint.kind.clone(),
-                    frames: fingerprint.frames.clone(),
-                    count,
-                    fingerprint: fingerprint.hex(),
-                },
-            )
-            .map_err(std::io::Error::from)?;
+        for (fingerprint, known) in &self.0 {
+            serde_json::to_writer(&mut text, &KnownLine::new(fingerprint, known))?;
             text.push(b'\n');
         }
-        let mut temporary = file_name.to_owned();
-        temporary.push(format!(".{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(temporary);
-        let written = std::fs::File::create(&temporary)
-            .and_then(|mut file| {
-                file.write_all(&text)?;
-                file.sync_all()
-            })
-            .and_then(|()| std::fs::rename(&temporary, path));
-        if written.is_err() {
-            // The error to tell is that of writing; a file that was never created cannot be removed either.
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written.with_context(|| format!("{name}: cannot write the baseline"))
+        file.replace(&text)
     }
 }
 
@@ -169,21 +219,64 @@ mod tests {
         }
     }
 
+    fn known(count: u64, size: Option<(Count, Count, Count)>) -> Known {
+        Known {
+            count,
+            size: size.map(|(bytes, blocks, indirect_bytes)| LostSize {
+                bytes,
+                blocks,
+                indirect_bytes,
+            }),
+        }
+    }
+
     #[test]
     fn a_baseline_reads_back_and_is_sorted_by_frames() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("known.jsonl");
         let baseline = Baseline(BTreeMap::from([
-            (fingerprint("definite", &["b", "main"]), 2),
-            (fingerprint("InvalidRead", &["a\"<T>", "main"]), 1),
+            (
+                fingerprint("definite", &["b", "main"]),
+                known(2, Some((64, 3, 8))),
+            ),
+            (
+                fingerprint("InvalidRead", &["a\"<T>", "main"]),
+                known(1, None),
+            ),
         ]));
-        baseline.write(&path).unwrap();
+        baseline.write(&Replaceable::at(&path).unwrap()).unwrap();
         assert_eq!(Baseline::read(&path).unwrap(), baseline);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(
             r#"{"type":"known","kind":"InvalidRead","frames":["a\"<T>","main"],"count":1,"fingerprint":""#
         ));
+        assert!(text.contains(
+            r#"["b","main"],"count":2,"bytes":64,"blocks":3,"indirect_bytes":8,"fingerprint":""#
+        ));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn of_two_lines_of_one_finding_the_larger_figures_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("known.jsonl");
+        let line = |rest: &str| {
+            format!("{{\"type\":\"known\",\"kind\":\"definite\",\"frames\":[\"f\"],{rest}}}\n")
+        };
+        let text = [
+            line(r#""count":1,"bytes":10,"blocks":4"#),
+            line(r#""count":2"#),
+            line(r#""count":1,"bytes":12,"blocks":3,"indirect_bytes":1"#),
+        ]
+        .concat();
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(
+            Baseline::read(&path).unwrap(),
+            Baseline(BTreeMap::from([(
+                fingerprint("definite", &["f"]),
+                known(2, Some((12, 4, 1)))
+            )]))
+        );
     }
 
     #[test]
@@ -197,15 +290,16 @@ mod tests {
 
     #[test]
     fn fewer_is_gone_and_more_is_not() {
-        let known = Baseline(BTreeMap::from([
-            (fingerprint("definite", &["a"]), 2),
-            (fingerprint("definite", &["b"]), 1),
-            (fingerprint("definite", &["c"]), 1),
-        ]));
-        let present = Baseline(BTreeMap::from([
-            (fingerprint("definite", &["a"]), 1),
-            (fingerprint("definite", &["c"]), 3),
-        ]));
+        let baseline = |findings: &[(&str, u64)]| {
+            Baseline(
+                findings
+                    .iter()
+                    .map(|&(name, count)| (fingerprint("definite", &[name]), known(count, None)))
+                    .collect(),
+            )
+        };
+        let present = baseline(&[("a", 1), ("c", 3)]);
+        let known = baseline(&[("a", 2), ("b", 1), ("c", 1)]);
         let gone: Vec<_> = known
             .gone(&present)
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
@@ -11,9 +11,10 @@ use crate::baseline::Baseline;
 use crate::collect::collect;
 use crate::finding::Evidence;
 use crate::paths::Paths;
-use crate::policy::{self, Policy, Status, Verdict};
+use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, Format, Report};
 use crate::suppression::{self, Suppressions};
+use crate::whole_file::Replaceable;
 
 /// What a run of leak-check is asked to do.
 pub(crate) struct Options {
@@ -36,18 +37,30 @@ pub(crate) struct Options {
 /// Where suppressions, the baseline or the output cannot be read or written.
 pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
     let suppressions = Suppressions::read(&options.suppressions)?;
-    let baseline = read_baseline(&options)?;
+    let baseline_file = baseline_to_update(&options)?;
+    let baseline = match (&options.baseline, &baseline_file) {
+        (Some(path), None) => Baseline::read(path)?,
+        (Some(path), Some(file)) if file.exists() => Baseline::read(path)?,
+        _ => Baseline::default(),
+    };
     let files = tool::inputs(&options.files, diagnostics);
     let evidence = collect(&files, options.allow_fragment, diagnostics)?;
     let mut verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
     if options.policy.errors && (verdict.is_clean() || options.update_baseline) {
         tell_of_limits(&evidence, diagnostics);
     }
-    if options.update_baseline
+    if let (Some(path), Some(file)) = (&options.baseline, &baseline_file)
         && let Some(updated) =
-            update_baseline(&options, &baseline, &evidence, &verdict, diagnostics)?
+            update_baseline(path, file, &baseline, &evidence, &verdict, diagnostics)?
     {
         verdict = policy::judge(&evidence, &options.policy, &suppressions, &updated);
+    }
+    if options.policy.max_growth.is_some() && verdict.known_without_size > 0 {
+        diagnostics.warn(format!(
+            "known leaks whose size the baseline does not tell, so that --max-growth cannot hold them to it: {}; \
+             --update-baseline writes it",
+            verdict.known_without_size
+        ));
     }
 
     let text = if options.write_suppressions {
@@ -133,34 +146,34 @@ fn warn_of_unused(
 fn base_names<'a>(evidence: &'a Evidence, verdict: &Verdict) -> HashSet<&'a str> {
     let findings = evidence.findings.iter().zip(&verdict.rulings);
     findings
-        .filter(|(_, ruling)| matches!(ruling.status, Status::New | Status::Allowed))
+        .filter(|(_, ruling)| ruling.status.is_shown())
         .flat_map(|(finding, _)| finding.stack.iter())
         .filter_map(|frame| frame.file.as_deref())
         .filter(|file| !file.contains('/'))
         .collect()
 }
 
-/// The baseline that was given; one that is to be updated need not exist yet.
-fn read_baseline(options: &Options) -> anyhow::Result<Baseline> {
+/// The file to write the baseline to, where that is asked for. What cannot be replaced is refused before anything is
+/// read from it, since a pipe might keep the reader waiting.
+fn baseline_to_update(options: &Options) -> anyhow::Result<Option<Replaceable>> {
     match &options.baseline {
-        Some(path) if !options.update_baseline || path.exists() => Baseline::read(path),
-        _ => Ok(Baseline::default()),
+        Some(path) if options.update_baseline => Replaceable::at(path)
+            .with_context(|| path.display().to_string())
+            .map(Some),
+        _ => Ok(None),
     }
 }
 
 /// Writes what was found as the new baseline and returns it. Where something could not be read the file is left as it
 /// was: what is missing is not gone then.
 fn update_baseline(
-    options: &Options,
+    path: &Path,
+    file: &Replaceable,
     known: &Baseline,
     evidence: &Evidence,
     verdict: &Verdict,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Option<Baseline>> {
-    let path = options
-        .baseline
-        .as_deref()
-        .context("--update-baseline needs --baseline")?;
     let name = path.display();
     if diagnostics.had_trouble() {
         diagnostics.warn(format!(
@@ -169,7 +182,9 @@ fn update_baseline(
         return Ok(None);
     }
     let present = Baseline::of(evidence, &verdict.rulings);
-    present.write(path)?;
+    present
+        .write(file)
+        .with_context(|| format!("{name}: cannot write the baseline"))?;
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
     let new = present.len() + gone - known.len();
     diagnostics.warn(format!(

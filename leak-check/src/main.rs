@@ -13,6 +13,7 @@ mod reconcile;
 
 mod baseline;
 mod fingerprint;
+mod growth;
 mod own;
 mod policy;
 mod suppression;
@@ -20,6 +21,7 @@ mod suppression;
 mod paths;
 mod report;
 mod sentence;
+mod whole_file;
 
 fn main() -> ExitCode {
     cg_stream::tool::main(|args: args::Args, diagnostics| gate::run(args.options()?, diagnostics))

@@ -1,6 +1,6 @@
 //! What counts: from the evidence, the policy, suppressions and a baseline to a verdict. Nothing here reads or prints.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cg_stream::record::{Count, Frame};
 use regex::RegexSet;
@@ -8,6 +8,7 @@ use regex::RegexSet;
 use crate::baseline::{Baseline, Gone};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
 use crate::fingerprint::Fingerprint;
+use crate::growth::{Growth, LostSize, MaxGrowth};
 use crate::own;
 use crate::suppression::Suppressions;
 
@@ -22,6 +23,8 @@ pub(crate) struct Policy {
     pub(crate) max_bytes: Option<Count>,
     /// Blocks that counted leaks may have together.
     pub(crate) max_blocks: Option<Count>,
+    /// How much a known leak may grow.
+    pub(crate) max_growth: Option<MaxGrowth>,
     /// What the frame to blame must match, if anything.
     pub(crate) only: Option<RegexSet>,
     /// What no frame up to the one to blame may match.
@@ -33,6 +36,8 @@ pub(crate) struct Policy {
 pub(crate) enum Status {
     /// It counts, and nothing excuses it.
     New,
+    /// It counts, is in the baseline, and has grown beyond `--max-growth`.
+    Grown,
     /// A leak that counts, within `--max-bytes` and `--max-blocks`.
     Allowed,
     /// It counts and is in the baseline.
@@ -48,8 +53,9 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    pub(crate) const ALL: [Status; 7] = [
+    pub(crate) const ALL: [Status; 8] = [
         Status::New,
+        Status::Grown,
         Status::Allowed,
         Status::Known,
         Status::Ignored,
@@ -58,10 +64,26 @@ impl Status {
         Status::Suppressed,
     ];
 
+    /// Whether it fails the gate.
+    pub(crate) fn fails(self) -> bool {
+        matches!(self, Status::New | Status::Grown)
+    }
+
+    /// Whether reports show it: what fails, and what only a limit lets pass.
+    pub(crate) fn is_shown(self) -> bool {
+        self.fails() || self == Status::Allowed
+    }
+
+    /// Whether it counts, excused or not.
+    pub(crate) fn is_counted(self) -> bool {
+        self.is_shown() || self == Status::Known
+    }
+
     /// The word in reports and records.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Status::New => "new",
+            Status::Grown => "grown",
             Status::Allowed => "allowed",
             Status::Known => "known",
             Status::Ignored => "ignored",
@@ -90,6 +112,10 @@ pub(crate) struct Verdict {
     pub(crate) rulings: Vec<Ruling>,
     /// What the baseline knows and is there no more.
     pub(crate) gone: Vec<Gone>,
+    /// The known leaks of which there is more now, whether or not that fails.
+    pub(crate) growth: BTreeMap<Fingerprint, Growth>,
+    /// How many known leaks the baseline gives no size for, so that their growth cannot be told.
+    pub(crate) known_without_size: usize,
     /// How many findings each suppression matched, in their order.
     pub(crate) suppression_uses: Vec<u64>,
 }
@@ -97,7 +123,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     /// Whether the gate says yes.
     pub(crate) fn is_clean(&self) -> bool {
-        self.count(Status::New) == 0
+        !self.rulings.iter().any(|ruling| ruling.status.fails())
     }
 
     pub(crate) fn count(&self, status: Status) -> usize {
@@ -153,8 +179,11 @@ pub(crate) fn judge(
         });
     }
     allow_within_limits(evidence, policy, &mut rulings);
+    let (growth, known_without_size) = hold_to_size(evidence, policy, baseline, &mut rulings);
     Verdict {
         gone: baseline.gone(&Baseline::of(evidence, &rulings)),
+        growth,
+        known_without_size,
         rulings,
         suppression_uses,
     }
@@ -235,6 +264,58 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
     }
 }
 
+/// Compares what is known with its size in the baseline, process by process: what grew beyond `--max-growth` fails.
+/// Returns all growth, and how many known leaks have no size in the baseline.
+fn hold_to_size(
+    evidence: &Evidence,
+    policy: &Policy,
+    baseline: &Baseline,
+    rulings: &mut [Ruling],
+) -> (BTreeMap<Fingerprint, Growth>, usize) {
+    let mut present: HashMap<(&Fingerprint, ProcessId), LostSize> = HashMap::new();
+    for (finding, ruling) in evidence.findings.iter().zip(&*rulings) {
+        if ruling.status == Status::Known
+            && let Some(size) = LostSize::of(finding)
+        {
+            let sum = present
+                .entry((&ruling.fingerprint, finding.process))
+                .or_default();
+            *sum = sum.plus(size);
+        }
+    }
+    let mut growth: BTreeMap<Fingerprint, Growth> = BTreeMap::new();
+    let mut without_size: HashSet<&Fingerprint> = HashSet::new();
+    let mut too_large: HashSet<(Fingerprint, ProcessId)> = HashSet::new();
+    for ((fingerprint, process), present) in present {
+        let Some(known) = baseline.size(fingerprint) else {
+            without_size.insert(fingerprint);
+            continue;
+        };
+        if !present.is_larger_than(known) {
+            continue;
+        }
+        let here = Growth { known, present };
+        growth
+            .entry(fingerprint.clone())
+            .and_modify(|growth| growth.present = growth.present.max(present))
+            .or_insert(here);
+        if policy.max_growth.is_some_and(|most| most.is_exceeded(here)) {
+            too_large.insert((fingerprint.clone(), process));
+        }
+    }
+    let without_size = without_size.len();
+    if !too_large.is_empty() {
+        for (finding, ruling) in evidence.findings.iter().zip(rulings) {
+            if ruling.status == Status::Known
+                && too_large.contains(&(ruling.fingerprint.clone(), finding.process))
+            {
+                ruling.status = Status::Grown;
+            }
+        }
+    }
+    (growth, without_size)
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
@@ -292,6 +373,7 @@ mod tests {
             errors: true,
             max_bytes: None,
             max_blocks: None,
+            max_growth: None,
             only: (!only.is_empty()).then(|| patterns(only)),
             ignore: patterns(ignore),
         };

@@ -49,10 +49,10 @@ fn a_baseline_is_sorted_lines_that_read_as_what_they_know() {
     let text = bench.read("known.jsonl");
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with(
-        r#"{"type":"known","kind":"definite","frames":["make","grow","main"],"count":1,"fingerprint":""#
+        r#"{"type":"known","kind":"definite","frames":["make","grow","main"],"count":1,"bytes":8,"blocks":1,"fingerprint":""#
     ));
     assert!(lines[1].starts_with(
-        r#"{"type":"known","kind":"definite","frames":["make","main"],"count":1,"fingerprint":""#
+        r#"{"type":"known","kind":"definite","frames":["make","main"],"count":1,"bytes":64,"blocks":1,"fingerprint":""#
     ));
     assert_eq!(lines.len(), 2);
 }
@@ -201,4 +201,226 @@ fn a_baseline_that_cannot_be_read_is_2() {
         "out.xml",
     ]);
     assert_eq!(run.status, 2);
+}
+
+/// What leak-check says of the program with another size in its leak, held against the baseline with these options.
+fn check_size(bench: &Bench, size: &str, options: &[&str]) -> support::Run {
+    check_after(bench, "make(64)", &format!("make({size})"), &[]);
+    bench.leak_check(&[&["--baseline=known.jsonl", "out.xml"], options].concat())
+}
+
+#[test]
+fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
+    let bench = known();
+    for (size, limit, status) in [
+        ("64", "0", 0),
+        ("63", "0%", 0),
+        ("74", "10", 0),
+        ("75", "10", 1),
+        ("128", "100%", 0),
+        ("129", "100%", 1),
+    ] {
+        let run = check_size(&bench, size, &["--max-growth", limit]);
+        assert_eq!(run.status, status, "{size} {limit}: {}", run.stdout);
+        assert_eq!(run.stderr, "");
+        let growth = format!("1 block, 64 bytes → 1 block, {size} bytes");
+        let has_grown = size.parse::<u32>().unwrap() > 64;
+        assert_eq!(run.stdout.contains(&growth), has_grown, "{}", run.stdout);
+        if status == 1 {
+            assert!(
+                run.stdout.ends_with(
+                    "1 known leak grown beyond --max-growth in 1 of 1 process, 1 known\n"
+                ),
+                "{}",
+                run.stdout
+            );
+        }
+    }
+    let run = check_size(&bench, "99", &[]);
+    assert!(
+        run.stdout.starts_with(
+            "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):\n  definite in make < main: 1 block, 64 bytes → 1 block, 99 bytes\n"
+        ) && run
+            .stdout
+            .ends_with("clean: no new findings in 1 process, 2 known, 1 of the known grown\n"),
+        "{}",
+        run.stdout
+    );
+    // More blocks of the same size, at the same place.
+    let run = check_after(
+        &bench,
+        "make(64)[0] = 1;",
+        "for (int i = 0; i < 3; i++) make(i ? 0 : 64);",
+        &[],
+    );
+    assert_eq!(run.status, 0);
+    let grown = |limit: &str| {
+        bench.leak_check(&[
+            "--baseline=known.jsonl",
+            "--max-growth",
+            limit,
+            "--format=json",
+            "out.xml",
+        ])
+    };
+    assert_eq!(grown("0").status, 0);
+    let run = grown("199%");
+    assert_eq!(run.status, 1);
+    let records = run.records(&["leak"]);
+    let grown: Vec<_> = records
+        .iter()
+        .filter(|record| record["status"] == "grown")
+        .map(|record| {
+            (
+                record["cost"]["blocks"].as_u64(),
+                record["baseline"]["blocks"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(grown, [(Some(3), Some(1))]);
+}
+
+#[test]
+fn every_report_fails_what_grew() {
+    let bench = known();
+    check_size(&bench, "4096", &[]);
+    for (format, failure) in [
+        (
+            "text",
+            "  leaks 4,096 bytes in 1 block, definitely lost; grown: 1 block, 64 bytes → 1 block, 4,096 bytes\n    at malloc",
+        ),
+        ("markdown", "; grown: 1 block, 64 bytes → "),
+        ("junit", "<failure message=\"make leaks 4,096 bytes"),
+        ("sarif", "\"level\": \"error\""),
+        ("github", "::error file=src/leak.c,line=2"),
+        ("gitlab", "\"severity\": \"major\""),
+    ] {
+        let held = |limit: &str| {
+            bench.leak_check(&[
+                "--baseline=known.jsonl",
+                "--max-growth",
+                limit,
+                "--format",
+                format,
+                "out.xml",
+            ])
+        };
+        let run = held("4031");
+        assert_eq!(run.status, 1);
+        assert!(run.stdout.contains(failure), "{format}: {}", run.stdout);
+        let run = held("4032");
+        assert_eq!(run.status, 0);
+        assert!(!run.stdout.contains(failure), "{format}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn an_update_takes_the_size_of_now_be_it_larger_or_smaller() {
+    let bench = known();
+    for size in ["99", "10", "64"] {
+        check_size(&bench, size, &[]);
+        let run = check_size(&bench, size, &["--update-baseline", "--max-growth=0%"]);
+        assert_eq!(run.status, 0, "{}", run.stdout);
+        assert!(
+            bench
+                .read("known.jsonl")
+                .contains(&format!(r#""bytes":{size},"blocks":1,"#)),
+            "{}",
+            bench.read("known.jsonl")
+        );
+    }
+    assert_eq!(check_size(&bench, "65", &["--max-growth=0"]).status, 1);
+}
+
+#[test]
+fn a_baseline_without_sizes_is_valid_and_says_nothing_of_growth() {
+    let bench = known();
+    let text = bench.read("known.jsonl");
+    let (size, without_size) = (
+        r#""bytes":64,"blocks":1,"#,
+        text.replace(r#""bytes":64,"blocks":1,"#, ""),
+    );
+    assert!(text.contains(size));
+    bench.write("known.jsonl", &without_size);
+    let run = check_size(&bench, "4096", &["--max-growth=0"]);
+    assert_eq!(run.status, 0, "{}", run.stdout);
+    assert!(!run.stdout.contains("grown"), "{}", run.stdout);
+    assert!(
+        run.stderr
+            .contains("so that --max-growth cannot hold them to it: 1;"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(check_size(&bench, "4096", &[]).stderr, "");
+}
+
+#[test]
+fn one_process_more_is_no_growth_and_each_is_held_by_itself() {
+    let bench = known();
+    let once = bench.read("out.xml");
+    bench.write("again.xml", &once);
+    let held = |files: &[&str]| {
+        bench.leak_check(&[&["--baseline=known.jsonl", "--max-growth=0%"], files].concat())
+    };
+    assert_eq!(held(&["out.xml", "again.xml"]).status, 0);
+    check_size(&bench, "65", &[]);
+    let run = held(&["out.xml", "again.xml"]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.stdout
+            .ends_with("1 known leak grown beyond --max-growth in 1 of 2 processes, 3 known\n"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_baseline_is_written_where_its_link_leads_and_keeps_its_mode() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let bench = known();
+    std::fs::create_dir(bench.file("shared")).unwrap();
+    bench.write("shared/known.jsonl", "");
+    std::fs::set_permissions(
+        bench.file("shared/known.jsonl"),
+        std::fs::Permissions::from_mode(0o664),
+    )
+    .unwrap();
+    symlink("shared/known.jsonl", bench.file("link.jsonl")).unwrap();
+    let run = bench.leak_check(&["--baseline=link.jsonl", "--update-baseline", "out.xml"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(bench.file("link.jsonl").is_symlink());
+    assert_eq!(bench.read("shared/known.jsonl"), bench.read("known.jsonl"));
+    let mode = std::fs::metadata(bench.file("shared/known.jsonl"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o664);
+    assert_eq!(std::fs::read_dir(bench.file("shared")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_as_a_baseline_to_update() {
+    let bench = known();
+    std::fs::create_dir(bench.file("folder")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(bench.file("fifo"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("fifo", bench.file("link")).unwrap();
+    for (path, found) in [
+        ("folder", "directory"),
+        ("fifo", "pipe"),
+        ("link", "pipe"),
+        ("/dev/null", "device"),
+    ] {
+        let run = bench.leak_check(&["--baseline", path, "--update-baseline", "out.xml"]);
+        assert_eq!(
+            (run.status, run.stderr.as_str()),
+            (
+                2,
+                format!("leak-check: {path}: expected a regular file, found a {found}\n").as_str()
+            )
+        );
+    }
 }

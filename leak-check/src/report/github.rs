@@ -4,7 +4,6 @@
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
 use super::{Entry, Report, kinds, stack_lines};
-use crate::policy::Status;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
@@ -16,10 +15,10 @@ pub(super) fn render(report: &Report<'_>) -> String {
     let groups = report.groups();
     let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let mut text = String::new();
-    for (level, status) in [("error", Status::New), ("notice", Status::Allowed)] {
+    for (level, fails) in [("error", true), ("notice", false)] {
         let mut placed: Vec<_> = entries
             .iter()
-            .filter(|entry| entry.ruling.status == status)
+            .filter(|entry| entry.ruling.status.fails() == fails)
             .map(|entry| (report.place(entry), *entry))
             .collect();
         placed.sort_by_key(|(place, _)| !place.is_source);

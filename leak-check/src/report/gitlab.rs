@@ -6,18 +6,17 @@ use serde_json::{Value, json};
 
 use super::{Report, kinds, ordinal};
 use crate::finding::LeakKind;
-use crate::policy::Status;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let mut ordinals = ordinal::Ordinals::default();
     let mut issues: Vec<Value> = Vec::new();
     for entry in report.groups().iter().flat_map(|group| &group.entries) {
         let place = report.place(entry);
-        let severity = match (entry.ruling.status, entry.finding.leak_kind()) {
-            (Status::New, None) => "critical",
-            (Status::New, Some(LeakKind::Definite | LeakKind::Indirect)) => "major",
-            (Status::New, Some(LeakKind::Possible | LeakKind::Reachable)) => "minor",
-            _ => "info",
+        let severity = match entry.finding.leak_kind() {
+            _ if !entry.ruling.status.fails() => "info",
+            None => "critical",
+            Some(LeakKind::Definite | LeakKind::Indirect) => "major",
+            Some(LeakKind::Possible | LeakKind::Reachable) => "minor",
         };
         issues.push(json!({
             "description": report.message(entry),

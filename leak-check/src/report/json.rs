@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::finding::{Details, Error, Finding, Leak, Unprinted};
-use crate::policy::Ruling;
+use crate::policy::{Ruling, Status};
 
 /// A record with the decision about it.
 #[derive(Serialize)]
@@ -20,6 +20,9 @@ struct Judged<'a, R> {
     record: R,
     status: &'static str,
     fingerprint: &'a str,
+    /// How much of it the baseline knows in a process, where there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Counts<'a>>,
 }
 
 impl Record for Judged<'_, LeakRecord<'_>> {
@@ -54,7 +57,7 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
         run.total = Total::One(Counts::from_row_with_zeros(&run.events, total).into_owned());
         writer.run(&run)?;
         for (finding, ruling) in findings {
-            write_finding(&mut writer, finding, ruling, process.pid)?;
+            write_finding(&mut writer, report, finding, ruling, process.pid)?;
         }
         writer.end()?;
     }
@@ -63,22 +66,26 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
 
 fn write_finding(
     writer: &mut Writer<&mut Vec<u8>>,
+    report: &Report<'_>,
     finding: &Finding,
     ruling: &Ruling,
     pid: Option<u64>,
 ) -> io::Result<()> {
     let status = ruling.status.word();
     let fingerprint = ruling.fingerprint.hex();
+    let baseline = known_size(report, ruling);
     match &finding.details {
         Details::Leak(leak) => writer.record(&Judged {
             record: leak_record(finding, leak, pid),
             status,
             fingerprint: &fingerprint,
+            baseline,
         }),
         Details::Error(error) => writer.record(&Judged {
             record: error_record(finding, error, pid),
             status,
             fingerprint: &fingerprint,
+            baseline,
         }),
         Details::Unprinted(Unprinted::Leaks {
             kind,
@@ -95,6 +102,7 @@ fn write_finding(
                 record: leak_record(finding, &leak, pid),
                 status,
                 fingerprint: &fingerprint,
+                baseline,
             })
         }
         Details::Unprinted(Unprinted::Errors { contexts }) => writer.record(&Judged {
@@ -107,8 +115,22 @@ fn write_finding(
             },
             status,
             fingerprint: &fingerprint,
+            baseline,
         }),
     }
+}
+
+/// The size of a known leak in the baseline, where there is more of it now.
+fn known_size(report: &Report<'_>, ruling: &Ruling) -> Option<Counts<'static>> {
+    if !matches!(ruling.status, Status::Known | Status::Grown) {
+        return None;
+    }
+    let known = report.verdict.growth.get(&ruling.fingerprint)?.known;
+    Some(Counts::from([
+        ("bytes", known.bytes),
+        ("blocks", known.blocks),
+        ("indirect_bytes", known.indirect_bytes),
+    ]))
 }
 
 fn leak_record<'a>(finding: &'a Finding, leak: &Leak, pid: Option<u64>) -> LeakRecord<'a> {

@@ -1,5 +1,5 @@
 //! JUnit XML: a suite a program or test binary, a case a process or test. A case can fail once, so its failure lists
-//! all that is new in the process.
+//! all that fails in the process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,8 +8,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Report, function_name, stack_lines};
 use crate::finding::{Finding, Process};
-use crate::policy::{Ruling, Status};
-use crate::sentence::sentence;
+use crate::policy::Ruling;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
@@ -69,18 +68,18 @@ fn status(
 ) -> TestCaseStatus {
     let mut description = String::new();
     let mut first = None;
-    let mut new = 0;
+    let mut failures = 0;
     for (finding, ruling) in findings {
-        if ruling.status != Status::New {
+        if !ruling.status.fails() {
             continue;
         }
-        new += 1;
+        failures += 1;
         let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
         let subject = blamed.map(|frame| format!("{} ", function_name(frame)));
         let line = format!(
             "{}{}",
             subject.unwrap_or_default(),
-            visible(&sentence(finding, report.paths))
+            report.sentence(finding, ruling)
         );
         description.push_str(&line);
         description.push('\n');
@@ -92,11 +91,11 @@ fn status(
     if let Some(first) = first {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_type("leak-check");
-        status.set_message(match new {
+        status.set_message(match failures {
             1 => first,
-            new => format!(
+            failures => format!(
                 "{}; the first: {first}",
-                plural(new as Count, "finding", "findings")
+                plural(failures as Count, "finding", "findings")
             ),
         });
         status.set_description(description);

@@ -9,6 +9,7 @@ use cg_document::{Block, Document, Span, markdown};
 use cg_stream::record::Count;
 
 use super::{Entry, Report, stack_lines};
+use crate::fingerprint::Fingerprint;
 use crate::policy::Status;
 
 /// The first line of every comment, so that the next run can find and replace it.
@@ -42,6 +43,7 @@ fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Docume
             grouped(LONGEST as Count),
         )));
     }
+    push_growth(&mut document, report);
     push_gone(&mut document, report);
     document.push(Block::Table(report.table()));
     document
@@ -67,29 +69,46 @@ fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
     }
 }
 
+/// Baseline entries that grew.
+fn push_growth(document: &mut Document<'_>, report: &Report<'_>) {
+    let items = report.passing_growth().into_iter();
+    let items = items.map(|(fingerprint, growth)| {
+        let mut item = place(fingerprint);
+        item.push(Span::text(format!(": {growth}")));
+        item
+    });
+    push_list(document, "In the baseline and grown:", items.collect());
+}
+
 /// Baseline entries that are gone.
 fn push_gone(document: &mut Document<'_>, report: &Report<'_>) {
-    const MOST_GONE: usize = 20;
+    let items = report.verdict.gone.iter();
+    let items = items.map(|gone| place(&gone.fingerprint)).collect();
+    push_list(document, "In the baseline and no longer found:", items);
+}
+
+/// The kind and the innermost own function.
+fn place(fingerprint: &Fingerprint) -> Vec<Span> {
     const LONGEST_NAME: usize = 200;
-    let gone = &report.verdict.gone;
-    if gone.is_empty() {
+    let innermost = fingerprint.frames.first().map_or("", String::as_str);
+    let name: String = innermost.chars().take(LONGEST_NAME).collect();
+    vec![
+        Span::text(format!("{} in ", fingerprint.kind)),
+        Span::code(name),
+    ]
+}
+
+/// The first few items under a title, if there are any.
+fn push_list(document: &mut Document<'_>, title: &str, mut items: Vec<Vec<Span>>) {
+    const MOST_SHOWN: usize = 20;
+    if items.is_empty() {
         return;
     }
-    let mut items: Vec<Vec<Span>> = gone
-        .iter()
-        .take(MOST_GONE)
-        .map(|gone| {
-            let innermost = gone.fingerprint.frames.first().map_or("", String::as_str);
-            let name: String = innermost.chars().take(LONGEST_NAME).collect();
-            let kind = Span::text(format!("{} in ", gone.fingerprint.kind));
-            vec![kind, Span::code(name)]
-        })
-        .collect();
-    if gone.len() > MOST_GONE {
-        items.push(vec![Span::text(format!("{} more", gone.len() - MOST_GONE))]);
+    if items.len() > MOST_SHOWN {
+        let left = items.len() - MOST_SHOWN;
+        items.truncate(MOST_SHOWN);
+        items.push(vec![Span::text(format!("{left} more"))]);
     }
-    document.push(Block::Text(
-        "In the baseline and no longer found:".to_owned(),
-    ));
+    document.push(Block::Text(title.to_owned()));
     document.push(Block::List(items));
 }

@@ -15,7 +15,7 @@ mod ordinal;
 mod place;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use cg_document::number::plural;
@@ -23,6 +23,8 @@ use cg_document::visible;
 use cg_stream::record::Count;
 
 use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
+use crate::fingerprint::Fingerprint;
+use crate::growth::Growth;
 use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
 use crate::sentence::sentence;
@@ -116,7 +118,7 @@ impl<'a> Report<'a> {
         let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::new();
         let mut entry_of: HashMap<(usize, Status, String, Vec<String>), usize> = HashMap::new();
         for (finding, ruling) in self.findings() {
-            if !matches!(ruling.status, Status::New | Status::Allowed) {
+            if !ruling.status.is_shown() {
                 continue;
             }
             let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
@@ -143,7 +145,7 @@ impl<'a> Report<'a> {
                     });
                     groups.len() - 1
                 });
-            let sentence = visible(&sentence(finding, self.paths)).into_owned();
+            let sentence = self.sentence(finding, ruling);
             let key = (
                 group,
                 ruling.status,
@@ -170,6 +172,32 @@ impl<'a> Report<'a> {
             (first, group.function.clone(), group.file.clone())
         });
         groups
+    }
+
+    /// What there is to say of a finding, and how it grew where that fails.
+    pub(crate) fn sentence(&self, finding: &Finding, ruling: &Ruling) -> String {
+        let mut sentence = visible(&sentence(finding, self.paths)).into_owned();
+        if ruling.status == Status::Grown
+            && let Some(growth) = self.verdict.growth.get(&ruling.fingerprint)
+        {
+            sentence.push_str(&format!("; grown: {growth}"));
+        }
+        sentence
+    }
+
+    /// Known leaks that grew and pass, with how they did.
+    pub(crate) fn passing_growth(&self) -> Vec<(&'a Fingerprint, Growth)> {
+        let failing: HashSet<&Fingerprint> = self
+            .findings()
+            .filter(|(_, ruling)| ruling.status == Status::Grown)
+            .map(|(_, ruling)| &ruling.fingerprint)
+            .collect();
+        self.verdict
+            .growth
+            .iter()
+            .filter(|(fingerprint, _)| !failing.contains(fingerprint))
+            .map(|(fingerprint, growth)| (fingerprint, *growth))
+            .collect()
     }
 
     /// The sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
@@ -211,33 +239,46 @@ impl<'a> Report<'a> {
 
     /// `3 new findings in 2 of 40 processes`: the verdict in a line.
     pub(crate) fn verdict_line(&self) -> String {
-        let new = self.verdict.count(Status::New);
         let all_processes = plural(
             self.evidence.processes.len() as Count,
             "process",
             "processes",
         );
-        let mut with_new: Vec<ProcessId> = self
+        let mut failing: Vec<ProcessId> = self
             .findings()
-            .filter(|(_, ruling)| ruling.status == Status::New)
+            .filter(|(_, ruling)| ruling.status.fails())
             .map(|(finding, _)| finding.process)
             .collect();
-        with_new.sort_unstable();
-        with_new.dedup();
-        let mut line = match (new, self.could_not_judge) {
-            (0, false) => format!("clean: no new findings in {all_processes}"),
-            (0, true) => {
+        failing.sort_unstable();
+        failing.dedup();
+        let mut failures = Vec::new();
+        for (status, one, many) in [
+            (Status::New, "new finding", "new findings"),
+            (
+                Status::Grown,
+                "known leak grown beyond --max-growth",
+                "known leaks grown beyond --max-growth",
+            ),
+        ] {
+            match self.verdict.count(status) {
+                0 => {}
+                count => failures.push(plural(count as Count, one, many)),
+            }
+        }
+        let mut line = match (failures.is_empty(), self.could_not_judge) {
+            (true, false) => format!("clean: no new findings in {all_processes}"),
+            (true, true) => {
                 format!("could not judge: no new findings in what could be read of {all_processes}")
             }
-            (new, could_not_judge) => format!(
+            (false, could_not_judge) => format!(
                 "{}{} in {} of {all_processes}",
                 if could_not_judge {
                     "could not judge all: "
                 } else {
                     ""
                 },
-                plural(new as Count, "new finding", "new findings"),
-                with_new.len()
+                failures.join(" and "),
+                failing.len()
             ),
         };
         for (status, word) in [
@@ -249,6 +290,10 @@ impl<'a> Report<'a> {
             if count > 0 {
                 line.push_str(&format!(", {count} {word}"));
             }
+        }
+        match self.passing_growth().len() {
+            0 => {}
+            grown => line.push_str(&format!(", {grown} of the known grown")),
         }
         line
     }

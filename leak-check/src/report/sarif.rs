@@ -5,7 +5,6 @@ use std::io;
 use serde_json::{Map, Value, json};
 
 use super::{Entry, Report, kinds, ordinal, stack_lines};
-use crate::policy::Status;
 use cg_stream::record::Frame;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
@@ -67,7 +66,7 @@ fn result(
     let mut result = json!({
         "ruleId": rule,
         "ruleIndex": rules.binary_search(&rule).unwrap_or(0),
-        "level": if entry.ruling.status == Status::New { "error" } else { "note" },
+        "level": if entry.ruling.status.fails() { "error" } else { "note" },
         "message": { "text": report.message(entry) },
         "locations": [location],
         "partialFingerprints": { "leakCheck/v1": ordinals.fingerprint(entry) },

@@ -51,6 +51,7 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
         }
         text.push('\n');
     }
+    push_growth(&mut text, report);
     push_gone(&mut text, report);
     for process in &report.evidence.processes {
         if let Some(signal) = &process.fatal_signal {
@@ -86,7 +87,7 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
         Status::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
         _ => text.push_str(&format!("  {}\n", styled(styles.new, sentence))),
     }
-    if entry.ruling.known_equals > 0 {
+    if entry.ruling.status != Status::Grown && entry.ruling.known_equals > 0 {
         // Equal findings cannot be told apart, and the one that is shown may be the older.
         text.push_str(&format!(
             "    one of several that are alike, of which the baseline knows {}\n",
@@ -102,6 +103,23 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
             text.push_str(&format!("    in {}\n", line));
         }
     }
+}
+
+fn push_growth(text: &mut String, report: &Report<'_>) {
+    let growth = report.passing_growth();
+    if growth.is_empty() {
+        return;
+    }
+    text.push_str(
+        "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):\n",
+    );
+    for (fingerprint, growth) in growth {
+        let frames = fingerprint.frames.join(" < ");
+        let line = format!("  {} in {frames}: {growth}", fingerprint.kind);
+        text.push_str(&visible(&line));
+        text.push('\n');
+    }
+    text.push('\n');
 }
 
 fn push_gone(text: &mut String, report: &Report<'_>) {

@@ -13,7 +13,7 @@ use super::matching;
 use super::operators;
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
-use crate::policy::{Ruling, Status, Verdict};
+use crate::policy::{Ruling, Verdict};
 use cg_names::whose;
 
 /// What was written, and what no suppression can be written for.
@@ -32,7 +32,7 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
     let mut bodies = HashSet::new();
     let mut names: HashMap<String, u32> = HashMap::new();
     for (finding, ruling) in evidence.findings.iter().zip(&verdict.rulings) {
-        if !matches!(ruling.status, Status::New | Status::Allowed) {
+        if !ruling.status.is_shown() {
             continue;
         }
         let tool = evidence.process(finding.process).tool.as_deref();

@@ -1,0 +1,160 @@
+//! Replaces a file as a whole, as whoever reads it at the same time has to see the old one or the new one.
+
+use std::fs::{self, Metadata, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// What may be replaced: where it is, and what is there.
+#[derive(Debug)]
+pub(crate) struct Replaceable {
+    /// The file behind all symbolic links.
+    target: PathBuf,
+    /// `None` where there is no file yet.
+    permissions: Option<Permissions>,
+}
+
+impl Replaceable {
+    /// Follows symbolic links to the file that a path means.
+    ///
+    /// # Errors
+    /// Where that is no regular file: a pipe or a device cannot be replaced, and opening a pipe might wait for ever.
+    pub(crate) fn at(path: &Path) -> io::Result<Replaceable> {
+        /// As many as Linux follows.
+        const MOST_LINKS: usize = 40;
+        let mut target = path.to_owned();
+        for _ in 0..=MOST_LINKS {
+            let metadata = match fs::symlink_metadata(&target) {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Replaceable {
+                        target,
+                        permissions: None,
+                    });
+                }
+                Err(error) => return Err(error),
+            };
+            if metadata.is_file() {
+                return Ok(Replaceable {
+                    target,
+                    permissions: Some(metadata.permissions()),
+                });
+            }
+            if !metadata.is_symlink() {
+                return Err(io::Error::other(format!(
+                    "expected a regular file, found a {}",
+                    what_it_is(&metadata)
+                )));
+            }
+            // A relative link is relative to the folder it is in; joining an absolute one yields that.
+            let link = fs::read_link(&target)?;
+            target.pop();
+            target.push(link);
+        }
+        Err(io::Error::other("too many symbolic links"))
+    }
+
+    /// Whether there is a file to replace.
+    pub(crate) fn exists(&self) -> bool {
+        self.permissions.is_some()
+    }
+
+    /// Puts a file of these bytes there, with the permissions of the one before.
+    ///
+    /// # Errors
+    /// Where it cannot be written; the file before is as it was then.
+    pub(crate) fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let folder = match self.target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut temporary = tempfile::Builder::new()
+            // Like any new file: less what the umask takes away.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        temporary.write_all(bytes)?;
+        if let Some(permissions) = &self.permissions {
+            temporary.as_file().set_permissions(permissions.clone())?;
+        }
+        temporary.as_file().sync_all()?;
+        temporary
+            .persist(&self.target)
+            .map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+fn what_it_is(metadata: &Metadata) -> &'static str {
+    let file_type = metadata.file_type();
+    if file_type.is_dir() {
+        "directory"
+    } else if file_type.is_fifo() {
+        "pipe"
+    } else if file_type.is_socket() {
+        "socket"
+    } else {
+        "device"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn replace(path: &Path, text: &str) -> io::Result<()> {
+        Replaceable::at(path)?.replace(text.as_bytes())
+    }
+
+    #[test]
+    fn links_stay_and_their_target_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        fs::write(at("sub/file"), "old").unwrap();
+        symlink("sub/file", at("first")).unwrap();
+        symlink(at("first"), at("second")).unwrap();
+        symlink("../none", at("sub/dangling")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        replace(&at("second"), "new").unwrap();
+        assert_eq!(fs::read_to_string(at("sub/file")).unwrap(), "new");
+        assert_eq!(fs::read_link(at("second")).unwrap(), at("first"));
+        assert_eq!(fs::read_link(at("first")).unwrap(), Path::new("sub/file"));
+        replace(&at("sub/dangling"), "made").unwrap();
+        assert_eq!(fs::read_to_string(at("none")).unwrap(), "made");
+        assert!(at("sub/dangling").is_symlink());
+        assert!(replace(&at("loop"), "x").is_err());
+        // Nothing temporary is left.
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
+        assert_eq!(fs::read_dir(at("sub")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_mode_stays_and_a_new_file_has_that_of_any_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o7777;
+        fs::write(at("other"), "").unwrap();
+        replace(&at("new"), "x").unwrap();
+        assert_eq!(mode("new"), mode("other"));
+        for kept in [0o600, 0o664, 0o640] {
+            fs::set_permissions(at("new"), Permissions::from_mode(kept)).unwrap();
+            replace(&at("new"), "y").unwrap();
+            assert_eq!(mode("new"), kept);
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let refusal = |path: &Path| Replaceable::at(path).unwrap_err().to_string();
+        assert_eq!(
+            refusal(directory.path()),
+            "expected a regular file, found a directory"
+        );
+        assert_eq!(
+            refusal(Path::new("/dev/null")),
+            "expected a regular file, found a device"
+        );
+    }
+}
