@@ -140,6 +140,7 @@ impl Comparison<'_> {
             name,
             file: function.file,
             obj: function.obj,
+            site: self.name(key.site),
             line: key.line,
             callee: key.callee.map(|callee| {
                 let callee = self.function_name(callee);

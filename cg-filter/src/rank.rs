@@ -292,6 +292,7 @@ fn first_event(record: &mut Record<'_>, runs: &Runs) -> Result<Option<CountKey>,
 fn rest_of_key(record: &mut Record<'_>) -> Result<Vec<u8>, Error> {
     let mut rest = Vec::new();
     for field in [
+        Field::Site,
         Field::Line,
         Field::Addr,
         Field::Kind,

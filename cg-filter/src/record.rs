@@ -13,6 +13,7 @@ pub(crate) enum Field {
     Name,
     File,
     Obj,
+    Site,
     Line,
     Addr,
     Callee,
@@ -27,7 +28,7 @@ pub(crate) enum Field {
     Stack,
 }
 
-const FIELD_COUNT: usize = 16;
+const FIELD_COUNT: usize = 17;
 
 impl Field {
     fn with_key(key: &[u8]) -> Option<Field> {
@@ -36,6 +37,7 @@ impl Field {
             b"fn" => Field::Name,
             b"file" => Field::File,
             b"obj" => Field::Obj,
+            b"site" => Field::Site,
             b"line" => Field::Line,
             b"addr" => Field::Addr,
             b"callee" => Field::Callee,

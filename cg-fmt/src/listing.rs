@@ -309,6 +309,16 @@ fn push_keys<'a>(
         );
     }
     if kind == RecordType::Call {
+        let has_sites = (0..rows.len()).any(|row| rows.key(row).site.is_some());
+        columns.insert(
+            columns.len() - 2,
+            Column::new("site", Layout::Path, move |row| text(rows.key(row).site)).for_audience(
+                match has_sites {
+                    true => Audience::All,
+                    false => Audience::Nobody,
+                },
+            ),
+        );
         let callee = move |row| rows.key(row).callee.unwrap_or_default();
         push_function(columns, "callee.", callee, profile);
     }
@@ -386,6 +396,7 @@ fn order_by_cost(profile: &Profile, kind: RecordType, events: &EventColumns) -> 
 fn order_of_keys(profile: &Profile, rows: &Rows, a: usize, b: usize) -> Ordering {
     let (a, b) = (rows.key(a), rows.key(b));
     order_of_functions(profile, &a.function, &b.function)
+        .then_with(|| profile.text(a.site).cmp(&profile.text(b.site)))
         .then_with(|| a.line.cmp(&b.line))
         .then_with(|| profile.text(a.addr).cmp(&profile.text(b.addr)))
         .then_with(|| match (&a.callee, &b.callee) {

@@ -139,6 +139,7 @@ impl<'a> Records<'a> {
             name,
             file,
             obj,
+            site: self.name(key.site),
             line: key.line.unwrap_or(0),
             part: key.part,
             thread: key.thread,

@@ -111,6 +111,11 @@ impl Joiner<'_> {
                 .push(self.normalised_function(callee, level));
         }
         if of != RecordType::Call || level < Level::Counter {
+            if key.site.is_some() {
+                result
+                    .functions
+                    .push(self.normalised_function(file_only(key.site), level));
+            }
             result.lines.push(key.line);
         }
         result
@@ -179,7 +184,8 @@ impl Joiner<'_> {
                     fired.add(Fired::LINE);
                 }
                 let callees = a.callee.zip(b.callee);
-                [(a.function, b.function)]
+                let sites = (file_only(a.site), file_only(b.site));
+                [(a.function, b.function), sites]
                     .into_iter()
                     .chain(callees)
                     .collect()
@@ -259,4 +265,11 @@ fn frames_to_blame(names: &Names, stack: StackId) -> &[FrameKey] {
     };
     let inner = frames.iter().position(|frame| !is_allocators(frame));
     &frames[inner.unwrap_or(0)..]
+}
+/// A file in the place of a function, to be normalised like one.
+fn file_only(file: Option<Symbol>) -> FunctionKey {
+    FunctionKey {
+        file,
+        ..FunctionKey::default()
+    }
 }

@@ -294,8 +294,9 @@ impl<'a> Diffs<'a> {
                         .for_audience(audience),
                 );
             };
-        let (has_kinds, has_lines, has_callees) = (
+        let (has_kinds, has_sites, has_lines, has_callees) = (
             records.iter().any(|record| record.kind.is_some()),
+            records.iter().any(|record| record.site.is_some()),
             records.iter().any(|record| record.line.is_some()),
             records.iter().any(|record| record.callee.is_some()),
         );
@@ -313,6 +314,9 @@ impl<'a> Diffs<'a> {
         });
         text("file", "file", Path, all, |record| {
             Cell::name(record.file.as_deref())
+        });
+        text("site", "call site", Path, if_any(has_sites), |record| {
+            Cell::name(record.site.as_deref())
         });
         text(
             "line",

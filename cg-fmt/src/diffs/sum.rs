@@ -16,6 +16,7 @@ pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRe
                 record.name.clone(),
                 record.file.clone(),
                 record.obj.clone(),
+                record.site.clone(),
                 record.line,
             ),
             record.callee.clone(),

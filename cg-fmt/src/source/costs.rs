@@ -72,8 +72,9 @@ impl<'a> Files<'a> {
         files.into_iter().map(|(_, file)| file).collect()
     }
 
-    /// Puts calls to their lines. A `call` record has the line of the call, but the file of the calling function, so
-    /// the file is looked up among the lines of that function; where inlining leaves it open, the call is not shown.
+    /// Puts calls to their lines: in the file of the call site where a record names one. A stream without sites has the
+    /// file of the calling function only, so the file is looked up among the lines of that function; where inlining
+    /// leaves it open, the call is not shown.
     fn add_calls(&mut self) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         type Place = (Option<Symbol>, Option<Symbol>, Option<u64>);
@@ -90,6 +91,7 @@ impl<'a> Files<'a> {
                 continue;
             };
             let file = match files.contains(&key.function.file) {
+                _ if key.site.is_some() => key.site,
                 true => key.function.file,
                 false if files.len() == 1 => files.first().copied().flatten(),
                 false => continue,

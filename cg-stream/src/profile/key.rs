@@ -36,6 +36,8 @@ pub struct Key {
     pub line: Option<u64>,
     /// Of a `line` record: the instruction's address.
     pub addr: Option<Symbol>,
+    /// Of a `call` record: the file of the call site, where it is not that of the function.
+    pub site: Option<Symbol>,
     /// Of a `call` record: the called function.
     pub callee: Option<FunctionKey>,
     /// Of a `leak` or `error` record: its kind.

@@ -216,6 +216,7 @@ impl Profile {
     fn add_call(&mut self, record: &CallRecord) -> Result<(), TooMany> {
         let key = Key {
             function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
+            site: symbol(&mut self.symbols, &record.site)?,
             line: Some(record.line),
             callee: Some(callee_key(&mut self.symbols, &record.callee)?),
             part: record.part,

@@ -107,6 +107,9 @@ pub struct CallRecord<'a> {
     /// The calling function's ELF object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
+    /// The file of the call site, where it is not that of the calling function: the call was inlined from there.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Name<'a>>,
     /// Line number of the call site; 0 is an unknown line.
     #[serde(skip_serializing_if = "is_zero")]
     pub line: u64,

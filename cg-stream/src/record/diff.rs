@@ -52,6 +52,9 @@ pub struct DiffRecord<'a> {
     /// Its object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
+    /// The file of the call site, where arcs are compared and it is not that of the function.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Name<'a>>,
     /// The line, where lines or arcs are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -124,6 +127,7 @@ impl DiffRecord<'_> {
             name: self.name.map(Name::into_owned),
             file: self.file.map(Name::into_owned),
             obj: self.obj.map(Name::into_owned),
+            site: self.site.map(Name::into_owned),
             line: self.line,
             callee: self.callee.map(Callee::into_owned),
             kind: self.kind.map(Name::into_owned),

@@ -22,8 +22,8 @@ use hashbrown::HashMap;
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{Arcs, Part};
 use crate::costs::section::{
-    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, add_inclusive_row,
-    add_row,
+    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, StringId,
+    add_inclusive_row, add_row,
 };
 
 mod circles;
@@ -311,10 +311,16 @@ fn add_arcs(
         };
         // A call of a function that is active already costs its callers nothing more.
         let is_nested = callee.is_deeper || caller.function == callee.function;
+        let is_own_file = key.file == section.key_of(caller.function).file;
         section.add_arc(
             ArcKey {
                 caller: caller.function,
                 callee: callee.function,
+                site: if is_own_file {
+                    StringId::NOT_GIVEN
+                } else {
+                    key.file
+                },
                 line: key.line,
             },
             calls.calls[row],

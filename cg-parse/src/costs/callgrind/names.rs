@@ -6,6 +6,9 @@
 
 use hashbrown::HashMap;
 
+use crate::error::excerpt;
+use crate::number::whole_u64;
+
 /// What stands behind the `=` of a position line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compressed<'a> {
@@ -14,10 +17,21 @@ pub(crate) enum Compressed<'a> {
     Name(&'a [u8]),
 }
 
+impl Compressed<'_> {
+    /// Whether a name is given in full, and the number that it is given.
+    pub(crate) fn defined(self) -> Option<Option<u64>> {
+        match self {
+            Compressed::Definition(number, _) => Some(Some(number)),
+            Compressed::Name(_) => Some(None),
+            Compressed::Reference(_) => None,
+        }
+    }
+}
+
 /// Reads what stands behind the `=`.
-pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
+pub(crate) fn read(text: &[u8]) -> Result<Compressed<'_>, String> {
     let [b'(', rest @ ..] = text else {
-        return Compressed::Name(text);
+        return Ok(Compressed::Name(text));
     };
     let mut number = 0u64;
     let mut digits = 0;
@@ -29,23 +43,31 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
         number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
         digits += 1;
     }
-    // A number that may be beyond 64 bits is nobody's; it is then part of a name.
-    if !(1..=19).contains(&digits) {
-        return Compressed::Name(text);
+    let [b')', after @ ..] = &rest[digits..] else {
+        return Ok(Compressed::Name(text));
+    };
+    match digits {
+        0 => return Ok(Compressed::Name(text)),
+        // 19 digits cannot overflow.
+        1..=19 => {}
+        _ => {
+            number = whole_u64(&rest[..digits]).ok_or_else(|| {
+                format!(
+                    "expected the number of a name, of at most 64 bits, found {}",
+                    excerpt(&rest[..digits])
+                )
+            })?;
+        }
     }
-    match &rest[digits..] {
-        [b')'] => Compressed::Reference(number),
-        [b')', after @ ..] => match after {
-            _ if after.trim_ascii_start().is_empty() => Compressed::Reference(number),
-            // Callgrind separates number and name by one blank; a name may begin with more of them.
-            [b' ' | b'\t', name @ ..] => Compressed::Definition(number, name),
-            // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
-            [b'\'', ..] => Compressed::Name(text),
-            // The manual's grammar asks for no blank.
-            name => Compressed::Definition(number, name),
-        },
-        _ => Compressed::Name(text),
-    }
+    Ok(match after {
+        _ if after.trim_ascii_start().is_empty() => Compressed::Reference(number),
+        // Callgrind separates number and name by one blank; a name may begin with more of them.
+        [b' ' | b'\t', name @ ..] => Compressed::Definition(number, name),
+        // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
+        [b'\'', ..] => Compressed::Name(text),
+        // The manual's grammar asks for no blank.
+        name => Compressed::Definition(number, name),
+    })
 }
 
 /// What the numbers of one space stand for.
@@ -101,10 +123,10 @@ mod tests {
 
     #[test]
     fn a_digit_makes_a_parenthesis_a_number() {
-        assert_eq!(read(b"(0) main"), Compressed::Definition(0, b"main"));
-        assert_eq!(read(b"(12)"), Compressed::Reference(12));
-        assert_eq!(read(b"(12) "), Compressed::Reference(12));
-        assert_eq!(read(b"(7)x"), Compressed::Definition(7, b"x"));
+        assert_eq!(read(b"(0) main"), Ok(Compressed::Definition(0, b"main")));
+        assert_eq!(read(b"(12)"), Ok(Compressed::Reference(12)));
+        assert_eq!(read(b"(12) "), Ok(Compressed::Reference(12)));
+        assert_eq!(read(b"(7)x"), Ok(Compressed::Definition(7, b"x")));
         for name in [
             "(below main)",
             "(anonymous namespace)::f",
@@ -113,24 +135,40 @@ mod tests {
             "(",
             "(1",
             "(7)'(8)",
-            "(99999999999999999999) f",
         ] {
-            assert_eq!(read(name.as_bytes()), Compressed::Name(name.as_bytes()));
+            assert_eq!(read(name.as_bytes()), Ok(Compressed::Name(name.as_bytes())));
         }
     }
 
     #[test]
+    fn numbers_are_of_64_bits() {
+        assert_eq!(
+            read(b"(18446744073709551615) f"),
+            Ok(Compressed::Definition(u64::MAX, b"f"))
+        );
+        assert_eq!(
+            read(b"(000000000000000000000000007)"),
+            Ok(Compressed::Reference(7))
+        );
+        assert!(read(b"(18446744073709551616) f").is_err());
+        assert!(read(b"(18446744073709551616)").is_err());
+    }
+
+    #[test]
     fn names_may_look_like_anything() {
-        assert_eq!(read(b"(3) (7)"), Compressed::Definition(3, b"(7)"));
+        assert_eq!(read(b"(3) (7)"), Ok(Compressed::Definition(3, b"(7)")));
         assert_eq!(
             read(b"(3) (1) fake compressed"),
-            Compressed::Definition(3, b"(1) fake compressed")
+            Ok(Compressed::Definition(3, b"(1) fake compressed"))
         );
         assert_eq!(
             read(b"(3)  leading"),
-            Compressed::Definition(3, b" leading")
+            Ok(Compressed::Definition(3, b" leading"))
         );
-        assert_eq!(read(b"(3) fn=(2)"), Compressed::Definition(3, b"fn=(2)"));
+        assert_eq!(
+            read(b"(3) fn=(2)"),
+            Ok(Compressed::Definition(3, b"fn=(2)"))
+        );
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) struct NodeLine {
 pub(crate) struct NodeArc {
     pub(crate) caller: NodeId,
     pub(crate) callee: NodeId,
+    /// The file of the call site.
+    pub(crate) file: StringId,
     pub(crate) line: u64,
 }
 

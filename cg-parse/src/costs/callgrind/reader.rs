@@ -20,7 +20,7 @@ mod headers;
 
 mod ends;
 
-use positions::Compression;
+use positions::{Compression, NameLine};
 
 /// A function's number: its name, and the function it stands for once it was used.
 #[derive(Clone, Copy)]
@@ -110,6 +110,10 @@ pub(super) struct Reader<'a> {
     function_file: InForce,
     /// The file of the lines (`fl=`, `fi=`, `fe=`).
     file: StringId,
+    /// `fi=` or `fe=` came behind the last `fn=`.
+    file_is_fresh: bool,
+    /// The part has functions and no `fl=` yet.
+    fi_stands_for_fl: bool,
     function: Option<Named>,
     /// The node of `function`, from its first cost line on.
     node: Option<NodeId>,
@@ -122,15 +126,32 @@ pub(super) struct Reader<'a> {
     callee_file: Option<StringId>,
     /// How many calls the next cost line is the cost of.
     calls: Option<u64>,
+    /// The last line that gave a name.
+    name_line: Option<NameLine>,
+    /// A line of the part was taken for the rest of a name.
+    has_continued_names: bool,
+    /// The `cmd:` of the part, while further lines may belong to it.
+    command: Option<Command>,
     counts: LineCounts,
     /// The counts of a line in the section's columns.
     row: Vec<u64>,
 }
 
-/// Why reading stops: a message about the line at hand, or an error that has nothing to do with it.
+/// Why reading stops.
 enum Refusal {
+    /// The line at hand is none of the format's; it may be the rest of the line before it.
+    Unknown(String),
+    /// Something about the line at hand is not as it should be.
     Line(String),
+    /// It has nothing to do with the line.
     Other(Error),
+}
+
+/// A command line, of which Callgrind escapes nothing.
+struct Command {
+    text: Vec<u8>,
+    /// The last line that belongs to it.
+    line_number: u64,
 }
 
 impl From<String> for Refusal {
@@ -148,7 +169,7 @@ impl From<Overflow> for Refusal {
 impl Refusal {
     fn at(self, line_number: u64) -> Error {
         match self {
-            Refusal::Line(message) => Error::at(line_number, message),
+            Refusal::Unknown(message) | Refusal::Line(message) => Error::at(line_number, message),
             Refusal::Other(error) => error,
         }
     }
@@ -197,6 +218,8 @@ impl<'a> Reader<'a> {
             object: InForce::NOTHING,
             function_file: InForce::NOTHING,
             file: StringId::NOT_GIVEN,
+            file_is_fresh: false,
+            fi_stands_for_fl: false,
             function: None,
             node: None,
             called_object: None,
@@ -205,6 +228,9 @@ impl<'a> Reader<'a> {
             callee_object: None,
             callee_file: None,
             calls: None,
+            name_line: None,
+            has_continued_names: false,
+            command: None,
             counts: LineCounts::default(),
             row: Vec::new(),
         }
@@ -235,10 +261,30 @@ impl<'a> Reader<'a> {
                     let (line, after) = first_line(rest);
                     self.other_line(line).map(|()| after)
                 };
-                rest = read.map_err(|refusal| refusal.at(self.line_number))?;
+                rest = match read {
+                    Ok(after) => after,
+                    Err(refusal) => {
+                        let (line, after) = first_line(rest);
+                        self.recover(line, refusal)
+                            .map_err(|refusal| refusal.at(self.line_number))?;
+                        after
+                    }
+                };
             }
         }
         Ok(())
+    }
+
+    /// Goes on where a line is the rest of the one before it.
+    #[cold]
+    fn recover(&mut self, line: &[u8], refusal: Refusal) -> Result<(), Refusal> {
+        let is_continuation = matches!(refusal, Refusal::Unknown(_))
+            && (self.continue_command(line) || self.continue_name(line)?);
+        if is_continuation {
+            Ok(())
+        } else {
+            Err(refusal)
+        }
     }
 
     /// Reads a cost line and returns the lines behind it.
@@ -256,10 +302,18 @@ impl<'a> Reader<'a> {
         }
         self.positions.go_back_to(positions_before);
         let (line, after) = first_line(text);
-        let Ok(counts) = self.positions.read(line) else {
-            return Err(not_a_position(line));
+        let read = match self.positions.read(line) {
+            Ok(counts) => self.counts.read(counts, self.events.len()),
+            Err(_) => Err(not_a_position(line)),
         };
-        self.counts.read(counts, self.events.len())?;
+        if let Err(message) = read {
+            self.positions.go_back_to(positions_before);
+            return Err(if self.stage == Stage::Body && can_be_costs(line) {
+                Refusal::Line(message)
+            } else {
+                Refusal::Unknown(message)
+            });
+        }
         self.cost_line()?;
         Ok(after)
     }
@@ -335,6 +389,7 @@ impl<'a> Reader<'a> {
             let arc = NodeArc {
                 caller: node,
                 callee,
+                file: key.file,
                 line: key.line,
             };
             arcs.add(arc, calls, counts, part.signedness)?;
@@ -466,9 +521,13 @@ fn scatter(counts: &[u64], columns: &[usize], row: &mut Vec<u64>) -> Result<(), 
 }
 
 #[cold]
-fn not_a_position(line: &[u8]) -> Refusal {
-    Refusal::Line(format!(
-        "expected positions and costs, found {}",
-        excerpt(line)
-    ))
+fn not_a_position(line: &[u8]) -> String {
+    format!("expected positions and costs, found {}", excerpt(line))
+}
+
+/// Whether a line has nothing in it but what costs are written with, well or badly.
+#[cold]
+fn can_be_costs(line: &[u8]) -> bool {
+    line.iter()
+        .all(|byte| byte.is_ascii_hexdigit() || b"xX+-*.:, \t".contains(byte))
 }

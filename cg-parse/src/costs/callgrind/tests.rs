@@ -448,7 +448,8 @@ fn a_summary_that_differs_is_kept_and_totals_that_differ_are_told() {
         parsed.messages,
         ["in:5: totals: has 11 Ir, but the costs add up to 10"]
     );
-    assert!(!parsed.trouble);
+    assert!(parsed.trouble && !parsed.is_whole());
+    assert_eq!(records(&parsed, "fn").len(), 1);
     assert!(
         parsed.of("run")[0].contains("\"summary\":{\"Ir\":12,\"sysTime\":18446744073709551615}")
     );
@@ -463,6 +464,151 @@ fn xdebug_2_has_its_summary_inside_a_function() {
             "php::strlen [php:internal] x0 cost Time=4 incl Time=4",
             "php::strlen [a.php] x1 cost Time=0 incl Time=4",
         ],
+    );
+}
+
+#[test]
+fn fi_is_the_functions_file_where_no_fl_ever_comes() {
+    // lsprofcalltree.py and Mercurial; KCachegrind takes the file in force at fn=.
+    check(
+        "events: Ticks\nfi=main.py\nfn=main\n1 10\ncfn=work\ncfi=lib.py\ncalls=3 5\n1 90\n\nfi=lib.py\nfn=work\n5 80\nfn=idle\n7 10\n\nfe=~\nfn=len\n0 5\n",
+        &[
+            "work [lib.py] x3 cost Ticks=80 incl Ticks=90",
+            "idle [lib.py] x0 cost Ticks=10 incl Ticks=10",
+            "main [main.py] x0 cost Ticks=10 incl Ticks=100",
+            "len [~] x0 cost Ticks=5 incl Ticks=5",
+        ],
+    );
+    // The same with numbers, and in a second part that writes fl= again.
+    check(
+        "events: Ir\nfi=(1) a.c\nfn=(1) f\n1 1\ncfn=(2) g\ncfi=(2) b.c\ncalls=1 7\n1 4\nfi=(2)\nfn=(2)\n7 4\n\
+         part: 2\nevents: Ir\nfl=(1)\nfn=(1)\n1 2\nfi=(2)\n9 3\nfn=(3) h\n1 5\n",
+        &[
+            "f [a.c] x0 cost Ir=6 incl Ir=10",
+            "h [a.c] x0 cost Ir=5 incl Ir=5",
+            "g [b.c] x1 cost Ir=4 incl Ir=4",
+        ],
+    );
+}
+
+#[test]
+fn rcalls_are_calls() {
+    check(
+        "events: Ir\nfl=a.c\nfn=f\n1 1\ncfn=g\nrcalls=2 7\n1 4\nfn=g\n7 4\n",
+        &[
+            "g [a.c] x2 cost Ir=4 incl Ir=4",
+            "f [a.c] x0 cost Ir=1 incl Ir=5",
+        ],
+    );
+}
+
+#[test]
+fn numbers_go_to_the_end_of_64_bits() {
+    check(
+        "events: Ir\nfl=(18446744073709551615) a.c\nfn=(18446744073709551615) f\n1 1\nfn=(18446744073709551614) g\n1 2\n\
+         fn=(18446744073709551615)\n1 4\n",
+        &[
+            "f [a.c] x0 cost Ir=5 incl Ir=5",
+            "g [a.c] x0 cost Ir=2 incl Ir=2",
+        ],
+    );
+    refused(
+        "events: Ir\nfn=(18446744073709551616) f\n1 1\n",
+        "in:2: expected the number of a name, of at most 64 bits, found \"18446744073709551616\"",
+    );
+}
+
+/// Parses with these messages and no trouble.
+#[track_caller]
+fn said(text: &str, messages: &[&str]) -> Parsed {
+    let parsed = parse(text.as_bytes(), &with(|options| options.calls = true));
+    assert_eq!(parsed.messages, messages);
+    assert!(parsed.is_whole() && !parsed.trouble);
+    parsed
+}
+
+#[test]
+fn a_command_may_have_lines() {
+    let head = "version: 1\ncreator: callgrind-3.19.0\npid: 1\n";
+    let body = "part: 1\nevents: Ir\nfn=f\n1 10\ntotals: 10\n";
+    for (more, lines) in [
+        ("b", 1),
+        ("fn=b", 1),
+        ("12 b", 1),
+        ("3 4", 1),
+        ("note: b", 1),
+        ("\n\nb\nc", 2),
+    ] {
+        let text = format!("{head}cmd: ./a\n{more}\n{body}");
+        let parsed = parse(text.as_bytes(), &options());
+        let command = serde_json::to_string(&format!("./a\n{more}")).unwrap();
+        let run = parsed.of("run")[0];
+        assert!(run.contains(&format!("\"command\":{command}")), "{run}");
+        assert_eq!(parsed.messages.len(), lines, "{:?}", parsed.messages);
+        assert!(parsed.is_whole() && !parsed.trouble);
+        assert_eq!(records(&parsed, "fn"), ["f x0 cost Ir=10 incl Ir=10"]);
+    }
+    // Others may write keys of their own, which mean nothing.
+    let parsed = said("cmd: ./a\nnote: b\nevents: Ir\nfn=f\n1 10\n", &[]);
+    assert!(parsed.of("run")[0].contains("\"command\":\"./a\""));
+}
+
+#[test]
+fn a_name_may_have_lines() {
+    let parsed = said(
+        "creator: callgrind-3.19.0\nevents: Ir\nob=(1) a\nout\nfl=(1) a.c\n.c\nfn=(1) new\nline\n1 10\ncob=(2) b\nso\ncfi=(2) c\nd\ncfn=(2) x\ny\nz\n\
+         calls=1 1\n1 5\n\nob=(2)\nfl=(2)\nfn=(2)\n1 5\nfn=(3) g\nob=(1)\nfl=(1)\nfn=(1)\n1 2\ntotals: 17\n",
+        &[
+            "in:4: taken for the rest of the name in the line before: \"out\"",
+            "in:6: taken for the rest of the name in the line before: \".c\"",
+            "in:8: taken for the rest of the name in the line before: \"line\"",
+            "in:11: taken for the rest of the name in the line before: \"so\"",
+            "in:13: taken for the rest of the name in the line before: \"d\"",
+            "in:15: taken for the rest of the name in the line before: \"y\"",
+            "in:16: taken for the rest of the name in the line before: \"z\"",
+        ],
+    );
+    assert_eq!(
+        records(&parsed, "fn"),
+        [
+            "new\nline [a.c\n.c] {a\nout} x0 cost Ir=12 incl Ir=17",
+            "x\ny\nz [c\nd] {b\nso} x1 cost Ir=5 incl Ir=5",
+        ]
+    );
+    // Without totals nobody knows whether the line was a name's or a damaged cost.
+    let parsed = parse(b"events: Ir\nfn=f\nx 1\n1 2\n", &options());
+    assert_eq!(
+        parsed.messages,
+        [
+            "in:3: taken for the rest of the name in the line before: \"x 1\"",
+            "in:4: no totals: at the end of the part, so what was taken for the rest of a name may have been costs"
+        ]
+    );
+    assert!(parsed.trouble && !parsed.is_whole());
+    // A count that cannot be read is no name.
+    refused(
+        "events: Ir\nfn=f\n1 1.5\n",
+        "in:3: expected a count of at most 64 bits, found \"1.5\"",
+    );
+}
+
+#[test]
+fn a_call_inlined_from_another_file_says_so() {
+    let parsed = parse(
+        b"events: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n40 1\ncfn=g\ncfi=a.c\ncalls=1 7\n40 4\nfe=a.c\n40 1\ncfn=g\ncfi=a.c\ncalls=2 7\n40 8\nfl=a.c\nfn=g\n7 12\n",
+        &with(|options| options.calls = true),
+    );
+    let sites: Vec<serde_json::Value> = parsed
+        .of("call")
+        .iter()
+        .map(|call| serde_json::from_str(&format!("{{{call}")).unwrap())
+        .map(|call: serde_json::Value| {
+            serde_json::json!([call["file"], call["site"], call["line"], call["calls"]])
+        })
+        .collect();
+    assert_eq!(
+        serde_json::Value::from(sites),
+        serde_json::json!([["a.c", null, 40, 2], ["a.c", "a.h", 40, 1]])
     );
 }
 
@@ -553,8 +699,8 @@ fn what_cannot_be_read_is_told_with_its_line() {
         "in:3: expected at most 1 counts, one an event, found 2",
     );
     refused(
-        "events: Ir\nfn=f\nx 1\n",
-        "in:3: expected a header line, a position or costs, found \"x 1\"",
+        "events: Ir\nfn=f\n1 1\nx 1\n",
+        "in:4: expected a header line, a position or costs, found \"x 1\"",
     );
     refused(
         "version: 1\nfn=f\n1 1\n",

@@ -54,6 +54,8 @@ pub(crate) struct LineKey {
 pub(crate) struct ArcKey {
     pub(crate) caller: FunctionId,
     pub(crate) callee: FunctionId,
+    /// The file of the call site; not given where it is the caller's.
+    pub(crate) site: StringId,
     pub(crate) line: u64,
 }
 

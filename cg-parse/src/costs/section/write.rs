@@ -173,6 +173,7 @@ impl Section {
             self.by_cost(arcs.inclusive.row(*a), arcs.inclusive.row(*b))
                 .then_with(|| self.by_function(caller_a, caller_b))
                 .then_with(|| self.by_function(callee_a, callee_b))
+                .then_with(|| self.by_string(keys[*a].site, keys[*b].site))
                 .then_with(|| keys[*a].line.cmp(&keys[*b].line))
         });
         for row in rows {
@@ -182,6 +183,7 @@ impl Section {
                 name: self.name(caller.name),
                 file: self.name(caller.file),
                 obj: self.name(caller.object),
+                site: self.name(key.site),
                 line: key.line,
                 part: labels.part,
                 thread: labels.thread,
@@ -197,7 +199,8 @@ impl Section {
         Ok(())
     }
 
-    fn key_of(&self, function: FunctionId) -> FunctionKey {
+    /// What makes a function itself.
+    pub(crate) fn key_of(&self, function: FunctionId) -> FunctionKey {
         self.functions.keys.all()[function.index()]
     }
 

@@ -71,7 +71,16 @@ impl Reader<'_> {
 
     /// Compares the part's `totals:` with the sum of its costs.
     fn check_totals(&mut self) -> Result<(), Refusal> {
+        let has_continued_names = std::mem::take(&mut self.has_continued_names);
         let Some((line, totals)) = self.totals.take() else {
+            if has_continued_names {
+                // A damaged cost line behind a name looks the same.
+                self.section.leave_open();
+                self.diagnostics.trouble(format!(
+                    "{}:{}: no totals: at the end of the part, so what was taken for the rest of a name may have been costs",
+                    self.source, self.line_number
+                ));
+            }
             return if self.stage > Stage::Header && self.must_have_totals() {
                 Err(
                     "expected totals: at the end of the part, found none; the profile is cut short"
@@ -90,7 +99,8 @@ impl Reader<'_> {
         };
         for ((event, total), sum) in self.events.iter().zip(totals).zip(self.part_sums()) {
             if total != sum {
-                self.diagnostics.warn(format!(
+                self.section.leave_open();
+                self.diagnostics.trouble(format!(
                     "{}:{line}: totals: has {total} {event}, but the costs add up to {sum}",
                     self.source
                 ));
@@ -104,11 +114,10 @@ impl Reader<'_> {
         if self.stage == Stage::Header {
             return Ok(());
         }
-        if let Some(summary) = self.summary.take() {
-            for (event, count) in self.events.iter().zip(summary) {
-                // A summary is arithmetic modulo 2^64.
-                self.section.run.add_summary(event, count as u64);
-            }
+        let summary = self.summary.take().unwrap_or_else(|| self.part_sums());
+        for (event, count) in self.events.iter().zip(summary) {
+            // A summary is arithmetic modulo 2^64.
+            self.section.run.add_summary(event, count as u64);
         }
         let added = inclusive::fold(
             &self.part,
@@ -127,11 +136,16 @@ impl Reader<'_> {
         self.object = InForce::NOTHING;
         self.function_file = InForce::NOTHING;
         self.file = StringId::NOT_GIVEN;
+        self.file_is_fresh = false;
+        self.fi_stands_for_fl = false;
+        self.name_line = None;
         self.function = None;
         self.node = None;
         self.called_object = None;
         self.called_file = None;
         self.callee = None;
+        self.callee_object = None;
+        self.callee_file = None;
         self.calls = None;
         added.map_err(|overflow| Refusal::from(overflow).at(self.line_number))?;
         if self.per_part {

@@ -1,10 +1,26 @@
 //! Header lines: what each means for the part it begins.
 
-use super::{Reader, Refusal, Stage};
+use super::{Command, Reader, Refusal, Stage};
 use crate::costs::callgrind::header;
 use crate::costs::callgrind::part::Part;
 use crate::costs::callgrind::position::Positions;
 use crate::error::excerpt;
+
+/// The keys that mean something here.
+const KNOWN_KEYS: [&[u8]; 12] = [
+    b"version",
+    b"creator",
+    b"cmd",
+    b"pid",
+    b"part",
+    b"thread",
+    b"desc",
+    b"event",
+    b"positions",
+    b"events",
+    b"summary",
+    b"totals",
+];
 
 impl Reader<'_> {
     /// Header lines, comments, sums, and what is none of these.
@@ -24,18 +40,28 @@ impl Reader<'_> {
             };
         }
         let Some((key, value)) = header::key_and_value(line) else {
-            return Err(format!(
+            return Err(Refusal::Unknown(format!(
                 "expected a header line, a position or costs, found {}",
                 excerpt(line)
-            )
-            .into());
+            )));
         };
+        if KNOWN_KEYS.contains(&key) {
+            self.end_command();
+        } else if self.command.is_some() && self.shown.is_callgrind {
+            // Callgrind writes no other keys, so this one is of an argument.
+            return Err(Refusal::Unknown(String::new()));
+        }
         self.begin_part_with(key)?;
         self.has_header |= self.stage == Stage::Header;
         match key {
             b"version" => self.version(value)?,
             b"creator" => self.creator(value),
-            b"cmd" => self.section.run.command.say(header::text(value)),
+            b"cmd" => {
+                self.command = Some(Command {
+                    text: value.to_vec(),
+                    line_number: self.line_number,
+                });
+            }
             b"pid" => {
                 if let Some(pid) = crate::number::whole_u64(value) {
                     self.section.run.pid.say(pid);
@@ -68,12 +94,43 @@ impl Reader<'_> {
             // The format allows keys that are not known, in the header.
             _ if self.stage < Stage::Body => {}
             _ => {
-                return Err(
-                    format!("expected a position or costs, found {}", excerpt(line)).into(),
-                );
+                return Err(Refusal::Unknown(format!(
+                    "expected a position or costs, found {}",
+                    excerpt(line)
+                )));
             }
         }
         Ok(())
+    }
+
+    /// Takes a line of the header that is none of the format's for the rest of the command.
+    pub(super) fn continue_command(&mut self, line: &[u8]) -> bool {
+        let line_number = self.line_number;
+        let Some(command) = self
+            .command
+            .as_mut()
+            .filter(|_| self.stage == Stage::Header)
+        else {
+            return false;
+        };
+        // Empty lines in between are of the command too.
+        for _ in command.line_number..line_number {
+            command.text.push(b'\n');
+        }
+        command.text.extend_from_slice(line);
+        command.line_number = line_number;
+        self.diagnostics.warn(format!(
+            "{}:{line_number}: taken for the rest of the command in the line before: {}",
+            self.source,
+            excerpt(line)
+        ));
+        true
+    }
+
+    fn end_command(&mut self) {
+        if let Some(command) = self.command.take() {
+            self.section.run.command.say(header::text(&command.text));
+        }
     }
 
     /// Begins a new part where a header line shows that the old one is over.
@@ -125,7 +182,7 @@ impl Reader<'_> {
     /// Notes that the body has begun.
     pub(super) fn begin_body(&mut self, what: &str) -> Result<(), Refusal> {
         match self.stage {
-            Stage::Header => Err(format!("expected events: before {what}").into()),
+            Stage::Header => Err(Refusal::Unknown(format!("expected events: before {what}"))),
             _ => {
                 self.stage = Stage::Body;
                 Ok(())

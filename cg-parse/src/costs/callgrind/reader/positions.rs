@@ -21,6 +21,15 @@ pub(super) enum Compression {
     Plain,
 }
 
+/// A line that gave a name in full.
+#[derive(Clone, Copy)]
+pub(super) struct NameLine {
+    line_number: u64,
+    key: Key,
+    /// The number that the name was given with.
+    number: Option<u64>,
+}
+
 /// What a line of the body begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
@@ -46,7 +55,9 @@ fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
         [b'f', b'n', b'=', value @ ..] => (Key::Function, value),
         [b'c', b'f', b'n', b'=', value @ ..] => (Key::CalledFunction, value),
         [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (Key::CalledFile, value),
-        [b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
+        // KCachegrind reads both, and takes calls of a recursion for calls.
+        [b'c', b'a', b'l', b'l', b's', b'=', value @ ..]
+        | [b'r', b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
         [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
             (Key::Skipped, value)
         }
@@ -81,54 +92,146 @@ impl Reader<'_> {
             self.look_for_compression(key, value, has_object);
         }
         match key {
+            Key::Calls => self.calls_line(value),
+            Key::Skipped => Ok(()),
+            _ => {
+                let name = self.name(value)?;
+                if let Some(number) = name.defined() {
+                    self.name_line = Some(NameLine {
+                        line_number: self.line_number,
+                        key,
+                        number,
+                    });
+                }
+                self.name_position(key, name)
+            }
+        }
+    }
+
+    /// Takes the name of a position line.
+    fn name_position(&mut self, key: Key, name: Compressed) -> Result<(), Refusal> {
+        match key {
             Key::Function => {
                 self.flush_calls()?;
-                self.function = Some(self.function_name(value)?);
+                self.function = Some(self.function_name(name)?);
                 self.node = None;
+                if self.function_file.name == StringId::NOT_GIVEN || self.fi_stands_for_fl {
+                    // Who never writes fl= means the function's file by fi= (lsprofcalltree, Mercurial).
+                    self.fi_stands_for_fl = true;
+                    self.function_file = InForce {
+                        name: self.file,
+                        is_fresh: self.file_is_fresh,
+                    };
+                }
                 self.file = self.function_file.name;
+                self.file_is_fresh = false;
                 self.callee = None;
                 self.called_file = None;
                 self.called_object = None;
             }
             Key::CalledFunction => {
                 self.flush_calls()?;
-                self.callee = Some(self.function_name(value)?);
+                self.callee = Some(self.function_name(name)?);
                 self.callee_file = self.called_file.take();
                 self.callee_object = self.called_object.take();
             }
             Key::FunctionFile => {
-                self.file = self.file_name(value)?;
+                self.file = self.file_name(name)?;
                 self.function_file = InForce {
                     name: self.file,
                     is_fresh: true,
                 };
+                self.fi_stands_for_fl = false;
             }
-            Key::LineFile => self.file = self.file_name(value)?,
-            Key::CalledFile => self.called_file = Some(self.file_name(value)?),
+            Key::LineFile => {
+                self.file = self.file_name(name)?;
+                self.file_is_fresh = true;
+            }
+            Key::CalledFile => self.called_file = Some(self.file_name(name)?),
             Key::Object => {
                 self.object = InForce {
-                    name: self.object_name(value)?,
+                    name: self.object_name(name)?,
                     is_fresh: true,
                 };
             }
-            Key::CalledObject => self.called_object = Some(self.object_name(value)?),
-            Key::Calls => self.calls_line(value)?,
+            Key::CalledObject => self.called_object = Some(self.object_name(name)?),
             Key::FileOfJump => {
-                self.file_name(value)?;
+                self.file_name(name)?;
             }
             Key::FunctionOfJump => {
-                self.function_name(value)?;
+                self.function_name(name)?;
             }
-            Key::Skipped => {}
+            Key::Calls | Key::Skipped => {}
         }
         Ok(())
     }
 
+    /// Takes a line that is none of the format's for the rest of the name in the line before it, where that is one: a
+    /// path or a symbol may have line ends, and Callgrind writes them as they are.
+    #[cold]
+    pub(super) fn continue_name(&mut self, line: &[u8]) -> Result<bool, Refusal> {
+        let Some(NameLine {
+            line_number,
+            key,
+            number,
+        }) = self.name_line
+        else {
+            return Ok(false);
+        };
+        if self.stage != Stage::Body || line_number + 1 != self.line_number {
+            return Ok(false);
+        }
+        let function =
+            |named: Option<Named>| named.map(|named| self.function_names.text(named.name));
+        let of_number = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
+        let begun = match key {
+            Key::Function => function(self.function),
+            Key::CalledFunction => {
+                self.called_file = self.callee_file;
+                self.called_object = self.callee_object;
+                function(self.callee)
+            }
+            Key::FunctionFile | Key::LineFile => Some(self.file),
+            Key::CalledFile => self.called_file,
+            Key::Object => Some(self.object.name),
+            Key::CalledObject => self.called_object,
+            Key::FileOfJump => of_number(&self.files),
+            Key::FunctionOfJump => number
+                .and_then(|number| self.functions.get(number))
+                .map(|numbered| self.function_names.text(numbered.name)),
+            Key::Calls | Key::Skipped => None,
+        };
+        let Some(begun) = begun else {
+            return Ok(false);
+        };
+        let mut name = self.section.strings.get(begun).to_vec();
+        name.push(b'\n');
+        name.extend_from_slice(line);
+        self.diagnostics.warn(format!(
+            "{}:{}: taken for the rest of the name in the line before: {}",
+            self.source,
+            self.line_number,
+            excerpt(line)
+        ));
+        self.has_continued_names = true;
+        self.name_line = Some(NameLine {
+            line_number: self.line_number,
+            key,
+            number,
+        });
+        let name = match number {
+            Some(number) => Compressed::Definition(number, &name),
+            None => Compressed::Name(&name),
+        };
+        self.name_position(key, name)?;
+        Ok(true)
+    }
+
     /// What stands behind the `=` of a position line.
-    fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
+    fn name<'n>(&self, value: &'n [u8]) -> Result<Compressed<'n>, Refusal> {
         match self.compression {
-            Compression::Plain => Compressed::Name(value),
-            _ => names::read(value),
+            Compression::Plain => Ok(Compressed::Name(value)),
+            _ => Ok(names::read(value)?),
         }
     }
 
@@ -136,7 +239,7 @@ impl Reader<'_> {
     #[cold]
     fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
         let has_object = had_object || key == Key::Object;
-        let is_compressed = !matches!(names::read(value), Compressed::Name(_));
+        let is_compressed = !matches!(names::read(value), Ok(Compressed::Name(_)));
         self.compression = match key {
             _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
             Key::Function if has_object => Compression::Plain,
@@ -156,8 +259,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn function_name(&mut self, value: &[u8]) -> Result<Named, Refusal> {
-        let (number, text) = match self.name(value) {
+    fn function_name(&mut self, name: Compressed) -> Result<Named, Refusal> {
+        let (number, text) = match name {
             Compressed::Reference(number) => {
                 let numbered = self
                     .functions
@@ -194,7 +297,7 @@ impl Reader<'_> {
             if index > 0 {
                 expanded.push(b'\'');
             }
-            match names::read(piece) {
+            match names::read(piece).ok()? {
                 Compressed::Reference(number) => {
                     let name = self.functions.get(number)?.name;
                     let text = self.function_names.text(name);
@@ -209,12 +312,12 @@ impl Reader<'_> {
         Some(expanded)
     }
 
-    fn file_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
-        plain_name(self.name(value), "file", &mut self.files, self.section)
+    fn file_name(&mut self, name: Compressed) -> Result<StringId, Refusal> {
+        plain_name(name, "file", &mut self.files, self.section)
     }
 
-    fn object_name(&mut self, value: &[u8]) -> Result<StringId, Refusal> {
-        plain_name(self.name(value), "object", &mut self.objects, self.section)
+    fn object_name(&mut self, name: Compressed) -> Result<StringId, Refusal> {
+        plain_name(name, "object", &mut self.objects, self.section)
     }
 }
 
