@@ -40,7 +40,7 @@ impl Point<'_> {
     }
 
     fn lifetime(self) -> Option<Count> {
-        self.of.rows.beside(self.row).lifetime
+        self.of.rows.beside().lifetime.count(self.row)
     }
 
     fn quotient<'c>(dividend: Option<Count>, divisor: Option<Count>) -> Cell<'c> {
@@ -129,10 +129,10 @@ pub(crate) fn push_columns<'a>(
     };
     let programs = Audience::Programs;
     push("max_bytes", "max bytes", programs, |point| {
-        Cell::count(point.of.rows.beside(point.row).max_bytes)
+        Cell::count(point.of.rows.beside().max_bytes.count(point.row))
     });
     push("max_blocks", "max blocks", programs, |point| {
-        Cell::count(point.of.rows.beside(point.row).max_blocks)
+        Cell::count(point.of.rows.beside().max_blocks.count(point.row))
     });
     push("lifetime", "lifetime", programs, |point| {
         Cell::count(point.lifetime())

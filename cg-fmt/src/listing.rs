@@ -263,9 +263,9 @@ fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordTy
             number("calls", |rows, row| Some(rows.calls(row)));
         }
         RecordType::Leak => number("indirect_bytes", |rows, row| {
-            rows.beside(row).indirect_bytes
+            rows.beside().indirect_bytes.count(row)
         }),
-        RecordType::Heap => number("places", |rows, row| rows.beside(row).places),
+        RecordType::Heap => number("places", |rows, row| rows.beside().places.count(row)),
         _ => {}
     }
 }
@@ -334,7 +334,7 @@ fn push_keys<'a>(
             .for_audience(audience),
         );
     };
-    where_any("cycle", |rows, row| rows.cycle(row));
+    where_any("cycle", |rows, row| rows.beside().cycle.get(row));
     where_any("part", |rows, row| rows.key(row).part);
     where_any("thread", |rows, row| rows.key(row).thread);
 }

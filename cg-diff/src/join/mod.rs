@@ -346,7 +346,7 @@ fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn
         _ if of != RecordType::Heap => {}
         Snapshots::Number(number) => snapshot = Some(number),
         Snapshots::Peak | Snapshots::All => {
-            has_peak = (0..table.len()).any(|record| table.beside(record).is_peak);
+            has_peak = (0..table.len()).any(|record| table.beside().peak.get(record).is_some());
             let mut sums = std::collections::BTreeMap::new();
             for record in 0..table.len() {
                 let bytes = table.cost(record).first().copied().unwrap_or(0);
@@ -360,7 +360,7 @@ fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn
         if of != RecordType::Heap {
             true
         } else if has_peak {
-            table.beside(record).is_peak
+            table.beside().peak.get(record).is_some()
         } else {
             table.key(record).snapshot == snapshot
         }

@@ -81,7 +81,7 @@ impl StackTree {
             let mut node = 0;
             tree.add(0, cost);
             // Folded places are callers of what is known of the stack, so they are its outermost end.
-            let places = rows.beside(row).places;
+            let places = rows.beside().places.count(row);
             let known = frames.iter().map(|frame| Some(*frame));
             let path: Vec<Option<FrameKey>> = match root {
                 Root::Innermost => known.chain(places.map(|_| None)).collect(),

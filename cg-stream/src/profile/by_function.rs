@@ -5,9 +5,10 @@
 //! no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where object, file and
 //! name agree, as far as the frames have them.
 
-use super::{Beside, FunctionKey, Key, Profile, Table, table_index};
+use super::rows::{TABLES, table_index};
+use super::sum::Refusal;
+use super::{FunctionKey, Key, Profile, Table};
 use crate::Error;
-use crate::intern::TooMany;
 use crate::record::RecordType;
 
 impl Profile {
@@ -17,18 +18,22 @@ impl Profile {
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
     pub fn by_function(mut self) -> Result<Profile, Error> {
-        let mut functions = std::mem::take(&mut self.tables[table_index(RecordType::Fn)]);
+        let mut tables = std::mem::take(&mut self.tables);
+        let mut functions = Table::default();
+        if let Some(table) = table_index(RecordType::Fn) {
+            functions = std::mem::take(&mut tables[table]);
+        }
         let mut charged = Charged::default();
-        let with_stacks = RecordType::ALL.map(|(_, of)| of).into_iter();
-        for of in with_stacks.filter(|of| of.has_stack()) {
-            let stacks = std::mem::take(&mut self.tables[table_index(of)]);
+        let with_stacks = TABLES.iter().zip(&tables).filter(|(of, _)| of.has_stack());
+        for (_, stacks) in with_stacks {
             for row in 0..stacks.len() {
-                self.charge(&mut functions, &mut charged, &stacks, row)
-                    .map_err(|error| Error::whole(error.to_string()))?;
+                self.charge(&mut functions, &mut charged, stacks, row)
+                    .map_err(|refusal| Error::whole(refusal.to_string()))?;
             }
         }
-        self.tables = Default::default();
-        self.tables[table_index(RecordType::Fn)] = functions;
+        if let Some(table) = table_index(RecordType::Fn) {
+            self.tables[table] = functions;
+        }
         Ok(self)
     }
 
@@ -39,32 +44,38 @@ impl Profile {
         charged: &mut Charged,
         stacks: &Table,
         row: usize,
-    ) -> Result<(), TooMany> {
+    ) -> Result<(), Refusal> {
         let key = stacks.key(row);
         let cost = stacks.cost(row);
         let blamed = functions.row(function(key.function))?;
+        let beyond = |event: usize| self.events.get(event).map_or("cost", String::as_str);
         for (event, count) in cost.iter().enumerate() {
-            functions.add_cost(blamed, event, *count);
+            functions
+                .add_cost(blamed, event, *count)
+                .map_err(|sum| sum.of(beyond(event)))?;
         }
         // What is added up and still means something of a function.
-        let beside = stacks.beside(row);
-        functions.add_beside(
-            blamed,
-            Beside {
-                indirect_bytes: beside.indirect_bytes,
-                lifetime: beside.lifetime,
-                ..Beside::default()
-            },
-        );
+        let beside = stacks.beside();
+        let sums = &mut functions.beside;
+        sums.indirect_bytes
+            .sum(blamed, beside.indirect_bytes.get(row))
+            .map_err(|sum| sum.of("indirect_bytes"))?;
+        sums.lifetime
+            .sum(blamed, beside.lifetime.get(row))
+            .map_err(|sum| sum.of("lifetime"))?;
         charged.begin();
-        let frames = key.stack.map_or(&[][..], |stack| self.stacks.frames(stack));
+        let frames = key
+            .stack
+            .map_or(&[][..], |stack| self.names.stacks.frames(stack));
         let in_stack = frames.iter().map(|frame| frame.function);
         // The blamed function is in its stack, but a record that lost its stack still has it.
         for key in std::iter::once(key.function).chain(in_stack) {
             let row = functions.row(function(key))?;
             if charged.is_first(row) {
                 for (event, count) in cost.iter().enumerate() {
-                    functions.add_incl(row, event, *count);
+                    functions
+                        .add_incl(row, event, *count)
+                        .map_err(|sum| sum.of(beyond(event)))?;
                 }
             }
         }

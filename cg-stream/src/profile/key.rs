@@ -1,7 +1,7 @@
 //! What makes two records the same record.
 
 use crate::intern::{Slices, Texts, TooMany};
-use crate::record::{Callee, Frame, Name};
+use crate::record::{Frame, Name};
 
 /// A function as rows name it: what a record says of `fn`, `file` and `obj`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +92,16 @@ impl Stacks {
             for frame in stack {
                 self.addresses.push(symbol(symbols, &frame.addr)?);
             }
+            return Ok(id);
+        }
+        let addresses = &mut self.addresses[self.frames.place(id)];
+        let held = addresses
+            .iter()
+            .map(|addr| addr.map(|addr| symbols.text(addr)));
+        if held.lt(stack.iter().map(|frame| frame.addr.as_deref())) {
+            for (addr, frame) in addresses.iter_mut().zip(stack) {
+                *addr = symbol(symbols, &frame.addr)?;
+            }
         }
         Ok(id)
     }
@@ -101,7 +111,8 @@ impl Stacks {
         self.frames.get(id)
     }
 
-    /// The instruction addresses of its frames, as the first record with this stack had them.
+    /// The instruction addresses of its frames: of those that records with this stack had, the last in the order of
+    /// their texts, so that the order of the records makes no difference.
     pub fn addresses(&self, id: StackId) -> &[Option<Symbol>] {
         &self.addresses[self.frames.place(id)]
     }
@@ -127,9 +138,4 @@ pub(super) fn function_key(
         file: symbol(symbols, file)?,
         obj: symbol(symbols, obj)?,
     })
-}
-
-/// The key for the called end of an arc.
-pub(super) fn callee_key(symbols: &mut Symbols, callee: &Callee) -> Result<FunctionKey, TooMany> {
-    function_key(symbols, &callee.name, &callee.file, &callee.obj)
 }

@@ -1,48 +1,37 @@
 //! A stream read into memory, its records added up by key: law 3, "concatenation is addition".
 //!
 //! This is what cg-diff compares and cg-fmt formats. Names are interned and counts lie in flat columns, so memory goes
-//! with the number of distinct rows.
+//! with the number of distinct rows. Sums are exact: one that 64 bits cannot hold is an error of the line that made it.
 
 mod by_function;
 mod key;
+mod rows;
+mod sum;
 mod table;
 
 pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
-pub use table::{Beside, Detail, Table};
+pub use table::{Beside, Column, Detail, Table};
 
-use crate::intern::TooMany;
-use crate::record::{
-    CallRecord, Count, Counts, DiffRecord, ErrorRecord, FnRecord, Frame, HeapRecord, LeakRecord,
-    LineRecord, Name, ProgramPointRecord, RecordType, RunRecord, SnapshotRecord, StackRecord,
-};
+use crate::record::{Count, Counts, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use crate::{Error, Line};
-use key::{callee_key, function_key, symbol};
+use rows::{TABLES, table_index};
+use sum::add_exact;
+use table::event_index;
 
 /// The records of one or more streams, added up.
 #[derive(Clone, Default)]
 pub struct Profile {
     runs: Vec<RunRecord>,
     events: Vec<String>,
+    /// How many of the events the `run` records name; they come first.
+    run_events: usize,
     total: Vec<Count>,
-    symbols: Symbols,
-    stacks: Stacks,
+    names: Names,
     tables: [Table; TABLES.len()],
     snapshots: Vec<SnapshotRecord>,
     diffs: Vec<DiffRecord<'static>>,
     unknown: u64,
 }
-
-/// The record types that are added up in tables.
-const TABLES: [RecordType; 8] = [
-    RecordType::Fn,
-    RecordType::Line,
-    RecordType::Call,
-    RecordType::Leak,
-    RecordType::Error,
-    RecordType::Heap,
-    RecordType::ProgramPoint,
-    RecordType::Stack,
-];
 
 /// The interned names and stacks of profiles that are compared.
 #[derive(Clone, Default)]
@@ -57,53 +46,32 @@ impl Profile {
     /// An empty profile that adds its names to those of others, so that equal names have equal symbols in all of them.
     pub fn continuing(names: Names) -> Profile {
         Profile {
-            symbols: names.symbols,
-            stacks: names.stacks,
+            names,
             ..Profile::default()
         }
     }
 
     /// Takes the names out, for the next profile to continue, or to hold those of several profiles once.
     pub fn take_names(&mut self) -> Names {
-        Names {
-            symbols: std::mem::take(&mut self.symbols),
-            stacks: std::mem::take(&mut self.stacks),
-        }
+        std::mem::take(&mut self.names)
     }
 
     /// Adds a line of a stream.
     ///
     /// # Errors
-    /// Where the line is not the record its `type` says.
+    /// Where the line is not the record its `type` says, and where a sum is beyond 64 bits with it.
     pub fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
-        let added = match line.kind {
-            RecordType::Run => {
-                self.add_run(line.parse()?);
-                Ok(())
-            }
-            RecordType::Fn => self.add_fn(&line.parse()?),
-            RecordType::Line => self.add_line(&line.parse()?),
-            RecordType::Call => self.add_call(&line.parse()?),
-            RecordType::Leak => self.add_leak(line.parse()?),
-            RecordType::Error => self.add_error(line.parse()?),
-            RecordType::Heap => self.add_heap(&line.parse()?),
-            RecordType::ProgramPoint => self.add_program_point(line.parse()?),
-            RecordType::Stack => self.add_stack(&line.parse()?),
-            RecordType::Snapshot => {
-                self.snapshots.push(line.parse()?);
-                Ok(())
-            }
-            RecordType::Diff => {
-                self.diffs.push(line.parse::<DiffRecord>()?.into_owned());
-                Ok(())
-            }
-            RecordType::End => Ok(()),
-            RecordType::Other => {
-                self.unknown += 1;
-                Ok(())
-            }
-        };
-        added.map_err(|error| Error::at(line.number, error.to_string()))
+        if self.add_row(line)? {
+            return Ok(());
+        }
+        match line.kind {
+            RecordType::Run => self.add_run(line)?,
+            RecordType::Snapshot => self.snapshots.push(line.parse()?),
+            RecordType::Diff => self.diffs.push(line.parse::<DiffRecord>()?.into_owned()),
+            RecordType::Other => self.unknown += 1,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The `run` records, in the order they came.
@@ -129,10 +97,7 @@ impl Profile {
     /// The rows of a record type that adds up; empty for the others.
     pub fn table(&self, of: RecordType) -> &Table {
         static EMPTY: std::sync::LazyLock<Table> = std::sync::LazyLock::new(Table::default);
-        TABLES
-            .iter()
-            .position(|known| *known == of)
-            .map_or(&EMPTY, |position| &self.tables[position])
+        table_index(of).map_or(&EMPTY, |table| &self.tables[table])
     }
 
     /// The record types that have rows, in a fixed order.
@@ -157,281 +122,54 @@ impl Profile {
 
     /// The interned names.
     pub fn symbols(&self) -> &Symbols {
-        &self.symbols
+        &self.names.symbols
     }
 
     /// The interned stacks.
     pub fn stacks(&self) -> &Stacks {
-        &self.stacks
+        &self.names.stacks
     }
 
     /// The text of a name, if there is one.
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
-        symbol.map(|symbol| self.symbols.text(symbol))
+        symbol.map(|symbol| self.names.symbols.text(symbol))
     }
 
-    fn add_run(&mut self, run: RunRecord) {
+    fn add_run(&mut self, line: &Line<'_>) -> Result<(), Error> {
+        let run: RunRecord = line.parse()?;
         for event in &run.events {
-            event_index(&mut self.events, event, 0);
+            self.add_run_event(event);
         }
-        if let Some(total) = run.total.one() {
-            for (event, count) in total.iter() {
-                let index = event_index(&mut self.events, event, 0);
-                add_at(&mut self.total, index, count);
-            }
-        }
-        if self.total.len() < self.events.len() {
+        self.total.resize(self.events.len(), 0);
+        for (event, count) in run.total.one().into_iter().flat_map(Counts::iter) {
+            let index = event_index(&mut self.events, event, 0);
             self.total.resize(self.events.len(), 0);
+            add_exact(&mut self.total[index], count)
+                .map_err(|beyond| Error::at(line.number, beyond.of(event).to_string()))?;
         }
         self.runs.push(run);
-    }
-
-    fn add_fn(&mut self, record: &FnRecord) -> Result<(), TooMany> {
-        let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
-            part: record.part,
-            thread: record.thread,
-            ..Key::default()
-        };
-        let row = self.add_counts(RecordType::Fn, key, &record.cost, &record.incl)?;
-        let table = self.table_mut(RecordType::Fn);
-        table.add_calls(row, record.calls);
-        table.set_cycle(row, record.cycle);
         Ok(())
     }
 
-    fn add_line(&mut self, record: &LineRecord) -> Result<(), TooMany> {
-        let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
-            line: Some(record.line),
-            addr: symbol(&mut self.symbols, &record.addr)?,
-            part: record.part,
-            thread: record.thread,
-            ..Key::default()
-        };
-        self.add_counts(RecordType::Line, key, &record.cost, &record.incl)?;
-        Ok(())
-    }
-
-    fn add_call(&mut self, record: &CallRecord) -> Result<(), TooMany> {
-        let key = Key {
-            function: function_key(&mut self.symbols, &record.name, &record.file, &record.obj)?,
-            site: symbol(&mut self.symbols, &record.site)?,
-            line: Some(record.line),
-            callee: Some(callee_key(&mut self.symbols, &record.callee)?),
-            part: record.part,
-            thread: record.thread,
-            ..Key::default()
-        };
-        let row = self.add_counts(RecordType::Call, key, &Counts::default(), &record.incl)?;
-        self.table_mut(RecordType::Call)
-            .add_calls(row, record.calls);
-        Ok(())
-    }
-
-    fn add_leak(&mut self, record: LeakRecord) -> Result<(), TooMany> {
-        let kind = Some(self.symbols.intern(&record.kind)?);
-        let place = self.place(
-            &record.name,
-            &record.file,
-            &record.obj,
-            record.line,
-            &record.stack,
-        )?;
-        let row = self.add_counts(
-            RecordType::Leak,
-            Key { kind, ..place },
-            &record.cost,
-            &Counts::default(),
-        )?;
-        let beside = Beside {
-            indirect_bytes: Some(record.indirect_bytes.into()),
-            ..Beside::default()
-        };
-        let detail = Detail {
-            suppression: record.suppression.map(Name::into_owned),
-            pid: record.pid,
-            ..Detail::default()
-        };
-        let table = self.table_mut(RecordType::Leak);
-        table.add_beside(row, beside);
-        table.add_detail(row, detail);
-        Ok(())
-    }
-
-    fn add_error(&mut self, record: ErrorRecord) -> Result<(), TooMany> {
-        let kind = Some(self.symbols.intern(&record.kind)?);
-        let what = Some(self.symbols.intern(&record.what)?);
-        let place = self.place(
-            &record.name,
-            &record.file,
-            &record.obj,
-            record.line,
-            &record.stack,
-        )?;
-        let row = self.add_counts(
-            RecordType::Error,
-            Key {
-                kind,
-                what,
-                ..place
-            },
-            &record.cost,
-            &Counts::default(),
-        )?;
-        let detail = Detail {
-            notes: record
-                .notes
-                .into_iter()
-                .map(crate::record::Note::into_owned)
-                .collect(),
-            thread: record.thread,
-            thread_name: record.thread_name.map(Name::into_owned),
-            suppression: record.suppression.map(Name::into_owned),
-            pid: record.pid,
-            accesses: None,
-        };
-        self.table_mut(RecordType::Error).add_detail(row, detail);
-        Ok(())
-    }
-
-    fn add_heap(&mut self, record: &HeapRecord) -> Result<(), TooMany> {
-        let place = self.place(
-            &record.name,
-            &record.file,
-            &record.obj,
-            record.line,
-            &record.stack,
-        )?;
-        let key = Key {
-            snapshot: Some(record.snapshot),
-            ..place
-        };
-        let row = self.add_counts(RecordType::Heap, key, &record.cost, &Counts::default())?;
-        let places = record.places.map(Count::from);
-        self.table_mut(RecordType::Heap).add_beside(
-            row,
-            Beside {
-                places,
-                is_peak: record.peak,
-                ..Beside::default()
-            },
-        );
-        Ok(())
-    }
-
-    fn add_program_point(&mut self, record: ProgramPointRecord) -> Result<(), TooMany> {
-        let key = self.place(
-            &record.name,
-            &record.file,
-            &record.obj,
-            record.line,
-            &record.stack,
-        )?;
-        let row = self.add_counts(
-            RecordType::ProgramPoint,
-            key,
-            &record.cost,
-            &Counts::default(),
-        )?;
-        let beside = Beside {
-            max_bytes: record.max_bytes.map(Count::from),
-            max_blocks: record.max_blocks.map(Count::from),
-            lifetime: record.lifetime.map(Count::from),
-            ..Beside::default()
-        };
-        let table = self.table_mut(RecordType::ProgramPoint);
-        table.add_beside(row, beside);
-        table.add_detail(
-            row,
-            Detail {
-                accesses: record.accesses,
-                ..Detail::default()
-            },
-        );
-        Ok(())
-    }
-
-    fn add_stack(&mut self, record: &StackRecord) -> Result<(), TooMany> {
-        let key = self.place(
-            &record.name,
-            &record.file,
-            &record.obj,
-            record.line,
-            &record.stack,
-        )?;
-        self.add_counts(RecordType::Stack, key, &record.cost, &Counts::default())?;
-        Ok(())
-    }
-
-    /// The part of a key that all records with a stack share.
-    fn place(
-        &mut self,
-        name: &Option<Name>,
-        file: &Option<Name>,
-        obj: &Option<Name>,
-        line: Option<u64>,
-        stack: &[Frame],
-    ) -> Result<Key, TooMany> {
-        Ok(Key {
-            function: function_key(&mut self.symbols, name, file, obj)?,
-            line,
-            stack: Some(self.stacks.intern(stack, &mut self.symbols)?),
-            ..Key::default()
-        })
-    }
-
-    /// Adds counts to the row of a key, and returns the row.
-    fn add_counts(
-        &mut self,
-        of: RecordType,
-        key: Key,
-        cost: &Counts,
-        incl: &Counts,
-    ) -> Result<usize, TooMany> {
-        let table = &mut self.tables[table_index(of)];
-        let row = table.row(key)?;
-        for (position, (event, count)) in cost.iter().enumerate() {
-            table.add_cost(row, event_index(&mut self.events, event, position), count);
+    /// Puts an event behind the others that `run` records name and in front of those that only records brought, which
+    /// came before their `run` then.
+    fn add_run_event(&mut self, event: &str) {
+        let index = event_index(&mut self.events, event, 0);
+        if index < self.run_events {
+            return;
         }
-        for (position, (event, count)) in incl.iter().enumerate() {
-            table.add_incl(row, event_index(&mut self.events, event, position), count);
+        if index > self.run_events {
+            let mut order: Vec<usize> = (0..self.events.len()).collect();
+            order[self.run_events..=index].rotate_right(1);
+            self.events[self.run_events..=index].rotate_right(1);
+            self.total.resize(self.events.len(), 0);
+            self.total[self.run_events..=index].rotate_right(1);
+            for table in &mut self.tables {
+                table.reorder(&order);
+            }
         }
-        Ok(row)
+        self.run_events += 1;
     }
-
-    fn table_mut(&mut self, of: RecordType) -> &mut Table {
-        &mut self.tables[table_index(of)]
-    }
-}
-
-fn table_index(of: RecordType) -> usize {
-    TABLES
-        .iter()
-        .position(|known| *known == of)
-        .expect("only called with the types in TABLES")
-}
-
-/// The position of an event, new or known. Events mostly come in their own order, so the search begins at `hint`.
-fn event_index(events: &mut Vec<String>, event: &str, hint: usize) -> usize {
-    let from_hint = events
-        .iter()
-        .skip(hint)
-        .position(|known| known == event)
-        .map(|position| position + hint);
-    from_hint
-        .or_else(|| events.iter().position(|known| known == event))
-        .unwrap_or_else(|| {
-            events.push(event.to_owned());
-            events.len() - 1
-        })
-}
-
-fn add_at(counts: &mut Vec<Count>, index: usize, count: Count) {
-    if counts.len() <= index {
-        counts.resize(index + 1, 0);
-    }
-    counts[index] += count;
 }
 
 #[cfg(test)]
@@ -478,7 +216,7 @@ mod tests {
         let leaks = profile.table(RecordType::Leak);
         assert_eq!(leaks.len(), 1);
         assert_eq!(leaks.cost(0), [32, 2]);
-        assert_eq!(leaks.beside(0).indirect_bytes, Some(4));
+        assert_eq!(leaks.beside().indirect_bytes.get(0), Some(4));
         assert_eq!(leaks.detail(0).and_then(|detail| detail.pid), None);
         let stack = leaks.key(0).stack.unwrap();
         assert_eq!(profile.stacks().frames(stack).len(), 2);

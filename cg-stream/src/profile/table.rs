@@ -1,8 +1,9 @@
 //! Rows of one record type, their counts side by side in flat columns.
 
 use super::key::Key;
+use super::sum::{self, Beyond, Refusal};
 use crate::intern::{Id, Keys, TooMany};
-use crate::record::{Count, Name, Note};
+use crate::record::{Count, Counts, Name, Note};
 
 crate::ids! {
     struct RowId;
@@ -12,36 +13,41 @@ crate::ids! {
 #[derive(Clone, Default)]
 pub struct Table {
     keys: Keys<RowId, Key>,
-    calls: Vec<Count>,
-    cycles: Vec<Option<u64>>,
     cost: Costs,
     incl: Costs,
+    /// Rows with inclusive cost, as far as the last that has any.
     has_incl: Vec<bool>,
+    pub(super) beside: Beside,
     /// As long as the last row that has any; most types have none.
-    beside: Vec<Beside>,
-    /// As long as the last row that has any.
     details: Vec<Option<Box<Detail>>>,
 }
 
-/// Numbers that stand beside `cost` because they do not add up with it, as far as the type has them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers that stand beside `cost`, as far as the type has them.
+#[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// Of a `leak` record; added up.
-    pub indirect_bytes: Option<Count>,
-    /// Of a `heap` record; added up.
-    pub places: Option<Count>,
-    /// Of a `program_point` record; the larger is kept.
-    pub max_bytes: Option<Count>,
-    /// Of a `program_point` record; the larger is kept.
-    pub max_blocks: Option<Count>,
-    /// Of a `program_point` record; added up.
-    pub lifetime: Option<Count>,
+    /// Of a `fn` or `call` record.
+    pub calls: Column<u64>,
+    /// Of a `fn` record.
+    pub cycle: Column<u64>,
+    /// Of a `leak` record.
+    pub indirect_bytes: Column<u64>,
+    /// Of a `heap` record.
+    pub places: Column<u64>,
     /// Of a `heap` record: whether it is of the peak.
-    pub is_peak: bool,
+    pub peak: Column<bool>,
+    /// Of a `program_point` record.
+    pub max_bytes: Column<u64>,
+    /// Of a `program_point` record.
+    pub max_blocks: Column<u64>,
+    /// Of a `program_point` record.
+    pub lifetime: Column<u64>,
 }
 
-/// What a row says that is neither key nor number; of records added up, the first one's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a row says that is neither key nor number.
+///
+/// Of several records it is that of the one which says most: what is given comes before what is not, and otherwise the
+/// greater text or number wins, so that the order of the records makes no difference.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Detail {
     /// Of an `error` record.
     pub notes: Vec<Note<'static>>,
@@ -51,10 +57,67 @@ pub struct Detail {
     pub thread_name: Option<Name<'static>>,
     /// Of a `leak` or `error` record.
     pub suppression: Option<Name<'static>>,
-    /// Of a `leak` or `error` record: the process, where all records added up agree.
-    pub pid: Option<u64>,
     /// Of a `program_point` record: access counts for each byte of its blocks.
     pub accesses: Option<Vec<Option<u64>>>,
+    /// Of a `leak` or `error` record: the process, where all records added up agree.
+    pub pid: Option<u64>,
+}
+
+/// A number a row, as far as the last row that has one.
+#[derive(Clone, Debug, Default)]
+pub struct Column<T>(Vec<Option<T>>);
+
+impl<T: Copy> Column<T> {
+    /// The number of a row, if it has one.
+    pub fn get(&self, row: usize) -> Option<T> {
+        self.0.get(row).copied().flatten()
+    }
+
+    /// The place of a row's number, for a number that is given.
+    fn place(&mut self, row: usize) -> &mut Option<T> {
+        if self.0.len() <= row {
+            self.0.resize(row + 1, None);
+        }
+        &mut self.0[row]
+    }
+}
+
+impl Column<u64> {
+    /// The number of a row as a count.
+    pub fn count(&self, row: usize) -> Option<Count> {
+        self.get(row).map(Count::from)
+    }
+
+    pub(super) fn sum(&mut self, row: usize, number: impl Into<Option<u64>>) -> Result<(), Beyond> {
+        let Some(number) = number.into() else {
+            return Ok(());
+        };
+        let sum = self.place(row);
+        *sum = Some(sum.unwrap_or(0).checked_add(number).ok_or(Beyond)?);
+        Ok(())
+    }
+
+    pub(super) fn max(&mut self, row: usize, number: impl Into<Option<u64>>) {
+        if let Some(number) = number.into() {
+            let greatest = self.place(row);
+            *greatest = Some(greatest.map_or(number, |known| known.max(number)));
+        }
+    }
+
+    pub(super) fn min(&mut self, row: usize, number: impl Into<Option<u64>>) {
+        if let Some(number) = number.into() {
+            let least = self.place(row);
+            *least = Some(least.map_or(number, |known| known.min(number)));
+        }
+    }
+}
+
+impl Column<bool> {
+    pub(super) fn any(&mut self, row: usize, is_so: bool) {
+        if is_so {
+            *self.place(row) = Some(true);
+        }
+    }
 }
 
 impl Table {
@@ -78,14 +141,9 @@ impl Table {
         self.keys.all()
     }
 
-    /// Call count.
+    /// Call count; 0 where none is known.
     pub fn calls(&self, row: usize) -> Count {
-        self.calls[row]
-    }
-
-    /// The cycle the function is in, if its inclusive cost was computed over one.
-    pub fn cycle(&self, row: usize) -> Option<u64> {
-        self.cycles[row]
+        self.beside.calls.count(row).unwrap_or(0)
     }
 
     /// Self cost of a row; events beyond the slice are 0.
@@ -95,20 +153,13 @@ impl Table {
 
     /// Inclusive cost of a row, where the profile has it; events beyond the slice are 0.
     pub fn incl(&self, row: usize) -> Option<&[Count]> {
-        self.has_incl[row].then(|| self.incl.row(row))
+        let has_incl = self.has_incl.get(row).is_some_and(|has| *has);
+        has_incl.then(|| self.incl.row(row))
     }
 
     /// Numbers beside `cost`.
-    pub fn beside(&self, row: usize) -> &Beside {
-        const NONE: &Beside = &Beside {
-            indirect_bytes: None,
-            places: None,
-            max_bytes: None,
-            max_blocks: None,
-            lifetime: None,
-            is_peak: false,
-        };
-        self.beside.get(row).unwrap_or(NONE)
+    pub fn beside(&self) -> &Beside {
+        &self.beside
     }
 
     /// What is neither key nor number.
@@ -124,68 +175,114 @@ impl Table {
     /// The row with this key, new or known.
     pub(super) fn row(&mut self, key: Key) -> Result<usize, TooMany> {
         let row = self.keys.intern(key)?.index();
-        if row == self.calls.len() {
-            self.calls.push(0);
-            self.cycles.push(None);
-            self.cost.push_row();
-            self.incl.push_row();
-            self.has_incl.push(false);
-        }
+        self.cost.grow_to(self.keys.len());
+        self.incl.grow_to(self.keys.len());
         Ok(row)
     }
 
-    pub(super) fn add_calls(&mut self, row: usize, calls: u64) {
-        self.calls[row] += Count::from(calls);
-    }
-
-    pub(super) fn set_cycle(&mut self, row: usize, cycle: Option<u64>) {
-        self.cycles[row] = self.cycles[row].or(cycle);
-    }
-
-    pub(super) fn add_cost(&mut self, row: usize, event: usize, count: Count) {
-        self.cost.add(row, event, count);
-    }
-
-    pub(super) fn add_incl(&mut self, row: usize, event: usize, count: Count) {
-        self.has_incl[row] = true;
-        self.incl.add(row, event, count);
-    }
-
-    pub(super) fn add_beside(&mut self, row: usize, other: Beside) {
-        if self.beside.len() <= row {
-            self.beside.resize(row + 1, Beside::default());
+    /// Adds self cost under the names of its events.
+    pub(super) fn add_costs(
+        &mut self,
+        row: usize,
+        counts: &Counts,
+        events: &mut Vec<String>,
+    ) -> Result<(), Refusal> {
+        for (position, (event, count)) in counts.iter().enumerate() {
+            self.add_cost(row, event_index(events, event, position), count)
+                .map_err(|beyond| beyond.of(event))?;
         }
-        let beside = &mut self.beside[row];
-        let sum = |a: Option<Count>, b: Option<Count>| {
-            if a.is_none() {
-                b
-            } else {
-                a.map(|a| a + b.unwrap_or(0))
-            }
-        };
-        beside.indirect_bytes = sum(beside.indirect_bytes, other.indirect_bytes);
-        beside.places = sum(beside.places, other.places);
-        beside.lifetime = sum(beside.lifetime, other.lifetime);
-        beside.max_bytes = beside.max_bytes.max(other.max_bytes);
-        beside.max_blocks = beside.max_blocks.max(other.max_blocks);
-        beside.is_peak |= other.is_peak;
+        Ok(())
     }
 
-    pub(super) fn add_detail(&mut self, row: usize, other: Detail) {
+    /// Adds inclusive cost under the names of its events.
+    pub(super) fn add_incls(
+        &mut self,
+        row: usize,
+        counts: &Counts,
+        events: &mut Vec<String>,
+    ) -> Result<(), Refusal> {
+        if !counts.is_empty() {
+            self.set_has_incl(row);
+        }
+        for (position, (event, count)) in counts.iter().enumerate() {
+            let event_index = event_index(events, event, position);
+            sum::add_inclusive(self.incl.cell(row, event_index), count)
+                .map_err(|beyond| beyond.of(&format!("inclusive {event}")))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_cost(
+        &mut self,
+        row: usize,
+        event: usize,
+        count: Count,
+    ) -> Result<(), Beyond> {
+        sum::add_exact(self.cost.cell(row, event), count)
+    }
+
+    pub(super) fn add_incl(
+        &mut self,
+        row: usize,
+        event: usize,
+        count: Count,
+    ) -> Result<(), Beyond> {
+        self.set_has_incl(row);
+        sum::add_inclusive(self.incl.cell(row, event), count)
+    }
+
+    fn set_has_incl(&mut self, row: usize) {
+        if self.has_incl.len() <= row {
+            self.has_incl.resize(row + 1, false);
+        }
+        self.has_incl[row] = true;
+    }
+
+    /// Adds the detail of a record whose row is new or not.
+    pub(super) fn add_detail(&mut self, row: usize, is_new: bool, other: Detail) {
         if self.details.len() <= row {
             self.details.resize(row + 1, None);
         }
-        match &mut self.details[row] {
-            Some(detail) => {
-                if detail.pid != other.pid {
-                    detail.pid = None;
+        let known = &mut self.details[row];
+        if is_new {
+            *known = (other != Detail::default()).then(|| Box::new(other));
+            return;
+        }
+        let agreed = known.as_ref().and_then(|known| known.pid);
+        let pid = agreed.filter(|pid| Some(*pid) == other.pid);
+        let other = Detail { pid, ..other };
+        match known {
+            Some(known) => {
+                known.pid = pid;
+                if **known < other {
+                    **known = other;
                 }
             }
-            // A row that was there before and had nothing to say has no process to agree on.
-            empty if other == Detail::default() => *empty = None,
-            empty => *empty = Some(Box::new(other)),
+            None if other == Detail::default() => {}
+            None => *known = Some(Box::new(other)),
         }
     }
+
+    /// Puts the columns of counts in another order: the event at `order[n]` becomes the one at `n`.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        self.cost.reorder(order);
+        self.incl.reorder(order);
+    }
+}
+
+/// The position of an event, new or known. Events mostly come in their own order, so the search begins at `hint`.
+pub(super) fn event_index(events: &mut Vec<String>, event: &str, hint: usize) -> usize {
+    let from_hint = events
+        .iter()
+        .skip(hint)
+        .position(|known| known == event)
+        .map(|position| position + hint);
+    from_hint
+        .or_else(|| events.iter().position(|known| known == event))
+        .unwrap_or_else(|| {
+            events.push(event.to_owned());
+            events.len() - 1
+        })
 }
 
 /// Counts of all rows in one allocation; a row is `stride` counts long.
@@ -201,25 +298,40 @@ impl Costs {
         &self.counts[row * self.stride..(row + 1) * self.stride]
     }
 
-    fn push_row(&mut self) {
-        self.rows += 1;
-        self.counts.resize(self.rows * self.stride, 0);
-    }
-
-    fn add(&mut self, row: usize, event: usize, count: Count) {
-        if event >= self.stride {
-            self.widen(event + 1);
+    fn grow_to(&mut self, rows: usize) {
+        if self.rows < rows {
+            self.rows = rows;
+            self.counts.resize(rows * self.stride, 0);
         }
-        self.counts[row * self.stride + event] += count;
     }
 
-    /// Events come first with the `run` record or the first rows, so this happens a few times and early.
-    fn widen(&mut self, stride: usize) {
-        let mut counts = vec![0; self.rows * stride];
+    fn cell(&mut self, row: usize, event: usize) -> &mut Count {
+        if event >= self.stride {
+            // Events come first with the `run` record or the first rows, so this happens a few times and early.
+            let same = (0..self.stride).map(Some);
+            let columns: Vec<_> = same.chain((self.stride..=event).map(|_| None)).collect();
+            self.arrange(&columns);
+        }
+        &mut self.counts[row * self.stride + event]
+    }
+
+    fn reorder(&mut self, order: &[usize]) {
+        if self.stride > 0 {
+            let within = |column: &usize| (*column < self.stride).then_some(*column);
+            let columns: Vec<_> = order.iter().map(within).collect();
+            self.arrange(&columns);
+        }
+    }
+
+    /// Makes columns of these columns, or new ones.
+    fn arrange(&mut self, columns: &[Option<usize>]) {
+        let mut counts = Vec::with_capacity(self.rows * columns.len());
         for row in 0..self.rows {
-            counts[row * stride..row * stride + self.stride].copy_from_slice(self.row(row));
+            let row = self.row(row);
+            let count = |column: &Option<usize>| column.map_or(0, |column| row[column]);
+            counts.extend(columns.iter().map(count));
         }
         self.counts = counts;
-        self.stride = stride;
+        self.stride = columns.len();
     }
 }

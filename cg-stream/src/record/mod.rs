@@ -3,74 +3,31 @@
 //! Each type borrows its names from the line it was read from and serialises with `type` as its first key. Fields that
 //! a profile does not give are left out, and a reader ignores fields that it does not know.
 
-mod cost;
+pub(crate) mod declaration;
+mod structs;
+
 mod counts;
 mod diff;
 mod name;
+mod parts;
 mod run;
-mod stack;
+mod snapshot;
 
-pub use cost::{CallRecord, Callee, FnRecord, LineRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, Moved, Status, Why};
 pub use name::Name;
+pub use parts::{Callee, Frame, Note};
 pub use run::{EndRecord, RunRecord};
-pub use stack::{
-    ErrorRecord, Frame, HeapRecord, LeakRecord, Note, ProgramPointRecord, SnapshotRecord,
-    StackRecord,
+pub use snapshot::SnapshotRecord;
+pub use structs::{
+    CallRecord, ErrorRecord, FnRecord, HeapRecord, LeakRecord, LineRecord, ProgramPointRecord,
+    RecordType, StackRecord,
 };
 
 /// The version of the stream that this crate reads and writes: `stream` of a `run` record.
 pub const VERSION: u32 = 1;
 
-/// What the `type` of a record says it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RecordType {
-    /// The first record of a stream: where it is from, its events and its total.
-    Run,
-    /// A function with its self and inclusive cost.
-    Fn,
-    /// A source line (or instruction) inside a function.
-    Line,
-    /// A call arc.
-    Call,
-    /// A Memcheck loss record.
-    Leak,
-    /// An error of Memcheck, Helgrind or DRD.
-    Error,
-    /// Bytes live at one allocation stack of a Massif snapshot.
-    Heap,
-    /// A DHAT program point.
-    ProgramPoint,
-    /// A sampled or folded call stack.
-    Stack,
-    /// The levels of a Massif snapshot.
-    Snapshot,
-    /// A comparison of one record over several runs.
-    Diff,
-    /// The last record of a stream.
-    End,
-    /// A type this version does not know; it passes through.
-    Other,
-}
-
 impl RecordType {
-    /// All types by the name they have in a stream.
-    pub const ALL: [(&'static str, RecordType); 12] = [
-        ("run", RecordType::Run),
-        ("fn", RecordType::Fn),
-        ("line", RecordType::Line),
-        ("call", RecordType::Call),
-        ("leak", RecordType::Leak),
-        ("error", RecordType::Error),
-        ("heap", RecordType::Heap),
-        ("program_point", RecordType::ProgramPoint),
-        ("stack", RecordType::Stack),
-        ("snapshot", RecordType::Snapshot),
-        ("diff", RecordType::Diff),
-        ("end", RecordType::End),
-    ];
-
     /// The type with this name, [`RecordType::Other`] for a name that is not known.
     pub fn from_name(name: &str) -> RecordType {
         Self::ALL
@@ -85,18 +42,6 @@ impl RecordType {
             .iter()
             .find(|(_, known)| *known == self)
             .map_or("", |(name, _)| name)
-    }
-
-    /// True for the record types that carry a `stack` of frames.
-    pub fn has_stack(self) -> bool {
-        matches!(
-            self,
-            RecordType::Leak
-                | RecordType::Error
-                | RecordType::Heap
-                | RecordType::ProgramPoint
-                | RecordType::Stack
-        )
     }
 }
 
@@ -114,14 +59,6 @@ macro_rules! record_types {
 
 record_types! {
     RunRecord => Run,
-    FnRecord<'_> => Fn,
-    LineRecord<'_> => Line,
-    CallRecord<'_> => Call,
-    LeakRecord<'_> => Leak,
-    ErrorRecord<'_> => Error,
-    HeapRecord<'_> => Heap,
-    ProgramPointRecord<'_> => ProgramPoint,
-    StackRecord<'_> => Stack,
     SnapshotRecord => Snapshot,
     DiffRecord<'_> => Diff,
     EndRecord => End,

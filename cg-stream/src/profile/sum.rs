@@ -1,0 +1,117 @@
+//! Sums of records, held to what a count can be: 64 bits, of which a negative count has the sign.
+
+use std::fmt;
+
+use crate::intern::TooMany;
+use crate::record::Count;
+
+/// Why a record cannot be added to those before it.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// There is no number left for a name, a stack or a row.
+    TooMany,
+    /// A sum that 64 bits cannot hold: of this event or field.
+    Beyond(String),
+}
+
+impl From<TooMany> for Refusal {
+    fn from(_: TooMany) -> Refusal {
+        Refusal::TooMany
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::TooMany => TooMany.fmt(f),
+            Refusal::Beyond(what) => write!(f, "the sum of {what} is beyond 64 bits"),
+        }
+    }
+}
+
+/// A sum that 64 bits cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beyond;
+
+impl Beyond {
+    /// The refusal that names what was added up.
+    #[cold]
+    pub(crate) fn of(self, what: &str) -> Refusal {
+        Refusal::Beyond(what.to_owned())
+    }
+}
+
+/// Whether 64 bits can hold a sum, which nearly all are unsigned.
+#[inline]
+fn fits(sum: Count) -> bool {
+    u64::try_from(sum).is_ok() || i64::try_from(sum).is_ok()
+}
+
+/// Adds self costs, which are exact.
+#[inline]
+pub(crate) fn add_exact(sum: &mut Count, count: Count) -> Result<(), Beyond> {
+    let added = *sum + count;
+    if !fits(added) {
+        return Err(Beyond);
+    }
+    *sum = added;
+    Ok(())
+}
+
+/// Adds inclusive costs. Callgrind writes the cost of a call that its counters were set to zero in as a number just below
+/// 2^64, which stands for what is missing: a sum beyond 64 bits is right where these numbers are read as negative ones,
+/// and else an error.
+#[inline]
+pub(crate) fn add_inclusive(sum: &mut Count, count: Count) -> Result<(), Beyond> {
+    let added = *sum + count;
+    if fits(added) {
+        *sum = added;
+        return Ok(());
+    }
+    *sum = wrapped(*sum, count).ok_or(Beyond)?;
+    Ok(())
+}
+
+/// The sum modulo 2^64 of two unsigned counts, where it does not leave the range of `i64` with the upper half of `u64`
+/// read as negative.
+#[cold]
+fn wrapped(sum: Count, count: Count) -> Option<Count> {
+    let (sum, count) = (u64::try_from(sum).ok()?, u64::try_from(count).ok()?);
+    sum.cast_signed().checked_add(count.cast_signed())?;
+    Some(sum.wrapping_add(count).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: Count = u64::MAX as Count;
+    const LEAST: Count = i64::MIN as Count;
+
+    fn sums(counts: [Count; 2]) -> (Option<Count>, Option<Count>) {
+        let (mut exact, mut inclusive) = (counts[0], counts[0]);
+        (
+            add_exact(&mut exact, counts[1]).is_ok().then_some(exact),
+            add_inclusive(&mut inclusive, counts[1])
+                .is_ok()
+                .then_some(inclusive),
+        )
+    }
+
+    #[test]
+    fn sums_are_exact_over_all_of_64_bits() {
+        assert_eq!(sums([MAX - 1, 1]), (Some(MAX), Some(MAX)));
+        assert_eq!(sums([LEAST + 1, -1]), (Some(LEAST), Some(LEAST)));
+        assert_eq!(sums([MAX, -1]), (Some(MAX - 1), Some(MAX - 1)));
+        assert_eq!(sums([LEAST, -1]), (None, None));
+    }
+
+    #[test]
+    fn an_inclusive_sum_goes_around_only_where_a_count_is_just_below_2_to_the_64() {
+        assert_eq!(sums([MAX, 1]), (None, Some(0)));
+        assert_eq!(sums([MAX - 4, 12]), (None, Some(7)));
+        assert_eq!(sums([MAX, MAX]), (None, Some(MAX - 1)));
+        // As signed numbers the sum of these is as far beyond.
+        assert_eq!(sums([1 << 63, 1 << 63]), (None, None));
+    }
+}

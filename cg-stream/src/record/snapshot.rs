@@ -1,0 +1,25 @@
+//! The levels that Massif measured.
+
+use serde::{Deserialize, Serialize};
+
+/// A Massif snapshot. These are levels, not costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "snapshot")]
+pub struct SnapshotRecord {
+    /// Its number.
+    pub snapshot: u64,
+    /// When it was taken, in the run's `time_unit`. A number; some writers use fractions.
+    pub time: serde_json::Number,
+    /// Bytes asked for (`mem_heap_B`).
+    pub heap_bytes: u64,
+    /// Bytes of administration and rounding (`mem_heap_extra_B`).
+    pub extra_bytes: u64,
+    /// Bytes of stacks (`mem_stacks_B`).
+    pub stacks_bytes: u64,
+    /// `empty`, `detailed` or `peak`.
+    pub detail: String,
+    /// Of an xtree file, which has a snapshot for each of its events: the event, `curB` or `totBk`. The heap fields
+    /// then hold that event's count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+}

@@ -1,0 +1,98 @@
+//! The structs of the record types in [`super::declaration`], and [`RecordType`].
+//!
+//! Each borrows its names from the line it was read from and has `type` as its first key. A field that holds nothing is
+//! left out where its type can say so, and so are an empty list of notes and whatever an attribute says.
+
+use serde::{Deserialize, Serialize};
+
+use super::declaration::records;
+use super::{Callee, Counts, Frame, Name, Note, Record, is_zero};
+
+/// Makes the type of a declared field, with serde's attributes: one field after the other is moved from the second
+/// braces to the first.
+macro_rules! record_struct {
+    ($head:tt { $($done:tt)* } { $(#[$meta:meta])* function name: Option<Name>, $($rest:tt)* }) => {
+        record_struct! { $head { $($done)*
+            $(#[$meta])* #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
+            pub name: Option<Name<'a>>,
+        } { $($rest)* } }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Name>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Option::is_none")] $field: Option<Name<'a>> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Name, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Name<'a> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Counts, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Counts<'a> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Callee, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Callee<'a> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Frame>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Vec<Frame<'a>> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Note>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Note<'a>> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<$of:ty>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<$of> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: $type:ident, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* $field: $type }
+    };
+    (@field $head:tt { $($done:tt)* } $rest:tt $(#[$meta:meta])* $field:ident: $type:ty) => {
+        record_struct! { $head { $($done)* $(#[$meta])* pub $field: $type, } $rest }
+    };
+    ({ $(#[$meta:meta])* $word:literal $record:ident } { $($body:tt)* } {}) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "type", rename = $word, default)]
+        pub struct $record<'a> { $($body)* }
+    };
+}
+
+/// Makes [`RecordType`] and the structs of all declared types.
+macro_rules! structs {
+    ($($(#[$meta:meta])* $kind:ident $word:literal $record:ident $fields:tt)*) => {
+        /// What the `type` of a record says it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RecordType {
+            /// The first record of a stream: where it is from, its events and its total.
+            Run,
+            $($(#[$meta])* $kind,)*
+            /// The levels of a Massif snapshot.
+            Snapshot,
+            /// A comparison of one record over several runs.
+            Diff,
+            /// The last record of a stream.
+            End,
+            /// A type this version does not know; it passes through.
+            Other,
+        }
+
+        impl RecordType {
+            /// All types by the name they have in a stream.
+            pub const ALL: [(&'static str, RecordType); 4 + [$($word),*].len()] = [
+                ("run", RecordType::Run),
+                $(($word, RecordType::$kind),)*
+                ("snapshot", RecordType::Snapshot),
+                ("diff", RecordType::Diff),
+                ("end", RecordType::End),
+            ];
+        }
+
+        $(
+            record_struct! { { $(#[$meta])* $word $record } {} $fields }
+
+            impl Record for $record<'_> {
+                const TYPE: RecordType = RecordType::$kind;
+            }
+        )*
+    };
+}
+
+records!(structs!);
