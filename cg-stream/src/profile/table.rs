@@ -181,6 +181,7 @@ impl Table {
     }
 
     /// Adds self cost under the names of its events.
+    #[inline]
     pub(super) fn add_costs(
         &mut self,
         row: usize,
@@ -188,26 +189,28 @@ impl Table {
         events: &mut Vec<String>,
     ) -> Result<(), Refusal> {
         for (position, (event, count)) in counts.iter().enumerate() {
-            self.add_cost(row, event_index(events, event, position), count)
-                .map_err(|beyond| beyond.of(event))?;
+            let index = event_index(events, event, position);
+            sum::add_exact(self.cost.cell(row, index), count).map_err(|sum| sum.of(event))?;
         }
         Ok(())
     }
 
     /// Adds inclusive cost under the names of its events.
+    #[inline]
     pub(super) fn add_incls(
         &mut self,
         row: usize,
         counts: &Counts,
         events: &mut Vec<String>,
     ) -> Result<(), Refusal> {
-        if !counts.is_empty() {
-            self.set_has_incl(row);
+        if counts.is_empty() {
+            return Ok(());
         }
+        self.set_has_incl(row);
         for (position, (event, count)) in counts.iter().enumerate() {
-            let event_index = event_index(events, event, position);
-            sum::add_inclusive(self.incl.cell(row, event_index), count)
-                .map_err(|beyond| beyond.of(&format!("inclusive {event}")))?;
+            let index = event_index(events, event, position);
+            sum::add_inclusive(self.incl.cell(row, index), count)
+                .map_err(|sum| sum.of(&format!("inclusive {event}")))?;
         }
         Ok(())
     }
