@@ -57,6 +57,13 @@ pub(crate) struct Args {
     #[arg(long, overrides_with = "_errors", help_heading = "What counts")]
     no_errors: bool,
 
+    /// Let processes pass that a signal ended.
+    ///
+    /// A fatal signal is a finding of the kind FatalSignal, with the stack that the log has. Where tests end their
+    /// processes by signals on purpose, it is none.
+    #[arg(long, help_heading = "What counts")]
+    ignore_signals: bool,
+
     /// Let new leaks pass that have at most N direct bytes together.
     #[arg(long, value_name = "N", help_heading = "What counts")]
     max_bytes: Option<u64>,
@@ -211,6 +218,7 @@ impl Args {
         let policy = Policy {
             leak_kinds: self.errors_for_leak_kinds,
             errors: !self.no_errors,
+            signals: !self.ignore_signals,
             max_bytes: self.max_bytes.map(Count::from),
             max_blocks: self.max_blocks.map(Count::from),
             max_growth: self.max_growth,

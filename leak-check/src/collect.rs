@@ -205,9 +205,12 @@ impl Collector {
             command: run.command.clone(),
             pid: run.pid,
             parent_pid: run.extra.get("ppid").and_then(Value::as_u64),
-            fatal_signal: fatal_signal(&run.extra),
             summary: summary(&run.extra),
             is_forked: is_true("forked"),
+            options: options(&run.extra),
+            in_use_at_exit: in_use_at_exit(&run.extra),
+            all_heap_blocks_freed: is_true("all_heap_blocks_freed"),
+            has_execed: is_true("exec"),
             stopped_reporting: is_true("stopped_reporting"),
             tool: run.tool.clone(),
             not_judged: None,
@@ -293,11 +296,21 @@ fn summary(extra: &Map<String, Value>) -> Summary {
     Summary {
         contexts,
         repeated_leaks: count(extra.get("repeated_leaks")).unwrap_or(0),
+        unprinted_errors: count(extra.get("unprinted_errors")).unwrap_or(0),
         leaks,
     }
 }
 
-fn fatal_signal(extra: &Map<String, Value>) -> Option<String> {
-    let name = extra.get("fatal_signal")?.get("name")?;
-    Some(name.as_str().unwrap_or("a signal").to_owned())
+fn options(extra: &Map<String, Value>) -> Vec<String> {
+    let options = extra.get("options").and_then(Value::as_array);
+    let options = options.into_iter().flatten();
+    options
+        .filter_map(|option| option.as_str().map(str::to_owned))
+        .collect()
+}
+
+fn in_use_at_exit(extra: &Map<String, Value>) -> Option<(Count, Count)> {
+    let heap = extra.get("heap_summary")?;
+    let count = |field| heap.get(field).and_then(Value::as_u64).map(Count::from);
+    Some((count("in_use_bytes")?, count("in_use_blocks")?))
 }

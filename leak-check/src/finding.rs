@@ -35,13 +35,18 @@ pub(crate) struct Process {
     pub(crate) tool: Option<String>,
     /// The run record as it was read.
     pub(crate) run: RunRecord,
-    /// The signal that ended it, by name.
-    pub(crate) fatal_signal: Option<String>,
     /// A fork without a log of its own; it went on with its parent's counters.
     pub(crate) is_forked: bool,
     /// Valgrind stopped reporting errors.
     pub(crate) stopped_reporting: bool,
     pub(crate) summary: Summary,
+    /// Valgrind's own options, where the log has them.
+    pub(crate) options: Vec<String>,
+    /// Bytes and blocks of the heap that were in use at exit.
+    pub(crate) in_use_at_exit: Option<(Count, Count)>,
+    pub(crate) all_heap_blocks_freed: bool,
+    /// It went on as another program, without an end of its own.
+    pub(crate) has_execed: bool,
     /// Why its records do not tell whether it is clean, where that is known.
     pub(crate) not_judged: Option<String>,
     /// All its records were read, so that they can be compared with the summary.
@@ -55,6 +60,8 @@ pub(crate) struct Summary {
     pub(crate) contexts: Option<Count>,
     /// How many of these are loss records of earlier leak checks that the last one has again.
     pub(crate) repeated_leaks: Count,
+    /// How many different errors are counted one by one that the log does not have.
+    pub(crate) unprinted_errors: Count,
     /// Bytes and blocks lost, by kind.
     pub(crate) leaks: [Option<(Count, Count)>; 4],
 }
@@ -153,6 +160,11 @@ impl Finding {
         }
     }
 
+    /// Whether this is the signal that ended the process, which Valgrind reports beside the errors it counts.
+    pub(crate) fn is_fatal_signal(&self) -> bool {
+        matches!(&self.details, Details::Error(error) if error.kind == "FatalSignal")
+    }
+
     pub(crate) fn is_unprinted(&self) -> bool {
         matches!(self.details, Details::Unprinted(_))
     }
@@ -206,9 +218,38 @@ pub(crate) struct LeakKinds([bool; 4]);
 
 impl LeakKinds {
     pub(crate) const ALL: LeakKinds = LeakKinds([true; 4]);
+    /// Valgrind's default for what is shown and for what is an error.
+    pub(crate) const DEFAULT: LeakKinds = LeakKinds([true, false, true, false]);
+
+    pub(crate) fn set(&mut self, kind: LeakKind, is_in: bool) {
+        self.0[kind as usize] = is_in;
+    }
+
+    /// All sets there are.
+    pub(crate) fn every() -> impl Iterator<Item = LeakKinds> {
+        (0..1u8 << LeakKind::ALL.len())
+            .map(|bits| LeakKinds(LeakKind::ALL.map(|kind| bits & (1 << kind as u8) != 0)))
+    }
 
     pub(crate) fn contains(self, kind: LeakKind) -> bool {
         self.0[kind as usize]
+    }
+}
+
+impl fmt::Display for LeakKinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == LeakKinds::ALL {
+            return f.write_str("all");
+        }
+        let words: Vec<&str> = LeakKind::ALL
+            .into_iter()
+            .filter(|kind| self.contains(*kind))
+            .map(LeakKind::word)
+            .collect();
+        match words.as_slice() {
+            [] => f.write_str("none"),
+            words => f.write_str(&words.join(",")),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
 use crate::baseline::Baseline;
 use crate::collect::collect;
+use crate::coverage;
 use crate::finding::Evidence;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
@@ -46,8 +47,17 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let files = tool::inputs(&options.files, diagnostics);
     let evidence = collect(&files, options.allow_fragment, diagnostics)?;
     let mut verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
-    if options.policy.errors && (verdict.is_clean() || options.update_baseline) {
+    let is_red = !verdict.is_clean() && !options.update_baseline;
+    if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
+    }
+    for gap in coverage::gaps(&evidence, options.policy.leak_kinds) {
+        // What was not shown can only add to what was found.
+        if is_red {
+            diagnostics.warn(gap);
+        } else {
+            diagnostics.trouble(gap);
+        }
     }
     if let (Some(path), Some(file)) = (&options.baseline, &baseline_file)
         && let Some(updated) =
@@ -110,7 +120,7 @@ fn written_suppressions(
     let written = suppression::suppressions_for(evidence, verdict);
     if written.without_stack > 0 {
         diagnostics.warn(format!(
-            "findings without a stack, which no suppression can match: {}",
+            "findings without a stack and signals, which no suppression can match: {}",
             written.without_stack
         ));
     }

@@ -9,6 +9,7 @@ mod finding;
 mod process;
 
 mod collect;
+mod coverage;
 mod reconcile;
 
 mod baseline;

@@ -19,6 +19,8 @@ pub(crate) struct Policy {
     pub(crate) leak_kinds: LeakKinds,
     /// Whether errors count that are no leaks.
     pub(crate) errors: bool,
+    /// Whether it counts that a signal ended a process.
+    pub(crate) signals: bool,
     /// Direct bytes that counted leaks may have together.
     pub(crate) max_bytes: Option<Count>,
     /// Blocks that counted leaks may have together.
@@ -192,6 +194,7 @@ pub(crate) fn judge(
 fn counts(finding: &Finding, policy: &Policy) -> bool {
     match finding.leak_kind() {
         Some(kind) => policy.leak_kinds.contains(kind),
+        None if finding.is_fatal_signal() => policy.errors && policy.signals,
         None => policy.errors,
     }
 }
@@ -371,6 +374,7 @@ mod tests {
         let policy = Policy {
             leak_kinds: LeakKinds::ALL,
             errors: true,
+            signals: true,
             max_bytes: None,
             max_blocks: None,
             max_growth: None,

@@ -8,7 +8,10 @@ use std::rc::Rc;
 
 use cg_stream::record::Count;
 
-use crate::finding::{Details, Evidence, Finding, LeakKind, Process, ProcessId, Unprinted};
+use crate::coverage::LeakOptions;
+use crate::finding::{
+    Details, Evidence, Finding, LeakKind, LeakKinds, Process, ProcessId, Unprinted,
+};
 
 /// What the records of one process add up to.
 #[derive(Clone, Copy, Default)]
@@ -30,6 +33,8 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
     for finding in &evidence.findings {
         let printed = &mut printed[finding.process.0];
         match &finding.details {
+            // Valgrind counts no error for the signal.
+            Details::Error(_) if finding.is_fatal_signal() => {}
             Details::Error(_) => printed.errors += 1,
             Details::Leak(leak) => {
                 let leaks = &mut printed.leaks[leak.kind as usize];
@@ -79,22 +84,22 @@ fn may_be_parent(parent: &Process, child: &Process) -> bool {
 
 fn unprinted(process: &Process, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
     let mut unprinted = Vec::new();
-    let mut explained = printed.errors + inherited + process.summary.repeated_leaks;
+    let mut records = [Records::default(); 4];
     for kind in LeakKind::ALL {
         let leaks = printed.leaks[kind as usize];
-        let is_counted_by_default = matches!(kind, LeakKind::Definite | LeakKind::Possible);
-        if is_counted_by_default {
-            explained += leaks.records;
-        }
+        let records = &mut records[kind as usize];
+        *records = Records {
+            least: leaks.records,
+            most: leaks.records,
+        };
         let Some((bytes, blocks)) = process.summary.leaks[kind as usize] else {
             continue;
         };
         if bytes > leaks.bytes || blocks > leaks.blocks {
             let hidden_blocks = (blocks - leaks.blocks).max(0);
-            if is_counted_by_default {
-                // Several blocks may be one loss record, so there are at most as many hidden records.
-                explained += hidden_blocks;
-            }
+            // Several blocks may be one loss record, so there are at most as many hidden records.
+            records.least += hidden_blocks.min(1);
+            records.most += hidden_blocks;
             unprinted.push(Unprinted::Leaks {
                 kind,
                 bytes: (bytes - leaks.bytes).max(0),
@@ -102,16 +107,49 @@ fn unprinted(process: &Process, printed: &Printed, inherited: Count) -> Vec<Unpr
             });
         }
     }
-    let contexts = process.summary.contexts.unwrap_or(0) - explained;
-    if contexts > 0 && !counts_other_leak_kinds(contexts, printed) {
+    let contexts = beyond_what_is_known(process, printed, inherited, &records)
+        .max(process.summary.unprinted_errors - inherited);
+    if contexts > 0 {
         unprinted.push(Unprinted::Errors { contexts });
     }
     unprinted
 }
 
-/// True where exactly the printed leaks of kinds that Valgrind counts only on request make up the difference.
-fn counts_other_leak_kinds(contexts: Count, printed: &Printed) -> bool {
-    let indirect = printed.leaks[LeakKind::Indirect as usize].records;
-    let reachable = printed.leaks[LeakKind::Reachable as usize].records;
-    [indirect, reachable, indirect + reachable].contains(&contexts)
+/// How many loss records of a kind there are at least and at most, printed or not.
+#[derive(Clone, Copy, Default)]
+struct Records {
+    least: Count,
+    most: Count,
+}
+
+/// How many contexts of the ERROR SUMMARY are neither errors that were printed nor loss records.
+///
+/// Every loss record of a kind in Valgrind's `--errors-for-leak-kinds` is a context, printed or not. The log was perhaps
+/// made with other kinds than it is judged with, and where it does not tell its options, any set of kinds that explains
+/// all contexts is the one: what is lost is judged by its kind, and counts no second time as an error.
+fn beyond_what_is_known(
+    process: &Process,
+    printed: &Printed,
+    inherited: Count,
+    records: &[Records; 4],
+) -> Count {
+    let Some(contexts) = process.summary.contexts else {
+        return 0;
+    };
+    let in_sets = |kinds: LeakKinds| {
+        LeakKind::ALL
+            .into_iter()
+            .filter(move |kind| kinds.contains(*kind))
+            .map(|kind| records[kind as usize])
+    };
+    let least = |kinds| printed.errors + in_sets(kinds).map(|records| records.least).sum::<Count>();
+    let most = |kinds| {
+        let inherited = inherited + process.summary.repeated_leaks;
+        printed.errors + inherited + in_sets(kinds).map(|records| records.most).sum::<Count>()
+    };
+    let counted = LeakOptions::of(&process.options).counted;
+    let beyond = contexts - most(counted.unwrap_or(LeakKinds::DEFAULT));
+    let is_explained = counted.is_none()
+        && LeakKinds::every().any(|kinds| (least(kinds)..=most(kinds)).contains(&contexts));
+    if is_explained { 0 } else { beyond.max(0) }
 }

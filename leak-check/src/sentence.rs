@@ -34,7 +34,7 @@ pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
 }
 
 /// `64 bytes in 1 block`.
-fn amount(bytes: Count, blocks: Count) -> String {
+pub(crate) fn amount(bytes: Count, blocks: Count) -> String {
     format!(
         "{} in {}",
         plural(bytes, "byte", "bytes"),
@@ -89,6 +89,7 @@ fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
             .strip_prefix("Source and destination overlap in ")
             .map(|call| format!("copies between overlapping blocks with {call}")),
         "FishyValue" => fishy_value(&error.what),
+        "FatalSignal" => fatal_signal(&error.what),
         _ => None,
     };
     let Some(mut sentence) = sentence else {
@@ -213,6 +214,15 @@ fn fishy_value(what: &str) -> Option<String> {
         "passes {} as {argument} to {function}",
         value.trim()
     ))
+}
+
+/// `Process terminating with default action of signal 11 (SIGSEGV)`
+fn fatal_signal(what: &str) -> Option<String> {
+    let (_, signal) = what.split_once(" of signal ")?;
+    Some(match signal.split_once(" (") {
+        Some((_, name)) => format!("is ended by {}", name.trim_end_matches(')')),
+        None => format!("is ended by signal {signal}"),
+    })
 }
 
 /// The sentence with what the notes say, in Valgrind's words where there are no better ones.

@@ -232,21 +232,6 @@ fn races_count_as_errors() {
 }
 
 #[test]
-fn a_process_that_a_signal_ended_is_named() {
-    let bench = Bench::new("crash.c");
-    for file in ["out.log", "out.xml"] {
-        assert_eq!(bench.valgrind(file, &[]), -1);
-        let run = bench.leak_check(&[file]);
-        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
-        assert!(
-            run.stdout.contains("ended by SIGTERM: ./program, process "),
-            "{}",
-            run.stdout
-        );
-    }
-}
-
-#[test]
 fn excused_errors_do_not_hide_those_behind_the_limit() {
     let limited = "\"complete\":true,\"stopped_reporting\":true";
     let run = leak_check(&[], stream_with(limited).as_bytes());

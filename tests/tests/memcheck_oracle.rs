@@ -492,10 +492,13 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
     };
     let text = run("--log-fd=9", "./program exec ./program");
     let xml = run("--xml=yes --xml-fd=9", "./program exec ./program");
+    // On a descriptor text does not name the parent, and so the two might be two processes with one number.
+    assert_eq!((text.troubles.len(), text.ends), (1, 1));
+    assert_eq!(text.runs[0]["complete"], false);
+    assert_eq!((xml.troubles.len(), xml.ends), (0, 2));
+    assert_eq!(xml.runs[0]["exec"], true);
     for reading in [&text, &xml] {
-        assert_eq!(reading.troubles, [""; 0]);
-        assert_eq!((reading.runs.len(), reading.ends), (2, 2));
-        assert_eq!(reading.runs[0]["exec"], true);
+        assert_eq!(reading.runs.len(), 2);
         assert_eq!(reading.runs[0]["pid"], reading.runs[1]["pid"]);
         assert_eq!(reading.runs[0]["total"]["count"], 1);
     }

@@ -15,14 +15,17 @@
 //! |---|---|
 //! | `complete` | the log says itself that it is whole: the final ERROR SUMMARY of text, FINISHED and the closing tag of XML, or the start of the next program in the same process |
 //! | `quiet` | neither preamble nor summaries: a log of `-q`, of which nobody can tell whether it is whole |
+//! | `only_preamble` | nothing but the preamble, which names the parent: with `%p` in the file's name, the log of a child that executed a program which Valgrind does not follow begins and ends so |
 //! | `forked` | no preamble of its own beside processes that have one; its ERROR SUMMARY also counts its parent's errors |
 //! | `exec` | the process went on as another program, whose section follows |
 //! | `ppid` | the parent process |
+//! | `options` | Valgrind's own options, in order: of XML, and of text with `-v` |
 //! | `heap_summary` | `in_use_bytes`, `in_use_blocks`, `allocs`, `frees`, `allocated_bytes` |
 //! | `all_heap_blocks_freed` | true where Memcheck says so; there is no `leak_summary` then |
 //! | `leak_summary` | `definite`, `indirect`, `possible`, `reachable`, `suppressed`, each with `bytes` and `blocks` |
 //! | `repeated_leaks` | of several leak checks: how many loss records of the earlier ones the last one has again; the ERROR SUMMARY counts each |
 //! | `error_summary` | `errors`, `contexts`, `suppressed`, `suppressed_contexts` |
+//! | `unprinted_errors` | how many errors XML counts in `<errorcounts>` that it does not have; a forked process counts its parent's |
 //! | `fatal_signal` | `signal`, `name`, `event`, `address`, `thread`, `stack` |
 //! | `error_limit_reached` | Valgrind stopped reporting errors in full |
 //! | `stopped_reporting` | Valgrind stopped reporting errors at all |

@@ -10,6 +10,8 @@ use super::table::{NameId, StackId};
 #[derive(Clone, Debug)]
 pub(super) struct ErrorRow {
     pub(super) kind: NameId,
+    /// Whether it is an error for sure, and no message of other words that has a stack too.
+    pub(super) is_known: bool,
     pub(super) what: NameId,
     /// How often it happened, as far as the log tells: a text log that is not of `-s` shows each error once.
     pub(super) count: u64,
@@ -69,6 +71,8 @@ pub(super) struct Process {
     pub(super) has_command_line: bool,
     pub(super) pid: Option<u64>,
     pub(super) ppid: Option<u64>,
+    /// Valgrind's own options, those of its environment and files among them.
+    pub(super) options: Vec<String>,
     pub(super) is_complete: bool,
     pub(super) is_quiet: bool,
     pub(super) is_forked: bool,
@@ -98,8 +102,13 @@ pub(super) struct Process {
     pub(super) loss_records: u64,
     /// Whether the log gives the errors' real counts.
     pub(super) has_counts: bool,
-    /// How many errors the log counts that it does not have.
-    pub(super) unknown_errors: u64,
+    /// How many messages with a stack were left out, since the ERROR SUMMARY shows that they are no errors.
+    pub(super) messages_that_are_no_errors: u64,
+    /// Whether nothing came but the preamble, with the parent's pid: so begins the log of a child that was forked and
+    /// then executed a program that Valgrind does not follow.
+    pub(super) has_only_preamble: bool,
+    /// How many different errors the log counts that it does not have.
+    pub(super) unprinted_errors: u64,
 }
 
 /// Where the leak check that is being read stands.
@@ -132,6 +141,7 @@ impl Process {
             command: self.command.clone(),
             pid: self.pid,
             ppid: self.ppid,
+            options: self.options.clone(),
             user_comment: self.user_comment.clone(),
             log_file_qualifiers: self.log_file_qualifiers.clone(),
             is_forked: true,
@@ -208,6 +218,11 @@ impl Process {
             .sum()
     }
 
+    /// Whether any of the summaries was read that come at exit.
+    pub(super) fn has_summary(&self) -> bool {
+        self.error_summary.is_some() || self.heap_summary.is_some() || self.leak_summary.is_some()
+    }
+
     /// Whether it refers to any stack of the table.
     pub(super) fn has_stacks(&self) -> bool {
         !self.errors.is_empty()
@@ -215,6 +230,13 @@ impl Process {
             || !self.replaced_leaks.is_empty()
             || !self.threads.is_empty()
             || self.fatal_signal.is_some()
+    }
+
+    /// Begins the HEAP SUMMARY, which is written at exit, before the last leak check.
+    pub(super) fn begin_heap_summary(&mut self) {
+        self.heap_summary = None;
+        // That of a check that the program asked for on its way says nothing of the end.
+        self.leak_summary = None;
     }
 
     /// Begins a LEAK SUMMARY.

@@ -43,6 +43,9 @@ impl Process {
         for error in &self.errors {
             out.record(&self.error_record(error, table))?;
         }
+        if let Some(signal) = &self.fatal_signal {
+            out.record(&self.signal_record(signal, table))?;
+        }
         for leak in &self.leaks {
             out.record(&self.leak_record(leak, table))?;
         }
@@ -65,7 +68,9 @@ impl Process {
             totals.push(("bytes", sum(self.leaks.iter().map(|leak| leak.bytes))));
             totals.push(("blocks", sum(self.leaks.iter().map(|leak| leak.blocks))));
         }
-        totals.push(("count", sum(self.errors.iter().map(|error| error.count))));
+        let signals = self.fatal_signal.iter().map(|_| 1);
+        let errors = self.errors.iter().map(|error| error.count);
+        totals.push(("count", sum(errors.chain(signals))));
         run.events = totals
             .iter()
             .map(|(event, _)| (*event).to_owned())
@@ -88,7 +93,15 @@ impl Process {
             }
         };
         put("ppid", self.ppid.map(Value::from));
+        put(
+            "options",
+            list(&self.options, |option| Value::from(option.as_str())),
+        );
         put("quiet", self.is_quiet.then_some(true.into()));
+        put(
+            "only_preamble",
+            self.has_only_preamble.then_some(true.into()),
+        );
         put("forked", self.is_forked.then_some(true.into()));
         put("exec", self.has_execed.then_some(true.into()));
         put("heap_summary", self.heap_summary.map(HeapSummary::value));
@@ -107,6 +120,12 @@ impl Process {
                 .map(Value::from),
         );
         put("error_summary", self.error_summary.map(ErrorSummary::value));
+        put(
+            "unprinted_errors",
+            Some(self.unprinted_errors)
+                .filter(|errors| *errors > 0)
+                .map(Value::from),
+        );
         put(
             "fatal_signal",
             self.fatal_signal.as_ref().map(|signal| signal.value(table)),
@@ -177,6 +196,36 @@ impl Process {
         }
     }
 
+    /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
+    fn signal_record<'a>(&self, signal: &FatalSignal, table: &'a Table) -> ErrorRecord<'a> {
+        let stack = table.record_stack(signal.stack);
+        let place = place(&stack);
+        let event = signal.event.as_deref().map(|event| match &signal.address {
+            Some(address) => format!("{event} at address {address}"),
+            None => event.to_owned(),
+        });
+        ErrorRecord {
+            name: place.name,
+            file: place.file,
+            line: place.line,
+            obj: place.obj,
+            kind: Name::from("FatalSignal"),
+            what: Name::from(signal.sentence()),
+            cost: Counts::from([("count", 1)]),
+            thread: signal.thread,
+            pid: self.pid,
+            stack,
+            notes: event
+                .map(|event| Note {
+                    what: Some(Name::from(event)),
+                    stack: Vec::new(),
+                })
+                .into_iter()
+                .collect(),
+            ..ErrorRecord::default()
+        }
+    }
+
     fn leak_record<'a>(&self, leak: &LeakRow, table: &'a Table) -> LeakRecord<'a> {
         let stack = table.record_stack(leak.stack);
         let place = place(&stack);
@@ -199,6 +248,16 @@ impl Process {
 }
 
 impl FatalSignal {
+    /// As text logs say it.
+    fn sentence(&self) -> String {
+        let named = match self.number {
+            Some(number) if self.name.is_empty() => number.to_string(),
+            Some(number) => format!("{number} ({})", self.name),
+            None => self.name.clone(),
+        };
+        format!("Process terminating with default action of signal {named}")
+    }
+
     fn value(&self, table: &Table) -> Value {
         let mut value = json!({ "name": self.name });
         if let Value::Object(fields) = &mut value {

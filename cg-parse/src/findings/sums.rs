@@ -14,6 +14,12 @@ impl Process {
             Some(pid) => format!("{source}: process {pid}"),
             None => source.to_owned(),
         };
+        if self.messages_that_are_no_errors > 0 {
+            diagnostics.warn(format!(
+                "{process}: messages with a stack that are left out, since ERROR SUMMARY counts them as no errors: {}",
+                self.messages_that_are_no_errors
+            ));
+        }
         for kind in LeakKind::ALL {
             self.check_leaks(kind, &process, diagnostics);
         }
@@ -55,10 +61,10 @@ impl Process {
 
     /// Loss records may count as errors (`--errors-for-leak-kinds`), printed or not, so there is some play.
     fn check_errors(&self, process: &str, diagnostics: &mut Diagnostics) {
-        if self.unknown_errors > 0 && !self.is_forked {
+        if self.unprinted_errors > 0 && !self.is_forked {
             diagnostics.warn(format!(
                 "{process}: {} errors are counted that the log does not have, beside the {} that it has; a forked process counts its parent's too",
-                self.unknown_errors,
+                self.unprinted_errors,
                 self.errors.len()
             ));
         }

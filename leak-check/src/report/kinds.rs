@@ -52,6 +52,7 @@ pub(super) fn meaning(rule: &str) -> &'static str {
             "Two threads access memory without a lock in common, and one of them writes."
         }
         "LockOrder" => "Threads take locks in different orders, which can deadlock.",
+        "FatalSignal" => "A signal ended the process.",
         "Unprinted" => "Valgrind counted errors that its log does not show.",
         _ => "Valgrind reports an error.",
     }

@@ -45,7 +45,7 @@ fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Docume
     }
     push_growth(&mut document, report);
     push_gone(&mut document, report);
-    document.push(Block::Table(report.table()));
+    document.blocks.extend(report.tables());
     document
 }
 

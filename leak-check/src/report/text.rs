@@ -5,10 +5,11 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use cg_document::text::{Screen, write};
-use cg_document::{Block, Document, visible};
+use cg_document::{Document, visible};
 
 use super::{Entry, Report, stack_lines};
 use crate::policy::Status;
+use crate::sentence::sentence;
 
 /// Colours, none of which says anything that the words do not.
 struct Styles {
@@ -53,9 +54,11 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
     }
     push_growth(&mut text, report);
     push_gone(&mut text, report);
-    for process in &report.evidence.processes {
-        if let Some(signal) = &process.fatal_signal {
-            let line = format!("ended by {signal}: {}", process.title());
+    for (finding, ruling) in report.findings() {
+        if finding.is_fatal_signal() && ruling.status != Status::New {
+            let process = report.evidence.process(finding.process);
+            let signal = sentence(finding, report.paths);
+            let line = format!("{signal}: {}", process.title());
             text.push_str(&visible(&line));
             text.push('\n');
         }
@@ -67,7 +70,7 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
     let mut text = text.into_bytes();
     if !report.evidence.processes.is_empty() {
         let table = Document {
-            blocks: vec![Block::Table(report.table())],
+            blocks: report.tables(),
         };
         write(&table, Screen::default(), &mut text)?;
     }

@@ -90,7 +90,8 @@ fn body(finding: &Finding, tool: Option<&str>) -> Option<String> {
         .and_then(|text| parse::parse(text, "").ok())
         .and_then(|suppressions| suppressions.into_iter().next());
     let lines = frame_lines(&finding.stack, by_valgrind.as_ref());
-    if lines.is_empty() {
+    // Valgrind suppresses what it counts, and a signal is not counted.
+    if lines.is_empty() || finding.is_fatal_signal() {
         return None;
     }
     let mut body = String::new();

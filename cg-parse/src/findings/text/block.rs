@@ -11,6 +11,8 @@ pub(super) enum About {
     /// An error; `again` is the count where it is the second printing that `-s` gives.
     Error {
         kind: NameId,
+        /// Whether the sentence is one that only errors have.
+        is_known: bool,
         what: Vec<u8>,
         thread: Option<u64>,
         thread_name: Option<NameId>,
@@ -70,6 +72,7 @@ impl Block {
         match self.about {
             About::Error {
                 kind,
+                is_known,
                 what,
                 thread,
                 thread_name,
@@ -77,6 +80,7 @@ impl Block {
             } => {
                 let error = ErrorRow {
                     kind,
+                    is_known,
                     what: table.name(&what),
                     count: again.unwrap_or(1),
                     thread,

@@ -176,7 +176,8 @@ impl Log {
         }
     }
 
-    /// The entry that a line belongs to. A second preamble of one process is that of the program it executed.
+    /// The entry that a line belongs to. A second preamble of one process is that of the program it executed, or that of
+    /// another process that was given its number.
     fn process_of(&mut self, prefixed: &Prefixed) -> usize {
         let known = match self.current {
             Some(current) if self.processes[current].pid() == prefixed.pid => Some(current),
@@ -189,7 +190,8 @@ impl Log {
             if !is_exec {
                 return known;
             }
-            self.processes[known].exec(&mut self.table);
+            let position = self.processes.len();
+            self.processes[known].end_before(position, &mut self.table);
         }
         let position = self.processes.len();
         self.processes.push(ProcessLog::new(prefixed.pid));
@@ -201,12 +203,30 @@ impl Log {
         for process in &mut self.processes {
             process.finish(&mut self.table);
         }
+        self.set_executed();
         // The last line of an unfinished write can be cut anywhere.
         if !ended_with_newline && let Some(current) = self.current {
             self.processes[current].end_inside_line();
         }
         self.processes.retain(|process| process.is_valgrind);
         self.set_forked();
+    }
+
+    /// Tells a process that went on as another program from one that was cut short before another got its number.
+    fn set_executed(&mut self) {
+        for position in 0..self.processes.len() {
+            let Some(next) = self.processes[position].next else {
+                continue;
+            };
+            let parent = self.processes[next].process.ppid;
+            // A process without preamble was forked; the one that follows has to name a parent that is in this log.
+            let knows_parent = parent.is_some_and(|parent| {
+                self.processes
+                    .iter()
+                    .any(|process| process.has_preamble && process.pid() == parent)
+            });
+            self.processes[position].set_executed(parent, knows_parent);
+        }
     }
 
     /// A process without preamble beside others that have one was forked by one of these: it has no tool, version or

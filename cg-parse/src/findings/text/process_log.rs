@@ -33,6 +33,12 @@ pub(super) struct ProcessLog {
     last_finding: Option<Finding>,
     /// Whether the leak check at exit said why it shows nothing.
     has_leak_hint: bool,
+    /// Whether the lines that follow are Valgrind's options, which `-v` prints.
+    is_in_options: bool,
+    /// Whether any block was begun: an error, a leak, a signal, a warning.
+    has_blocks: bool,
+    /// The entry of the same number whose preamble came next.
+    pub(super) next: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +63,9 @@ impl ProcessLog {
             awaits_summary: false,
             last_finding: None,
             has_leak_hint: false,
+            is_in_options: false,
+            has_blocks: false,
+            next: None,
         }
     }
 
@@ -92,6 +101,17 @@ impl ProcessLog {
 
     /// Reads the message of a `--PID--` line.
     pub(super) fn debug_message(&mut self, message: &[u8]) {
+        let is_in_options = std::mem::take(&mut self.is_in_options);
+        if message == b"Valgrind options:" {
+            self.is_in_options = true;
+            return;
+        }
+        if is_in_options && let Some(option) = message.strip_prefix(b"   ") {
+            self.is_in_options = true;
+            let option = Name::from_bytes(option).into_string();
+            self.process.options.push(option);
+            return;
+        }
         if let Some((name, count)) = sentences::used_suppression(message) {
             let name = Name::from_bytes(name).into_string();
             self.process.used_suppressions.push((name, count));
@@ -125,32 +145,67 @@ impl ProcessLog {
 
     /// Ends the log.
     pub(super) fn finish(&mut self, table: &mut Table) {
-        self.ended_in_block = self.block.as_ref().is_some_and(|block| !block.after_blank);
-        self.finish_block(table);
-        if self.process.has_execed {
+        if self.next.is_some() {
             return;
         }
+        self.ended_in_block = self.block.as_ref().is_some_and(|block| !block.after_blank);
+        self.finish_block(table);
         self.process.is_complete = self.process.error_summary.is_some()
             && !self.awaits_summary
             && !self.ended_in_block
             && self.has_leak_check_where_it_comes_last();
-        let has_summary = self.process.error_summary.is_some()
-            || self.process.heap_summary.is_some()
-            || self.process.leak_summary.is_some();
+        let has_summary = self.process.has_summary();
         // Nulgrind knows no errors before 3.23, and so has no summary of them.
         let version = self.process.version;
         let never_has_summary = self.process.tool.as_deref() == Some("none")
             && version.is_some_and(|version| version < (3, 23));
         self.process.is_quiet = (!self.has_preamble && !has_summary) || never_has_summary;
+        self.process.has_only_preamble = self.has_preamble
+            && self.process.ppid.is_some()
+            && !self.has_blocks
+            && !has_summary
+            && !never_has_summary;
+        self.drop_what_is_no_error();
     }
 
-    /// The process went on as another program: nothing more comes of this one.
-    pub(super) fn exec(&mut self, table: &mut Table) {
+    /// Takes out the messages of unknown words that are no errors, because the ERROR SUMMARY counts no more errors than
+    /// those that are known as such.
+    fn drop_what_is_no_error(&mut self) {
+        let Some(summary) = self.process.error_summary else {
+            return;
+        };
+        let errors = &mut self.process.errors;
+        let known = errors.iter().filter(|error| error.is_known).count();
+        if summary.contexts <= known as u64 {
+            self.process.messages_that_are_no_errors = (errors.len() - known) as u64;
+            errors.retain(|error| error.is_known);
+        }
+    }
+
+    /// Another preamble of the same number was read, and its entry is at this position.
+    pub(super) fn end_before(&mut self, next: usize, table: &mut Table) {
         self.finish(table);
-        // One that has its summary was over: the number was given to another process.
-        if !self.process.is_complete {
-            self.process.has_execed = true;
-            self.process.is_complete = true;
+        self.next = Some(next);
+    }
+
+    /// Tells whether the process went on as the program whose preamble came next, and named this parent.
+    ///
+    /// A program that is executed keeps its parent. Where that is not known, or is outside of a container (0), the
+    /// number may as well have been given to another process after this one was killed.
+    pub(super) fn set_executed(&mut self, parent_of_next: Option<u64>, knows_parent: bool) {
+        let process = &mut self.process;
+        if process.is_complete {
+            // It was over when another process got its number.
+            return;
+        }
+        let has_same_parent = match process.ppid {
+            Some(0) => false,
+            Some(_) => process.ppid == parent_of_next,
+            None => !self.has_preamble && knows_parent,
+        };
+        if has_same_parent && !self.ended_in_block && !process.has_summary() {
+            process.has_execed = true;
+            process.is_complete = true;
         }
     }
 
@@ -158,6 +213,7 @@ impl ProcessLog {
     pub(super) fn end_inside_line(&mut self) {
         // An ERROR SUMMARY that was read is whole, with or without the end of its line.
         self.ended_in_block |= !self.process.is_complete;
+        self.process.has_only_preamble &= !self.ended_in_block;
     }
 
     pub(super) fn pid(&self) -> u64 {
@@ -171,6 +227,7 @@ impl ProcessLog {
         child.is_quiet = false;
         child.tool = child.tool.take().or_else(|| parent.process.tool.clone());
         child.creator.clone_from(&parent.process.creator);
+        child.options.clone_from(&parent.process.options);
         // Of several commands nobody can tell which one forked.
         if is_only_parent {
             child.command.clone_from(&parent.process.command);
@@ -190,6 +247,11 @@ impl ProcessLog {
         }
         if self.process.is_quiet {
             return None;
+        }
+        if self.next.is_some() {
+            return Some(format!(
+                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY where another process {pid} begins: it was cut short, or it executed the other one, which XML would tell (--xml-fd)"
+            ));
         }
         Some(format!(
             "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: it was cut short, or the process was killed or executed a program that Valgrind did not follow"
@@ -214,7 +276,7 @@ impl ProcessLog {
             }
             let sentence = std::mem::take(&mut self.unknown_sentence);
             let kind = kinds::of_unknown(self.process.tool.as_deref());
-            self.begin_error(&sentence, kind, table);
+            self.begin_error(&sentence, kind, false, table);
         }
         if let Some(block) = &mut self.block {
             let frame = table.frame(raw, frame::parse);
@@ -257,11 +319,12 @@ impl ProcessLog {
             self.set_tool(tool);
         }
         let name = kinds::of_version(kind.name, message, self.process.version);
-        self.begin_error(message, name, table);
+        self.begin_error(message, name, true, table);
         true
     }
 
-    fn begin_error(&mut self, sentence: &[u8], kind: &str, table: &mut Table) {
+    /// Begins an error; `is_known` where its sentence is one of an error for sure.
+    fn begin_error(&mut self, sentence: &[u8], kind: &str, is_known: bool, table: &mut Table) {
         let notes = match self.block.take() {
             Some(block) if matches!(block.about, About::Early) => block.stacks.finish(table).1,
             block => {
@@ -277,6 +340,7 @@ impl ProcessLog {
         let sentence = sentence.strip_suffix(b":").unwrap_or(sentence);
         let about = About::Error {
             kind: table.name(kind.as_bytes()),
+            is_known,
             what: sentence.to_vec(),
             thread: numbered.or(Some(self.thread)),
             thread_name: self.thread_name.filter(|_| numbered.is_none()),
@@ -393,6 +457,7 @@ impl ProcessLog {
         let Some(block) = self.block.take() else {
             return;
         };
+        self.has_blocks = true;
         match block.about {
             About::Error { again: None, .. } => self.last_finding = Some(Finding::Error),
             About::Leak(_) => self.last_finding = Some(Finding::Leak),

@@ -86,6 +86,24 @@ pub(super) fn begins_run_line(message: &[u8]) -> bool {
         .any(|start| message.starts_with(start.as_bytes()))
 }
 
+/// What DRD's `--trace-…` options print, often with a stack: `store 0x404030 size 4 val 1/0x1 (thread 1 / vc [ 1: 1 ])`,
+/// `[1] mutex_init      mutex 0x1fff000590`.
+fn is_trace_of_drd(message: &[u8]) -> bool {
+    if let Some(rest) = message.strip_prefix(b"[") {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        return digits > 0 && rest[digits..].starts_with(b"] ");
+    }
+    const ACCESSES: [&str; 4] = ["load ", "store ", "start ", "end "];
+    ACCESSES
+        .iter()
+        .find_map(|access| skip(message, access.as_bytes()))
+        .is_some_and(|rest| {
+            rest.trim_ascii_start().starts_with(b"0x")
+                && memchr::memmem::find(rest, b" size ").is_some()
+                && memchr::memmem::find(rest, b" (thread ").is_some()
+        })
+}
+
 /// Messages that can have a stack and are no errors.
 pub(super) fn has_stack_without_error(message: &[u8]) -> bool {
     const STARTS: [&str; 6] = [
@@ -96,9 +114,10 @@ pub(super) fn has_stack_without_error(message: &[u8]) -> bool {
         "Your program just tried to execute an instruction",
         "Process terminating with ",
     ];
-    STARTS
-        .iter()
-        .any(|start| message.starts_with(start.as_bytes()))
+    is_trace_of_drd(message)
+        || STARTS
+            .iter()
+            .any(|start| message.starts_with(start.as_bytes()))
 }
 
 /// `12 errors in context 3 of 19:`

@@ -12,7 +12,7 @@ pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
         if message.starts_with(b"L") {
             process.begin_leak_summary();
         } else {
-            process.heap_summary = None;
+            process.begin_heap_summary();
         }
         return true;
     }

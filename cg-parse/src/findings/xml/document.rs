@@ -4,7 +4,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::Name;
 use foldhash::HashMap;
 
-use super::error::{self, ErrorElement};
+use super::error::{self, ErrorElement, Finished};
 use super::frame;
 use super::scanner::{Token, unescape_into};
 use super::summary_element;
@@ -28,6 +28,10 @@ pub(super) struct Document {
     end: End,
     /// The line at which elements were found to be mixed up.
     mixed_up_at: Option<u64>,
+    /// The line at which an error was found to lack what makes it one.
+    damaged_at: Option<u64>,
+    /// Whether anything followed the elements that every document begins with.
+    has_more_than_preamble: bool,
 }
 
 /// How the document ended.
@@ -40,6 +44,8 @@ enum End {
     Closed,
     /// By the beginning of the program that the process executed.
     Executed,
+    /// By the beginning of another process that was given the same number.
+    Replaced,
 }
 
 /// The element at the top of the document that is being read.
@@ -84,6 +90,8 @@ impl Document {
             is_finished: false,
             end: End::Missing,
             mixed_up_at: None,
+            damaged_at: None,
+            has_more_than_preamble: false,
         }
     }
 
@@ -98,7 +106,7 @@ impl Document {
     pub(super) fn close(&mut self, table: &mut Table) {
         self.end_section(table);
         self.end = End::Closed;
-        self.process.is_complete = self.is_finished && self.mixed_up_at.is_none();
+        self.process.is_complete = self.is_finished && self.is_sound();
     }
 
     /// The process executed another program, whose document has just begun.
@@ -106,7 +114,28 @@ impl Document {
         self.end_section(table);
         self.end = End::Executed;
         self.process.has_execed = true;
-        self.process.is_complete = self.mixed_up_at.is_none();
+        self.process.is_complete = self.is_sound();
+    }
+
+    /// Whether the process may have gone on as another one with the same pid: its parent is the same, and the document
+    /// stands between two elements, before any summary. A parent outside of a container (0) is anybody.
+    pub(super) fn may_execute(&self, next: &Document) -> bool {
+        let parent = self.process.ppid.filter(|parent| *parent != 0);
+        parent.is_some()
+            && parent == next.process.ppid
+            && matches!(self.section, Section::None)
+            && !self.is_finished
+            && !self.process.has_summary()
+    }
+
+    /// Another process was given the number, so this one was cut short.
+    pub(super) fn replace(&mut self, table: &mut Table) {
+        self.end_section(table);
+        self.end = End::Replaced;
+    }
+
+    fn is_sound(&self) -> bool {
+        self.mixed_up_at.is_none() && self.damaged_at.is_none()
     }
 
     /// The input ended.
@@ -118,6 +147,8 @@ impl Document {
             End::Missing
         };
         self.end_section(table);
+        self.process.has_only_preamble =
+            self.end == End::Missing && self.process.ppid.is_some() && !self.has_more_than_preamble;
     }
 
     /// Whether anything that was read may refer to a stack of the table.
@@ -131,6 +162,9 @@ impl Document {
         {
             self.begin_section(section, table);
             return;
+        }
+        if matches!(self.section, Section::None) && is_part_of_error(token) {
+            self.damaged_at.get_or_insert(self.last_line);
         }
         match (&mut self.section, token) {
             (Section::None, Token::Text(name, text)) => self.top_text(name, text),
@@ -185,8 +219,16 @@ impl Document {
             ));
         }
         let line = self.last_line;
+        if let (End::Closed | End::Executed, Some(line)) = (self.end, self.damaged_at) {
+            return Some(format!(
+                "{source}:{line}: expected an <error> with its <kind>, <what> and, of a leak, its size, found a part of one: the document of {process} is damaged"
+            ));
+        }
         match self.end {
             End::Executed => None,
+            End::Replaced => Some(format!(
+                "{source}:{line}: the document of {process} was cut short: another process with its number follows, and is not what it executed"
+            )),
             End::Closed if self.is_finished => None,
             End::Closed => Some(format!(
                 "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind gave up or was told to stop early"
@@ -215,6 +257,13 @@ impl Document {
             self.mixed_up_at.get_or_insert(self.last_line);
         }
         self.end_section(table);
+        self.has_more_than_preamble |= !matches!(
+            section,
+            Section::Preamble
+                | Section::Arguments { .. }
+                | Section::Status
+                | Section::Qualifier { .. }
+        );
         match &section {
             Section::SuppressionCounts { .. } => self.process.used_suppressions.clear(),
             Section::Summary(summary) => summary.begin(&mut self.process),
@@ -230,9 +279,16 @@ impl Document {
                     self.mixed_up_at.get_or_insert(self.last_line);
                 }
                 let unique = error.unique;
-                let position = error.finish(&mut self.process, table);
-                if let (Some(unique), Some(position)) = (unique, position) {
-                    self.errors.insert(unique, position);
+                match error.finish(&mut self.process, table) {
+                    Finished::Leak => {}
+                    Finished::Error(position) => {
+                        if let Some(unique) = unique {
+                            self.errors.insert(unique, position);
+                        }
+                    }
+                    Finished::Damaged => {
+                        self.damaged_at.get_or_insert(self.last_line);
+                    }
                 }
             }
             Section::Thread(thread, stacks) => {
@@ -291,6 +347,12 @@ impl Document {
                     process.command = Some(string(words));
                 }
             }
+            (
+                Section::Arguments {
+                    of_program: false, ..
+                },
+                b"arg",
+            ) => process.options.push(string(text)),
             (Section::Thread(thread, _), b"hthreadid") => {
                 thread.thread = whole_amount(text).unwrap_or_default();
             }
@@ -316,7 +378,7 @@ impl Document {
                 let Some(unique) = unique.take() else { return };
                 match self.errors.get(&unique) {
                     Some(position) => self.process.errors[*position].count = *count,
-                    None => self.process.unknown_errors += 1,
+                    None => self.process.unprinted_errors += 1,
                 }
                 self.process.has_counts = true;
             }
@@ -326,6 +388,18 @@ impl Document {
             }
             _ => {}
         }
+    }
+}
+
+/// Whether this belongs inside an `<error>`, and nowhere else.
+fn is_part_of_error(token: Token) -> bool {
+    match token {
+        Token::Open(name) | Token::Text(name, _) => matches!(
+            name,
+            b"unique" | b"kind" | b"what" | b"xwhat" | b"auxwhat" | b"xauxwhat" | b"stack"
+        ),
+        Token::Close(name) => name == b"error",
+        Token::Frame(_) => true,
     }
 }
 

@@ -41,6 +41,16 @@ enum Inside {
     Suppression,
 }
 
+/// What an `<error>` came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finished {
+    /// An error, at this position of the process' errors.
+    Error(usize),
+    Leak,
+    /// It does not say what it is, because the document was cut or something was taken out of it.
+    Damaged,
+}
+
 impl ErrorElement {
     pub(super) fn take(&mut self, token: Token, table: &mut Table) {
         match token {
@@ -124,13 +134,13 @@ impl ErrorElement {
         self.stacks.expect_main(table);
     }
 
-    /// Puts what was read into the process; returns the position of the error there, if it is one and no leak.
-    pub(super) fn finish(mut self, process: &mut Process, table: &mut Table) -> Option<usize> {
-        if self.kind.is_empty() || self.what.is_empty() {
-            // The document was cut before it said what the error is.
-            return None;
-        }
+    /// Puts what was read into the process.
+    pub(super) fn finish(mut self, process: &mut Process, table: &mut Table) -> Finished {
         let loss = self.loss_record();
+        let is_leak = self.kind.starts_with(b"Leak_");
+        if self.kind.is_empty() || self.what.is_empty() || (is_leak && loss.is_none()) {
+            return Finished::Damaged;
+        }
         let suppression = self.suppression;
         let (stack, notes) = std::mem::take(&mut self.stacks).finish(table);
         if let Some(loss) = loss {
@@ -138,10 +148,11 @@ impl ErrorElement {
             if let Some(leak) = process.leaks.last_mut() {
                 leak.suppression = suppression;
             }
-            return None;
+            return Finished::Leak;
         }
         process.errors.push(ErrorRow {
             kind: table.name(&self.kind),
+            is_known: true,
             what: table.name(&self.what),
             count: 1,
             thread: self.thread,
@@ -150,7 +161,7 @@ impl ErrorElement {
             notes: notes.into_boxed_slice(),
             suppression,
         });
-        Some(process.errors.len() - 1)
+        Finished::Error(process.errors.len() - 1)
     }
 
     /// `<leakedbytes>` are direct and indirect ones together; the sentence tells them apart.

@@ -5,7 +5,7 @@
 //!
 //! - documents one behind the other, and one inside another (`--trace-children=yes` with one `--xml-fd`);
 //! - a process that executes another program: its document ends anywhere, and where Valgrind follows it, another
-//!   document with the same `<pid>` begins;
+//!   document with the same `<pid>` and `<ppid>` begins;
 //! - a process that forks without `%p` in `--xml-file`: each of the two writes its own ending, so that elements follow
 //!   the closing tag. They become a section of their own with the same pid, and both sections are `forked`;
 //! - 3.26.0's `<still_reachable>` that is not closed: every element at the top of a document ends what is open;
@@ -109,8 +109,8 @@ impl Documents {
                     document.last_line = self.line_number;
                     document.take(token, &mut self.table);
                 }
-                if let Token::Text(b"pid", _) = token {
-                    self.end_executed();
+                if let Token::Text(b"ppid", _) = token {
+                    self.end_same();
                 }
             }
         }
@@ -130,8 +130,9 @@ impl Documents {
         true
     }
 
-    /// The innermost document has just named its process. An open one of the same process has come to its end.
-    fn end_executed(&mut self) {
+    /// The innermost document has just named its process and its parent. An open one of the same number has come to its
+    /// end: it executed this one, or it was cut short before another process got the number.
+    fn end_same(&mut self) {
         let Some((innermost, outer)) = self.open.split_last() else {
             return;
         };
@@ -142,9 +143,14 @@ impl Documents {
         let Some(position) = outer.iter().position(|outer| outer.process.pid == pid) else {
             return;
         };
-        let mut executed = self.open.remove(position);
-        executed.exec(&mut self.table);
-        self.ready.push(executed);
+        let executes = outer[position].may_execute(innermost);
+        let mut ended = self.open.remove(position);
+        if executes {
+            ended.exec(&mut self.table);
+        } else {
+            ended.replace(&mut self.table);
+        }
+        self.ready.push(ended);
     }
 
     /// Ends what the input left open.

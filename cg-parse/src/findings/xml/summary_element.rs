@@ -50,7 +50,7 @@ impl Summary {
     /// What is known of the process before its first row.
     pub(super) fn begin(&self, process: &mut Process) {
         match self.of {
-            Of::Heap => process.heap_summary = None,
+            Of::Heap => process.begin_heap_summary(),
             Of::Leaks => process.begin_leak_summary(),
             Of::Errors => process.error_summary = None,
         }
