@@ -24,8 +24,9 @@ use cg_names::rules::{self, Rules};
 /// Compare two or more profiles record by record.
 ///
 /// Inputs are streams or raw profiles of any kind that cg-parse reads. Functions are the same where name, file and
-/// object are equal; what is left over is joined by names without what a build puts into them (hashes, directories,
-/// numbers of closures), and then as renames, which are guesses and say so. The output is a stream of diff records,
+/// object are equal; what is left over is joined by names without what a build puts into them (hashes, directories).
+/// Where names leave it open which is which (numbers of closures, statics of one name), paths decide, then likeness. What
+/// is left then is tried as renames and moves, which are guesses and say so. The output is a stream of diff records,
 /// greatest change first.
 #[derive(Parser, Debug)]
 #[command(

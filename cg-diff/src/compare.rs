@@ -7,7 +7,7 @@ use cg_stream::profile::{FunctionKey, Key, Table};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 
 use crate::figures::{self, Figure, Figures};
-use crate::join::{Joined, Row};
+use crate::join::{Certainty, Joined, Row};
 use crate::runs::Runs;
 use cg_names::rules::Rules;
 
@@ -74,7 +74,7 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
 
 /// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
 fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
-    let Row { of, guess, .. } = joined.rows[row];
+    let Row { of, certainty, .. } = joined.rows[row];
     let record_of = |profile: usize| match joined.records(row, profile) {
         [record] => Some((runs.profiles[profile].table(of), *record as usize)),
         _ => None,
@@ -87,7 +87,7 @@ fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
             && table.incl(record) == first.incl(first_record)
             && table.calls(record) == first.calls(first_record)
     };
-    !guess
+    certainty < Certainty::Renamed
         && (1..runs.profiles.len()).all(|profile| {
             runs.has_events_of_first(profile) && record_of(profile).is_some_and(is_same)
         })
@@ -131,7 +131,7 @@ fn status(
     match (has(reference), has(last)) {
         // What only some files of a side have, within their spread, is noise.
         _ if !differs && !is_measured_once => Status::Same,
-        (true, true) if joined_row.guess => Status::Renamed,
+        (true, true) if joined_row.certainty == Certainty::Renamed => Status::Renamed,
         (false, true) => Status::Added,
         (true, false) => Status::Removed,
         _ if differs => Status::Changed,

@@ -28,7 +28,7 @@ pub(crate) struct Figures {
     pub(crate) calls: Option<Figure>,
     /// Self cost, in the order of the events of all runs.
     pub(crate) cost: Vec<Figure>,
-    /// Inclusive cost; empty where no side has it.
+    /// Inclusive cost; empty where no side has it, or that of a sum is not known.
     pub(crate) incl: Vec<Figure>,
     /// How many records of one file were summed, a side each.
     pub(crate) merged: Entries,
@@ -93,6 +93,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
         merged: Vec::new(),
     };
     let mut has_incl = false;
+    let mut is_incl_known = true;
     for side in 0..runs.sides.len() {
         let files = runs.files_of(side);
         let has_row = files
@@ -135,9 +136,11 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
                     .iter()
                     .filter_map(|record| table.incl(*record as usize));
                 let mut any = records.is_empty();
-                let sum = with_incl.inspect(|_| any = true).map(at).sum();
+                let sum: Count = with_incl.inspect(|_| any = true).map(at).sum();
+                let twice = joined.counted_twice(row, *profile);
+                is_incl_known &= twice.is_some();
                 if any {
-                    incl.push(sum);
+                    incl.push(sum - twice.map_or(0, at));
                     has_incl |= !records.is_empty();
                 }
             }
@@ -151,7 +154,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
             .filter(|_| has_row);
         figures.merged.push(merged);
     }
-    if !has_incl {
+    if !has_incl || !is_incl_known {
         figures.incl.clear();
     }
     // An arc has no cost of its own.

@@ -12,6 +12,7 @@ mod runs;
 
 mod join;
 mod key;
+mod nested;
 
 mod compare;
 mod figures;

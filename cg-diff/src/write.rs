@@ -14,7 +14,7 @@ use cg_stream::writer::Writer;
 use crate::compare::{self, Change, CompareOptions};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
-use crate::join::Joined;
+use crate::join::{Certainty, Joined};
 use crate::runs::Runs;
 use cg_names::rules::{Part, Rules, Strength};
 
@@ -158,7 +158,7 @@ impl Comparison<'_> {
                 .then(|| compare::first_key(self.runs, self.joined, change.row))
                 .flatten()
                 .map(|key| self.function_name(key.function)),
-            guess: row.guess,
+            guess: row.certainty > Certainty::Told,
             joined: self.rules.names(row.fired).map(Name::from).collect(),
             merged: PerRun(if is_sum {
                 figures.merged.clone()

@@ -194,8 +194,11 @@ fn match_tokens(pattern: &[&str], instance: &[&str]) -> Option<usize> {
             wanted if found == Some("<") && wanted != found && is_behind_name(instance, i) => {
                 i += group(&instance[i..]);
             }
-            // v0 leaves out parameters that have their defaults.
+            // v0 leaves out parameters that have their defaults, or the brackets where all of them have.
             Some(",") if found == Some(">") && is_parameter(pattern, p + 1) => p += 2,
+            Some("<") if is_behind_name(pattern, p) && is_of_parameters(&pattern[p..]) => {
+                p += group(&pattern[p..]);
+            }
             _ => return None,
         }
     }
@@ -209,6 +212,11 @@ fn is_parameter(tokens: &[&str], position: usize) -> bool {
         && position > 0
         && tokens[position - 1] != "::"
         && !matches!(tokens.get(position + 1), None | Some(&"::" | &"<" | &"="))
+}
+
+/// True where the brackets that these tokens begin with hold nothing but names of type parameters.
+fn is_of_parameters(tokens: &[&str]) -> bool {
+    (1..group(tokens) - 1).all(|position| tokens[position] == "," || is_parameter(tokens, position))
 }
 
 /// True where arguments of what is named in front can be.
@@ -301,6 +309,10 @@ mod tests {
                 "<rs::spawn<u32>::{closure} as core::ops::function::FnOnce<()>>::call_once::{shim:vtable#0}",
             ),
             (
+                "alloc::raw_vec::RawVecInner<A>::finish_grow",
+                "<alloc::raw_vec::RawVecInner>::finish_grow",
+            ),
+            (
                 "rs::Cursor<T>::advance",
                 "<rs::Cursor<'_, u8>>::advance::<fn(&'_ u8) -> bool>",
             ),
@@ -320,6 +332,7 @@ mod tests {
             ("rs::f::<u8>", "rs::f::<u16>"),
             ("<rs::A<u8>>::f", "<rs::A<u16>>::f"),
             ("rs::A<T>::f", "<rs::B<u8>>::f"),
+            ("rs::A<u8>::f", "<rs::A>::f"),
             ("<rs::A<T> as rs::One>::f", "<rs::A<u8> as rs::Two>::f"),
             (
                 "<&T as core::fmt::Debug>::fmt",

@@ -29,7 +29,9 @@ pub enum Part {
 pub enum Strength {
     /// What is erased tells builds apart, not functions.
     Build,
-    /// What is erased can tell functions of one build apart too, so such a rule is tried after all others.
+    /// What is erased tells the parts and copies of one function apart that a compiler made; their costs add up.
+    Part,
+    /// What is erased tells functions of one build apart too, so names alone do not say which is which.
     Counter,
 }
 
@@ -154,7 +156,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "compiler-clone",
         part: Function,
-        strength: Counter,
+        strength: Strength::Part,
         pattern: r"(\.(isra|part|constprop|cold|localalias)(\.[0-9]+)*)+\b|( \[clone \.[^\]]*\])+",
         replacement: "",
         reason: "GCC and LLVM split, specialise and copy functions as they see fit",

@@ -5,12 +5,12 @@ use std::hash::Hash;
 use super::Map;
 
 /// Things under keys, both in the order they came.
-pub(super) struct Buckets<K> {
+pub(super) struct Buckets<K, T> {
     index: Map<K, usize>,
-    buckets: Vec<Vec<usize>>,
+    buckets: Vec<Vec<T>>,
 }
 
-impl<K> Default for Buckets<K> {
+impl<K, T> Default for Buckets<K, T> {
     fn default() -> Self {
         Buckets {
             index: Map::default(),
@@ -19,8 +19,8 @@ impl<K> Default for Buckets<K> {
     }
 }
 
-impl<K: Hash + Eq> Buckets<K> {
-    pub(super) fn add(&mut self, key: K, thing: usize) {
+impl<K: Hash + Eq, T> Buckets<K, T> {
+    pub(super) fn add(&mut self, key: K, thing: T) {
         let next = self.buckets.len();
         let bucket = *self.index.entry(key).or_insert(next);
         if bucket == next {
@@ -29,16 +29,7 @@ impl<K: Hash + Eq> Buckets<K> {
         self.buckets[bucket].push(thing);
     }
 
-    pub(super) fn into_vec(self) -> Vec<Vec<usize>> {
+    pub(super) fn into_vec(self) -> Vec<Vec<T>> {
         self.buckets
-    }
-
-    pub(super) fn into_pairs(self) -> Vec<(K, Vec<usize>)> {
-        let mut keys: Vec<(K, usize)> = self.index.into_iter().collect();
-        keys.sort_by_key(|(_, bucket)| *bucket);
-        keys.into_iter()
-            .map(|(key, _)| key)
-            .zip(self.buckets)
-            .collect()
     }
 }

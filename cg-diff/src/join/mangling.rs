@@ -1,110 +1,142 @@
-//! Finds the functions that one run has by a legacy name and another by names of the v0 mangling.
+//! Joins the functions that one run has by a legacy name and another by names of the v0 mangling.
 
+use cg_names::mangling::{Path, can_be_instance};
+use cg_names::rules::Fired;
 use cg_stream::profile::{FunctionKey, Symbol};
 
+use super::Joiner;
 use super::buckets::Buckets;
-use super::{Joiner, Map, Sides};
+use super::functions::{Certainty, Node};
 use crate::key::normal::Level;
-use cg_names::mangling::{Path, can_be_instance};
 
 /// Past this many pairs of names with one ending in one file, these are let be: trying them all would take too long.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// A function that some side lacks, normalised.
+/// A class with its normalised name.
 struct Function {
-    key: FunctionKey,
+    class: Node,
     name: Symbol,
-    sides: Sides,
 }
 
 impl Joiner<'_> {
-    /// For each function by a v0 name that a side lacks, the one that side has by the legacy name that fits best.
-    pub(super) fn find_mangling_aliases(&mut self) {
-        let functions = self.functions_some_side_lacks();
-        let text = |function: &Function| self.runs.names.symbols.text(function.name);
-        let paths: Vec<Path> = functions
+    /// Each function by a v0 name joins the one by the legacy name that fits best: a legacy name is of all instances.
+    pub(super) fn join_manglings(&mut self) {
+        let open = self.open();
+        let open_functions = self.normalised(&open);
+        let is_v0 = |joiner: &Self, name: Symbol| can_be_instance(joiner.names.text(name));
+        if !open_functions
             .iter()
-            .map(|function| Path::new(text(function)))
+            .any(|(_, function)| is_v0(self, function.name))
+        {
+            return;
+        }
+        let pairs = self.instances(&open_functions);
+        let mut objects = std::collections::BTreeSet::new();
+        for (pattern, instance) in pairs {
+            objects.insert(
+                self.functions
+                    .key(pattern)
+                    .obj
+                    .map(|object| self.names.object_name(object)),
+            );
+            self.unite_instance(pattern, instance);
+        }
+        // The standard library is compiled beforehand and has one mangling in both builds, so an instance can be on both
+        // sides by the same name, while the program's own instance of the same function goes by two.
+        let left_over: Vec<Node> = self.open();
+        let is_of_pattern = |joiner: &mut Self, class: &Node| {
+            let object = joiner.functions.key(*class).obj;
+            let object = object.map(|object| joiner.names.object_name(object));
+            objects.contains(&object)
+        };
+        let mut candidates: Vec<Node> = Vec::new();
+        for class in left_over {
+            if is_of_pattern(self, &class) {
+                candidates.push(class);
+            }
+        }
+        if candidates.is_empty() {
+            return;
+        }
+        let complete: Vec<Node> = self
+            .functions
+            .nodes()
+            .filter(|node| self.functions.class(*node) == *node)
+            .filter(|node| self.functions.sides_of(*node).count_ones() > 1)
+            .filter(|node| {
+                self.functions
+                    .key(*node)
+                    .name
+                    .is_some_and(|name| is_v0(self, name))
+            })
             .collect();
-        let mut buckets = Buckets::default();
-        for (position, Function { key, .. }) in functions.iter().enumerate() {
-            buckets.add((key.file, key.obj, paths[position].ending()), position);
+        let functions = self.normalised(&[candidates, complete].concat());
+        for (pattern, instance) in self.instances(&functions) {
+            self.unite_instance(pattern, instance);
         }
-        let mut aliases = Map::default();
-        for bucket in buckets.into_vec() {
-            if pairs(bucket.iter().map(|position| functions[*position].sides)) > MOST_PAIRS {
-                continue;
-            }
-            for instance in &bucket {
-                let function = &functions[*instance];
-                if !can_be_instance(text(function)) {
-                    continue;
-                }
-                let fits = bucket
-                    .iter()
-                    .filter(|pattern| functions[**pattern].sides & function.sides == 0)
-                    .filter_map(|pattern| {
-                        let equal = paths[*instance].matches(&paths[*pattern])?;
-                        Some((equal, *pattern))
-                    })
-                    .collect();
-                if let Some(pattern) = best(fits) {
-                    aliases.insert(function.key, functions[pattern].key);
-                }
-            }
-        }
-        self.mangling_aliases = aliases;
     }
 
-    /// What some side lacks, where any of it can be a v0 name: nothing else is worth a look.
-    fn functions_some_side_lacks(&mut self) -> Vec<Function> {
-        let all = self.all_sides();
-        let mut sides_of: Map<FunctionKey, Sides> = Map::default();
-        for draft in &self.drafts {
-            let key = &draft.key;
-            let frames = key
-                .stack
-                .map_or(&[][..], |stack| self.runs.names.stacks.frames(stack));
-            let functions = frames.iter().map(|frame| frame.function);
-            for function in functions.chain([key.function]).chain(key.callee) {
-                *sides_of.entry(function).or_default() |= draft.sides;
-            }
-        }
-        let symbols = &self.runs.names.symbols;
-        let mut lacking: Vec<(FunctionKey, Sides)> = sides_of
-            .into_iter()
-            .filter(|(function, sides)| *sides != all && function.name.is_some())
-            .collect();
-        let is_v0 = |name: Symbol| can_be_instance(symbols.text(name));
-        if !lacking.iter().any(|(key, _)| key.name.is_some_and(is_v0)) {
-            return Vec::new();
-        }
-        // A map has no order of its own, and the joined rows shall have one.
-        lacking.sort_unstable();
-        let mut normalised: Map<FunctionKey, Sides> = Map::default();
+    fn unite_instance(&mut self, pattern: Node, instance: Node) {
+        let (a, b) = (self.functions.key(pattern), self.functions.key(instance));
+        let mut fired = self.names.fired_between(a, b, Level::Counter);
+        fired.add(Fired::MANGLING);
+        self.functions
+            .unite(pattern, instance, fired, Certainty::Told);
+    }
+
+    fn normalised(&mut self, classes: &[Node]) -> Vec<(FunctionKey, Function)> {
         let mut functions = Vec::new();
-        for (function, sides) in lacking {
-            let key = self.normalised_function(function, Level::Counter);
-            *normalised.entry(key).or_insert_with(|| {
-                functions.extend(key.name.map(|name| Function { key, name, sides }));
-                0
-            }) |= sides;
-        }
-        for function in &mut functions {
-            function.sides = normalised[&function.key];
+        for class in classes {
+            let key = self
+                .names
+                .function(self.functions.key(*class), Level::Counter);
+            if let Some(name) = key.name {
+                functions.push((
+                    key,
+                    Function {
+                        class: *class,
+                        name,
+                    },
+                ));
+            }
         }
         functions
     }
-}
 
-/// How many pairs of different sides there are, each counted from both its ends.
-fn pairs(sides: impl Iterator<Item = Sides>) -> usize {
-    let mut count: Map<Sides, usize> = Map::default();
-    for sides in sides {
-        *count.entry(sides).or_default() += 1;
+    /// For each function by a v0 name the one by the legacy name that fits best, and that lacks a side which it has.
+    fn instances(&self, functions: &[(FunctionKey, Function)]) -> Vec<(Node, Node)> {
+        let text = |position: usize| self.names.text(functions[position].1.name);
+        let sides = |position: usize| self.functions.sides_of(functions[position].1.class);
+        let paths: Vec<Path> = (0..functions.len())
+            .map(|position| Path::new(text(position)))
+            .collect();
+        let mut buckets = Buckets::default();
+        for (position, (key, _)) in functions.iter().enumerate() {
+            buckets.add((key.file, key.obj, paths[position].ending()), position);
+        }
+        let mut pairs = Vec::new();
+        for bucket in buckets.into_vec() {
+            if bucket.len() * bucket.len() > MOST_PAIRS {
+                continue;
+            }
+            for instance in bucket
+                .iter()
+                .filter(|instance| can_be_instance(text(**instance)))
+            {
+                let fits = bucket
+                    .iter()
+                    .filter(|pattern| sides(**pattern) & sides(*instance) != sides(*instance))
+                    .filter_map(|pattern| {
+                        Some((paths[*instance].matches(&paths[*pattern])?, *pattern))
+                    })
+                    .collect();
+                if let Some(pattern) = best(fits) {
+                    pairs.push((functions[pattern].1.class, functions[*instance].1.class));
+                }
+            }
+        }
+        pairs
     }
-    let all: usize = count.values().sum();
-    count.values().map(|same| same * (all - same)).sum()
 }
 
 /// The pattern that has most in common with the instance, if one alone has.

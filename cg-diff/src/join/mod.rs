@@ -1,24 +1,40 @@
-//! Finds out which records of the runs are the same: exactly first, then by normalised names.
+//! Finds out which records of the runs are the same.
+//!
+//! Functions are identified first, in [`functions`]: by equal names, then by normalised ones, where paths and likeness
+//! tell apart what names leave open, and last by likeness alone. Records of every type are then the same where their
+//! functions are: so a renamed function, file or object is joined in stacks and arcs as it is in its own row.
 
+mod assign;
 mod buckets;
+mod capture;
+mod facts;
+mod functions;
+mod groups;
+mod inlined_files;
 mod mangling;
+mod moves;
+mod nameless;
 mod names;
 mod objects;
-mod places;
-mod renames;
+mod parts;
+mod records;
 
 use std::collections::HashMap;
 
+use cg_names::rules::{Fired, Rules};
 use cg_parse::Snapshots;
-use cg_stream::profile::{FunctionKey, Key, Symbol, Symbols, Table};
-use cg_stream::record::RecordType;
+use cg_stream::profile::Symbol;
+use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 use regex::Regex;
 
-use crate::key;
-use crate::key::normal::{Level, Normaliser};
+pub(crate) use functions::Certainty;
+
+use crate::key::normal::Level;
+use crate::nested::Nested;
 use crate::runs::Runs;
-use cg_names::rules::{Fired, Rules};
+use functions::{Functions, Node};
+use names::Names;
 
 /// How records are joined.
 pub(crate) struct JoinOptions {
@@ -50,8 +66,8 @@ pub(crate) struct Row {
     pub(crate) of: RecordType,
     /// The rules it took.
     pub(crate) fired: Fired,
-    /// True where it was joined by a guess.
-    pub(crate) guess: bool,
+    /// How sure the join is.
+    pub(crate) certainty: Certainty,
     /// The sides that have it.
     pub(crate) sides: Sides,
 }
@@ -60,6 +76,7 @@ pub(crate) struct Row {
 pub(crate) struct Joined {
     pub(crate) rows: Vec<Row>,
     members: Vec<Members>,
+    nested: Nested,
 }
 
 /// The records of one profile, grouped by row.
@@ -75,246 +92,115 @@ impl Joined {
         let members = &self.members[profile];
         &members.records[members.starts[row] as usize..members.starts[row + 1] as usize]
     }
-}
 
-/// A row in the making. Once it was joined to another it only points there.
-struct Draft {
-    of: RecordType,
-    key: Key,
-    sides: Sides,
-    fired: Fired,
-    guess: bool,
-    parent: u32,
+    /// How much of the inclusive costs of a row's records in a profile is counted twice when they are summed, in the
+    /// order of the profile's events; `None` where that is not known.
+    pub(crate) fn counted_twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
+        self.nested.twice(row, profile)
+    }
 }
 
 /// The join at work.
 struct Joiner<'a> {
-    runs: &'a mut Runs,
-    drafts: Vec<Draft>,
-    index: Map<(RecordType, Key), u32>,
-    /// For each profile and type, the draft of each record; `NOT_COMPARED` for those left out.
-    drafts_of: Vec<Vec<(RecordType, Vec<u32>)>>,
-    normaliser: Normaliser<'a>,
-    /// Objects that one side alone has, and the object of another side that each is the successor of.
-    object_aliases: Map<Symbol, Symbol>,
-    /// Normalised functions that one side has by a v0 name, and what another side has by their legacy name.
-    mangling_aliases: Map<FunctionKey, FunctionKey>,
+    runs: &'a Runs,
+    /// The types that are compared.
+    types: Vec<RecordType>,
+    functions: Functions,
+    names: Names<'a>,
     /// What was found out about pairs of directories: whether they can be two homes of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
     /// The files of each side, their paths normalised.
     files: Vec<Vec<Symbol>>,
 }
 
+/// The row of a record that is left out.
 const NOT_COMPARED: u32 = u32::MAX;
 
 /// Joins the records of all runs.
 pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
+    // Normalised names are symbols of the same table, which grows while the runs are looked at.
+    let symbols = std::mem::take(&mut runs.names.symbols);
     let mut joiner = Joiner {
+        functions: Functions::of(runs, &options.types),
         runs,
-        drafts: Vec::new(),
-        index: Map::default(),
-        drafts_of: Vec::new(),
-        normaliser: Normaliser::new(&options.rules),
-        object_aliases: Map::default(),
-        mangling_aliases: Map::default(),
+        types: options.types.clone(),
+        names: Names::new(&options.rules, symbols),
         plausible: Map::default(),
         files: Vec::new(),
     };
-    joiner.join_equal(options);
-    let is_normalised = !options.exact && joiner.has_left_over();
-    if is_normalised {
-        // What is captured belongs to several sides, but each of its places to one: places are looked at before.
-        joiner.prepare_paths();
-        joiner.find_object_aliases();
+    joiner.join_functions(options);
+    if !options.exact {
+        joiner.names.prepare_records(joiner.runs);
     }
-    if let Some(capture) = &options.capture {
-        joiner.join_captured(capture);
-    }
-    if is_normalised && joiner.has_left_over() {
-        for level in [Level::Exact, Level::Build, Level::Counter] {
-            joiner.join_normalised(level);
-        }
-        joiner.join_inlined_files();
-        joiner.find_mangling_aliases();
-        if !joiner.mangling_aliases.is_empty() {
-            joiner.join_normalised(Level::Mangling);
-        }
-        if options.renames {
-            renames::join_renamed(&mut joiner);
-        }
-    }
-    joiner.finish()
+    let mut joined = joiner.join_records(&options.types, options.snapshots, options.exact);
+    joined.nested = Nested::of(joiner.runs, &joined);
+    runs.names.symbols = joiner.names.symbols;
+    joined
 }
 
 impl Joiner<'_> {
-    /// Every record gets the draft of its exact key.
-    fn join_equal(&mut self, options: &JoinOptions) {
-        for side in 0..self.runs.sides.len() {
-            for profile in self.runs.files_of(side) {
-                let mut drafts_of = Vec::new();
-                for of in &options.types {
-                    let table = self.runs.profiles[profile].table(*of);
-                    let compared = compared_records(*of, table, options.snapshots);
-                    let drafts = (0..table.len())
-                        .map(|record| {
-                            if !compared(record) {
-                                return NOT_COMPARED;
-                            }
-                            let key = key::exact(table.key(record));
-                            let next = self.drafts.len() as u32;
-                            let draft = *self.index.entry((*of, key)).or_insert(next);
-                            if draft == next {
-                                self.drafts.push(Draft {
-                                    of: *of,
-                                    key,
-                                    sides: 0,
-                                    fired: Fired::default(),
-                                    guess: false,
-                                    parent: next,
-                                });
-                            }
-                            self.drafts[draft as usize].sides |= 1 << side;
-                            draft
-                        })
-                        .collect();
-                    drafts_of.push((*of, drafts));
-                }
-                self.drafts_of.push(drafts_of);
-            }
+    fn join_functions(&mut self, options: &JoinOptions) {
+        self.functions
+            .unite_equal(self.runs, &mut self.names, options.exact);
+        let has_left_over = !self.open().is_empty();
+        if has_left_over && !options.exact {
+            // What is captured belongs to several sides, but each of its places to one: places are looked at before.
+            self.prepare_paths();
+            self.find_object_aliases();
+        }
+        if let Some(capture) = &options.capture {
+            self.join_captured(capture);
+        }
+        if !has_left_over || options.exact {
+            return;
+        }
+        for level in [Level::Exact, Level::Build, Level::Part, Level::Counter] {
+            self.join_level(level);
+        }
+        self.fold_parts();
+        self.join_inlined_files();
+        self.join_manglings();
+        self.join_nameless();
+        if options.renames {
+            self.join_moved_and_renamed();
         }
     }
 
-    /// True where no two of these drafts are of the same side.
-    fn are_disjoint(&self, drafts: &[usize]) -> bool {
-        drafts
-            .iter()
-            .try_fold(0, |sides: Sides, draft| {
-                let own = self.drafts[*draft].sides;
-                (sides & own == 0).then_some(sides | own)
-            })
-            .is_some()
+    /// The classes that some side lacks.
+    fn open(&self) -> Vec<Node> {
+        self.functions.open(self.all_sides())
     }
 
-    /// Drafts that some side lacks and that were not joined to another.
-    fn left_over(&self) -> Vec<usize> {
-        let all = self.all_sides();
-        (0..self.drafts.len())
-            .filter(|draft| {
-                self.drafts[*draft].parent as usize == *draft && self.drafts[*draft].sides != all
-            })
-            .collect()
-    }
-
-    fn has_left_over(&self) -> bool {
-        let all = self.all_sides();
-        self.drafts.iter().any(|draft| draft.sides != all)
+    /// True where some side lacks a function.
+    fn is_open(&self, node: Node) -> bool {
+        self.functions.sides_of(self.functions.class(node)) != self.all_sides()
     }
 
     fn all_sides(&self) -> Sides {
         Sides::MAX >> (MOST_SIDES - self.runs.sides.len().max(1))
     }
 
-    /// True where these drafts together are of more sides than each of them alone: only then is a sum worth its loss.
-    fn gains(&self, drafts: &[usize]) -> bool {
-        let together = drafts
+    /// True where these classes together are of more sides than each of them alone: only then is a sum worth its loss.
+    fn gains(&self, classes: &[Node]) -> bool {
+        let together = classes
             .iter()
-            .fold(0, |sides, draft| sides | self.drafts[*draft].sides);
-        drafts
+            .fold(0, |sides, class| sides | self.functions.sides_of(*class));
+        classes
             .iter()
-            .all(|draft| self.drafts[*draft].sides != together)
-    }
-
-    /// Makes these drafts one.
-    fn merge(&mut self, drafts: &[usize], fired: Fired) {
-        let root = self.root(drafts[0]);
-        for draft in drafts {
-            let other = self.root(*draft);
-            if other != root {
-                self.drafts[other].parent = root as u32;
-                let Draft {
-                    sides,
-                    fired: more,
-                    guess,
-                    ..
-                } = self.drafts[other];
-                let draft = &mut self.drafts[root];
-                draft.sides |= sides;
-                draft.fired.add(more);
-                draft.guess |= guess;
-            }
-        }
-        self.drafts[root].fired.add(fired);
-    }
-
-    fn root(&self, draft: usize) -> usize {
-        let mut draft = draft;
-        while self.drafts[draft].parent as usize != draft {
-            draft = self.drafts[draft].parent as usize;
-        }
-        draft
-    }
-
-    /// The draft of a function, if its records are compared.
-    fn function(&self, function: FunctionKey) -> Option<usize> {
-        self.index
-            .get(&(RecordType::Fn, key::of_function(function)))
-            .map(|draft| self.root(*draft as usize))
-    }
-
-    /// The draft that each record of a profile began as; [`Joiner::root`] tells what became of it.
-    fn drafts_of(&self, profile: usize, of: RecordType) -> &[u32] {
-        self.drafts_of[profile]
-            .iter()
-            .find(|(known, _)| *known == of)
-            .map_or(&[], |(_, drafts)| drafts)
-    }
-
-    /// Works with the normaliser and the table of names at once.
-    fn normalise<T>(&mut self, work: impl FnOnce(&mut Normaliser, &mut Symbols) -> T) -> T {
-        work(&mut self.normaliser, &mut self.runs.names.symbols)
-    }
-
-    fn finish(self) -> Joined {
-        let mut rows = Vec::new();
-        let mut row_of = vec![NOT_COMPARED; self.drafts.len()];
-        for draft in 0..self.drafts.len() {
-            let root = self.root(draft);
-            if row_of[root] == NOT_COMPARED {
-                row_of[root] = rows.len() as u32;
-                let Draft {
-                    of,
-                    fired,
-                    guess,
-                    sides,
-                    ..
-                } = self.drafts[root];
-                rows.push(Row {
-                    of,
-                    fired,
-                    guess,
-                    sides,
-                });
-            }
-            row_of[draft] = row_of[root];
-        }
-        let members = self
-            .drafts_of
-            .iter()
-            .map(|types| Members::new(rows.len(), types, &row_of))
-            .collect();
-        Joined { rows, members }
+            .all(|class| self.functions.sides_of(*class) != together)
     }
 }
 
 impl Members {
-    fn new(rows: usize, types: &[(RecordType, Vec<u32>)], row_of: &[u32]) -> Members {
+    /// Of the row of each record of a profile.
+    fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> Members {
         let records = || {
-            types.iter().flat_map(|(_, drafts)| {
-                drafts
+            types.iter().flat_map(|(_, rows)| {
+                let compared = rows
                     .iter()
                     .enumerate()
-                    .filter(|(_, draft)| **draft != NOT_COMPARED)
-                    .map(|(record, draft)| (record as u32, row_of[*draft as usize] as usize))
+                    .filter(|(_, row)| **row != NOT_COMPARED);
+                compared.map(|(record, row)| (record as u32, *row as usize))
             })
         };
         let mut starts = vec![0u32; rows + 1];
@@ -333,36 +219,6 @@ impl Members {
         Members {
             starts,
             records: sorted,
-        }
-    }
-}
-
-/// Which records of a type are compared: of Massif's snapshots the one asked for; else the peak's alone, and where
-/// none is marked, those of the snapshot that holds most.
-fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn(usize) -> bool {
-    let mut has_peak = false;
-    let mut snapshot = None;
-    match wanted {
-        _ if of != RecordType::Heap => {}
-        Snapshots::Number(number) => snapshot = Some(number),
-        Snapshots::Peak | Snapshots::All => {
-            has_peak = (0..table.len()).any(|record| table.beside().peak.get(record).is_some());
-            let mut sums = std::collections::BTreeMap::new();
-            for record in 0..table.len() {
-                let bytes = table.cost(record).first().copied().unwrap_or(0);
-                *sums.entry(table.key(record).snapshot).or_insert(0) += bytes;
-            }
-            let largest = sums.into_iter().max_by_key(|(_, bytes)| *bytes);
-            snapshot = largest.and_then(|(snapshot, _)| snapshot);
-        }
-    }
-    move |record| {
-        if of != RecordType::Heap {
-            true
-        } else if has_peak {
-            table.beside().peak.get(record).is_some()
-        } else {
-            table.key(record).snapshot == snapshot
         }
     }
 }

@@ -1,275 +1,191 @@
-//! Joins records whose names are the same once they are normalised.
+//! The names of all runs, and what they are once they are normalised.
 
-use cg_names::blame::is_allocator_or_replacement;
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Names, StackId, Symbol};
-use cg_stream::record::{Frame, Name, RecordType};
-use regex::Regex;
-
-use super::buckets::Buckets;
-use super::{Draft, Joiner};
-use crate::key::normal::Level;
 use cg_names::paths;
-use cg_names::rules::Fired;
+use cg_names::rules::{Fired, Rules};
+use cg_stream::profile::{FunctionKey, Symbol, Symbols};
+use cg_stream::record::RecordType;
 
-impl Joiner<'_> {
-    /// Functions whose names a regex captures the same text of.
-    pub(super) fn join_captured(&mut self, capture: &Regex) {
-        let mut buckets = Buckets::default();
-        for draft in self.left_over() {
-            let Draft { of, key, .. } = &self.drafts[draft];
-            let Some(name) = key.function.name.filter(|_| *of == RecordType::Fn) else {
-                continue;
-            };
-            let Some(captures) = capture.captures(self.runs.names.symbols.text(name)) else {
-                continue;
-            };
-            let groups: Vec<Option<String>> = captures
-                .iter()
-                .skip(usize::from(captures.len() > 1))
-                .map(|group| group.map(|group| group.as_str().to_owned()))
-                .collect();
-            buckets.add(groups, draft);
-        }
-        for bucket in buckets.into_vec() {
-            if self.gains(&bucket) {
-                self.merge(&bucket, Fired::CAPTURE);
-            }
+use super::Map;
+use crate::key::normal::{Level, Normal, Normaliser};
+use crate::runs::Runs;
+
+/// The names of all runs with their normaliser.
+pub(super) struct Names<'r> {
+    pub(super) normaliser: Normaliser<'r>,
+    pub(super) symbols: Symbols,
+    /// Objects that one side alone has, and the object of another side that each is the successor of; both without
+    /// their directories.
+    pub(super) object_aliases: Map<Symbol, Symbol>,
+    /// The sentences of errors, normalised.
+    sentences: Map<Symbol, Normal>,
+    /// The files of call sites, normalised, and their last components.
+    sites: Map<Symbol, (Normal, Symbol)>,
+}
+
+impl<'r> Names<'r> {
+    pub(super) fn new(rules: &'r Rules, symbols: Symbols) -> Names<'r> {
+        Names {
+            normaliser: Normaliser::new(rules),
+            symbols,
+            object_aliases: Map::default(),
+            sentences: Map::default(),
+            sites: Map::default(),
         }
     }
 
-    /// Records that are left over and have the same names once these are normalised to a level.
-    pub(super) fn join_normalised(&mut self, level: Level) {
-        let mut buckets = Buckets::default();
-        for draft in self.left_over() {
-            buckets.add(self.normalised_key(draft, level), draft);
-        }
-        for bucket in buckets.into_vec() {
-            if self.gains(&bucket) {
-                self.join_bucket(&bucket, level);
-            }
-        }
+    pub(super) fn text(&self, symbol: Symbol) -> &str {
+        self.symbols.text(symbol)
     }
 
-    /// Functions of one name in one object whose file changed because other code is inlined at their first line, which
-    /// is what Callgrind names a function's file by.
-    pub(super) fn join_inlined_files(&mut self) {
-        let mut buckets = Buckets::default();
-        for draft in self.left_over() {
-            let Draft { of, key, .. } = self.drafts[draft];
-            let function = self.normalised_function(key.function, Level::Counter);
-            if let (RecordType::Fn, Some(name), Some(object)) = (of, function.name, function.obj) {
-                buckets.add((name, object), draft);
-            }
-        }
-        for bucket in buckets.into_vec() {
-            let is_inlined = bucket.iter().any(|draft| {
-                let file = self.drafts[*draft].key.function.file;
-                file.is_some_and(|file| {
-                    let file =
-                        self.normalise(|normaliser, symbols| normaliser.file(symbols, file).symbol);
-                    paths::is_mostly_inlined(self.runs.names.symbols.text(file))
-                })
-            });
-            if is_inlined && self.gains(&bucket) && self.are_disjoint(&bucket) {
-                self.merge(&bucket, Fired::INLINED_FILE);
-            }
-        }
+    /// The name of a function at a level.
+    pub(super) fn name(&mut self, name: Symbol, level: Level) -> Symbol {
+        self.normaliser.name(&mut self.symbols, name, level).symbol
     }
 
-    /// The key of a draft, its names normalised and its paths cut down to their last component.
-    fn normalised_key(&mut self, draft: usize, level: Level) -> NormalisedKey {
-        let Draft { of, key, .. } = self.drafts[draft];
-        let mut result = NormalisedKey {
-            of,
-            kind: key.kind,
-            what: None,
-            functions: Vec::with_capacity(1),
-            lines: Vec::new(),
-        };
-        if let Some(what) = key.what {
-            result.what = Some(
-                self.normalise(|normaliser, symbols| normaliser.sentence(symbols, what).symbol),
-            );
-        }
-        if let Some(stack) = key.stack {
-            let frames = frames_to_blame(&self.runs.names, stack).to_vec();
-            for frame in frames {
-                let function = self.normalised_function(frame.function, level);
-                result.functions.push(function);
-                if level < Level::Counter {
-                    result.lines.push(frame.line);
+    /// The path of a file, normalised.
+    pub(super) fn file(&mut self, file: Symbol) -> Symbol {
+        self.normaliser.file(&mut self.symbols, file).symbol
+    }
+
+    /// The path of an object, normalised; what it is called now where it went by another name.
+    pub(super) fn object(&mut self, object: Symbol) -> Symbol {
+        self.normaliser.object(&mut self.symbols, object).symbol
+    }
+
+    /// The name of an object without its directory, and under the name it goes by on all sides.
+    pub(super) fn object_name(&mut self, object: Symbol) -> Symbol {
+        let object = self.object(object);
+        let name = self.base_name(object);
+        self.object_aliases.get(&name).copied().unwrap_or(name)
+    }
+
+    /// Normalises what records name besides functions: the sentences of errors, the files of call sites.
+    pub(super) fn prepare_records(&mut self, runs: &Runs) {
+        for profile in &runs.profiles {
+            let errors = profile.table(RecordType::Error).keys();
+            for sentence in errors.iter().filter_map(|key| key.what) {
+                let normal = self.normaliser.sentence(&mut self.symbols, sentence);
+                self.sentences.insert(sentence, normal);
+            }
+            let calls = profile.table(RecordType::Call).keys();
+            for site in calls.iter().filter_map(|key| key.site) {
+                if !self.sites.contains_key(&site) {
+                    let normal = self.normaliser.file(&mut self.symbols, site);
+                    let base = self.base_name(normal.symbol);
+                    self.sites.insert(site, (normal, base));
                 }
             }
-            return result;
         }
-        result
-            .functions
-            .push(self.normalised_function(key.function, level));
-        if let Some(callee) = key.callee {
-            result
-                .functions
-                .push(self.normalised_function(callee, level));
+    }
+
+    /// The sentence of an error, normalised if that was prepared.
+    pub(super) fn sentence(&self, sentence: Symbol) -> Symbol {
+        self.sentences
+            .get(&sentence)
+            .map_or(sentence, |normal| normal.symbol)
+    }
+
+    /// The last component of a call site's file, normalised if that was prepared.
+    pub(super) fn site(&self, site: Symbol) -> Symbol {
+        self.sites.get(&site).map_or(site, |(_, base)| *base)
+    }
+
+    /// The rules by which two sentences, or the files of two call sites, are the same.
+    pub(super) fn fired_between_prepared(&self, a: Option<Symbol>, b: Option<Symbol>) -> Fired {
+        let mut fired = Fired::default();
+        let (Some(a), Some(b)) = (a, b) else {
+            return fired;
+        };
+        if a == b {
+            return fired;
         }
-        if of != RecordType::Call || level < Level::Counter {
-            if key.site.is_some() {
-                result
-                    .functions
-                    .push(self.normalised_function(file_only(key.site), level));
+        for known in [a, b] {
+            if let Some(normal) = self.sentences.get(&known) {
+                fired.add(normal.fired);
             }
-            result.lines.push(key.line);
         }
-        result
+        if let (Some((a, _)), Some((b, _))) = (self.sites.get(&a), self.sites.get(&b)) {
+            fired.add(a.fired);
+            fired.add(b.fired);
+            if a.symbol != b.symbol {
+                fired.add(Fired::DIRECTORY);
+            }
+        }
+        fired
+    }
+
+    fn base_name(&mut self, path: Symbol) -> Symbol {
+        self.normaliser.base_name(&mut self.symbols, path)
     }
 
     /// A function with its name normalised to a level, and its file and object to their last components.
-    pub(super) fn normalised_function(
-        &mut self,
-        function: FunctionKey,
-        level: Level,
-    ) -> FunctionKey {
-        let aliases = std::mem::take(&mut self.object_aliases);
-        let result = self.normalise(|normaliser, symbols| {
-            let (file, object) = normaliser.place(symbols, function);
-            let object = object.map(|object| normaliser.base_name(symbols, object.symbol));
-            FunctionKey {
-                name: function
-                    .name
-                    .map(|name| normaliser.name(symbols, name, level).symbol),
-                file: file.map(|file| normaliser.base_name(symbols, file.symbol)),
-                obj: object.map(|object| aliases.get(&object).copied().unwrap_or(object)),
-            }
-        });
-        self.object_aliases = aliases;
-        match self.mangling_aliases.get(&result) {
-            Some(alias) if level == Level::Mangling => *alias,
-            _ => result,
+    pub(super) fn function(&mut self, function: FunctionKey, level: Level) -> FunctionKey {
+        let file = function.file.map(|file| self.file(file));
+        FunctionKey {
+            name: function.name.map(|name| self.name(name, level)),
+            file: file.map(|file| self.base_name(file)),
+            obj: function.obj.map(|object| self.object_name(object)),
         }
     }
 
-    pub(super) fn merge_normalised(&mut self, drafts: &[usize], level: Level) {
-        let mut fired = Fired::default();
-        let first = self.drafts[drafts[0]].key;
-        for draft in &drafts[1..] {
-            let key = self.drafts[*draft].key;
-            fired.add(self.fired_between(&first, &key, level));
-        }
-        self.merge(drafts, fired);
-    }
-
-    /// The rules by which the names of two keys became equal.
-    fn fired_between(&mut self, a: &Key, b: &Key, level: Level) -> Fired {
-        let mut fired = Fired::default();
-        let pairs: Vec<(FunctionKey, FunctionKey)> = match (a.stack, b.stack) {
-            (Some(a), Some(b)) => {
-                let names = &self.runs.names;
-                let allocator = |stack, outer: &[FrameKey]| {
-                    let whole = names.stacks.frames(stack);
-                    whole[..whole.len() - outer.len()].to_vec()
-                };
-                let (of_a, of_b) = (frames_to_blame(names, a), frames_to_blame(names, b));
-                if allocator(a, of_a) != allocator(b, of_b) {
-                    fired.add(Fired::ALLOCATOR);
-                }
-                let (a, b) = (of_a, of_b);
-                if a.iter().zip(b).any(|(a, b)| a.line != b.line) {
-                    fired.add(Fired::LINE);
-                }
-                a.iter()
-                    .zip(b)
-                    .map(|(a, b)| (a.function, b.function))
-                    .collect()
-            }
-            _ => {
-                if a.line != b.line {
-                    fired.add(Fired::LINE);
-                }
-                let callees = a.callee.zip(b.callee);
-                let sites = (file_only(a.site), file_only(b.site));
-                [(a.function, b.function), sites]
-                    .into_iter()
-                    .chain(callees)
-                    .collect()
-            }
-        };
-        let aliases = !self.object_aliases.is_empty();
-        fired.add(self.normalise(|normaliser, symbols| {
-            let mut fired = Fired::default();
-            if let (Some(a), Some(b)) = (a.what, b.what)
-                && a != b
-            {
-                fired.add(normaliser.sentence(symbols, a).fired);
-                fired.add(normaliser.sentence(symbols, b).fired);
-            }
-            for (a, b) in pairs {
-                if let (Some(a), Some(b)) = (a.name, b.name)
-                    && a != b
-                {
-                    let (a, b) = (
-                        normaliser.name(symbols, a, level),
-                        normaliser.name(symbols, b, level),
-                    );
-                    fired.add(a.fired);
-                    fired.add(b.fired);
-                    if level == Level::Mangling && a.symbol != b.symbol {
-                        fired.add(Fired::MANGLING);
-                    }
-                }
-                let (a, b) = (normaliser.place(symbols, a), normaliser.place(symbols, b));
-                for (a, b, raw_equal) in [(a.0, b.0, false), (a.1, b.1, aliases)] {
-                    let (Some(a), Some(b)) = (a, b) else { continue };
-                    if a.raw == b.raw {
-                        continue;
-                    }
-                    fired.add(a.fired);
-                    fired.add(b.fired);
-                    if a.symbol != b.symbol {
-                        let bases = (
-                            normaliser.base_name(symbols, a.symbol),
-                            normaliser.base_name(symbols, b.symbol),
-                        );
-                        fired.add(if raw_equal && bases.0 != bases.1 {
-                            Fired::OBJECT
-                        } else {
-                            Fired::DIRECTORY
-                        });
-                    }
-                }
-            }
-            fired
-        }));
-        fired
-    }
-}
-
-#[derive(PartialEq, Eq, Hash)]
-struct NormalisedKey {
-    of: RecordType,
-    kind: Option<Symbol>,
-    what: Option<Symbol>,
-    functions: Vec<FunctionKey>,
-    lines: Vec<Option<u64>>,
-}
-
-/// The frames of a stack from the one to blame outwards. What a stack shows of the allocator depends on Valgrind's
-/// version, on where Valgrind is installed and on `--alloc-fn`.
-fn frames_to_blame(names: &Names, stack: StackId) -> &[FrameKey] {
-    let frames = names.stacks.frames(stack);
-    let name = |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(names.symbols.text(symbol)));
-    let is_allocators = |frame: &FrameKey| {
-        is_allocator_or_replacement(&Frame {
-            name: name(frame.function.name),
-            file: name(frame.function.file),
-            obj: name(frame.function.obj),
-            ..Frame::default()
+    /// True for a name that two builds can have of different functions: its numbers count, or it is an address.
+    pub(super) fn is_contested(&mut self, name: Option<Symbol>) -> bool {
+        name.is_some_and(|name| {
+            // No rule that counts applies to a plain path.
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+            let text = self.symbols.text(name);
+            (text.starts_with("0x") || !text.bytes().all(is_plain))
+                && self.normaliser.is_numbered(&mut self.symbols, name)
         })
-    };
-    let inner = frames.iter().position(|frame| !is_allocators(frame));
-    &frames[inner.unwrap_or(0)..]
-}
-/// A file in the place of a function, to be normalised like one.
-fn file_only(file: Option<Symbol>) -> FunctionKey {
-    FunctionKey {
-        file,
-        ..FunctionKey::default()
+    }
+
+    /// True for a function without a symbol, which goes by its address.
+    pub(super) fn is_nameless(&mut self, name: Option<Symbol>) -> bool {
+        name.is_some_and(|name| self.normaliser.is_nameless(&mut self.symbols, name))
+    }
+
+    /// The rules that change a name.
+    pub(super) fn fired_of(&mut self, name: Option<Symbol>) -> Fired {
+        name.map_or(Fired::default(), |name| {
+            self.normaliser
+                .name(&mut self.symbols, name, Level::Counter)
+                .fired
+        })
+    }
+
+    /// The rules by which two functions have become one at a level.
+    pub(super) fn fired_between(&mut self, a: FunctionKey, b: FunctionKey, level: Level) -> Fired {
+        let mut fired = Fired::default();
+        if let (Some(a), Some(b)) = (a.name, b.name)
+            && a != b
+        {
+            let symbols = &mut self.symbols;
+            fired.add(self.normaliser.name(symbols, a, level).fired);
+            fired.add(self.normaliser.name(symbols, b, level).fired);
+        }
+        let symbols = &mut self.symbols;
+        let (a, b) = (
+            self.normaliser.place(symbols, a),
+            self.normaliser.place(symbols, b),
+        );
+        for (a, b, is_object) in [(a.0, b.0, false), (a.1, b.1, true)] {
+            let (Some(a), Some(b)) = (a, b) else { continue };
+            if a.raw == b.raw {
+                continue;
+            }
+            fired.add(a.fired);
+            fired.add(b.fired);
+            if a.symbol != b.symbol {
+                let is_renamed = is_object
+                    && paths::base_name(self.symbols.text(a.symbol))
+                        != paths::base_name(self.symbols.text(b.symbol));
+                fired.add(if is_renamed {
+                    Fired::OBJECT
+                } else {
+                    Fired::DIRECTORY
+                });
+            }
+        }
+        fired
     }
 }

@@ -1,28 +1,35 @@
 //! Finds the objects that were renamed as a whole, as a program is that was copied before it was changed.
 
+use cg_names::paths;
 use cg_stream::profile::Symbol;
-use cg_stream::record::RecordType;
 
 use super::buckets::Buckets;
-use super::{Draft, Joiner, Map, Sides};
+use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
-use cg_names::paths;
+
+/// A function that more objects have than this, such as `_init`, says little and would cost much.
+const MOST_OBJECTS: usize = 8;
+
+/// How many functions two objects must share where nothing else says that they are one.
+const ENOUGH_SHARED: usize = 3;
 
 impl Joiner<'_> {
     /// Objects of different sides under different names that hold the same functions: the program itself, renamed.
     pub(super) fn find_object_aliases(&mut self) {
         let mut sides_of: Map<Symbol, Sides> = Map::default();
-        let mut by_function: Buckets<(Symbol, Option<Symbol>)> = Buckets::default();
+        let mut by_function: Buckets<(Symbol, Option<Symbol>), usize> = Buckets::default();
         let mut objects = Vec::new();
-        for draft in 0..self.drafts.len() {
-            let Draft { of, key, sides, .. } = self.drafts[draft];
-            if of != RecordType::Fn {
-                continue;
-            }
-            let function = self.normalised_function(key.function, Level::Build);
-            if let Some(object) = function.obj {
-                *sides_of.entry(object).or_default() |= sides;
-                if let Some(name) = function.name.filter(|_| sides != self.all_sides()) {
+        for node in self.functions.nodes() {
+            let function = self.functions.key(node);
+            let Some(object) = function.obj else { continue };
+            let object = self.names.object_name(object);
+            *sides_of.entry(object).or_default() |= 1 << self.functions.side(node);
+            let class = self.functions.class(node);
+            if self.functions.sides_of(class) != self.all_sides()
+                && !self.names.is_nameless(function.name)
+            {
+                let function = self.names.function(function, Level::Build);
+                if let Some(name) = function.name {
                     by_function.add((name, function.file), objects.len());
                     objects.push(object);
                 }
@@ -34,8 +41,7 @@ impl Joiner<'_> {
         }
         let mut shared: Map<(Symbol, Symbol), usize> = Map::default();
         for bucket in by_function.into_vec() {
-            // A function that many objects have, such as `_init`, says little and would cost much.
-            if bucket.len() > 8 {
+            if bucket.len() > MOST_OBJECTS {
                 continue;
             }
             for (position, a) in bucket.iter().enumerate() {
@@ -47,17 +53,19 @@ impl Joiner<'_> {
                 }
             }
         }
-        let symbols = &self.runs.names.symbols;
+        let programs = self.programs();
+        let is_program = |object: Symbol| programs.contains(self.names.text(object));
         let mut pairs: Vec<((Symbol, Symbol), usize)> = shared
             .into_iter()
-            .filter(|((a, b), count)| *count >= 3 && count * 2 >= sizes[a].min(sizes[b]))
+            .filter(|((a, b), count)| {
+                // What the runs were started as needs no other witness.
+                let are_programs = is_program(*a) && is_program(*b);
+                (*count >= ENOUGH_SHARED || are_programs) && count * 2 >= sizes[a].min(sizes[b])
+            })
             .collect();
         pairs.sort_by_key(|((a, b), count)| {
-            (
-                std::cmp::Reverse(*count),
-                symbols.text(*a).to_owned(),
-                symbols.text(*b).to_owned(),
-            )
+            let text = |symbol: &Symbol| self.names.text(*symbol).to_owned();
+            (std::cmp::Reverse(*count), text(a), text(b))
         });
         let mut aliases: Map<Symbol, Symbol> = Map::default();
         for ((a, b), _) in pairs {
@@ -69,18 +77,14 @@ impl Joiner<'_> {
             sides_of.entry(target).and_modify(|known| *known |= sides);
             aliases.insert(b, target);
         }
-        self.object_aliases = aliases;
+        self.names.object_aliases = aliases;
     }
 
-    /// True for an object that goes by another name on another side.
-    pub(super) fn is_aliased(&self, object: Symbol) -> bool {
-        let symbols = &self.runs.names.symbols;
-        symbols
-            .find(paths::base_name(symbols.text(object)))
-            .is_some_and(|base| {
-                self.object_aliases
-                    .iter()
-                    .any(|(from, to)| *from == base || *to == base)
-            })
+    /// The names of the programs that were run, as their commands have them.
+    fn programs(&self) -> std::collections::BTreeSet<String> {
+        let runs = self.runs.profiles.iter().flat_map(|profile| profile.runs());
+        runs.filter_map(|run| run.command.as_deref()?.split_whitespace().next())
+            .map(|program| paths::base_name(program).to_owned())
+            .collect()
     }
 }

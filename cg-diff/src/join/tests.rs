@@ -54,7 +54,7 @@ fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
                 .map(|entry| entry.map_or("-".to_owned(), |cost| cost.to_string()))
                 .collect();
             let mut how: Vec<&str> = options.rules.names(joined.rows[row].fired).collect();
-            if joined.rows[row].guess {
+            if joined.rows[row].certainty > Certainty::Told {
                 how.push("guess");
             }
             format!("{name} {} {}", costs.join(","), how.join("+"))
@@ -85,14 +85,118 @@ fn equal_names_are_joined_first_and_stay_so() {
 }
 
 #[test]
-fn functions_that_fall_onto_one_name_are_summed() {
+fn functions_that_fall_onto_one_name_are_paired_by_likeness() {
     check(
         &[
-            "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
-            "f::h0000000000000003 a.rs o 1\nf::h0000000000000004 a.rs o 2",
+            "f::h0000000000000001 a.rs o 1000\nf::h0000000000000002 a.rs o 20",
+            "f::h0000000000000003 a.rs o 22\nf::h0000000000000004 a.rs o 1001\nf::h0000000000000005 a.rs o 7",
         ],
-        &["f::h0000000000000001 30,3 legacy-hash"],
+        &[
+            "f::h0000000000000001 1000,1001 legacy-hash+guess",
+            "f::h0000000000000002 20,22 legacy-hash+guess",
+            "f::h0000000000000005 -,7",
+        ],
     );
+}
+
+#[test]
+fn a_closure_in_front_shifts_no_other() {
+    check(
+        &[
+            "m::{closure#0} m.rs o 1000\nm::{closure#1} m.rs o 20\nm::{closure#2} m.rs o 300",
+            "m::{closure#0} m.rs o 5\nm::{closure#1} m.rs o 1000\nm::{closure#2} m.rs o 20\nm::{closure#3} m.rs o 303",
+        ],
+        &[
+            "m::{closure#0} -,5",
+            "m::{closure#0} 1000,1000 closure-number+guess",
+            "m::{closure#1} 20,20 closure-number+guess",
+            "m::{closure#2} 300,303 closure-number+guess",
+        ],
+    );
+}
+
+#[test]
+fn closures_and_lambdas_in_another_order_are_the_same() {
+    let costs = [1000, 20, 300, 4, 50_000];
+    let names: [fn(usize) -> String; 3] = [
+        |number| format!("m::{{closure#{number}}}"),
+        |number| format!("run(int)::{{lambda(int)#{}}}::operator()(int)", number + 1),
+        |number| format!("core::f::h{number:016x}"),
+    ];
+    for name in names {
+        let run = |order: [usize; 5], first: usize| -> String {
+            let line = |(position, cost): (usize, &usize)| {
+                format!("{} m.rs o {}\n", name(first + position), costs[*cost])
+            };
+            order.iter().enumerate().map(line).collect()
+        };
+        let changed = |rows: Vec<String>| -> Vec<String> {
+            let is_changed = |row: &String| {
+                let counts = row.split(' ').nth(1).unwrap();
+                let (old, new) = counts.split_once(',').unwrap();
+                old != new
+            };
+            rows.into_iter().filter(is_changed).collect()
+        };
+        // Hashes of two builds are never equal.
+        let first = if name(0).contains("::h") { 10 } else { 0 };
+        for order in [[1, 0, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 1, 4, 3]] {
+            let rows = rows_with(&options(), &[&run([0, 1, 2, 3, 4], 0), &run(order, first)]);
+            assert_eq!(changed(rows), [""; 0], "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_number_is_kept_where_nothing_says_otherwise() {
+    check(
+        &[
+            "m::{closure#0} m.rs o 1000\nm::{closure#1} m.rs o 5000",
+            "m::{closure#0} m.rs o 2000\nm::{closure#1} m.rs o 5500",
+        ],
+        &["m::{closure#0} 1000,2000", "m::{closure#1} 5000,5500"],
+    );
+}
+
+#[test]
+fn closures_without_numbers_are_all_of_them() {
+    check(
+        &[
+            "m::{closure#0} m.rs o 10\nm::{closure#1} m.rs o 20",
+            "m::{{closure}} m.rs o 33",
+        ],
+        &["m::{closure#0} 30,33 closure-number"],
+    );
+}
+
+#[test]
+fn the_pieces_of_a_function_are_added_up() {
+    check(
+        &["f a.c o 40\nf.part.0 a.c o 11", "f a.c o 51"],
+        &["f 51,51 compiler-clone"],
+    );
+    check(
+        &[
+            "f.isra.0 a.c o 40\nf.cold a.c o 2",
+            "f.constprop.1 a.c o 41\nf.part.0 a.c o 1",
+        ],
+        &["f.isra.0 42,42 compiler-clone"],
+    );
+}
+
+#[test]
+fn addresses_join_what_is_evidently_one_build() {
+    let run = |names: std::ops::Range<u32>, cost: u32| -> String {
+        names
+            .map(|name| format!("0x{:x} - o {}\n", name * 16, name * cost))
+            .collect()
+    };
+    // The same build on other input: one function more was run.
+    let rows = rows_with(&options(), &[&run(1..10, 100), &run(1..11, 101)]);
+    assert_eq!(rows.len(), 10, "{rows:?}");
+    // Two builds that have an address in common.
+    let rows = rows_with(&options(), &[&run(1..10, 100), &run(9..20, 100)]);
+    assert_eq!(rows, ["0x10 4500,15400 unknown-address"]);
 }
 
 #[test]

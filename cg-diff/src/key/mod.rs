@@ -6,7 +6,7 @@
 
 pub(crate) mod normal;
 
-use cg_stream::profile::{FunctionKey, Key};
+use cg_stream::profile::Key;
 
 /// A record's key without what no two runs share: the number of the snapshot, addresses, and the part or thread it is
 /// of. Records that differ by these alone are summed.
@@ -17,13 +17,5 @@ pub(crate) fn exact(key: &Key) -> Key {
         part: None,
         thread: None,
         ..*key
-    }
-}
-
-/// The key of a function's own record.
-pub(crate) fn of_function(function: FunctionKey) -> Key {
-    Key {
-        function,
-        ..Key::default()
     }
 }

@@ -15,10 +15,10 @@ pub(crate) enum Level {
     Exact,
     /// Without what tells builds apart.
     Build,
+    /// Without what tells the parts and copies of one function apart too.
+    Part,
     /// Without counters too.
     Counter,
-    /// As the legacy mangling has them, where a run has names of that and another those of v0.
-    Mangling,
 }
 
 /// A name as a run has it, its normalised form, and the rules that made the difference.
@@ -39,6 +39,7 @@ pub(crate) struct Normaliser<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     BuildName,
+    PartName,
     CounterName,
     File,
     Object,
@@ -63,8 +64,22 @@ impl<'a> Normaliser<'a> {
                 fired: Fired::default(),
             },
             Level::Build => self.normal(symbols, name, Kind::BuildName),
-            Level::Counter | Level::Mangling => self.normal(symbols, name, Kind::CounterName),
+            Level::Part => self.normal(symbols, name, Kind::PartName),
+            Level::Counter => self.normal(symbols, name, Kind::CounterName),
         }
+    }
+
+    /// True for a name that counts what has no name of its own: closures, lambdas, `impl` blocks. Which number is which
+    /// in two builds the name does not say.
+    pub(crate) fn is_numbered(&mut self, symbols: &mut Symbols, name: Symbol) -> bool {
+        self.name(symbols, name, Level::Counter).symbol
+            != self.name(symbols, name, Level::Part).symbol
+    }
+
+    /// True for a function without a symbol, which goes by its address.
+    pub(crate) fn is_nameless(&mut self, symbols: &mut Symbols, name: Symbol) -> bool {
+        symbols.text(name).starts_with("0x")
+            && self.name(symbols, name, Level::Counter).symbol != name
     }
 
     /// The path of a file.
@@ -112,6 +127,7 @@ impl<'a> Normaliser<'a> {
         }
         let (part, strength) = match kind {
             Kind::BuildName => (Part::Function, Strength::Build),
+            Kind::PartName => (Part::Function, Strength::Part),
             Kind::CounterName => (Part::Function, Strength::Counter),
             Kind::File => (Part::Path, Strength::Build),
             Kind::Object => (Part::Object, Strength::Build),

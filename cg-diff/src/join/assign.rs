@@ -1,0 +1,205 @@
+//! Pairs what is on one side with what is on another, all at once: the pairing whose likenesses add up to most.
+
+use pathfinding::kuhn_munkres::kuhn_munkres;
+use pathfinding::matrix::Matrix;
+
+/// Past this many on one side a pairing is made pair by pair, the likeliest first: an exact one takes time with the
+/// third power of the number.
+const MOST_EXACT: usize = 200;
+
+/// A pair that may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// Positions on both sides.
+    pub(super) a: usize,
+    pub(super) b: usize,
+    /// How much alike the two are; positive.
+    pub(super) likeness: i64,
+}
+
+/// The best pairing of `a_count` things with `b_count` others. Nothing is in two pairs. More pairs are better than
+/// fewer, then what is likelier in sum, then what keeps the order. The pairs come in the order of `a`.
+pub(super) fn assign(
+    a_count: usize,
+    b_count: usize,
+    candidates: &[Candidate],
+) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for mut part in independent_parts(a_count, b_count, candidates) {
+        // A pairing is the same whichever side is called first, which the search does not promise where there are ties.
+        let is_turned = distinct(&part, |c| c.a).len() > distinct(&part, |c| c.b).len();
+        if is_turned {
+            part.iter_mut().for_each(turn);
+        }
+        let found = solve(&part);
+        pairs.extend(
+            found
+                .into_iter()
+                .map(|(a, b)| if is_turned { (b, a) } else { (a, b) }),
+        );
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn turn(candidate: &mut Candidate) {
+    std::mem::swap(&mut candidate.a, &mut candidate.b);
+}
+
+/// The candidates by what they can have to do with each other.
+fn independent_parts(
+    a_count: usize,
+    b_count: usize,
+    candidates: &[Candidate],
+) -> Vec<Vec<Candidate>> {
+    let mut parents: Vec<usize> = (0..a_count + b_count).collect();
+    fn root(parents: &mut [usize], mut node: usize) -> usize {
+        while parents[node] != node {
+            parents[node] = parents[parents[node]];
+            node = parents[node];
+        }
+        node
+    }
+    for candidate in candidates {
+        let (a, b) = (
+            root(&mut parents, candidate.a),
+            root(&mut parents, a_count + candidate.b),
+        );
+        parents[a.max(b)] = a.min(b);
+    }
+    let mut parts: std::collections::BTreeMap<usize, Vec<Candidate>> =
+        std::collections::BTreeMap::new();
+    for candidate in candidates {
+        parts
+            .entry(root(&mut parents, candidate.a))
+            .or_default()
+            .push(*candidate);
+    }
+    parts.into_values().collect()
+}
+
+fn distinct(part: &[Candidate], end: impl Fn(&Candidate) -> usize) -> Vec<usize> {
+    let mut ends: Vec<usize> = part.iter().map(end).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    ends
+}
+
+/// The pairing of one part that has no more on side `a` than on side `b`.
+fn solve(part: &[Candidate]) -> Vec<(usize, usize)> {
+    if let [only] = part {
+        return vec![(only.a, only.b)];
+    }
+    let (a_ends, b_ends) = (distinct(part, |c| c.a), distinct(part, |c| c.b));
+    if b_ends.len() > MOST_EXACT {
+        return likeliest_first(part);
+    }
+    let rank = |ends: &[usize], end: usize| ends.partition_point(|other| *other < end);
+    // An impossible pair costs more than all others together, and order tells nothing but equals apart.
+    let most = i128::from(part.iter().map(|c| c.likeness).max().unwrap_or(0));
+    let size = b_ends.len() as i128;
+    let order = size * size * size + 1;
+    let impossible = -(most + 1) * order * (size + 1);
+    let mut weights = Matrix::new(a_ends.len(), b_ends.len(), impossible);
+    for Candidate { a, b, likeness } in part {
+        let (row, column) = (rank(&a_ends, *a), rank(&b_ends, *b));
+        let apart = row.abs_diff(column) as i128;
+        weights[(row, column)] = i128::from(*likeness) * order - apart * apart;
+    }
+    let (_, columns) = kuhn_munkres(&weights);
+    let pairs = columns.into_iter().enumerate();
+    pairs
+        .filter(|pair| weights[*pair] != impossible)
+        .map(|(row, column)| (a_ends[row], b_ends[column]))
+        .collect()
+}
+
+fn likeliest_first(part: &[Candidate]) -> Vec<(usize, usize)> {
+    let mut sorted = part.to_vec();
+    sorted.sort_by_key(|c| (-c.likeness, c.a.abs_diff(c.b), c.a.min(c.b), c.a));
+    let (mut has_a, mut has_b) = (
+        std::collections::BTreeSet::new(),
+        std::collections::BTreeSet::new(),
+    );
+    sorted.retain(|c| {
+        let is_free = !has_a.contains(&c.a) && !has_b.contains(&c.b);
+        if is_free {
+            has_a.insert(c.a);
+            has_b.insert(c.b);
+        }
+        is_free
+    });
+    sorted.into_iter().map(|c| (c.a, c.b)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(likenesses: &[&[i64]]) -> Vec<(usize, usize)> {
+        let candidates: Vec<Candidate> = likenesses
+            .iter()
+            .enumerate()
+            .flat_map(|(a, row)| {
+                let row = row.iter().enumerate();
+                row.filter(|(_, likeness)| **likeness > 0)
+                    .map(move |(b, likeness)| Candidate {
+                        a,
+                        b,
+                        likeness: *likeness,
+                    })
+            })
+            .collect();
+        let b_count = likenesses.first().map_or(0, |row| row.len());
+        let found = assign(likenesses.len(), b_count, &candidates);
+        let turned: Vec<Candidate> = candidates
+            .iter()
+            .map(|c| Candidate {
+                a: c.b,
+                b: c.a,
+                likeness: c.likeness,
+            })
+            .collect();
+        let mut back: Vec<(usize, usize)> = assign(b_count, likenesses.len(), &turned)
+            .into_iter()
+            .map(|(b, a)| (a, b))
+            .collect();
+        back.sort_unstable();
+        assert_eq!(found, back, "the sides can be swapped");
+        found
+    }
+
+    #[test]
+    fn the_best_sum_wins_over_the_best_pair() {
+        assert_eq!(pairs(&[&[10, 9], &[9, 1]]), [(0, 1), (1, 0)]);
+        assert_eq!(pairs(&[&[10, 1], &[9, 1]]), [(0, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn more_pairs_win_over_likelier_ones() {
+        assert_eq!(pairs(&[&[100, 1], &[1, 0]]), [(0, 1), (1, 0)]);
+        assert_eq!(pairs(&[&[5, 0], &[7, 0]]), [(1, 0)]);
+    }
+
+    #[test]
+    fn equals_keep_their_order() {
+        assert_eq!(pairs(&[&[5, 5, 5], &[5, 5, 5]]), [(0, 0), (1, 1)]);
+        assert_eq!(pairs(&[&[5, 5], &[5, 5], &[5, 5]]), [(0, 0), (1, 1)]);
+        assert_eq!(pairs(&[]), []);
+    }
+
+    #[test]
+    fn many_are_paired_in_time() {
+        let candidates: Vec<Candidate> = (0..1000)
+            .flat_map(|a| {
+                (0..1000).map(move |b| Candidate {
+                    a,
+                    b,
+                    likeness: 1 + i64::from(a == b),
+                })
+            })
+            .collect();
+        let pairs = assign(1000, 1000, &candidates);
+        assert!(pairs.iter().all(|(a, b)| a == b) && pairs.len() == 1000);
+    }
+}

@@ -1,0 +1,221 @@
+//! The functions of all runs, and which of them are seen to be one.
+//!
+//! A node is a function as one side has it. Nodes that are the same function are one class; a class is a row of the
+//! comparison, and records of every other type are joined by the classes of the functions in them.
+
+use cg_names::rules::Fired;
+use cg_stream::profile::FunctionKey;
+use cg_stream::record::RecordType;
+
+use super::names::Names;
+use super::{Map, Sides};
+use crate::runs::Runs;
+
+/// A function of one side, by its position in [`Functions`].
+pub(super) type Node = u32;
+
+/// How sure it is that the functions of a class are one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Certainty {
+    /// Their names say so.
+    #[default]
+    Told,
+    /// Their names leave several ways to pair them, and likeness chose this one.
+    Likeliest,
+    /// Their names differ; what else they have in common makes them one function renamed or moved.
+    Renamed,
+}
+
+/// All nodes and their classes.
+pub(super) struct Functions {
+    keys: Vec<FunctionKey>,
+    sides: Vec<u8>,
+    index: Map<(FunctionKey, u8), Node>,
+    classes: Vec<Class>,
+}
+
+/// What is known of a class; it is kept at its first node, all others point there.
+#[derive(Clone, Copy)]
+struct Class {
+    parent: Node,
+    sides: Sides,
+    fired: Fired,
+    certainty: Certainty,
+}
+
+impl Functions {
+    /// A node for each function of each side, in the order of the runs; none of them joined.
+    pub(super) fn of(runs: &Runs, types: &[RecordType]) -> Functions {
+        let mut functions = Functions {
+            keys: Vec::new(),
+            sides: Vec::new(),
+            index: Map::default(),
+            classes: Vec::new(),
+        };
+        // Functions have figures of their own where there are `fn` records, whatever is compared.
+        let others = types.iter().copied().filter(|of| *of != RecordType::Fn);
+        let types: Vec<RecordType> = std::iter::once(RecordType::Fn).chain(others).collect();
+        for side in 0..runs.sides.len() {
+            for profile in runs.files_of(side) {
+                for of in &types {
+                    for key in runs.profiles[profile].table(*of).keys() {
+                        let frames = key
+                            .stack
+                            .map_or(&[][..], |stack| runs.names.stacks.frames(stack));
+                        for frame in frames {
+                            functions.add(frame.function, side);
+                        }
+                        if frames.is_empty() {
+                            functions.add(key.function, side);
+                        }
+                        if let Some(callee) = key.callee {
+                            functions.add(callee, side);
+                        }
+                    }
+                }
+            }
+        }
+        functions
+    }
+
+    fn add(&mut self, key: FunctionKey, side: usize) {
+        // There are at most as many sides as `Sides` has bits.
+        let number = side as u8;
+        let next = self.keys.len() as Node;
+        if *self.index.entry((key, number)).or_insert(next) == next {
+            self.keys.push(key);
+            self.sides.push(number);
+            self.classes.push(Class {
+                parent: next,
+                sides: 1 << side,
+                fired: Fired::default(),
+                certainty: Certainty::Told,
+            });
+        }
+    }
+
+    /// The number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(super) fn nodes(&self) -> std::ops::Range<Node> {
+        0..self.keys.len() as Node
+    }
+
+    pub(super) fn find(&self, key: FunctionKey, side: usize) -> Option<Node> {
+        self.index.get(&(key, side as u8)).copied()
+    }
+
+    pub(super) fn key(&self, node: Node) -> FunctionKey {
+        self.keys[node as usize]
+    }
+
+    pub(super) fn side(&self, node: Node) -> usize {
+        usize::from(self.sides[node as usize])
+    }
+
+    /// The first node of the class that a node is in.
+    pub(super) fn class(&self, node: Node) -> Node {
+        let mut node = node;
+        while self.classes[node as usize].parent != node {
+            node = self.classes[node as usize].parent;
+        }
+        node
+    }
+
+    pub(super) fn sides_of(&self, class: Node) -> Sides {
+        self.classes[class as usize].sides
+    }
+
+    pub(super) fn fired(&self, class: Node) -> Fired {
+        self.classes[class as usize].fired
+    }
+
+    pub(super) fn certainty(&self, class: Node) -> Certainty {
+        self.classes[class as usize].certainty
+    }
+
+    /// Makes the classes of two nodes one.
+    pub(super) fn unite(&mut self, a: Node, b: Node, fired: Fired, certainty: Certainty) {
+        let (a, b) = (self.class(a), self.class(b));
+        // The first node stands for the class, so that nothing depends on who is united with whom first.
+        let (first, other) = (a.min(b), a.max(b));
+        let joined = self.classes[other as usize];
+        self.classes[other as usize].parent = first;
+        let class = &mut self.classes[first as usize];
+        class.sides |= joined.sides;
+        class.fired.add(joined.fired);
+        class.fired.add(fired);
+        class.certainty = class.certainty.max(joined.certainty).max(certainty);
+    }
+
+    /// Unites functions of different sides whose names are equal, but for those whose names count what has no name, or
+    /// are addresses: these are united only where their figures are equal too.
+    pub(super) fn unite_equal(&mut self, runs: &Runs, names: &mut Names, is_exact: bool) {
+        let settled = if is_exact {
+            Vec::new()
+        } else {
+            self.with_equal_figures(runs)
+        };
+        for node in self.nodes() {
+            let (key, side) = (self.key(node), self.side(node));
+            let Some(first) = (0..side).find_map(|other| self.find(key, other)) else {
+                continue;
+            };
+            if is_exact || settled[node as usize] || !names.is_contested(key.name) {
+                self.unite(first, node, Fired::default(), Certainty::Told);
+            }
+        }
+    }
+
+    /// For each node, whether every side has one `fn` record by its name, with equal figures.
+    fn with_equal_figures(&self, runs: &Runs) -> Vec<bool> {
+        let mut records: Vec<Option<(usize, usize)>> = vec![None; self.len()];
+        let mut has_several = vec![false; self.len()];
+        for side in 0..runs.sides.len() {
+            for profile in runs.files_of(side) {
+                for (record, key) in runs.profiles[profile]
+                    .table(RecordType::Fn)
+                    .keys()
+                    .iter()
+                    .enumerate()
+                {
+                    if let Some(node) = self.find(key.function, side) {
+                        let known = records[node as usize].replace((profile, record));
+                        has_several[node as usize] |= known.is_some();
+                    }
+                }
+            }
+        }
+        let figures = |node: Node| {
+            let (profile, record) = records[node as usize]?;
+            let table = runs.profiles[profile].table(RecordType::Fn);
+            let is_comparable = !has_several[node as usize] && runs.has_events_of_first(profile);
+            is_comparable.then(|| (table.cost(record), table.incl(record), table.calls(record)))
+        };
+        let mut settled = vec![false; self.len()];
+        for node in self.nodes().filter(|node| self.side(*node) == 0) {
+            let Some(own) = figures(node) else { continue };
+            let others: Option<Vec<Node>> = (1..runs.sides.len())
+                .map(|side| self.find(self.key(node), side))
+                .collect();
+            let Some(others) = others else { continue };
+            if others.iter().all(|other| figures(*other) == Some(own)) {
+                for node in others.into_iter().chain([node]) {
+                    settled[node as usize] = true;
+                }
+            }
+        }
+        settled
+    }
+
+    /// The classes that some side lacks, in the order of their first nodes.
+    pub(super) fn open(&self, all: Sides) -> Vec<Node> {
+        self.nodes()
+            .filter(|node| {
+                self.classes[*node as usize].parent == *node && self.sides_of(*node) != all
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,314 @@
+//! Joins functions whose names, once they are normalised, leave several ways to pair them.
+//!
+//! The functions of one normalised name, file name and object name are a group. Within it paths decide first: the
+//! longest common ending. What paths leave open, likeness decides, for all of the group at once.
+
+use cg_names::paths;
+use cg_stream::profile::{FunctionKey, Symbol};
+
+use super::assign::{self, Candidate};
+use super::buckets::Buckets;
+use super::facts::{self, Facts, MOST_LIKE};
+use super::functions::{Certainty, Node};
+use super::{Joiner, Map, Sides};
+use crate::key::normal::Level;
+
+/// Past this many possible pairs in one group only equal names are joined: it says too little which is which.
+const MOST_PAIRS: usize = 250_000;
+
+/// By how much a longer common path weighs more than all that likeness can say in a group.
+const PATH_WEIGHT: i64 = MOST_LIKE * 1_000;
+
+/// A class that is to be paired, by what it is called on one of its sides.
+#[derive(Clone, Copy)]
+struct Member {
+    class: Node,
+    key: FunctionKey,
+    sides: Sides,
+    /// File and object, normalised but with their directories.
+    file: Option<Symbol>,
+    object: Option<Symbol>,
+    /// True for closures that the legacy mangling gives no number, and for those that are paired with such.
+    is_unnumbered: bool,
+}
+
+impl Joiner<'_> {
+    /// Joins open classes by their names at a level.
+    pub(super) fn join_level(&mut self, level: Level) {
+        let mut groups = Buckets::default();
+        for class in self.open() {
+            let key = self.functions.key(class);
+            // What its number says is evidence for later, not a name.
+            if level < Level::Counter && self.names.is_contested(key.name)
+                || self.names.is_nameless(key.name)
+            {
+                continue;
+            }
+            groups.add(self.names.function(key, level), class);
+        }
+        let mut groups = groups.into_vec();
+        groups.retain(|group| self.gains(group));
+        let groups: Vec<Vec<Member>> = groups
+            .into_iter()
+            .map(|group| group.into_iter().map(|class| self.member(class)).collect())
+            .collect();
+        let is_open = |group: &&Vec<Member>| group.len() > 2;
+        let nodes: Vec<Node> = groups
+            .iter()
+            .filter(is_open)
+            .flatten()
+            .map(|member| member.class)
+            .collect();
+        let facts = self.facts_of(&nodes);
+        for group in groups {
+            self.pair(group, level, &facts);
+        }
+    }
+
+    /// What is known of classes, by their first nodes.
+    pub(super) fn facts_of(&self, classes: &[Node]) -> Map<Node, Facts> {
+        let wanted: std::collections::BTreeSet<Node> = classes.iter().copied().collect();
+        if wanted.is_empty() {
+            return Map::default();
+        }
+        let nodes = self
+            .functions
+            .nodes()
+            .filter(|node| wanted.contains(&self.functions.class(*node)));
+        let mut facts = facts::collect(self.runs, &self.types, &self.functions, nodes);
+        // Members of a class in several files or names of one side count together.
+        let others: Vec<Node> = facts
+            .keys()
+            .copied()
+            .filter(|node| !wanted.contains(node))
+            .collect();
+        let mut others = others;
+        others.sort_unstable();
+        for node in others {
+            let class = self.functions.class(node);
+            if let Some(own) = facts.remove(&node)
+                && let Some(first) = facts.get_mut(&class)
+            {
+                first.add(&own);
+            }
+        }
+        facts
+    }
+
+    fn member(&mut self, class: Node) -> Member {
+        let key = self.functions.key(class);
+        let is_unnumbered = |name: Symbol| self.names.text(name).contains("{{");
+        Member {
+            is_unnumbered: key.name.is_some_and(is_unnumbered),
+            class,
+            key,
+            sides: self.functions.sides_of(class),
+            file: key.file.map(|file| self.names.file(file)),
+            object: key.obj.map(|object| self.names.object(object)),
+        }
+    }
+
+    /// Pairs the members of a group, side by side: those of each side with what was paired before.
+    fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<Node, Facts>) {
+        let mut group = group;
+        // Numbers are in the order of the source, and a longer number is a greater one.
+        group.sort_by(|a, b| {
+            let rank = |member: &Member| {
+                let name = member.key.name.map(|name| self.names.text(name));
+                (name.map(str::len), name.map(str::to_owned), member.class)
+            };
+            rank(a).cmp(&rank(b))
+        });
+        let mut paired: Vec<Member> = Vec::new();
+        for side in 0..self.runs.sides.len() {
+            let is_new = |member: &Member| member.sides.trailing_zeros() as usize == side;
+            let new: Vec<Member> = group.iter().copied().filter(is_new).collect();
+            let pairs = self.pairs(&paired, &new, level, facts);
+            let mut is_paired = vec![false; new.len()];
+            for (old, new_position, certainty) in pairs {
+                let (a, b) = (paired[old], new[new_position]);
+                let fired = self.names.fired_between(a.key, b.key, level);
+                self.functions.unite(a.class, b.class, fired, certainty);
+                paired[old].sides |= b.sides;
+                paired[old].is_unnumbered |= b.is_unnumbered;
+                is_paired[new_position] = true;
+            }
+            paired.extend(
+                new.into_iter()
+                    .zip(is_paired)
+                    .filter(|(_, is)| !is)
+                    .map(|(member, _)| member),
+            );
+        }
+        match level {
+            Level::Part => self.unite_pieces(&paired),
+            Level::Counter => self.fold_into_unnumbered(&paired),
+            Level::Exact | Level::Build => {}
+        }
+    }
+
+    /// The best pairs of members of other sides, by their positions, and how sure each is.
+    fn pairs(
+        &mut self,
+        old: &[Member],
+        new: &[Member],
+        level: Level,
+        facts: &Map<Node, Facts>,
+    ) -> Vec<(usize, usize, Certainty)> {
+        let is_large = old.len() * new.len() > MOST_PAIRS;
+        let mut candidates = Vec::new();
+        for (a, first) in old.iter().enumerate() {
+            for (b, second) in new.iter().enumerate() {
+                let is_possible = first.sides & second.sides == 0
+                    && !(is_large && first.key.name != second.key.name)
+                    && self.are_homes(first, second);
+                if is_possible {
+                    let path = i64::from(self.common_path(first, second));
+                    let likeness = path * PATH_WEIGHT;
+                    candidates.push(Candidate { a, b, likeness });
+                }
+            }
+        }
+        let by_path = candidates.clone();
+        if candidates.len() > 1 {
+            for candidate in &mut candidates {
+                let (a, b) = (old[candidate.a].class, new[candidate.b].class);
+                if let (Some(a_facts), Some(b_facts)) = (facts.get(&a), facts.get(&b)) {
+                    candidate.likeness += facts::likeness(
+                        &self.functions,
+                        &mut self.names,
+                        (a, a_facts),
+                        (b, b_facts),
+                    );
+                }
+            }
+        }
+        // What is added up in the end is the same however it is paired.
+        let is_sum = |a: usize, b: usize| {
+            level == Level::Part || old[a].is_unnumbered || new[b].is_unnumbered
+        };
+        let pairs = assign::assign(old.len(), new.len(), &candidates);
+        let is_equal =
+            |(a, b): (usize, usize)| level == Level::Counter && old[a].key.name == new[b].key.name;
+        pairs
+            .into_iter()
+            .map(|(a, b)| {
+                let is_told = is_sum(a, b) || is_equal((a, b)) || is_best_by_path(&by_path, a, b);
+                let certainty = if is_told {
+                    Certainty::Told
+                } else {
+                    Certainty::Likeliest
+                };
+                (a, b, certainty)
+            })
+            .collect()
+    }
+
+    /// How much of their paths two members have in common; 1 at least.
+    fn common_path(&self, a: &Member, b: &Member) -> u8 {
+        const MOST: usize = 15;
+        let common = |a: Option<Symbol>, b: Option<Symbol>| match (a, b) {
+            (Some(a), Some(b)) if a == b => MOST,
+            (Some(a), Some(b)) => {
+                common_ending(self.names.text(a), self.names.text(b)).min(MOST - 1)
+            }
+            _ => 0,
+        };
+        // A file says more than the object, which is as often moved as not. Both fit into a byte.
+        (common(a.file, b.file) * 16 + common(a.object, b.object)) as u8 | 1
+    }
+
+    /// True where the directories in front of the common ending of two members' files can be two homes of one tree:
+    /// none of the two sides has files in both.
+    fn are_homes(&mut self, a: &Member, b: &Member) -> bool {
+        let (Some(a_file), Some(b_file)) = (a.file, b.file) else {
+            return true;
+        };
+        if a_file == b_file {
+            return true;
+        }
+        let (a_home, b_home) = paths::homes(self.names.text(a_file), self.names.text(b_file));
+        let memo = (a_home.to_owned(), b_home.to_owned(), a.sides, b.sides);
+        if let Some(known) = self.plausible.get(&memo) {
+            return *known;
+        }
+        let strangers = |sides: Sides, home: &str, own: &str| {
+            !home.is_empty()
+                && self.files.iter().enumerate().any(|(side, files)| {
+                    sides & 1 << side != 0
+                        && files.iter().any(|file| {
+                            let file = self.names.text(*file);
+                            paths::lies_in(file, home) && !paths::lies_in(file, own)
+                        })
+                })
+        };
+        let answer = !strangers(b.sides, a_home, b_home) && !strangers(a.sides, b_home, a_home);
+        self.plausible.insert(memo, answer);
+        answer
+    }
+
+    /// The pieces of one function are in one place, and their costs add up however they were paired.
+    fn unite_pieces(&mut self, members: &[Member]) {
+        for (position, member) in members.iter().enumerate() {
+            for other in &members[position + 1..] {
+                let is_joined = (member.sides | other.sides).count_ones() > 1;
+                if is_joined && (member.file, member.object) == (other.file, other.object) {
+                    let fired = self.names.fired_between(member.key, other.key, Level::Part);
+                    self.functions
+                        .unite(member.class, other.class, fired, Certainty::Told);
+                }
+            }
+        }
+    }
+
+    /// The legacy mangling does not number closures: what one side has as `{{closure}}` is all of them together.
+    fn fold_into_unnumbered(&mut self, members: &[Member]) {
+        let is_collective =
+            |member: &&Member| member.is_unnumbered && member.sides.count_ones() > 1;
+        let Some(collective) = members.iter().find(is_collective) else {
+            return;
+        };
+        for member in members {
+            if !member.is_unnumbered
+                && member.sides.count_ones() == 1
+                && self.are_homes(collective, member)
+            {
+                let fired = self
+                    .names
+                    .fired_between(collective.key, member.key, Level::Counter);
+                self.functions
+                    .unite(collective.class, member.class, fired, Certainty::Told);
+            }
+        }
+    }
+
+    /// The normalised files of each side.
+    pub(super) fn prepare_paths(&mut self) {
+        let mut files = vec![std::collections::BTreeSet::new(); self.runs.sides.len()];
+        for node in self.functions.nodes() {
+            if let Some(file) = self.functions.key(node).file {
+                files[self.functions.side(node)].insert(self.names.file(file));
+            }
+        }
+        self.files = files
+            .into_iter()
+            .map(|files| files.into_iter().collect())
+            .collect();
+    }
+}
+
+/// True where these two have more of their paths in common than either has with another.
+fn is_best_by_path(candidates: &[Candidate], a: usize, b: usize) -> bool {
+    let own = candidates
+        .iter()
+        .find(|c| (c.a, c.b) == (a, b))
+        .map_or(0, |c| c.likeness);
+    let is_rival = |c: &&Candidate| (c.a == a) != (c.b == b);
+    candidates.iter().filter(is_rival).all(|c| c.likeness < own)
+}
+
+/// How many components the endings of two paths have in common.
+fn common_ending(a: &str, b: &str) -> usize {
+    let components = a.rsplit('/').zip(b.rsplit('/'));
+    components.take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,49 @@
+//! Joins functions whose file changed because other code is inlined at their first line, which is what Callgrind names a
+//! function's file by.
+
+use cg_names::paths;
+use cg_names::rules::Fired;
+
+use super::Joiner;
+use super::buckets::Buckets;
+use super::functions::{Certainty, Node};
+use crate::key::normal::Level;
+
+impl Joiner<'_> {
+    /// Functions of one name in one object, one a side, of which some file is of code that is mostly inlined.
+    pub(super) fn join_inlined_files(&mut self) {
+        let mut buckets = Buckets::default();
+        for class in self.open() {
+            let key = self.functions.key(class);
+            if self.names.is_nameless(key.name) {
+                continue;
+            }
+            let function = self.names.function(key, Level::Counter);
+            if let (Some(name), Some(object)) = (function.name, function.obj) {
+                buckets.add((name, object), class);
+            }
+        }
+        for bucket in buckets.into_vec() {
+            let mut is_inlined = false;
+            for class in &bucket {
+                if let Some(file) = self.functions.key(*class).file {
+                    let file = self.names.file(file);
+                    is_inlined |= paths::is_mostly_inlined(self.names.text(file));
+                }
+            }
+            if is_inlined && self.gains(&bucket) && self.are_disjoint(&bucket) {
+                for class in &bucket[1..] {
+                    self.functions
+                        .unite(bucket[0], *class, Fired::INLINED_FILE, Certainty::Told);
+                }
+            }
+        }
+    }
+
+    /// True where no two of these classes are of the same side.
+    fn are_disjoint(&self, classes: &[Node]) -> bool {
+        let sides = classes.iter().map(|class| self.functions.sides_of(*class));
+        let together = sides.clone().fold(0, |together, sides| together | sides);
+        sides.map(|sides| sides.count_ones()).sum::<u32>() == together.count_ones()
+    }
+}

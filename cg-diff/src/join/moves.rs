@@ -1,0 +1,414 @@
+//! Guesses which functions were moved or renamed: those left over on both sides that have enough in common.
+//!
+//! A function of the same name elsewhere was moved: to another file, object, module or crate. One of another name in the
+//! same file was renamed, where it has the same callers and callees and costs about the same. All of these are guesses,
+//! and their rows say so. A name alone is never enough.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cg_names::rules::Fired;
+use cg_stream::profile::{FunctionKey, Symbol};
+
+use super::assign::{self, Candidate};
+use super::buckets::Buckets;
+use super::facts::{self, Facts, MOST_LIKE, Surroundings, ratio};
+use super::functions::{Certainty, Node};
+use super::{Joiner, Map};
+use crate::key::normal::Level;
+
+/// Past this many candidates for one name or one file, a guess is worth little and costs much.
+const MOST_CANDIDATES: usize = 200;
+
+/// How alike the costs of a function under two names must be: the less as a part of the greater.
+const SIMILAR_COST: f64 = 0.8;
+
+/// Enough where something else says that it is the same function: its whole name, or the same callees.
+const SIMILAR_COST_WITH_MORE: f64 = 0.5;
+
+/// How much of callers or callees must be the same.
+const SIMILAR_SURROUNDINGS: f64 = 0.5;
+
+/// Without arcs nothing but figures tells, so these must agree almost exactly, and be worth agreeing.
+const EQUAL_COST: f64 = 0.99;
+const TELLING_COST: f64 = 100.0;
+
+/// So many functions that moved together are a module or crate that was renamed, and the others in it moved with them.
+const ENOUGH_TOGETHER: usize = 2;
+
+/// A neighbour that was joined makes its own neighbours alike; a few rounds reach through a chain of them.
+const ROUNDS: usize = 4;
+
+impl Joiner<'_> {
+    /// Joins what is left over by what else it has in common.
+    pub(super) fn join_moved_and_renamed(&mut self) {
+        for _ in 0..ROUNDS {
+            if !self.join_moved() {
+                break;
+            }
+        }
+        for _ in 0..ROUNDS {
+            if !self.join_renamed() {
+                break;
+            }
+        }
+    }
+
+    /// Functions of one name, or of one name within its module, that are in other places. True where any was joined.
+    fn join_moved(&mut self) -> bool {
+        let named: Vec<Node> = self
+            .open()
+            .into_iter()
+            .filter(|class| self.has_name(*class))
+            .collect();
+        let facts = self.facts_of(&named);
+        let renamed_paths = self.renamed_paths();
+        let mut by_tail = Buckets::default();
+        for class in named {
+            let name = self.normal_name(class);
+            by_tail.add(tail(self.text(name)).to_owned(), class);
+        }
+        let mut any = false;
+        for bucket in by_tail.into_vec() {
+            any |= self.join_best(&bucket, &facts, |joiner, a, b| {
+                joiner.likeness_of_moved(a, b, &renamed_paths)
+            });
+        }
+        any
+    }
+
+    /// Functions of another name in the same file and object. True where any was joined.
+    fn join_renamed(&mut self) -> bool {
+        let named: Vec<Node> = self
+            .open()
+            .into_iter()
+            .filter(|class| self.has_name(*class))
+            .collect();
+        let facts = self.facts_of(&named);
+        let mut by_place = Buckets::default();
+        for class in named {
+            let FunctionKey { file, obj, .. } =
+                self.names.function(self.functions.key(class), Level::Exact);
+            by_place.add((file, obj), class);
+        }
+        let mut any = false;
+        for bucket in by_place.into_vec() {
+            any |= self.join_best(&bucket, &facts, Joiner::likeness_of_renamed);
+        }
+        any
+    }
+
+    fn has_name(&mut self, class: Node) -> bool {
+        let name = self.functions.key(class).name;
+        let is_known = name.is_some_and(|name| !matches!(self.names.text(name), "???" | ""));
+        is_known && !self.names.is_nameless(name)
+    }
+
+    fn normal_name(&mut self, class: Node) -> Option<Symbol> {
+        let name = self.functions.key(class).name?;
+        Some(self.names.name(name, Level::Counter))
+    }
+
+    fn text(&self, name: Option<Symbol>) -> &str {
+        name.map_or("", |name| self.names.text(name))
+    }
+
+    /// How alike two functions are of which one may be the other in another place.
+    fn likeness_of_moved(
+        &mut self,
+        a: (Node, &Facts),
+        b: (Node, &Facts),
+        renamed_paths: &BTreeSet<(String, String)>,
+    ) -> Option<i64> {
+        let (a_name, b_name) = (self.normal_name(a.0), self.normal_name(b.0));
+        let has_moved_with_others = a_name != b_name && {
+            let (a_text, b_text) = (self.text(a_name), self.text(b_name));
+            renamed_paths.iter().any(|(from, to)| {
+                with_path(a_text, from, to) == b_text || with_path(b_text, from, to) == a_text
+            })
+        };
+        let around = facts::surroundings(&self.functions, &mut self.names, a.1, b.1);
+        let likeness = facts::likeness(&self.functions, &mut self.names, a, b);
+        let (a_place, b_place) = (self.place(a.0), self.place(b.0));
+        let same_file = i64::from(a_place.0 == b_place.0);
+        let same_object = i64::from(a_place.1 == b_place.1);
+        let same_name = i64::from(a_name == b_name);
+        let is_alike = if a_name == b_name {
+            is_moved_under_its_name(a.1, b.1, around)
+        } else {
+            has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around)
+        };
+        is_alike.then_some(
+            likeness
+                + MOST_LIKE
+                    * (same_file
+                        + same_object
+                        + 2 * same_name
+                        + 2 * i64::from(has_moved_with_others)),
+        )
+    }
+
+    /// How alike two functions of different names in one place are; `None` where they are not alike enough for a guess.
+    fn likeness_of_renamed(&mut self, a: (Node, &Facts), b: (Node, &Facts)) -> Option<i64> {
+        let (a_facts, b_facts) = (a.1, b.1);
+        let is_alike = if a_facts.has_arcs() || b_facts.has_arcs() {
+            let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
+            let has_callees = a_facts.has_callees() && b_facts.has_callees();
+            let enough = if has_callees {
+                SIMILAR_COST_WITH_MORE
+            } else {
+                SIMILAR_COST
+            };
+            let is_similar =
+                |share: Option<f64>| share.is_none_or(|share| share >= SIMILAR_SURROUNDINGS);
+            is_similar(around.callers)
+                && is_similar(around.callees)
+                && ratio(weight(a_facts), weight(b_facts)) >= enough
+                && ratio(a_facts.calls(), b_facts.calls()) >= enough
+        } else {
+            // Where no file is known, all of an object's functions are in one place, and figures alone say too little.
+            let file = self.functions.key(a.0).file;
+            file.is_some_and(|file| self.names.text(file) != "???")
+                && have_equal_figures(a_facts, b_facts)
+        };
+        is_alike.then(|| 1 + facts::likeness(&self.functions, &mut self.names, a, b))
+    }
+
+    /// Joins the best pairs of a bucket, all at once. True where any was joined.
+    fn join_best(
+        &mut self,
+        bucket: &[Node],
+        facts: &Map<Node, Facts>,
+        mut likeness: impl FnMut(&mut Self, (Node, &Facts), (Node, &Facts)) -> Option<i64>,
+    ) -> bool {
+        if bucket.len() < 2 || bucket.len() > MOST_CANDIDATES {
+            return false;
+        }
+        let mut any = false;
+        let mut paired: Vec<Node> = Vec::new();
+        for side in 0..self.runs.sides.len() {
+            let is_new =
+                |class: &&Node| self.functions.sides_of(**class).trailing_zeros() as usize == side;
+            let new: Vec<Node> = bucket.iter().filter(is_new).copied().collect();
+            let mut candidates = Vec::new();
+            for (a, old) in paired.iter().enumerate() {
+                for (b, new) in new.iter().enumerate() {
+                    let is_disjoint =
+                        self.functions.sides_of(*old) & self.functions.sides_of(*new) == 0;
+                    if let (true, Some(old_facts), Some(new_facts)) =
+                        (is_disjoint, facts.get(old), facts.get(new))
+                        && let Some(likeness) = likeness(self, (*old, old_facts), (*new, new_facts))
+                    {
+                        candidates.push(Candidate { a, b, likeness });
+                    }
+                }
+            }
+            drop_ambiguous(&mut candidates, |c| {
+                [paired[c.a], new[c.b]]
+                    .iter()
+                    .any(|class| facts.get(class).is_some_and(Facts::has_arcs))
+            });
+            let mut is_joined = vec![false; new.len()];
+            for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
+                self.functions
+                    .unite(paired[a], new[b], Fired::default(), Certainty::Renamed);
+                is_joined[b] = true;
+                any = true;
+            }
+            paired.extend(
+                new.iter()
+                    .zip(is_joined)
+                    .filter(|(_, is)| !is)
+                    .map(|(class, _)| *class),
+            );
+        }
+        any
+    }
+
+    /// The paths that functions which were joined so far have exchanged for others, where several did: modules and
+    /// crates that were renamed.
+    fn renamed_paths(&mut self) -> BTreeSet<(String, String)> {
+        let mut count: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for node in self.functions.nodes() {
+            let class = self.functions.class(node);
+            if class == node || self.functions.certainty(class) != Certainty::Renamed {
+                continue;
+            }
+            let (a, b) = (self.normal_name(class), self.normal_name(node));
+            if let Some((from, to)) = exchanged_path(self.text(a), self.text(b)) {
+                *count.entry((from.to_owned(), to.to_owned())).or_default() += 1;
+            }
+        }
+        count.retain(|_, count| *count >= ENOUGH_TOGETHER);
+        count.into_keys().collect()
+    }
+
+    fn place(&mut self, class: Node) -> (Option<Symbol>, Option<Symbol>) {
+        let function = self.names.function(self.functions.key(class), Level::Exact);
+        (function.file, function.obj)
+    }
+}
+
+/// What a function costs: itself, or where it was seen in stacks, with what it calls.
+fn weight(facts: &Facts) -> f64 {
+    if facts.is_of_stacks {
+        facts.incl()
+    } else {
+        facts.cost()
+    }
+}
+
+/// True where a function of the same name in another place is like enough to be the same one.
+fn is_moved_under_its_name(a: &Facts, b: &Facts, around: Surroundings) -> bool {
+    let per_call = |facts: &Facts| weight(facts) / facts.calls().max(1.0);
+    let costs_alike = ratio(per_call(a), per_call(b)) >= SIMILAR_COST_WITH_MORE;
+    let is_called_alike =
+        ratio(a.calls(), b.calls()) >= SIMILAR_COST_WITH_MORE || is_similar(around.callers);
+    is_called_alike && (costs_alike || is_similar(around.callees))
+}
+
+/// The same where only the last name of its path is the same.
+fn is_moved_under_its_last_name(a: &Facts, b: &Facts, around: Surroundings) -> bool {
+    let costs_alike =
+        ratio(weight(a), weight(b)) >= SIMILAR_COST && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
+    let is_telling = weight(a).max(weight(b)) >= TELLING_COST || is_similar(around.callees);
+    let is_surrounded_alike = is_similar(around.callers) || is_similar(around.callees);
+    costs_alike && is_telling && (is_surrounded_alike || have_equal_figures(a, b))
+}
+
+fn is_similar(share: Option<f64>) -> bool {
+    share.is_some_and(|share| share >= SIMILAR_SURROUNDINGS)
+}
+
+/// True where all figures agree almost exactly and are worth agreeing.
+fn have_equal_figures(a: &Facts, b: &Facts) -> bool {
+    let events = a.costs.len().max(b.costs.len());
+    let agrees = |event: usize| {
+        let (a, b) = (a.cost_of(event), b.cost_of(event));
+        // A miss more or less is no sign of other code.
+        (a - b).abs() <= 4.0 || ratio(a, b) >= EQUAL_COST
+    };
+    weight(a).max(weight(b)) >= TELLING_COST
+        && (0..events).all(agrees)
+        && ratio(weight(a), weight(b)) >= EQUAL_COST
+        && ratio(a.calls(), b.calls()) >= EQUAL_COST
+}
+
+/// Without arcs a pair is only a guess where neither of the two has another candidate.
+fn drop_ambiguous(candidates: &mut Vec<Candidate>, has_arcs: impl Fn(&Candidate) -> bool) {
+    let all = candidates.clone();
+    candidates.retain(|own| {
+        let is_rival = |c: &&Candidate| (c.a == own.a) != (c.b == own.b);
+        has_arcs(own) || !all.iter().any(|c| is_rival(&c))
+    });
+}
+
+/// Where the segments of a path begin that names and types have: not those in brackets, and no closures or arguments.
+fn segments(name: &str) -> Vec<usize> {
+    let mut depth = 0;
+    let mut starts = vec![0];
+    let bytes = name.as_bytes();
+    for (position, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            b'>' if position > 0 && bytes[position - 1] == b'-' => {}
+            b'>' | b')' | b']' | b'}' => depth -= 1,
+            b':' if depth == 0
+                && position > 0
+                && bytes[position - 1] == b':'
+                && !matches!(bytes.get(position + 1), Some(b'{' | b'<') | None) =>
+            {
+                starts.push(position + 1);
+            }
+            _ => {}
+        }
+    }
+    starts
+}
+
+/// The last name of a path, without arguments.
+fn tail(name: &str) -> &str {
+    let start = segments(name).last().copied().unwrap_or(0);
+    let last = &name[start..];
+    let end = last
+        .find(['<', '(', '{'])
+        .filter(|end| *end > 0)
+        .unwrap_or(last.len());
+    last[..end].trim_end_matches(':')
+}
+
+/// The paths in front of the longest ending of whole segments that two different names have in common.
+fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
+    let (a_starts, b_starts) = (segments(a), segments(b));
+    let same = a_starts.iter().rev().zip(b_starts.iter().rev());
+    let (a_end, b_end) = same.take_while(|(x, y)| a[**x..] == b[**y..]).last()?;
+    let path = |name: &'a str, end: usize| {
+        name[..end]
+            .strip_suffix("::")
+            .filter(|path| !path.is_empty())
+    };
+    Some((path(a, *a_end)?, path(b, *b_end)?))
+}
+
+/// A name with one path in place of another wherever that begins a path.
+fn with_path(name: &str, from: &str, to: &str) -> String {
+    let mut result = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(position) = rest.find(from) {
+        let (before, behind) = rest.split_at(position);
+        let before_it = before.chars().next_back().or(result.chars().next_back());
+        let begins = !before_it.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':');
+        result.push_str(before);
+        let ends = behind[from.len()..].starts_with("::");
+        result.push_str(if begins && ends { to } else { from });
+        rest = &behind[from.len()..];
+    }
+    result + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_name_of_a_path_is_found() {
+        for (name, last) in [
+            ("calc::stats::checksum", "checksum"),
+            ("<calc::Log as core::fmt::Debug>::fmt", "fmt"),
+            ("calc::each::<calc::main::{closure}>", "each"),
+            ("calc::main::{closure}", "main"),
+            ("void ns::sort<int>(ns::A const&)", "sort"),
+            ("main", "main"),
+            ("", ""),
+        ] {
+            assert_eq!(tail(name), last, "{name}");
+        }
+    }
+
+    #[test]
+    fn exchanged_paths_are_what_stands_in_front_of_a_common_ending() {
+        let of = |a, b| exchanged_path(a, b);
+        assert_eq!(
+            of("calc::stats::f", "calculator::stats::f"),
+            Some(("calc", "calculator"))
+        );
+        assert_eq!(
+            of("calc::stats::f", "calc::hash::f"),
+            Some(("calc::stats", "calc::hash"))
+        );
+        assert_eq!(of("calc::f", "calc::g"), None);
+        assert_eq!(of("f", "f"), None);
+    }
+
+    #[test]
+    fn a_path_is_exchanged_wherever_it_begins_one() {
+        assert_eq!(
+            with_path(
+                "calc::each::<calc::main::{closure}, my::calc::X>",
+                "calc",
+                "sum"
+            ),
+            "sum::each::<sum::main::{closure}, my::calc::X>"
+        );
+        assert_eq!(with_path("calculator::f", "calc", "sum"), "calculator::f");
+    }
+}

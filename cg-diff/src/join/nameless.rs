@@ -1,0 +1,110 @@
+//! Functions without symbols, which go by their addresses.
+//!
+//! The addresses of two builds mean nothing to each other: that two of them are equal is chance. So functions are joined
+//! by address only where an object is evidently the same build on both sides. All others of an object are one row: its
+//! figures are right, and nobody could say more.
+
+use cg_stream::profile::Symbol;
+
+use super::buckets::Buckets;
+use super::facts::{Facts, ratio};
+use super::functions::{Certainty, Node};
+use super::{Joiner, Map};
+use crate::key::normal::Level;
+
+/// Two runs of one build go through much the same functions, so most addresses of either are those of the other.
+const SHARED_PERCENT: usize = 75;
+
+/// An address that both runs have is mostly of a function that costs alike in both.
+const SIMILAR_COST: f64 = 0.5;
+
+impl Joiner<'_> {
+    /// Joins the functions without symbols of each object.
+    pub(super) fn join_nameless(&mut self) {
+        let mut objects: Buckets<Option<Symbol>, Node> = Buckets::default();
+        for node in self.functions.nodes() {
+            let key = self.functions.key(node);
+            if self.names.is_nameless(key.name) {
+                objects.add(key.obj.map(|object| self.names.object_name(object)), node);
+            }
+        }
+        let objects: Vec<Vec<Node>> = objects
+            .into_vec()
+            .into_iter()
+            .filter(|nodes: &Vec<Node>| nodes.iter().any(|node| self.is_open(*node)))
+            .collect();
+        let classes: Vec<Node> = objects
+            .iter()
+            .flatten()
+            .map(|node| self.functions.class(*node))
+            .collect();
+        let facts = self.facts_of(&classes);
+        for nodes in objects {
+            let mut sides: Vec<Vec<Node>> = vec![Vec::new(); self.runs.sides.len()];
+            for node in &nodes {
+                sides[self.functions.side(*node)].push(*node);
+            }
+            sides.retain(|side| !side.is_empty());
+            if sides.len() < 2 {
+                continue;
+            }
+            let is_one_build = sides
+                .windows(2)
+                .all(|pair| self.are_of_one_build(&pair[0], &pair[1], &facts));
+            self.unite_nameless(&nodes, is_one_build);
+        }
+    }
+
+    /// Unites by address where an object is of one build, and all that is left over.
+    fn unite_nameless(&mut self, nodes: &[Node], is_one_build: bool) {
+        if is_one_build {
+            let mut by_address: Map<Option<Symbol>, Node> = Map::default();
+            for node in nodes {
+                let key = self.functions.key(*node);
+                let known = *by_address.entry(key.name).or_insert(*node);
+                let fired = self
+                    .names
+                    .fired_between(self.functions.key(known), key, Level::Exact);
+                self.functions.unite(known, *node, fired, Certainty::Told);
+            }
+        }
+        let mut left_over: Vec<Node> = nodes
+            .iter()
+            .map(|node| self.functions.class(*node))
+            .filter(|class| !is_one_build || self.is_open(*class))
+            .collect();
+        left_over.sort_unstable();
+        left_over.dedup();
+        if !is_one_build || self.gains(&left_over) {
+            for other in left_over.iter().skip(1) {
+                let (a, b) = (self.functions.key(left_over[0]), self.functions.key(*other));
+                let mut fired = self.names.fired_between(a, b, Level::Counter);
+                fired.add(self.names.fired_of(a.name));
+                self.functions
+                    .unite(left_over[0], *other, fired, Certainty::Told);
+            }
+        }
+    }
+
+    fn are_of_one_build(&self, a: &[Node], b: &[Node], facts: &Map<Node, Facts>) -> bool {
+        let by_address: Map<Option<Symbol>, Node> = a
+            .iter()
+            .map(|node| (self.functions.key(*node).name, *node))
+            .collect();
+        let shared: Vec<(Node, Node)> = b
+            .iter()
+            .filter_map(|node| Some((*by_address.get(&self.functions.key(*node).name)?, *node)))
+            .collect();
+        if shared.len() * 100 < a.len().min(b.len()) * SHARED_PERCENT {
+            return false;
+        }
+        let is_alike = |pair: &&(Node, Node)| {
+            let of = |node: Node| facts.get(&self.functions.class(node));
+            match (of(pair.0), of(pair.1)) {
+                (Some(a), Some(b)) => ratio(a.cost_per_call(), b.cost_per_call()) >= SIMILAR_COST,
+                _ => true,
+            }
+        };
+        shared.iter().filter(is_alike).count() * 2 >= shared.len()
+    }
+}

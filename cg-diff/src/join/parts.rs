@@ -1,0 +1,76 @@
+//! Adds the parts and copies that a compiler made of a function to it, where the other side has other parts.
+//!
+//! `parse.cold` that one build split off and `parse.part.0` of another are pieces of `parse`. What is left over of a
+//! function's pieces belongs to whichever of its pieces both sides have.
+
+use cg_stream::profile::FunctionKey;
+
+use super::functions::{Certainty, Node};
+use super::{Joiner, Map};
+use crate::key::normal::Level;
+
+impl Joiner<'_> {
+    /// Adds pieces that are left over to the function that they are of.
+    pub(super) fn fold_parts(&mut self) {
+        let mut wanted: Map<(FunctionKey, usize), Vec<Node>> = Map::default();
+        let mut trunks = std::collections::BTreeSet::new();
+        for class in self.open() {
+            let key = self.functions.key(class);
+            if self.functions.sides_of(class).count_ones() == 1 && !self.names.is_nameless(key.name)
+            {
+                let trunk = self.names.function(key, Level::Part);
+                trunks.extend(trunk.name);
+                wanted
+                    .entry((trunk, self.functions.side(class)))
+                    .or_default()
+                    .push(class);
+            }
+        }
+        let mut pieces: Map<(FunctionKey, usize), Vec<Node>> = Map::default();
+        for node in self.functions.nodes() {
+            let key = self.functions.key(node);
+            let Some(name) = key.name else { continue };
+            // A piece has a suffix behind a point.
+            if !trunks.contains(&name) && !self.names.text(name).contains('.') {
+                continue;
+            }
+            let place = (
+                self.names.function(key, Level::Part),
+                self.functions.side(node),
+            );
+            if wanted.contains_key(&place) {
+                pieces.entry(place).or_default().push(node);
+            }
+        }
+        let mut wanted: Vec<_> = wanted.into_iter().collect();
+        wanted.sort_unstable_by(|a, b| a.1.cmp(&b.1));
+        for (place, left_over) in wanted {
+            let home = pieces
+                .get(&place)
+                .into_iter()
+                .flatten()
+                .copied()
+                .filter(|node| {
+                    let class = self.functions.class(*node);
+                    self.functions.sides_of(class).count_ones() > 1
+                });
+            // The shortest name is the function's own.
+            let rank = |node: &Node| {
+                let name = self
+                    .functions
+                    .key(*node)
+                    .name
+                    .map(|name| self.names.text(name).to_owned());
+                (name.as_ref().map(String::len), name, *node)
+            };
+            let Some(home) = home.min_by_key(rank) else {
+                continue;
+            };
+            for class in left_over {
+                let (a, b) = (self.functions.key(home), self.functions.key(class));
+                let fired = self.names.fired_between(a, b, Level::Part);
+                self.functions.unite(home, class, fired, Certainty::Told);
+            }
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! Joins records by the functions in them.
+
+use std::rc::Rc;
+
+use cg_names::blame::is_allocator_or_replacement;
+use cg_names::rules::Fired;
+use cg_parse::Snapshots;
+use cg_stream::profile::{FrameKey, FunctionKey, Key, StackId, Symbol, Table};
+use cg_stream::record::{Count, Frame, Name, RecordType};
+
+use super::assign::{self, Candidate};
+use super::buckets::Buckets;
+use super::facts::ratio;
+use super::functions::{Certainty, Node};
+use super::{Joined, Joiner, Map, Members, NOT_COMPARED, Row, Sides};
+use crate::nested::Nested;
+
+/// Past this many pairs of stacks that differ in lines alone, these are not told apart.
+const MOST_PAIRS: usize = 40_000;
+
+/// How much alike two stacks are at most by their counts, and by their lines.
+const ALIKE: f64 = 1_000_000.0;
+
+/// What a record is of, its functions those of all runs.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Identity {
+    kind: Option<Symbol>,
+    what: Option<Symbol>,
+    site: Option<Symbol>,
+    /// The function, the called function; or the functions of a stack from the one to blame outwards.
+    functions: Vec<Node>,
+    lines: Vec<Option<u64>>,
+    /// The frames of the allocator at the inner end of a stack, as they are.
+    allocator: Vec<FrameKey>,
+}
+
+/// A row in the making. Once it was joined to another it only points there.
+struct Draft {
+    identity: Rc<Identity>,
+    sides: Sides,
+    fired: Fired,
+    certainty: Certainty,
+    parent: usize,
+    /// What the first of its records is called.
+    key: Key,
+    /// Costs of the first event that is not 0 anywhere in it.
+    cost: Count,
+}
+
+impl Joiner<'_> {
+    /// The rows, and the records of each.
+    pub(super) fn join_records(
+        &self,
+        types: &[RecordType],
+        snapshots: Snapshots,
+        is_exact: bool,
+    ) -> Joined {
+        let mut rows = Vec::new();
+        let mut rows_of: Vec<Vec<(RecordType, Vec<u32>)>> =
+            vec![Vec::new(); self.runs.profiles.len()];
+        for of in types {
+            if *of == RecordType::Fn {
+                self.rows_of_functions(&mut rows, &mut rows_of);
+            } else {
+                RecordJoin::new(self, *of, snapshots).join(is_exact, &mut rows, &mut rows_of);
+            }
+        }
+        let members = rows_of
+            .iter()
+            .map(|types| Members::new(rows.len(), types))
+            .collect();
+        Joined {
+            rows,
+            members,
+            nested: Nested::default(),
+        }
+    }
+
+    /// A row a class.
+    fn rows_of_functions(&self, rows: &mut Vec<Row>, rows_of: &mut [Vec<(RecordType, Vec<u32>)>]) {
+        let mut row_of = vec![NOT_COMPARED; self.functions.len()];
+        for side in 0..self.runs.sides.len() {
+            for profile in self.runs.files_of(side) {
+                let table = self.runs.profiles[profile].table(RecordType::Fn);
+                let records = table.keys().iter().map(|key| {
+                    let Some(node) = self.functions.find(key.function, side) else {
+                        return NOT_COMPARED;
+                    };
+                    let class = self.functions.class(node);
+                    if row_of[class as usize] == NOT_COMPARED {
+                        row_of[class as usize] = rows.len() as u32;
+                        rows.push(Row {
+                            of: RecordType::Fn,
+                            fired: self.functions.fired(class),
+                            certainty: self.functions.certainty(class),
+                            sides: 0,
+                        });
+                    }
+                    let row = row_of[class as usize];
+                    rows[row as usize].sides |= 1 << side;
+                    row
+                });
+                rows_of[profile].push((RecordType::Fn, records.collect()));
+            }
+        }
+    }
+}
+
+/// The join of one type.
+struct RecordJoin<'a> {
+    joiner: &'a Joiner<'a>,
+    of: RecordType,
+    snapshots: Snapshots,
+    drafts: Vec<Draft>,
+    index: Map<Rc<Identity>, usize>,
+    /// For each profile, the draft of each record.
+    drafts_of: Vec<Vec<usize>>,
+    /// For each stack, how many of its innermost frames are the allocator's.
+    inner_frames: Map<StackId, usize>,
+}
+
+impl<'a> RecordJoin<'a> {
+    fn new(joiner: &'a Joiner<'a>, of: RecordType, snapshots: Snapshots) -> RecordJoin<'a> {
+        RecordJoin {
+            joiner,
+            of,
+            snapshots,
+            drafts: Vec::new(),
+            index: Map::default(),
+            drafts_of: Vec::new(),
+            inner_frames: Map::default(),
+        }
+    }
+
+    fn join(
+        mut self,
+        is_exact: bool,
+        rows: &mut Vec<Row>,
+        rows_of: &mut [Vec<(RecordType, Vec<u32>)>],
+    ) {
+        self.join_equal();
+        if !is_exact {
+            let names = &self.joiner.names;
+            self.join_without(|identity| Identity {
+                what: identity.what.map(|what| names.sentence(what)),
+                site: identity.site.map(|site| names.site(site)),
+                allocator: Vec::new(),
+                ..identity.clone()
+            });
+            if self.of == RecordType::Call {
+                self.join_without(|identity| Identity {
+                    site: None,
+                    lines: Vec::new(),
+                    ..identity.clone()
+                });
+            } else if self.of.has_stack() {
+                self.pair_by_likeness();
+            }
+        }
+        let mut row_of = vec![NOT_COMPARED; self.drafts.len()];
+        for draft in 0..self.drafts.len() {
+            let root = self.root(draft);
+            if row_of[root] == NOT_COMPARED {
+                row_of[root] = rows.len() as u32;
+                let Draft {
+                    fired,
+                    certainty,
+                    sides,
+                    ..
+                } = self.drafts[root];
+                rows.push(Row {
+                    of: self.of,
+                    fired,
+                    certainty,
+                    sides,
+                });
+            }
+            row_of[draft] = row_of[root];
+        }
+        for (profile, drafts) in self.drafts_of.iter().enumerate() {
+            let row = |draft: &usize| row_of.get(*draft).copied().unwrap_or(NOT_COMPARED);
+            rows_of[profile].push((self.of, drafts.iter().map(row).collect()));
+        }
+    }
+
+    /// Every record gets the draft of its identity.
+    fn join_equal(&mut self) {
+        let runs = self.joiner.runs;
+        for side in 0..runs.sides.len() {
+            for profile in runs.files_of(side) {
+                let table = runs.profiles[profile].table(self.of);
+                let compared = compared_records(self.of, table, self.snapshots);
+                let mut drafts = Vec::with_capacity(table.len());
+                for record in 0..table.len() {
+                    if !compared(record) {
+                        drafts.push(usize::MAX);
+                        continue;
+                    }
+                    let key = crate::key::exact(table.key(record));
+                    let identity = self.identity(&key, side);
+                    let next = self.drafts.len();
+                    let draft = match self.index.get(&identity) {
+                        Some(draft) => *draft,
+                        None => {
+                            let identity = Rc::new(identity);
+                            self.index.insert(identity.clone(), next);
+                            self.drafts.push(Draft {
+                                identity,
+                                sides: 0,
+                                fired: Fired::default(),
+                                certainty: Certainty::Told,
+                                parent: next,
+                                key,
+                                cost: 0,
+                            });
+                            next
+                        }
+                    };
+                    let first = table.cost(record).iter().copied().find(|count| *count != 0);
+                    let known = self.drafts[draft].key;
+                    let (fired, certainty) = self.between(&known, &key);
+                    let joined = &mut self.drafts[draft];
+                    joined.sides |= 1 << side;
+                    joined.fired.add(fired);
+                    joined.certainty = joined.certainty.max(certainty);
+                    joined.cost += first.unwrap_or(0);
+                    drafts.push(draft);
+                }
+                self.drafts_of.push(drafts);
+            }
+        }
+    }
+
+    fn identity(&mut self, key: &Key, side: usize) -> Identity {
+        let mut identity = Identity {
+            kind: key.kind,
+            what: key.what,
+            site: key.site,
+            functions: Vec::with_capacity(1),
+            lines: vec![key.line],
+            allocator: Vec::new(),
+        };
+        let frames = key
+            .stack
+            .map_or(&[][..], |stack| self.joiner.runs.names.stacks.frames(stack));
+        if let Some(stack) = key.stack.filter(|_| !frames.is_empty()) {
+            let inner = self.inner(stack);
+            identity.allocator = frames[..inner].to_vec();
+            identity.lines = frames[inner..].iter().map(|frame| frame.line).collect();
+            let functions = frames[inner..]
+                .iter()
+                .map(|frame| self.class(frame.function, side));
+            identity.functions = functions.collect();
+        } else {
+            let functions = std::iter::once(key.function).chain(key.callee);
+            identity.functions = functions
+                .map(|function| self.class(function, side))
+                .collect();
+        }
+        identity
+    }
+
+    fn class(&self, function: FunctionKey, side: usize) -> Node {
+        let functions = &self.joiner.functions;
+        functions
+            .find(function, side)
+            .map_or(Node::MAX, |node| functions.class(node))
+    }
+
+    /// How many frames of a stack are inside the one to blame. What a stack shows of the allocator depends on Valgrind's
+    /// version, on where Valgrind is installed and on `--alloc-fn`.
+    fn inner(&mut self, stack: StackId) -> usize {
+        if let Some(inner) = self.inner_frames.get(&stack) {
+            return *inner;
+        }
+        let frames = self.joiner.runs.names.stacks.frames(stack);
+        let name = |symbol: Option<Symbol>| {
+            symbol.map(|symbol| Name::from(self.joiner.names.text(symbol)))
+        };
+        let is_allocators = |frame: &FrameKey| {
+            is_allocator_or_replacement(&Frame {
+                name: name(frame.function.name),
+                file: name(frame.function.file),
+                obj: name(frame.function.obj),
+                ..Frame::default()
+            })
+        };
+        let inner = frames
+            .iter()
+            .position(|frame| !is_allocators(frame))
+            .unwrap_or(0);
+        self.inner_frames.insert(stack, inner);
+        inner
+    }
+
+    /// The rules by which two records have the same functions, and how sure that is. Frames are those of the stacks from
+    /// the one to blame outwards.
+    fn between(&self, a: &Key, b: &Key) -> (Fired, Certainty) {
+        let mut result = (Fired::default(), Certainty::Told);
+        if a == b {
+            return result;
+        }
+        let functions = &self.joiner.functions;
+        let mut add = |a: FunctionKey, b: FunctionKey, is_blamed: bool| {
+            let find =
+                |key| (0..self.joiner.runs.sides.len()).find_map(|side| functions.find(key, side));
+            if a != b
+                && let Some(node) = find(b)
+            {
+                let class = functions.class(node);
+                result.0.add(functions.fired(class));
+                // A row is called renamed where the function that it names is.
+                let certainty = functions.certainty(class);
+                let most = if is_blamed {
+                    certainty
+                } else {
+                    certainty.min(Certainty::Likeliest)
+                };
+                result.1 = result.1.max(most);
+            }
+        };
+        match (a.stack, b.stack) {
+            (Some(a_stack), Some(b_stack)) if a_stack != b_stack => {
+                let stacks = &self.joiner.runs.names.stacks;
+                let (a_frames, b_frames) = (stacks.frames(a_stack), stacks.frames(b_stack));
+                // Both end with the same functions, whatever the allocator adds in front.
+                let length = a_frames.len().min(b_frames.len());
+                let outer = |frames: &'a [FrameKey]| frames[frames.len() - length..].iter();
+                for (own, other) in outer(a_frames).zip(outer(b_frames)) {
+                    let is_blamed = own.function == a.function;
+                    add(own.function, other.function, is_blamed);
+                }
+            }
+            (Some(_), Some(_)) => {}
+            _ => {
+                add(a.function, b.function, true);
+                if let (Some(a), Some(b)) = (a.callee, b.callee) {
+                    add(a, b, true);
+                }
+            }
+        }
+        result
+    }
+
+    /// Sums what is the same once something is left out of its identity, where that joins sides.
+    fn join_without(&mut self, shorten: impl Fn(&Identity) -> Identity) {
+        for bucket in self.buckets(shorten) {
+            let together = bucket
+                .iter()
+                .fold(0, |sides, draft| sides | self.drafts[*draft].sides);
+            if bucket
+                .iter()
+                .all(|draft| self.drafts[*draft].sides != together)
+            {
+                for other in &bucket[1..] {
+                    self.unite(bucket[0], *other, Certainty::Told);
+                }
+            }
+        }
+    }
+
+    /// Pairs stacks that differ in lines alone: by their counts and by how near their lines are, all at once.
+    fn pair_by_likeness(&mut self) {
+        let names = &self.joiner.names;
+        let without_lines = |identity: &Identity| Identity {
+            what: identity.what.map(|what| names.sentence(what)),
+            lines: Vec::new(),
+            allocator: Vec::new(),
+            ..identity.clone()
+        };
+        for bucket in self.buckets(without_lines) {
+            let mut paired: Vec<usize> = Vec::new();
+            for side in 0..self.joiner.runs.sides.len() {
+                let is_new =
+                    |draft: &&usize| self.drafts[**draft].sides.trailing_zeros() as usize == side;
+                let mut new: Vec<usize> = bucket.iter().filter(is_new).copied().collect();
+                new.sort_by(|a, b| {
+                    self.drafts[*a]
+                        .identity
+                        .lines
+                        .cmp(&self.drafts[*b].identity.lines)
+                        .then(a.cmp(b))
+                });
+                if paired.len() * new.len() > MOST_PAIRS {
+                    break;
+                }
+                let mut candidates = Vec::new();
+                for (a, old) in paired.iter().enumerate() {
+                    for (b, new) in new.iter().enumerate() {
+                        if self.drafts[*old].sides & self.drafts[*new].sides == 0 {
+                            let likeness = self.likeness(*old, *new);
+                            candidates.push(Candidate { a, b, likeness });
+                        }
+                    }
+                }
+                let is_open = candidates.len() > 1;
+                let mut is_paired = vec![false; new.len()];
+                for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
+                    let certainty = if is_open {
+                        Certainty::Likeliest
+                    } else {
+                        Certainty::Told
+                    };
+                    self.unite(paired[a], new[b], certainty);
+                    is_paired[b] = true;
+                }
+                paired.extend(
+                    new.into_iter()
+                        .zip(is_paired)
+                        .filter(|(_, is)| !is)
+                        .map(|(draft, _)| draft),
+                );
+            }
+        }
+    }
+
+    fn likeness(&self, a: usize, b: usize) -> i64 {
+        let (a, b) = (&self.drafts[a], &self.drafts[b]);
+        let apart: u64 = (a.identity.lines.iter().zip(&b.identity.lines))
+            .map(|(a, b)| a.unwrap_or(0).abs_diff(b.unwrap_or(0)))
+            .sum();
+        let cost = ratio(a.cost as f64, b.cost as f64);
+        let near = 1.0 / (1.0 + apart as f64 / 16.0);
+        1 + ((cost + near / 2.0) * ALIKE) as i64
+    }
+
+    /// What is left over, by its identity without what is left out of that; several each.
+    fn buckets(&self, shorten: impl Fn(&Identity) -> Identity) -> Vec<Vec<usize>> {
+        let all = self.joiner.all_sides();
+        let mut buckets = Buckets::default();
+        for (position, draft) in self.drafts.iter().enumerate() {
+            if draft.parent == position && draft.sides != all {
+                buckets.add(shorten(&draft.identity), position);
+            }
+        }
+        let mut buckets = buckets.into_vec();
+        buckets.retain(|bucket| bucket.len() > 1);
+        buckets
+    }
+
+    fn unite(&mut self, a: usize, b: usize, certainty: Certainty) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (first, other) = (a.min(b), a.max(b));
+        let (by_functions, surely) = self.between(&self.drafts[first].key, &self.drafts[other].key);
+        let by_rest =
+            self.fired_by_rest(&self.drafts[first].identity, &self.drafts[other].identity);
+        self.drafts[other].parent = first;
+        let Draft {
+            sides,
+            fired,
+            certainty: known,
+            cost,
+            ..
+        } = self.drafts[other];
+        let draft = &mut self.drafts[first];
+        draft.sides |= sides;
+        draft.cost += cost;
+        for fired in [fired, by_functions, by_rest] {
+            draft.fired.add(fired);
+        }
+        draft.certainty = draft.certainty.max(known).max(surely).max(certainty);
+    }
+
+    /// The rules by which two records are the same in what is not their functions.
+    fn fired_by_rest(&self, a: &Identity, b: &Identity) -> Fired {
+        let mut fired = Fired::default();
+        fired.add(self.joiner.names.fired_between_prepared(a.what, b.what));
+        fired.add(self.joiner.names.fired_between_prepared(a.site, b.site));
+        if a.lines != b.lines {
+            fired.add(Fired::LINE);
+        }
+        if a.allocator != b.allocator {
+            fired.add(Fired::ALLOCATOR);
+        }
+        fired
+    }
+
+    fn root(&self, draft: usize) -> usize {
+        let mut draft = draft;
+        while self.drafts[draft].parent != draft {
+            draft = self.drafts[draft].parent;
+        }
+        draft
+    }
+}
+
+/// Which records of a type are compared: of Massif's snapshots the one asked for; else the peak's alone, and where
+/// none is marked, those of the snapshot that holds most.
+fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn(usize) -> bool {
+    let mut has_peak = false;
+    let mut snapshot = None;
+    match wanted {
+        _ if of != RecordType::Heap => {}
+        Snapshots::Number(number) => snapshot = Some(number),
+        Snapshots::Peak | Snapshots::All => {
+            has_peak = (0..table.len()).any(|record| table.beside().peak.get(record).is_some());
+            let mut sums = std::collections::BTreeMap::new();
+            for record in 0..table.len() {
+                let bytes = table.cost(record).first().copied().unwrap_or(0);
+                *sums.entry(table.key(record).snapshot).or_insert(0) += bytes;
+            }
+            let largest = sums.into_iter().max_by_key(|(_, bytes)| *bytes);
+            snapshot = largest.and_then(|(snapshot, _)| snapshot);
+        }
+    }
+    move |record| {
+        if of != RecordType::Heap {
+            true
+        } else if has_peak {
+            table.beside().peak.get(record).is_some()
+        } else {
+            table.key(record).snapshot == snapshot
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The inclusive cost of rows that are sums of several functions of one run.
+//!
+//! Inclusive costs add up only as far as none of the functions is in another's. What one of them costs inside another is
+//! the cost of the arc between the two, and is counted once. Where they call each other by way of a function that is not
+//! of the sum, or in a circle, nothing in the profile says how much is counted twice, and the sum is not known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cg_stream::profile::FunctionKey;
+use cg_stream::record::{Count, RecordType};
+
+use crate::join::Joined;
+use crate::key;
+use crate::runs::Runs;
+
+/// How many arcs are followed in one profile at most. What is not found out by then is not known.
+const MOST_STEPS: usize = 2_000_000;
+
+/// What is inside what, of the rows that are sums.
+#[derive(Default)]
+pub(crate) struct Nested {
+    /// By row and profile.
+    twice: BTreeMap<(usize, usize), Twice>,
+}
+
+/// How much of the inclusive costs of a sum's functions is counted twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Twice {
+    /// This much, in the order of the profile's events.
+    Known(Vec<Count>),
+    Unknown,
+}
+
+impl Nested {
+    /// Looks at all rows of functions.
+    pub(crate) fn of(runs: &Runs, joined: &Joined) -> Nested {
+        let mut nested = Nested::default();
+        for profile in 0..runs.profiles.len() {
+            let mut graph = None;
+            for row in 0..joined.rows.len() {
+                let members = members(runs, joined, row, profile);
+                if members.len() > 1 {
+                    let graph = graph.get_or_insert_with(|| Graph::of(runs, profile));
+                    nested.twice.insert((row, profile), graph.twice(&members));
+                }
+            }
+        }
+        nested
+    }
+
+    /// What to take off the sum of the inclusive costs of a row's records in a profile; `None` where that is not known.
+    pub(crate) fn twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
+        match self.twice.get(&(row, profile)) {
+            None => Some(&[]),
+            Some(Twice::Known(counts)) => Some(counts),
+            Some(Twice::Unknown) => None,
+        }
+    }
+}
+
+/// The functions that a row sums in a profile; those of several parts or threads are one.
+fn members(runs: &Runs, joined: &Joined, row: usize, profile: usize) -> BTreeSet<FunctionKey> {
+    let records = joined.records(row, profile);
+    if joined.rows[row].of != RecordType::Fn || records.len() < 2 {
+        return BTreeSet::new();
+    }
+    let table = runs.profiles[profile].table(RecordType::Fn);
+    let keys = records
+        .iter()
+        .map(|record| key::exact(table.key(*record as usize)).function);
+    keys.collect()
+}
+
+/// The calls in a profile.
+struct Graph {
+    callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>>,
+    steps: usize,
+}
+
+impl Graph {
+    fn of(runs: &Runs, profile: usize) -> Graph {
+        let table = runs.profiles[profile].table(RecordType::Call);
+        let mut callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>> = BTreeMap::new();
+        for (record, key) in table.keys().iter().enumerate() {
+            let Some(callee) = key.callee.filter(|callee| *callee != key.function) else {
+                continue;
+            };
+            let known = callees
+                .entry(key.function)
+                .or_default()
+                .entry(callee)
+                .or_default();
+            add(known, table.incl(record).unwrap_or(&[]));
+        }
+        Graph { callees, steps: 0 }
+    }
+
+    fn callees(&self, of: &FunctionKey) -> impl Iterator<Item = (&FunctionKey, &Vec<Count>)> {
+        self.callees.get(of).into_iter().flatten()
+    }
+
+    fn twice(&mut self, members: &BTreeSet<FunctionKey>) -> Twice {
+        // A profile without arcs says nothing of who called whom.
+        if self.callees.is_empty() || self.is_circular(members) || self.come_back(members) {
+            return Twice::Unknown;
+        }
+        let mut twice = Vec::new();
+        for member in members {
+            for (callee, incl) in self.callees(member) {
+                if members.contains(callee) {
+                    add(&mut twice, incl);
+                }
+            }
+        }
+        Twice::Known(twice)
+    }
+
+    /// True where some of these call each other in a circle.
+    fn is_circular(&self, members: &BTreeSet<FunctionKey>) -> bool {
+        // Whoever calls none of those that are left is in no circle.
+        let mut left: BTreeSet<FunctionKey> = members.clone();
+        loop {
+            let ends: Vec<FunctionKey> = left
+                .iter()
+                .filter(|member| {
+                    !self
+                        .callees(member)
+                        .any(|(callee, _)| left.contains(callee))
+                })
+                .copied()
+                .collect();
+            if ends.is_empty() {
+                return !left.is_empty();
+            }
+            ends.iter().for_each(|end| {
+                left.remove(end);
+            });
+        }
+    }
+
+    /// True where a call from these to others leads back to one of them, or nobody had the time to find out.
+    fn come_back(&mut self, members: &BTreeSet<FunctionKey>) -> bool {
+        let mut seen: BTreeSet<FunctionKey> = BTreeSet::new();
+        let mut open: Vec<FunctionKey> = members.iter().copied().collect();
+        while let Some(function) = open.pop() {
+            let is_outside = !members.contains(&function);
+            for (callee, _) in self.callees.get(&function).into_iter().flatten() {
+                self.steps += 1;
+                if self.steps > MOST_STEPS || is_outside && members.contains(callee) {
+                    return true;
+                }
+                if !members.contains(callee) && seen.insert(*callee) {
+                    open.push(*callee);
+                }
+            }
+        }
+        false
+    }
+}
+
+fn add(sum: &mut Vec<Count>, counts: &[Count]) {
+    sum.resize(sum.len().max(counts.len()), 0);
+    for (sum, count) in sum.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}

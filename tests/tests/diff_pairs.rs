@@ -1,0 +1,232 @@
+//! cg-diff on pairs of real and hand-written profiles of which it is known what changed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+
+use cg_tests::{data, tools};
+use serde_json::Value;
+
+/// The records of a comparison of two profiles in `tests/data/diff/pairs`.
+fn diff(options: &[&str], old: &str, new: &str) -> Vec<Value> {
+    let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
+    let (old, new) = (path(old), path(new));
+    // That the programs go by different names is said on stderr.
+    let run = tools::run("cg-diff", &[options, &[&old, &new]].concat(), b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.text()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|record| record["type"] == "diff")
+        .collect()
+}
+
+/// True for a function of the system's libraries. What they cost depends on the length of the environment.
+fn is_of_system(record: &Value) -> bool {
+    record["obj"]
+        .as_str()
+        .is_some_and(|obj| obj.starts_with("/usr/"))
+}
+
+/// Each row that is not of the system's libraries: status, whether it is a guess, name, old and new figure of the first
+/// event; sorted.
+fn own_rows(records: &[Value]) -> Vec<String> {
+    let mut rows: Vec<String> = records
+        .iter()
+        .filter(|record| !is_of_system(record))
+        .map(|record| {
+            let cost = record["cost"].as_object().unwrap();
+            let counts = ["Ir", "total_bytes", "bytes"]
+                .iter()
+                .find_map(|event| cost.get(*event))
+                .unwrap();
+            let guess = if record["guess"] == true { "?" } else { "" };
+            let name = record["fn"].as_str().unwrap_or("-");
+            let was = record["was"]["fn"].as_str();
+            let was = was.map_or(String::new(), |was| format!(" was {was}"));
+            let status = record["status"].as_str().unwrap();
+            format!("{status}{guess} {name}{was} {} {}", counts[0], counts[1])
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn check(old: &str, new: &str, expect: &[&str]) {
+    assert_eq!(own_rows(&diff(&[], old, new)), expect, "{old} {new}");
+}
+
+#[test]
+fn a_closure_in_front_of_others_is_added_and_the_others_stay() {
+    // The caller of the new closure has one more call to make; its own cost is hand-checked in the profiles.
+    check(
+        "closure_base.cg.gz",
+        "closure_inserted.cg.gz",
+        &[
+            "added calc::each::<calc::main::{closure#0}> null 107",
+            "changed calc::main 802 807",
+        ],
+    );
+}
+
+#[test]
+fn statics_of_one_name_are_told_apart_by_their_directories() {
+    check(
+        "static_x.cg.gz",
+        "static_w.cg.gz",
+        &["changed init 30006 6006", "changed init 6006 30006"],
+    );
+    check(
+        "static_x.cg.gz",
+        "static_v.cg.gz",
+        &["changed init 30006 31206", "changed init 6006 6606"],
+    );
+}
+
+#[test]
+fn another_mangling_scheme_is_no_change() {
+    let rows = own_rows(&diff(&[], "mangling_legacy.cg.gz", "mangling_v0.cg.gz"));
+    assert_eq!(rows, ["changed core::slice::memchr::memrchr 987 994"]);
+}
+
+#[test]
+fn a_sum_counts_nested_calls_once() {
+    let records = diff(&["--all"], "incl_a.cg", "incl_b.cg");
+    let a = records.iter().find(|record| record["fn"] == "A").unwrap();
+    assert_eq!(a["cost"]["Ir"], serde_json::json!([700, 700]));
+    assert_eq!(a["incl"]["Ir"], serde_json::json!([700, 700]));
+    assert_eq!(
+        (&a["guess"], &a["merged"]),
+        (&Value::Null, &serde_json::json!([2, 1]))
+    );
+}
+
+#[test]
+fn addresses_of_two_builds_mean_nothing() {
+    let records = diff(&[], "stripped_a.cg.gz", "stripped_b.cg.gz");
+    assert_eq!(own_rows(&records), ["changed 0x… 4346493 5238618"]);
+    assert_eq!(
+        records[0].get("incl"),
+        None,
+        "nobody knows who calls whom twice"
+    );
+}
+
+#[test]
+fn functions_that_moved_are_found_and_called_guesses() {
+    check(
+        "moved_rust_base.cg.gz",
+        "moved_rust_file.cg.gz",
+        &["renamed? calc::hash::checksum was calc::stats::checksum 1093950 1093950"],
+    );
+    let rows = own_rows(&diff(
+        &[],
+        "moved_rust_base.cg.gz",
+        "moved_rust_crate.cg.gz",
+    ));
+    assert_eq!(rows.len(), 16, "{rows:#?}");
+    for row in rows {
+        let words: Vec<&str> = row.split(' ').collect();
+        let [status, new, _, old, before, after] = words[..] else {
+            panic!("{row}");
+        };
+        assert_eq!((status, before), ("renamed?", after), "{row}");
+        assert_eq!(
+            new.strip_prefix("calculator::"),
+            old.strip_prefix("calc::"),
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn a_name_alone_is_no_move() {
+    check(
+        "moved_a.cg",
+        "moved_b.cg",
+        &["added init null 7", "removed init 5000 null"],
+    );
+}
+
+#[test]
+fn renamed_functions_and_files_are_joined_in_stacks() {
+    for tool in ["dhat", "massif", "memcheck"] {
+        let old = format!("stack_base.{tool}.out");
+        let new = format!("stack_renamed.{tool}.out");
+        check(&old, &new, &[]);
+    }
+    // The program allocates more of some and something new; the file of every function has another name.
+    let rows = own_rows(&diff(
+        &[],
+        "stack_base.dhat.out",
+        "stack_filemoved.dhat.out",
+    ));
+    let gone_and_new = |row: &&String| row.starts_with("added") || row.starts_with("removed");
+    let gone_and_new: Vec<&String> = rows.iter().filter(gone_and_new).collect();
+    assert_eq!(gone_and_new, ["added xmalloc null 5000"], "{rows:#?}");
+}
+
+/// All pairs of the folder that are of one kind.
+const PAIRS: [(&str, &str); 15] = [
+    ("balance_a.cg", "balance_b.cg"),
+    ("closure_base.cg.gz", "closure_inserted.cg.gz"),
+    ("guess_a.cg", "guess_b.cg"),
+    ("incl_a.cg", "incl_b.cg"),
+    ("mangling_legacy.cg.gz", "mangling_v0.cg.gz"),
+    ("moved_a.cg", "moved_b.cg"),
+    ("moved_rust_base.cg.gz", "moved_rust_crate.cg.gz"),
+    ("moved_rust_base.cg.gz", "moved_rust_file.cg.gz"),
+    ("stack_base.dhat.out", "stack_filemoved.dhat.out"),
+    ("stack_base.massif.out", "stack_renamed.massif.out"),
+    ("stack_base.memcheck.out", "stack_renamed.memcheck.out"),
+    ("static_x.cg.gz", "static_v.cg.gz"),
+    ("static_x.cg.gz", "static_w.cg.gz"),
+    ("stripped_a.cg.gz", "stripped_b.cg.gz"),
+    ("zlib_O2.cg.gz", "zlib_lto.cg.gz"),
+];
+
+#[test]
+fn swapping_the_sides_turns_every_delta_round() {
+    for (old, new) in PAIRS {
+        // Rows have no name of their own across a swap, but their changes and how they were found are the same.
+        let deltas = |a, b, sign: i64| {
+            let mut count: BTreeMap<(String, i64, bool), i64> = BTreeMap::new();
+            for record in diff(&["--all"], a, b) {
+                for (event, delta) in record["delta"].as_object().unwrap() {
+                    let key = (
+                        event.clone(),
+                        sign * delta.as_i64().unwrap(),
+                        record["guess"] == true,
+                    );
+                    *count.entry(key).or_default() += 1;
+                }
+            }
+            count
+        };
+        assert_eq!(deltas(old, new, 1), deltas(new, old, -1), "{old} {new}");
+    }
+}
+
+#[test]
+fn the_rows_of_every_pair_add_up_to_its_totals() {
+    let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
+    for (old, new) in PAIRS {
+        let total = |name: &str| {
+            let stream = tools::stdout("cg-parse", &[&path(name)], b"");
+            let run: Value =
+                serde_json::from_slice(stream.split(|byte| *byte == b'\n').next().unwrap())
+                    .unwrap();
+            let first = run["events"][0].as_str().unwrap().to_owned();
+            (first.clone(), run["total"][&first].as_i64().unwrap())
+        };
+        let records = diff(&["--all"], old, new);
+        for (side, name) in [old, new].into_iter().enumerate() {
+            let (event, total) = total(name);
+            let of_event = records.iter().map(|record| &record["cost"][&event][side]);
+            let sum: i64 = of_event.filter_map(Value::as_i64).sum();
+            // Leaks and errors of a log count under one name; Massif's total is that of another snapshot.
+            if !old.contains("massif") {
+                assert_eq!(sum, total, "{name} {event}");
+            }
+        }
+    }
+}
