@@ -1,5 +1,6 @@
 //! What a report consists of, before any format has seen it.
 
+use crate::graph::Graph;
 use crate::table::Table;
 
 /// A report, top to bottom.
@@ -23,6 +24,8 @@ pub enum Block<'a> {
     List(Vec<Vec<Span>>),
     /// Columns and rows.
     Table(Table<'a>),
+    /// Memory over time.
+    Graph(Graph),
     /// Lines that are laid out already: annotated source, a stack.
     Verbatim(Vec<String>),
     /// What is folded away where the output can fold.
@@ -49,17 +52,32 @@ impl<'a> Document<'a> {
         self.blocks.push(block);
     }
 
-    /// The first table, from top to bottom and into what is folded.
+    /// The first table, those that are folded among them.
     pub fn first_table(&self) -> Option<&Table<'a>> {
-        fn first<'b, 'a>(blocks: &'b [Block<'a>]) -> Option<&'b Table<'a>> {
-            blocks.iter().find_map(|block| match block {
-                Block::Table(table) => Some(table),
-                Block::Details { blocks, .. } => first(blocks),
-                _ => None,
-            })
-        }
-        first(&self.blocks)
+        first(&self.blocks, &|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
     }
+
+    /// The first graph, those that are folded among them.
+    pub fn first_graph(&self) -> Option<&Graph> {
+        first(&self.blocks, &|block| match block {
+            Block::Graph(graph) => Some(graph),
+            _ => None,
+        })
+    }
+}
+
+/// The first block from top to bottom that is wanted.
+fn first<'b, 'a, T>(
+    blocks: &'b [Block<'a>],
+    wanted: &impl Fn(&'b Block<'a>) -> Option<&'b T>,
+) -> Option<&'b T> {
+    blocks.iter().find_map(|block| match block {
+        Block::Details { blocks, .. } => first(blocks, wanted),
+        block => wanted(block),
+    })
 }
 
 impl Span {

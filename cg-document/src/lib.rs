@@ -1,12 +1,13 @@
 //! What the tools write for people, and the forms it is written in.
 //!
-//! A report of a tool is a [`Document`]: headings, sentences, tables. A format renders documents and knows no report:
+//! A report of a tool is a [`Document`]: headings, sentences, tables, graphs. A format renders documents and knows no report:
 //! [`text`] for terminals and pipes, [`markdown`] for code hosts, [`separated`] for spreadsheets. Names in a document
 //! are input and may hold anything. A format shows them so that they are text and nothing else: no escape sequence
 //! reaches a terminal ([`visible`]), no markup a page.
 #![warn(missing_docs)]
 
 mod document;
+mod graph;
 mod table;
 
 pub mod number;
@@ -19,4 +20,5 @@ pub mod comment;
 
 pub use cg_stream::visible::visible;
 pub use document::{Block, Document, Span};
+pub use graph::{Graph, Point};
 pub use table::{Audience, Cell, Column, Cut, Layout, Table, UnknownColumn};

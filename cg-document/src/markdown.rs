@@ -38,14 +38,8 @@ fn push_block(text: &mut String, block: &Block) {
             }
         }
         Block::Table(table) => push_table(text, table),
-        Block::Verbatim(lines) => {
-            let fence = fence(lines);
-            push_all(text, &[&fence, "text\n"]);
-            for line in lines {
-                push_all(text, &[&visible(line), "\n"]);
-            }
-            push_all(text, &[&fence, "\n"]);
-        }
+        Block::Graph(graph) => push_lines(text, &graph.lines()),
+        Block::Verbatim(lines) => push_lines(text, lines),
         Block::Details { summary, blocks } => {
             push_all(
                 text,
@@ -58,6 +52,16 @@ fn push_block(text: &mut String, block: &Block) {
             text.push_str("\n</details>\n");
         }
     }
+}
+
+/// Lines as they are.
+fn push_lines(text: &mut String, lines: &[String]) {
+    let fence = fence(lines);
+    push_all(text, &[&fence, "text\n"]);
+    for line in lines {
+        push_all(text, &[&visible(line), "\n"]);
+    }
+    push_all(text, &[&fence, "\n"]);
 }
 
 fn push_table(text: &mut String, table: &Table) {

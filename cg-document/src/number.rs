@@ -52,6 +52,21 @@ pub fn signed_percent(percent: f64) -> String {
     }
 }
 
+/// Bytes in the largest binary unit that leaves at least 1, with two decimals.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", UNITS[unit])
+}
+
 /// A quotient as dh_view prints it: at most two decimals, and a comma between thousands.
 pub fn quotient(value: f64) -> String {
     let text = format!("{:.2}", value.abs());
@@ -122,5 +137,18 @@ mod tests {
         assert_eq!(signed_percent(5.0), "+5.00%");
         assert_eq!(signed_percent(-0.001), "0.00%");
         assert_eq!(signed_percent(-12.345), "-12.35%");
+    }
+
+    #[test]
+    fn bytes_have_a_unit_that_fits() {
+        for (count, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.50 KiB"),
+            (1 << 20, "1.00 MiB"),
+            (u64::MAX, "16.00 EiB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
     }
 }

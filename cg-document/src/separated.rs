@@ -1,4 +1,4 @@
-//! Comma- and tab-separated values: one table, bare integers, nothing around it. A row is a line, whatever names hold:
+//! Comma- and tab-separated values: the first table of a document, bare integers, nothing around it. A row is a line, whatever names hold:
 //! their control characters are spelled out.
 //!
 //! Most fields are integers, so a writer that looks at every byte of every field for something to quote (the csv crate's
@@ -9,31 +9,34 @@ use std::io;
 
 use cg_stream::record::Count;
 
-use crate::{Cell, Table, visible};
+use crate::{Cell, Document, visible};
 
 /// CSV as RFC 4180 quotes it. Lines end in `\n`, which every reader takes and every Unix filter needs.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_csv(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
-    write_separated(table, ',', push_quoted, out)
+pub fn write_csv(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
+    write_separated(document, ',', push_quoted, out)
 }
 
 /// TSV without quotes: a tab inside a field is written `\t`, a backslash `\\`.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_tsv(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
-    write_separated(table, '\t', push_escaped, out)
+pub fn write_tsv(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
+    write_separated(document, '\t', push_escaped, out)
 }
 
 fn write_separated(
-    table: &Table,
+    document: &Document,
     separator: char,
     push_text: fn(&mut String, &str),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     const BLOCK: usize = 64 * 1024;
+    let Some(table) = document.first_table() else {
+        return Ok(());
+    };
     let mut text = String::with_capacity(BLOCK + 4096);
     for (index, column) in table.columns.iter().enumerate() {
         if index > 0 {
@@ -124,7 +127,7 @@ fn push_integer(text: &mut String, number: Count) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Column, Layout};
+    use crate::{Block, Column, Layout, Table};
 
     const NAMES: [&str; 4] = [
         "f",
@@ -133,15 +136,21 @@ mod tests {
         "tab\tline\nback\\slash",
     ];
 
-    fn table() -> Table<'static> {
-        Table::new(
+    fn document(table: Table<'static>) -> Document<'static> {
+        Document {
+            blocks: vec![Block::Text("a sentence".into()), Block::Table(table)],
+        }
+    }
+
+    fn table() -> Document<'static> {
+        document(Table::new(
             vec![
                 Column::new("Ir", Layout::Number, |row| Cell::Count(1_000 * row as i128)),
                 Column::new("fn", Layout::Name, |row| Cell::Name(NAMES[row])),
                 Column::new("file", Layout::Path, |_| Cell::Empty),
             ],
             vec![3, 1, 2, 0],
-        )
+        ))
     }
 
     #[test]
@@ -175,7 +184,7 @@ mod tests {
     fn a_row_of_one_empty_field_is_still_a_row() {
         let column = Column::new("file", Layout::Path, |_| Cell::Empty);
         let mut out = Vec::new();
-        write_csv(&Table::new(vec![column], vec![0, 0]), &mut out).unwrap();
+        write_csv(&document(Table::new(vec![column], vec![0, 0])), &mut out).unwrap();
         assert_eq!(out, b"file\n\"\"\n\"\"\n");
     }
 

@@ -48,6 +48,7 @@ fn write_blocks(
             Block::Table(_)
                 | Block::List(_)
                 | Block::Heading(_)
+                | Block::Graph(_)
                 | Block::Verbatim(_)
                 | Block::Details { .. }
         );
@@ -66,16 +67,20 @@ fn write_blocks(
                 }
             }
             Block::Table(table) => write_table(table, screen, out)?,
-            Block::Verbatim(lines) => {
-                for line in lines {
-                    writeln!(out, "{}", visible(line))?;
-                }
-            }
+            Block::Graph(graph) => write_lines(&graph.lines(), out)?,
+            Block::Verbatim(lines) => write_lines(lines, out)?,
             Block::Details { summary, blocks } => {
                 writeln!(out, "{bold}{}{bold:#}", line(summary))?;
                 write_blocks(blocks, screen, out, &mut false)?;
             }
         }
+    }
+    Ok(())
+}
+
+fn write_lines(lines: &[String], out: &mut dyn Write) -> io::Result<()> {
+    for line in lines {
+        writeln!(out, "{}", visible(line))?;
     }
     Ok(())
 }

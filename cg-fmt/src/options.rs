@@ -120,8 +120,8 @@ pub(crate) enum GroupBy {
 pub(crate) enum View {
     /// A row a record.
     List,
-    /// Functions with their callers, callees or both.
-    Tree { callers: bool, callees: bool },
+    /// Functions, or the frames of stacks, with what is around them.
+    Tree(Neighbours),
     /// What the heap held at one Massif snapshot.
     Snapshot(u64),
     /// Source lines with their costs.
@@ -131,4 +131,25 @@ pub(crate) enum View {
         /// How many lines are shown around one with a cost.
         context: usize,
     },
+}
+
+/// What a tree shows of a function: its callers, its callees or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbours {
+    pub(crate) callers: bool,
+    pub(crate) callees: bool,
+}
+
+impl Options {
+    /// Refuses formats that a view has no form in.
+    ///
+    /// # Errors
+    /// Where the format is not for people.
+    pub(crate) fn ensure_for_people(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.format.is_for_people(),
+            "--tree and --source are for tables and markdown; --type call and --type line list the records they are made of"
+        );
+        Ok(())
+    }
 }

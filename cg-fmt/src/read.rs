@@ -34,7 +34,7 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Read> {
     let parse = cg_parse::Options {
-        calls: matches!(options.view, View::Tree { .. } | View::Source { .. })
+        calls: matches!(options.view, View::Tree(_) | View::Source { .. })
             || options.kind == Some(RecordType::Call),
         lines: matches!(options.view, View::Source { .. })
             || options.kind == Some(RecordType::Line),

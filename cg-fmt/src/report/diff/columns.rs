@@ -1,169 +1,13 @@
 //! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use cg_stream::profile::Profile;
-use cg_stream::record::{
-    Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord, Status,
-    Total,
-};
-
-use crate::listing::{self, choose_events};
-use crate::options::{GroupBy, Options};
 use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
-mod sum;
-mod summary;
+use super::{DiffEvent, Diffs};
 
-use sum::{add, grouped, merged, sorted};
-
-/// The records of one diff, or of several added up.
-pub(crate) struct Diffs<'a> {
-    pub(crate) runs: Vec<String>,
-    /// What was compared, in a line.
-    pub(crate) title: String,
-    pub(crate) summary: DiffSummary,
-    pub(crate) records: Cow<'a, [DiffRecord<'static>]>,
-    /// What the records are called in a sentence.
-    nouns: (&'static str, &'static str),
-    events: Vec<String>,
-    totals: Vec<PerRun>,
-    /// The position of the run that figures are relative to.
-    base: usize,
-    group_by: Option<GroupBy>,
-    is_inclusive: bool,
-}
-
-/// One event as it is shown.
-pub(crate) struct DiffEvent<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) total: &'a PerRun,
-    pub(crate) audience: Audience,
-}
-
-impl<'a> Diffs<'a> {
-    /// The diff in a profile. Several are added up by key, element by element; `--group-by` adds up further.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> Diffs<'a> {
-        let diffs: Vec<&RunRecord> = profile.runs().iter().filter(|run| run.is_diff()).collect();
-        let runs = run_names(&diffs, profile.diffs());
-        let summary = summary::of(&diffs);
-        let title = summary::title(&diffs, &runs);
-        let last = runs.len().saturating_sub(1);
-        let base = match summary.relative_to.as_str() {
-            "previous" => last.saturating_sub(1),
-            name => runs.iter().position(|run| run == name).unwrap_or(0),
-        };
-        let mut events = profile.events().to_vec();
-        for record in profile.diffs() {
-            for (event, _) in record.cost.0.iter().chain(&record.incl.0) {
-                if !events.iter().any(|known| known == event.as_str()) {
-                    events.push(event.as_str().to_owned());
-                }
-            }
-        }
-        let kind = kind_of(profile.diffs());
-        events.retain(|event| kind.is_none_or(|kind| listing::has_event(kind, event)));
-        let first = events.first().map(String::as_str).unwrap_or_default();
-        // cg-diff was told to rank by inclusive cost, or the rows are to be sorted by it, or are arcs, which have no other.
-        let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
-        let is_inclusive = summary.inclusive
-            || options
-                .sort
-                .as_ref()
-                .is_some_and(|key| key.starts_with("incl"))
-            || !profile.diffs().is_empty() && !profile.diffs().iter().any(has_self_cost);
-        let mut nouns = match kind {
-            Some(kind) => (listing::noun(kind, 1), listing::noun(kind, 2)),
-            None => ("record", "records"),
-        };
-        let records = match options.group_by {
-            Some(by) => {
-                nouns = (by.noun(1), by.noun(2));
-                Cow::Owned(sorted(grouped(profile.diffs(), by, base), first))
-            }
-            None if diffs.len() > 1 => Cow::Owned(sorted(merged(profile.diffs(), base), first)),
-            None => Cow::Borrowed(profile.diffs()),
-        };
-        let totals = events
-            .iter()
-            .map(|event| total(event, &diffs, &records, runs.len()))
-            .collect();
-        Diffs {
-            runs,
-            title,
-            summary,
-            records,
-            nouns,
-            events,
-            totals,
-            base,
-            group_by: options.group_by,
-            is_inclusive,
-        }
-    }
-
-    /// Whether rows are ranked by inclusive cost, which is then what people are shown.
-    pub(crate) fn is_inclusive(&self) -> bool {
-        self.is_inclusive
-    }
-
-    pub(crate) fn noun(&self, count: usize) -> &'static str {
-        if count == 1 {
-            self.nouns.0
-        } else {
-            self.nouns.1
-        }
-    }
-
-    /// The events to show, the chosen ones first.
-    pub(crate) fn events(&self, options: &Options) -> anyhow::Result<Vec<DiffEvent<'_>>> {
-        let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
-        let (chosen, others) = choose_events(&names, &[], options)?;
-        let event = |position: usize, audience| DiffEvent {
-            name: &self.events[position],
-            total: &self.totals[position],
-            audience,
-        };
-        let chosen = chosen.into_iter().map(|at| event(at, Audience::All));
-        let rest = options.events.audience_of_others();
-        let others = others.into_iter().map(|at| event(at, rest));
-        Ok(chosen.chain(others).collect())
-    }
-
-    /// All events with their totals, in their own order.
-    pub(crate) fn all_events(&self) -> Vec<(&str, &PerRun)> {
-        let names = self.events.iter().map(String::as_str);
-        names.zip(&self.totals).collect()
-    }
-
-    /// The totals as a `run` record has them.
-    pub(crate) fn total(&self) -> Total {
-        let totals = self.all_events().into_iter();
-        Total::PerRun(CountsPerRun(
-            totals
-                .map(|(event, total)| (Name::from(event).into_owned(), total.clone()))
-                .collect(),
-        ))
-    }
-
-    /// What an array of counts says: before and after, `None` where a run has nothing.
-    pub(crate) fn ends(&self, counts: &PerRun) -> (Option<Count>, Option<Count>) {
-        let at = |index: usize| counts.0.get(index).copied().flatten();
-        (at(self.base), at(self.runs.len().saturating_sub(1)))
-    }
-
-    /// How many records have each status, in the order of the words.
-    pub(crate) fn statuses(&self) -> Vec<(Status, u64)> {
-        let mut counts = BTreeMap::new();
-        for record in self.records.iter() {
-            *counts.entry(record.status).or_insert(0) += 1;
-        }
-        counts.into_iter().collect()
-    }
-
+impl Diffs<'_> {
     /// The records as a table, in the order they came.
-    pub(crate) fn table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
+    pub(super) fn table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
         let mut columns = Vec::new();
         for event in events {
             self.push_event(&mut columns, "", event);
@@ -215,7 +59,7 @@ impl<'a> Diffs<'a> {
         let records = &self.records;
         let is_self = prefix.is_empty();
         // People see the figures that the rows are ranked by.
-        let audience = match (is_self, self.is_inclusive()) {
+        let audience = match (is_self, self.is_inclusive) {
             (true, false) | (false, true) => event.audience,
             _ if event.audience == Audience::Nobody => Audience::Nobody,
             _ => Audience::Programs,
@@ -369,7 +213,7 @@ impl<'a> Diffs<'a> {
     }
 
     /// The heading of a run: the file's name, where no other run's is the same.
-    pub(crate) fn run_title(&self, run: usize) -> &str {
+    pub(super) fn run_title(&self, run: usize) -> &str {
         let base_name = |path: &'_ str| {
             path.rsplit_once('/')
                 .map_or(0, |(directory, _)| directory.len() + 1)
@@ -395,44 +239,4 @@ fn entry(counts: &CountsPerRun, event: &str, run: usize) -> Option<Count> {
             .any(|(_, entries)| matches!(entries.0.get(run), Some(Some(_))))
             .then_some(0),
     }
-}
-
-/// The names of the runs; of fragments, which do not tell them, numbers.
-fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
-    if let Some(run) = diffs.iter().max_by_key(|run| run.runs.len()) {
-        return run.runs.clone();
-    }
-    let entries = |record: &DiffRecord| {
-        let counts = record.cost.0.iter().chain(&record.incl.0);
-        counts.map(|(_, runs)| runs.0.len()).max()
-    };
-    let count = records.iter().filter_map(entries).max().unwrap_or(2);
-    (1..=count).map(|number| format!("run{number}")).collect()
-}
-
-/// The totals of an event: those of the `run` records added up, of a fragment those of its records.
-fn total(event: &str, diffs: &[&RunRecord], records: &[DiffRecord], runs: usize) -> PerRun {
-    let mut sum = PerRun(vec![Some(0); runs]);
-    if diffs.is_empty() {
-        for record in records {
-            if let Some(entries) = record.cost.get(event) {
-                add(&mut sum, entries);
-            }
-        }
-    }
-    for run in diffs {
-        if let Some(entries) = run.total.per_run().and_then(|total| total.get(event)) {
-            add(&mut sum, entries);
-        }
-    }
-    sum
-}
-
-/// The type of the records compared, where it is the same of all; functions where there are none.
-fn kind_of(records: &[DiffRecord]) -> Option<RecordType> {
-    let Some(first) = records.first() else {
-        return Some(RecordType::Fn);
-    };
-    let is_uniform = records.iter().all(|record| record.of == first.of);
-    is_uniform.then(|| RecordType::from_name(&first.of))
 }

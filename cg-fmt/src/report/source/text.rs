@@ -1,12 +1,11 @@
 //! One file as it is shown: costs, line numbers, source, and below a line the calls that leave from it.
 
+use cg_document::{Audience, Cell, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
-use super::costs::{LineCall, Lines};
-use crate::listing::{EventColumn, EventColumns};
-use cg_document::number;
-use cg_document::{Audience, Cell};
+use super::costs::{FileLines, LineCall};
+use crate::report::events::{EventColumn, EventColumns};
 
 /// The longest line of a source that is shown in full; what is longer was made by a program.
 const LONGEST_LINE: usize = 1000;
@@ -17,13 +16,13 @@ const PERCENT_GAP: &str = "         ";
 /// One file with its costs.
 pub(super) struct Annotation<'a> {
     pub(super) profile: &'a Profile,
-    pub(super) lines: &'a Lines,
+    pub(super) lines: &'a FileLines,
     pub(super) source: &'a [String],
     pub(super) events: &'a EventColumns,
 }
 
 /// A line of the annotated text.
-struct Shown {
+struct AnnotatedLine {
     /// The line of the source that it is, or that it belongs to.
     line: u64,
     figures: Vec<String>,
@@ -55,7 +54,7 @@ impl Annotation<'_> {
             .collect();
         let mut text = vec![head.trim_end().to_owned()];
         let mut before = 0;
-        for Shown {
+        for AnnotatedLine {
             line,
             figures,
             text: source,
@@ -93,19 +92,19 @@ impl Annotation<'_> {
     }
 
     /// Adds a line and the calls that leave from it.
-    fn push_line(&self, shown: &mut Vec<Shown>, line: u64, events: &[&EventColumn]) {
+    fn push_line(&self, shown: &mut Vec<AnnotatedLine>, line: u64, events: &[&EventColumn]) {
         let width = self.source.len().to_string().len();
         let costs = self.lines.get(&line);
         let source = &self.source[line as usize - 1];
         let source: String = source.chars().take(LONGEST_LINE).collect();
         let source = source.replace('\t', "    ");
-        shown.push(Shown {
+        shown.push(AnnotatedLine {
             line,
             figures: figures(events, costs.map(|line| &line.cost[..])),
             text: format!("{line:>width$}  {source}"),
         });
         for call in costs.iter().flat_map(|line| &line.calls) {
-            shown.push(Shown {
+            shown.push(AnnotatedLine {
                 line,
                 figures: figures(events, Some(&call.incl)),
                 text: format!("{:>width$}  => {}", "", self.callee(call)),

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use cg_document::number;
 use cg_stream::profile::{FrameKey, Key, Profile};
 use cg_stream::record::{Count, RecordType};
-
-use cg_document::number;
 
 /// Which end of the stacks is the root's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +17,13 @@ pub(crate) enum Root {
 
 /// The tree of a record type's stacks. Node 0 is the root and has no frame.
 pub(crate) struct StackTree {
-    nodes: Vec<Node>,
+    nodes: Vec<StackNode>,
     /// What each node costs, as many counts a node as the profile has events, in their order.
     costs: Vec<Count>,
     events: usize,
 }
 
-struct Node {
+struct StackNode {
     what: What,
     children: Vec<usize>,
 }
@@ -45,12 +44,12 @@ pub(super) enum What {
 }
 
 /// A node as it is shown: where it is in the tree, and what its branch looks like.
-pub(super) struct Shown {
+pub(super) struct Branch {
     pub(super) what: What,
     pub(super) cost: Vec<Count>,
     pub(super) depth: u64,
     /// Lines that lead from the root to this node.
-    pub(super) branch: String,
+    pub(super) lines: String,
 }
 
 impl StackTree {
@@ -121,7 +120,7 @@ impl StackTree {
 
     /// A new node that costs nothing yet.
     fn push(&mut self, what: What) -> usize {
-        self.nodes.push(Node {
+        self.nodes.push(StackNode {
             what,
             children: Vec::new(),
         });
@@ -136,7 +135,7 @@ impl StackTree {
 
     /// The nodes from the root down, the most expensive child first, by one event. Children below `least` are folded
     /// into one node each family, and the root is always there.
-    pub(super) fn shown(&self, profile: &Profile, event: usize, least: Count) -> Vec<Shown> {
+    pub(super) fn shown(&self, profile: &Profile, event: usize, least: Count) -> Vec<Branch> {
         let mut walk = Walk {
             tree: self,
             profile,
@@ -165,14 +164,14 @@ struct Walk<'a> {
     profile: &'a Profile,
     event: usize,
     least: Count,
-    shown: Vec<Shown>,
+    shown: Vec<Branch>,
 }
 
 impl Walk<'_> {
-    /// Shows a node and its children. `branch` leads to the node, `below` to what is below it.
-    fn node(&mut self, node: usize, depth: u64, branch: &str, below: &str) {
+    /// Shows a node and its children. `lines` lead to the node, `below` to what is below it.
+    fn node(&mut self, node: usize, depth: u64, lines: &str, below: &str) {
         let cost = self.tree.cost(node).to_vec();
-        self.push(self.tree.nodes[node].what, cost, depth, branch);
+        self.push(self.tree.nodes[node].what, cost, depth, lines);
         let children = self.sorted_children(node);
         let seen = match depth {
             ..DEEPEST => children.partition_point(|child| self.cost_of(*child) >= self.least),
@@ -205,12 +204,12 @@ impl Walk<'_> {
         }
     }
 
-    fn push(&mut self, what: What, cost: Vec<Count>, depth: u64, branch: &str) {
-        self.shown.push(Shown {
+    fn push(&mut self, what: What, cost: Vec<Count>, depth: u64, lines: &str) {
+        self.shown.push(Branch {
             what,
             cost,
             depth,
-            branch: branch.to_owned(),
+            lines: lines.to_owned(),
         });
     }
 
@@ -313,7 +312,7 @@ mod tests {
             .iter()
             .map(|node| {
                 let text = node.what.text(&profile);
-                format!("{} {}{text}", node.cost[0], node.branch)
+                format!("{} {}{text}", node.cost[0], node.lines)
             })
             .collect()
     }

@@ -4,16 +4,15 @@
 
 use std::collections::HashMap;
 
-use cg_names::structure;
+use cg_document::{Cell, Column, Layout, Table};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType};
 
-use crate::listing::{self, EventColumns};
 use crate::options::GroupBy;
-use cg_document::{Cell, Column, Layout, Table};
-
-/// What a function is called that no group can be told for.
-const UNKNOWN: &str = "???";
+use crate::report::columns::{push_events, set_totals};
+use crate::report::events::EventColumns;
+use crate::report::grouping::group_of;
+use crate::report::kinds;
 
 /// Groups of the rows of one record type.
 pub(crate) struct Groups {
@@ -64,11 +63,11 @@ impl Groups {
     /// The groups as a table, in the order of their cost.
     pub(crate) fn table(&self, kind: RecordType, events: &EventColumns) -> Table<'_> {
         let mut columns = Vec::new();
-        listing::push_events(&mut columns, events, "", move |group| {
+        push_events(&mut columns, events, "", move |group| {
             Some(self.cost(group))
         });
         columns.push(Column::new(
-            listing::noun(kind, 2),
+            kinds::noun(kind, 2),
             Layout::Number,
             move |group| Cell::Count(self.members[group]),
         ));
@@ -78,8 +77,8 @@ impl Groups {
             })
             .titled(self.by.noun(1)),
         );
-        listing::set_totals(&mut columns, events);
-        let first = events.first().map_or(0, |event| event.index);
+        set_totals(&mut columns, events);
+        let first = events.first_index();
         let cost = |group: usize| self.cost(group).get(first).copied().unwrap_or(0);
         let mut order: Vec<usize> = (0..self.labels.len()).collect();
         order.sort_by(|a, b| {
@@ -91,30 +90,6 @@ impl Groups {
     }
 }
 
-impl GroupBy {
-    /// The name of the column that has the groups' names.
-    pub(crate) fn column(self) -> &'static str {
-        match self {
-            GroupBy::Function => "fn",
-            GroupBy::File => "file",
-            GroupBy::Object => "obj",
-            GroupBy::Crate => "crate",
-            GroupBy::Module => "module",
-        }
-    }
-
-    pub(crate) fn noun(self, count: usize) -> &'static str {
-        let (one, many) = match self {
-            GroupBy::Function => ("function", "functions"),
-            GroupBy::File => ("file", "files"),
-            GroupBy::Object => ("object", "objects"),
-            GroupBy::Crate => ("crate", "crates"),
-            GroupBy::Module => ("module", "modules"),
-        };
-        if count == 1 { one } else { many }
-    }
-}
-
 /// The group of a function.
 fn label(profile: &Profile, function: &FunctionKey, by: GroupBy) -> String {
     group_of(
@@ -123,53 +98,4 @@ fn label(profile: &Profile, function: &FunctionKey, by: GroupBy) -> String {
         profile.text(function.obj),
         by,
     )
-}
-
-/// The group of a function with these names. Where names have no path, as in C, the object stands for crate and module,
-/// and where there is no object, the file.
-pub(crate) fn group_of(
-    name: Option<&str>,
-    file: Option<&str>,
-    obj: Option<&str>,
-    by: GroupBy,
-) -> String {
-    let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).to_owned();
-    let of_path = |path_of: fn(&str) -> Option<String>| {
-        name.and_then(path_of)
-            .or_else(|| {
-                let mut places = [obj, file].into_iter().flatten();
-                places.find(|place| *place != UNKNOWN).map(base_name)
-            })
-            .unwrap_or_else(|| UNKNOWN.to_owned())
-    };
-    match by {
-        GroupBy::Function => known(name),
-        GroupBy::File => known(file),
-        GroupBy::Object => known(obj),
-        GroupBy::Crate => of_path(structure::crate_name),
-        GroupBy::Module => of_path(structure::module_name),
-    }
-}
-
-fn base_name(path: &str) -> String {
-    path.rsplit_once('/')
-        .map_or(path, |(_, name)| name)
-        .to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_without_a_path_are_grouped_by_object_then_file() {
-        let of = |name, file, obj| group_of(name, file, obj, GroupBy::Crate);
-        assert_eq!(of(Some("demo::main"), None, Some("/usr/bin/demo")), "demo");
-        assert_eq!(
-            of(Some("malloc"), Some("malloc.c"), Some("/lib/libc.so.6")),
-            "libc.so.6"
-        );
-        assert_eq!(of(Some("malloc"), Some("/src/malloc.c"), None), "malloc.c");
-        assert_eq!(of(None, None, None), "???");
-    }
 }

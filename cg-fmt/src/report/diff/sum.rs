@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, Status};
 
-use crate::group::group_of;
 use crate::options::GroupBy;
+use crate::report::grouping::group_of;
 
 /// Records of equal keys added up.
 pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRecord<'static>> {

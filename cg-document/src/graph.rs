@@ -1,9 +1,9 @@
-//! Memory over time, drawn with block characters.
+//! Memory over time, and its drawing with block characters.
 //!
 //! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
 //! eighth of a character high.
 
-use super::growth::Point;
+use crate::number::bytes;
 
 /// The height of the graph in characters.
 const HEIGHT: usize = 16;
@@ -12,28 +12,44 @@ const NARROWEST: usize = 10;
 /// Characters that are filled by so many eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What the graph shows.
-pub(crate) struct Graph<'a> {
-    pub(crate) points: &'a [Point],
-    /// The time of the peak, where a snapshot was marked as one.
-    pub(crate) peak_time: Option<f64>,
-    pub(crate) time_unit: &'a str,
+/// Bytes over time. A total holds from its point to the next one.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// What a picture of it is headed.
+    pub title: String,
+    /// In the order of time, as far as the input keeps it.
+    pub points: Vec<Point>,
+    /// The time of the peak, where one is marked.
+    pub peak_time: Option<f64>,
+    /// What time is counted in.
+    pub time_unit: String,
+    /// How many columns a drawing in text has at most, labels included.
+    pub columns: usize,
 }
 
-/// The snapshots that one column shows.
+/// A total and when it was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// In the graph's unit.
+    pub time: f64,
+    /// In bytes.
+    pub total: u64,
+}
+
+/// The points that one column shows.
 #[derive(Clone, Copy)]
-struct Span {
+struct Extent {
     largest: u64,
     last: u64,
 }
 
-impl Graph<'_> {
-    /// The graph in at most this many columns, labels included.
-    pub(crate) fn draw(&self, width: usize) -> Vec<String> {
+impl Graph {
+    /// The graph in block characters, a line each.
+    pub fn lines(&self) -> Vec<String> {
         let highest = self.highest();
         let label = bytes(highest);
         let label_width = label.len().max(1);
-        let columns = width.saturating_sub(label_width + 2).max(NARROWEST);
+        let columns = self.columns.saturating_sub(label_width + 2).max(NARROWEST);
         let heights = self.heights(columns, highest);
         let mut lines = Vec::new();
         for row in (0..HEIGHT).rev() {
@@ -57,10 +73,10 @@ impl Graph<'_> {
 
     /// The height of each column in eighths of a character; what is not nothing is seen.
     fn heights(&self, columns: usize, highest: u64) -> Vec<usize> {
-        let mut spans: Vec<Option<Span>> = vec![None; columns];
-        for point in self.points {
+        let mut spans: Vec<Option<Extent>> = vec![None; columns];
+        for point in &self.points {
             let span = &mut spans[self.column_of(point.time, columns)];
-            *span = Some(Span {
+            *span = Some(Extent {
                 largest: span.map_or(0, |span| span.largest).max(point.total),
                 last: point.total,
             });
@@ -85,13 +101,13 @@ impl Graph<'_> {
     }
 
     /// The largest total.
-    pub(super) fn highest(&self) -> u64 {
+    pub fn highest(&self) -> u64 {
         let totals = self.points.iter().map(|point| point.total);
         totals.max().unwrap_or(0)
     }
 
     /// Time and total of the peak, where a snapshot was marked as one.
-    pub(super) fn peak(&self) -> Option<(f64, u64)> {
+    pub fn peak(&self) -> Option<(f64, u64)> {
         let time = self.peak_time?;
         let at_peak = self.points.iter().filter(|point| point.time == time);
         Some((time, at_peak.map(|point| point.total).max()?))
@@ -99,7 +115,7 @@ impl Graph<'_> {
 
     /// The earliest and the latest time, 0 among them. Massif's snapshots are in the order of time, but a file can say
     /// anything.
-    pub(super) fn span(&self) -> (f64, f64) {
+    pub fn span(&self) -> (f64, f64) {
         let times = self.points.iter().map(|point| point.time);
         times.fold((0.0, 0.0), |(start, end): (f64, f64), time| {
             (start.min(time), end.max(time))
@@ -154,45 +170,27 @@ fn time(time: f64) -> String {
     }
 }
 
-/// Bytes in the largest binary unit that leaves at least 1, with two decimals.
-pub(crate) fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2} {}", UNITS[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn points(totals: &[u64]) -> Vec<Point> {
-        totals
-            .iter()
-            .zip(0u32..)
-            .map(|(total, time)| Point {
-                time: time.into(),
-                total: *total,
-            })
-            .collect()
+    fn graph(totals: &[u64], peak_time: Option<f64>, columns: usize) -> Graph {
+        let point = |(total, time): (&u64, u32)| Point {
+            time: time.into(),
+            total: *total,
+        };
+        Graph {
+            title: String::new(),
+            points: totals.iter().zip(0u32..).map(point).collect(),
+            peak_time,
+            time_unit: "ms".to_owned(),
+            columns,
+        }
     }
 
     #[test]
     fn a_column_is_as_high_as_the_largest_total_in_it() {
-        let points = points(&[0, 2048, 0, 1024]);
-        let graph = Graph {
-            points: &points,
-            peak_time: Some(1.0),
-            time_unit: "ms",
-        };
-        let lines = graph.draw(20);
+        let lines = graph(&[0, 2048, 0, 1024], Some(1.0), 20).lines();
         assert_eq!(lines.len(), HEIGHT + 3);
         assert_eq!(lines[0], "2.00 KiB │   ███");
         assert_eq!(lines[HEIGHT / 2 - 1], "         │   ███");
@@ -206,26 +204,17 @@ mod tests {
 
     #[test]
     fn a_graph_of_nothing_is_drawn_all_the_same() {
-        for points in [vec![], points(&[0]), points(&[0, 0])] {
-            let graph = Graph {
-                points: &points,
-                peak_time: None,
-                time_unit: "i",
-            };
-            assert_eq!(graph.draw(0).len(), HEIGHT + 2);
+        for totals in [&[][..], &[0], &[0, 0]] {
+            assert_eq!(graph(totals, None, 0).lines().len(), HEIGHT + 2);
         }
     }
 
     #[test]
-    fn bytes_have_a_unit_that_fits() {
-        for (count, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1536, "1.50 KiB"),
-            (1 << 20, "1.00 MiB"),
-            (u64::MAX, "16.00 EiB"),
-        ] {
-            assert_eq!(bytes(count), text);
+    fn times_in_any_order_are_drawn() {
+        let mut graph = graph(&[u64::MAX; 4], Some(5.0), 40);
+        for (point, time) in graph.points.iter_mut().zip([-1.0, 9.2e18, -9.2e18, 5.0]) {
+            point.time = time;
         }
+        assert!(graph.lines().concat().contains('█'));
     }
 }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType};
 
-use crate::listing::order_of_functions;
+use crate::report::columns::order_of_functions;
 
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
     profile: &'a Profile,
-    lines: BTreeMap<Option<Symbol>, Lines>,
+    lines: BTreeMap<Option<Symbol>, FileLines>,
 }
 
 /// The lines of a file.
-pub(super) type Lines = BTreeMap<u64, LineCosts>;
+pub(super) type FileLines = BTreeMap<u64, SourceLine>;
 
 /// What is known of a line.
 #[derive(Default)]
-pub(super) struct LineCosts {
+pub(super) struct SourceLine {
     /// Self cost, an event of the profile each.
     pub(super) cost: Vec<Count>,
     /// Calls that leave from it, by inclusive cost.
@@ -49,8 +49,8 @@ impl<'a> Files<'a> {
         files
     }
 
-    pub(super) fn lines(&self, file: Option<Symbol>) -> &Lines {
-        static NONE: Lines = Lines::new();
+    pub(super) fn lines(&self, file: Option<Symbol>) -> &FileLines {
+        static NONE: FileLines = FileLines::new();
         self.lines.get(&file).unwrap_or(&NONE)
     }
 
@@ -77,17 +77,17 @@ impl<'a> Files<'a> {
     /// leaves it open, the call is not shown.
     fn add_calls(&mut self) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
-        type Place = (Option<Symbol>, Option<Symbol>, Option<u64>);
-        let mut places: HashMap<Place, BTreeSet<Option<Symbol>>> = HashMap::new();
+        type LineOfFunction = (Option<Symbol>, Option<Symbol>, Option<u64>);
+        let mut files_of: HashMap<LineOfFunction, BTreeSet<Option<Symbol>>> = HashMap::new();
         for key in rows.keys() {
-            let place = (key.function.name, key.function.obj, key.line);
-            places.entry(place).or_default().insert(key.function.file);
+            let line = (key.function.name, key.function.obj, key.line);
+            files_of.entry(line).or_default().insert(key.function.file);
         }
         let calls = profile.table(RecordType::Call);
         for row in 0..calls.len() {
             let key = calls.key(row);
-            let place = (key.function.name, key.function.obj, key.line);
-            let Some(files) = places.get(&place) else {
+            let line = (key.function.name, key.function.obj, key.line);
+            let Some(files) = files_of.get(&line) else {
                 continue;
             };
             let file = match files.contains(&key.function.file) {

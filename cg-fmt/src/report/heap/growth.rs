@@ -6,14 +6,7 @@
 
 use std::fmt;
 
-use cg_document::number;
-
-/// A snapshot as far as growth goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
-    pub(crate) time: f64,
-    pub(crate) total: u64,
-}
+use cg_document::{Point, number};
 
 /// The shape of memory over time.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,26 +5,28 @@
 
 use std::collections::HashMap;
 
+use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table};
 use cg_stream::profile::{FunctionKey, Key, Profile};
 use cg_stream::record::{Count, RecordType};
 
-use crate::listing::{self, EventColumns};
-use crate::options::{Options, View};
-use crate::report;
-use cg_document::{Audience, Cell, Column, Cut, Layout, Table};
+use crate::options::{Neighbours, Options};
+use crate::report::columns::{order_of_functions, push_events, push_function, set_totals};
+use crate::report::events::EventColumns;
+use crate::report::{arrange, kinds, origin, records};
 
 /// The arcs of a profile, added up by caller and callee.
-pub(crate) struct Tree<'a> {
+pub(crate) struct CallTree<'a> {
     profile: &'a Profile,
-    arcs: Vec<Arc>,
+    events: EventColumns,
+    arcs: Vec<CallArc>,
     /// Functions and the arcs around them, in the order they are shown.
-    rows: Vec<Row>,
+    rows: Vec<TreeRow>,
     group_starts: Vec<usize>,
     /// How many functions were left out, and their self cost.
-    pub(crate) cut: Option<Cut>,
+    cut: Option<Cut>,
 }
 
-struct Arc {
+struct CallArc {
     caller: FunctionKey,
     callee: FunctionKey,
     calls: Count,
@@ -32,7 +34,7 @@ struct Arc {
 }
 
 #[derive(Clone, Copy)]
-enum Row {
+enum TreeRow {
     /// A row of the profile's functions.
     Function(usize),
     /// An arc by which it is called.
@@ -42,38 +44,34 @@ enum Row {
 }
 
 /// A function of one part and thread, where parts are kept apart.
-type End = (FunctionKey, Option<u64>, Option<u64>);
+type FunctionOfPart = (FunctionKey, Option<u64>, Option<u64>);
 
-impl<'a> Tree<'a> {
+impl<'a> CallTree<'a> {
     /// The tree for the top functions, by inclusive cost where nothing else is asked for.
     ///
     /// # Errors
     /// Where there are no `call` records to make it of, and where the options name columns that there are not.
-    pub(crate) fn of(
+    pub(super) fn of(
         profile: &'a Profile,
-        events: &EventColumns,
+        neighbours: Neighbours,
         options: &Options,
-    ) -> anyhow::Result<Tree<'a>> {
-        let View::Tree { callers, callees } = options.view else {
-            anyhow::bail!("not asked for a tree");
-        };
+    ) -> anyhow::Result<CallTree<'a>> {
+        let events = EventColumns::choose(profile, RecordType::Fn, options)?;
         anyhow::ensure!(
             !profile.table(RecordType::Call).is_empty(),
             "the input has no call records to show a tree of; cg-parse --calls writes them, where the profile has calls"
         );
-        let arcs = Arcs::of(profile);
+        let arcs = CallArcs::of(profile);
         let functions = profile.table(RecordType::Fn);
-        let mut table = listing::table(profile, RecordType::Fn, events);
-        let first = events.first().map(|event| event.name.as_str());
-        let sorted = Options {
-            sort: Some(options.sort.clone().unwrap_or_else(|| "incl".to_owned())),
-            columns: Vec::new(),
-            ..options.clone()
-        };
-        let cut = report::arrange(&mut table, first, Some("self"), &sorted)?;
-        let order = arcs.order(profile, events.first().map_or(0, |event| event.index));
-        let mut tree = Tree {
+        let mut table = records::table(profile, RecordType::Fn, &events);
+        let first = events.first_name();
+        let key = options.sort.as_deref().unwrap_or("incl");
+        arrange::sort(&mut table, Some(key), first, options)?;
+        let cut = arrange::cut(&mut table, options.rows(), Some("self"), first);
+        let order = arcs.order(profile, events.first_index());
+        let mut tree = CallTree {
             profile,
+            events,
             arcs: Vec::new(),
             rows: Vec::new(),
             group_starts: Vec::new(),
@@ -84,65 +82,84 @@ impl<'a> Tree<'a> {
                 tree.group_starts.push(tree.rows.len());
             }
             let end = end_of(functions.key(row), functions.key(row).function);
-            if callers && let Some(incoming) = arcs.incoming.get(&end) {
-                tree.push_arcs(incoming, &order, Row::Caller);
+            if neighbours.callers
+                && let Some(incoming) = arcs.incoming.get(&end)
+            {
+                tree.push_arcs(incoming, &order, TreeRow::Caller);
             }
-            tree.rows.push(Row::Function(row));
-            if callees && let Some(outgoing) = arcs.outgoing.get(&end) {
-                tree.push_arcs(outgoing, &order, Row::Callee);
+            tree.rows.push(TreeRow::Function(row));
+            if neighbours.callees
+                && let Some(outgoing) = arcs.outgoing.get(&end)
+            {
+                tree.push_arcs(outgoing, &order, TreeRow::Callee);
             }
         }
         tree.arcs = arcs.arcs;
         Ok(tree)
     }
 
-    fn push_arcs(&mut self, arcs: &[usize], order: &[usize], row: fn(usize) -> Row) {
+    fn push_arcs(&mut self, arcs: &[usize], order: &[usize], row: fn(usize) -> TreeRow) {
         let mut arcs = arcs.to_vec();
         arcs.sort_by_key(|arc| order[*arc]);
         self.rows.extend(arcs.into_iter().map(row));
     }
 
-    /// The tree as a table.
-    pub(crate) fn table(
-        &self,
-        events: &EventColumns,
-        options: &Options,
-    ) -> anyhow::Result<Table<'_>> {
+    pub(super) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let mut document = Document::default();
+        let origin = origin::origin(self.profile);
+        document.blocks.extend(origin.map(Block::Heading));
+        let mut table = self.table();
+        arrange::choose_columns(&mut table, self.events.first_name(), options)?;
+        document.push(Block::Table(table));
+        if let Some(cut) = &self.cut {
+            let share = arrange::share(cut, &self.events);
+            let noun = kinds::noun(RecordType::Fn, cut.rows);
+            document.push(arrange::left_out(cut, noun, share));
+        }
+        document
+            .blocks
+            .extend(arrange::hidden(&self.events.hidden(), options));
+        Ok(document)
+    }
+
+    fn table(&self) -> Table<'_> {
         let functions = self.profile.table(RecordType::Fn);
         let mut columns = Vec::new();
-        listing::push_events(&mut columns, events, "", move |row| match self.rows[row] {
-            Row::Function(row) => Some(functions.cost(row)),
-            Row::Caller(_) | Row::Callee(_) => None,
-        });
-        listing::push_events(&mut columns, events, "incl.", move |row| {
+        push_events(&mut columns, &self.events, "", move |row| {
             match self.rows[row] {
-                Row::Function(row) => functions.incl(row),
-                Row::Caller(arc) | Row::Callee(arc) => Some(&self.arcs[arc].incl[..]),
+                TreeRow::Function(row) => Some(functions.cost(row)),
+                TreeRow::Caller(_) | TreeRow::Callee(_) => None,
+            }
+        });
+        push_events(&mut columns, &self.events, "incl.", move |row| {
+            match self.rows[row] {
+                TreeRow::Function(row) => functions.incl(row),
+                TreeRow::Caller(arc) | TreeRow::Callee(arc) => Some(&self.arcs[arc].incl[..]),
             }
         });
         columns.push(
             Column::new("role", Layout::Text, move |row| {
                 let mark = match self.rows[row] {
-                    Row::Caller(_) => "<",
-                    Row::Function(_) => "*",
-                    Row::Callee(_) => ">",
+                    TreeRow::Caller(_) => "<",
+                    TreeRow::Function(_) => "*",
+                    TreeRow::Callee(_) => ">",
                 };
                 Cell::Text(mark.into())
             })
             .titled(""),
         );
         let key = move |row: usize| match self.rows[row] {
-            Row::Function(row) => functions.key(row).function,
-            Row::Caller(arc) => self.arcs[arc].caller,
-            Row::Callee(arc) => self.arcs[arc].callee,
+            TreeRow::Function(row) => functions.key(row).function,
+            TreeRow::Caller(arc) => self.arcs[arc].caller,
+            TreeRow::Callee(arc) => self.arcs[arc].callee,
         };
-        listing::push_function(&mut columns, "", key, self.profile);
+        push_function(&mut columns, "", key, self.profile);
         if let Some(column) = columns.iter_mut().find(|column| column.name == "fn") {
             *column = Column::new("fn", Layout::Name, move |row| {
                 let name = self.profile.text(key(row).name).unwrap_or("???");
                 match self.rows[row] {
-                    Row::Function(_) => Cell::Name(name),
-                    Row::Caller(arc) | Row::Callee(arc) => Cell::Called {
+                    TreeRow::Function(_) => Cell::Name(name),
+                    TreeRow::Caller(arc) | TreeRow::Callee(arc) => Cell::Called {
                         name,
                         calls: self.arcs[arc].calls,
                     },
@@ -150,37 +167,32 @@ impl<'a> Tree<'a> {
             })
             .titled("function");
         }
-        listing::set_totals(&mut columns, events);
+        set_totals(&mut columns, &self.events);
         let mut table = Table::new(columns, (0..self.rows.len()).collect());
         table.group_starts.clone_from(&self.group_starts);
-        if options.columns.is_empty() {
-            table.choose_for(Audience::People);
-        } else {
-            table.choose(&options.columns)?;
-        }
-        Ok(table)
+        table
     }
 }
 
 /// All arcs, and which of them lead to and from each function.
 #[derive(Default)]
-struct Arcs {
-    arcs: Vec<Arc>,
-    incoming: HashMap<End, Vec<usize>>,
-    outgoing: HashMap<End, Vec<usize>>,
+struct CallArcs {
+    arcs: Vec<CallArc>,
+    incoming: HashMap<FunctionOfPart, Vec<usize>>,
+    outgoing: HashMap<FunctionOfPart, Vec<usize>>,
 }
 
-impl Arcs {
-    fn of(profile: &Profile) -> Arcs {
+impl CallArcs {
+    fn of(profile: &Profile) -> CallArcs {
         let rows = profile.table(RecordType::Call);
-        let mut arcs = Arcs::default();
-        let mut index: HashMap<(End, FunctionKey), usize> = HashMap::new();
+        let mut arcs = CallArcs::default();
+        let mut index: HashMap<(FunctionOfPart, FunctionKey), usize> = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
             let callee = key.callee.unwrap_or_default();
             let caller = end_of(key, key.function);
             let arc = *index.entry((caller, callee)).or_insert_with(|| {
-                arcs.arcs.push(Arc {
+                arcs.arcs.push(CallArc {
                     caller: key.function,
                     callee,
                     calls: 0,
@@ -206,13 +218,13 @@ impl Arcs {
     /// The place of each arc among all: by inclusive cost, largest first, then by the names of both ends.
     fn order(&self, profile: &Profile, event: usize) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..self.arcs.len()).collect();
-        let cost = |arc: &Arc| arc.incl.get(event).copied().unwrap_or(0);
+        let cost = |arc: &CallArc| arc.incl.get(event).copied().unwrap_or(0);
         sorted.sort_by(|a, b| {
             let (a, b) = (&self.arcs[*a], &self.arcs[*b]);
             cost(b)
                 .cmp(&cost(a))
-                .then_with(|| listing::order_of_functions(profile, &a.caller, &b.caller))
-                .then_with(|| listing::order_of_functions(profile, &a.callee, &b.callee))
+                .then_with(|| order_of_functions(profile, &a.caller, &b.caller))
+                .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
         });
         let mut places = vec![0; sorted.len()];
         for (place, arc) in sorted.into_iter().enumerate() {
@@ -222,6 +234,6 @@ impl Arcs {
     }
 }
 
-fn end_of(key: &Key, function: FunctionKey) -> End {
+fn end_of(key: &Key, function: FunctionKey) -> FunctionOfPart {
     (function, key.part, key.thread)
 }

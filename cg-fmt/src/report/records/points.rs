@@ -1,23 +1,17 @@
 //! What DHAT's viewer works out from a program point's counts: averages, rates, and who is wasteful in which way.
 
+use cg_document::{Audience, Cell, Column, Layout, number};
 use cg_stream::profile::{Profile, Table as Rows};
 use cg_stream::record::{Count, RecordType, RunRecord};
-
-use cg_document::number;
-use cg_document::{Audience, Cell, Column, Layout};
 
 /// The average size up to which dh_view calls blocks tiny.
 const TINY: Count = 16;
 /// How long a short-lived block lives at most where the file does not say.
 const SHORT_LIVED: Count = 500;
 
-/// The events that people see of program points; dh_view shows all.
-pub(crate) const TELLING_EVENTS: [&str; 4] =
-    ["total_bytes", "total_blocks", "gmax_bytes", "end_bytes"];
-
 /// The program points of a profile, with what their columns need.
 #[derive(Clone, Copy)]
-struct Points<'a> {
+struct ProgramPoints<'a> {
     profile: &'a Profile,
     rows: &'a Rows,
     /// The time of all runs, in their unit.
@@ -27,12 +21,12 @@ struct Points<'a> {
 
 /// A program point.
 #[derive(Clone, Copy)]
-struct Point<'a> {
-    of: Points<'a>,
+struct ProgramPoint<'a> {
+    of: ProgramPoints<'a>,
     row: usize,
 }
 
-impl Point<'_> {
+impl ProgramPoint<'_> {
     /// The count of an event; `None` where the mode does not have it.
     fn count(self, event: &str) -> Option<Count> {
         let event = self.of.profile.event(event)?;
@@ -55,7 +49,7 @@ impl Point<'_> {
         let millions = self
             .count(event)
             .map(|count| count.saturating_mul(1_000_000));
-        Point::quotient(millions, Some(self.of.time))
+        ProgramPoint::quotient(millions, Some(self.of.time))
     }
 
     /// The blocks of a point that is tiny on average.
@@ -104,7 +98,7 @@ pub(crate) fn push_columns<'a>(
     let runs = profile.runs();
     let number =
         |run: &RunRecord, field: &str| run.extra.get(field).and_then(|value| value.as_u64());
-    let points = Points {
+    let points = ProgramPoints {
         profile,
         rows,
         time: runs
@@ -118,10 +112,10 @@ pub(crate) fn push_columns<'a>(
             .map_or(SHORT_LIVED, Count::from),
     };
     let unit = mega_time_unit(profile).unwrap_or("million");
-    let mut push = |name: &str, title: &str, audience, cell: fn(Point<'a>) -> Cell<'a>| {
+    let mut push = |name: &str, title: &str, audience, cell: fn(ProgramPoint<'a>) -> Cell<'a>| {
         columns.push(
             Column::new(name, Layout::Number, move |row| {
-                cell(Point { of: points, row })
+                cell(ProgramPoint { of: points, row })
             })
             .titled(title)
             .for_audience(audience),
@@ -138,16 +132,16 @@ pub(crate) fn push_columns<'a>(
         Cell::count(point.lifetime())
     });
     push("avg_size", "avg size", Audience::All, |point| {
-        Point::quotient(point.count("total_bytes"), point.count("total_blocks"))
+        ProgramPoint::quotient(point.count("total_bytes"), point.count("total_blocks"))
     });
     push("avg_lifetime", "avg lifetime", Audience::All, |point| {
-        Point::quotient(point.lifetime(), point.count("total_blocks"))
+        ProgramPoint::quotient(point.lifetime(), point.count("total_blocks"))
     });
     push("reads_per_byte", "reads/byte", programs, |point| {
-        Point::quotient(point.count("read_bytes"), point.count("total_bytes"))
+        ProgramPoint::quotient(point.count("read_bytes"), point.count("total_bytes"))
     });
     push("writes_per_byte", "writes/byte", programs, |point| {
-        Point::quotient(point.count("write_bytes"), point.count("total_bytes"))
+        ProgramPoint::quotient(point.count("write_bytes"), point.count("total_bytes"))
     });
     push("bytes_rate", &format!("bytes/{unit}"), programs, |point| {
         point.rate("total_bytes")

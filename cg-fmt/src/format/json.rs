@@ -1,0 +1,138 @@
+//! Records written as a stream again: added up, sorted and cut, with the `run` record of the whole.
+
+use std::io::{self, Write};
+
+use cg_stream::Writer;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Counts, FnRecord, Name, RecordType, RunRecord, Total};
+
+use crate::options::{Events, GroupBy, Options, View};
+use crate::read::Read;
+use crate::report::diff::{self, Diffs};
+use crate::report::events::events_of;
+use crate::report::kinds;
+use crate::report::records::{Groups, Records};
+
+/// Writes the records as a stream: all types, or the one asked for.
+pub(crate) fn write(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+    if options.view != View::List {
+        options.ensure_for_people()?;
+    }
+    let profile = &read.profile;
+    let mut writer = Writer::new(out);
+    let mut run = run_record(profile);
+    let diffs = diff::is_wanted(profile, options).then(|| Diffs::of(profile, options));
+    if let Some(run) = &mut run {
+        if let Some(diffs) = &diffs
+            && profile.runs().len() > 1
+        {
+            run.total = diffs.total();
+            diffs.summary.put_into(run);
+        }
+        writer.run(run)?;
+    }
+    if let Some(diffs) = &diffs {
+        for row in diffs.rows(options)? {
+            writer.record(&diffs.records[row])?;
+        }
+    }
+    write_rows(profile, options, &mut writer)?;
+    if options.group_by.is_none() && options.kind.is_none_or(|kind| kind == RecordType::Snapshot) {
+        for snapshot in profile.snapshots() {
+            writer.record(snapshot)?;
+        }
+    }
+    if run.is_some() && read.is_whole() {
+        writer.end()?;
+    } else {
+        writer.flush()?;
+    }
+    Ok(())
+}
+
+/// Writes the records that add up, or their groups. Types that lack what is sorted by are written in the order of their
+/// cost, if there is one that has it.
+fn write_rows<W: Write>(
+    profile: &Profile,
+    options: &Options,
+    writer: &mut Writer<W>,
+) -> anyhow::Result<()> {
+    let kinds: Vec<RecordType> = match options.kind {
+        Some(kind) => vec![kind],
+        None if options.group_by.is_some() => kinds::listed(profile, options),
+        None => profile.types().collect(),
+    };
+    let records = Records::of_kinds(profile, kinds.clone(), options)?;
+    let sorted: Vec<_> = (0..kinds.len())
+        .map(|position| records.rows(position, options))
+        .collect();
+    let is_any_sorted = sorted.iter().any(Result::is_ok);
+    let unsorted = Options {
+        sort: None,
+        events: Events::Fitting,
+        ..options.clone()
+    };
+    for (position, (kind, rows)) in kinds.into_iter().zip(sorted).enumerate() {
+        let rows = match rows {
+            Err(_) if is_any_sorted => records.rows(position, &unsorted)?,
+            rows => rows?,
+        };
+        match records.groups(position) {
+            Some(groups) => write_groups(profile, groups, &rows, writer)?,
+            None => profile.write_rows(kind, &rows, &events_of(profile, kind), writer)?,
+        }
+    }
+    Ok(())
+}
+
+/// The `run` record of all runs added up; `None` of a fragment, which has none.
+fn run_record(profile: &Profile) -> Option<RunRecord> {
+    let (first, others) = profile.runs().split_first()?;
+    let mut run = first.clone();
+    for other in others {
+        run.tool = run.tool.filter(|tool| Some(tool) == other.tool.as_ref());
+        run.creator = run
+            .creator
+            .filter(|text| Some(text) == other.creator.as_ref());
+        run.command = run
+            .command
+            .filter(|text| Some(text) == other.command.as_ref());
+        run.pid = run.pid.filter(|pid| Some(*pid) == other.pid);
+        for source in &other.source {
+            if !run.source.contains(source) {
+                run.source.push(source.clone());
+            }
+        }
+        run.extra
+            .retain(|field, value| other.extra.get(field) == Some(value));
+    }
+    if !run.is_diff() {
+        run.events = profile.events().to_vec();
+        let total = Counts::from_row_with_zeros(profile.events(), profile.total().iter().copied());
+        run.total = Total::One(total.into_owned());
+    }
+    Some(run)
+}
+
+/// Writes groups as `fn` records that name what the group names and nothing else; crates and modules stand in `fn`.
+fn write_groups<W: io::Write>(
+    profile: &Profile,
+    groups: &Groups,
+    order: &[usize],
+    writer: &mut Writer<W>,
+) -> io::Result<()> {
+    for group in order {
+        let label = Some(Name::from(groups.labels[*group].as_str()));
+        let mut record = FnRecord {
+            cost: Counts::from_row(profile.events(), groups.cost(*group).iter().copied()),
+            ..FnRecord::default()
+        };
+        match groups.by {
+            GroupBy::File => record.file = label,
+            GroupBy::Object => record.obj = label,
+            GroupBy::Function | GroupBy::Crate | GroupBy::Module => record.name = label,
+        }
+        writer.record(&record)?;
+    }
+    Ok(())
+}

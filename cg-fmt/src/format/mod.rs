@@ -1,0 +1,7 @@
+//! The formats that only cg-fmt has; those that other tools have too are in `cg_document`.
+//!
+//! A format is a file. One for people renders a document and knows no report. One for other programs, as JSON is, takes
+//! the records themselves, of which a document shows a part.
+
+pub(crate) mod json;
+pub(crate) mod svg;

@@ -1,0 +1,105 @@
+//! Columns that several reports have: events, and what names a function.
+
+use std::cmp::Ordering;
+
+use cg_document::{Audience, Cell, Column, Layout};
+use cg_stream::profile::{FunctionKey, Profile, Symbol};
+use cg_stream::record::Count;
+
+use super::events::{EventColumn, EventColumns};
+use crate::options::PercentOf;
+
+/// A column a count and one a percentage, for each event.
+pub(crate) fn push_events<'a>(
+    columns: &mut Vec<Column<'a>>,
+    events: &EventColumns,
+    prefix: &str,
+    counts: impl Fn(usize) -> Option<&'a [Count]> + Copy + 'a,
+) {
+    for (position, event) in events.events.iter().enumerate() {
+        let EventColumn { index, whole, .. } = *event;
+        let count =
+            move |row| counts(row).map(|counts: &[Count]| counts.get(index).copied().unwrap_or(0));
+        let name = format!("{prefix}{}", event.name);
+        let percent = match event.audience {
+            Audience::All if position == 0 => Audience::All,
+            Audience::All => Audience::People,
+            _ => Audience::Nobody,
+        };
+        columns.push(
+            Column::new(&name, Layout::Number, move |row| Cell::count(count(row)))
+                .for_audience(event.audience),
+        );
+        columns.push(
+            Column::new(format!("{name}%"), Layout::Percent, move |row| {
+                count(row).map_or(Cell::Empty, |count| Cell::share(count, whole))
+            })
+            .titled("%")
+            .for_audience(percent),
+        );
+    }
+}
+
+/// Writes what 100 % is into the row of totals.
+pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
+    let label = match events.of {
+        PercentOf::Total => "PROGRAM TOTALS",
+        PercentOf::Shown => "TOTALS OF WHAT IS SHOWN",
+    };
+    for event in &events.events {
+        for column in columns.iter_mut() {
+            if column.name == event.name {
+                column.total = Cell::Count(event.whole);
+            } else if column.name.strip_suffix('%') == Some(&event.name) {
+                column.total = Cell::share(event.whole, event.whole);
+            }
+        }
+    }
+    if let Some(column) = columns
+        .iter_mut()
+        .find(|column| column.layout == Layout::Name)
+    {
+        column.total = Cell::Text(label.into());
+    }
+}
+
+/// Function, file and object, in this order.
+pub(crate) fn push_function<'a>(
+    columns: &mut Vec<Column<'a>>,
+    prefix: &str,
+    key: impl Fn(usize) -> FunctionKey + Copy + 'a,
+    profile: &'a Profile,
+) {
+    let title = |word: &str| match prefix {
+        "" => word.to_owned(),
+        _ if word == "function" => "callee".to_owned(),
+        _ => format!("callee's {word}"),
+    };
+    let text = move |symbol: Option<Symbol>| Cell::name(profile.text(symbol));
+    columns.push(
+        Column::new(format!("{prefix}fn"), Layout::Name, move |row| {
+            text(key(row).name)
+        })
+        .titled(title("function")),
+    );
+    columns.push(
+        Column::new(format!("{prefix}file"), Layout::Path, move |row| {
+            text(key(row).file)
+        })
+        .titled(title("file")),
+    );
+    columns.push(
+        Column::new(format!("{prefix}obj"), Layout::Path, move |row| {
+            text(key(row).obj)
+        })
+        .titled(title("object")),
+    );
+}
+
+/// Functions by name, file and object, as bytes.
+pub(crate) fn order_of_functions(profile: &Profile, a: &FunctionKey, b: &FunctionKey) -> Ordering {
+    let order = |a: Option<Symbol>, b: Option<Symbol>| profile.text(a).cmp(&profile.text(b));
+    order(a.name, b.name)
+        .then_with(|| order(a.file, b.file))
+        .then_with(|| order(a.obj, b.obj))
+}

@@ -1,0 +1,175 @@
+//! A diff in sentences, and its listing for a terminal or a pipe.
+
+use std::borrow::Cow;
+
+use cg_document::{Audience, Block, Cell, Cut, Document, number};
+use cg_stream::record::{Count, Status};
+
+use super::Diffs;
+use crate::options::Options;
+use crate::report::arrange;
+
+/// How many notes of the comparisons are told; many comparisons have many.
+const MOST_NOTES: usize = 10;
+
+impl Diffs<'_> {
+    /// A diff for a terminal or a pipe.
+    pub(super) fn listing(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let events = self.events(options)?;
+        let first = events.first().map(|event| event.name);
+        let mut document = Document::default();
+        document.push(Block::Heading(format!("cg-diff: {}", self.title)));
+        document.push(Block::Text(self.census()));
+        document.blocks.extend(self.limits());
+        let mut table = self.table(&events);
+        arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
+        let cut = arrange::cut(&mut table, options.rows(), self.measure(), first);
+        arrange::choose_columns(&mut table, first, options)?;
+        if table.rows.is_empty() && options.format.is_for_people() {
+            document.push(Block::Text(self.verdict(options)?));
+        } else {
+            document.push(Block::Table(table));
+        }
+        if let Some(cut) = cut {
+            let share = self.share(&cut, first);
+            document.push(arrange::left_out(&cut, self.noun(cut.rows), share));
+        }
+        let hidden = events
+            .iter()
+            .filter(|event| event.audience == Audience::Programs);
+        let hidden: Vec<&str> = hidden.map(|event| event.name).collect();
+        document.blocks.extend(arrange::hidden(&hidden, options));
+        document.blocks.extend(self.notes());
+        Ok(document)
+    }
+
+    /// The line that says how it went: the broken limits where there are any, and the change of the first event's total.
+    pub(super) fn verdict(&self, options: &Options) -> anyhow::Result<String> {
+        let limits = match self.summary.broken_limits.as_deref() {
+            None => "",
+            Some([]) => "within limits: ",
+            Some([_]) => "a limit is broken: ",
+            Some(_) => "limits are broken: ",
+        };
+        let events = self.events(options)?;
+        let Some(event) = events.first() else {
+            return Ok(format!("{limits}no events to compare"));
+        };
+        let (before, after) = self.ends(event.total);
+        let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
+        if before == after {
+            return Ok(format!(
+                "{limits}{} unchanged at {}",
+                event.name,
+                number::grouped(after)
+            ));
+        }
+        let change = Cell::change(after - before, before)
+            .percentage()
+            .map(|percent| format!("{} ", number::signed_percent(percent)))
+            .unwrap_or_default();
+        Ok(format!(
+            "{limits}{} {change}({} → {}, {})",
+            event.name,
+            number::grouped(before),
+            number::grouped(after),
+            number::signed(after - before)
+        ))
+    }
+
+    /// How many records there are of each status.
+    pub(super) fn census(&self) -> String {
+        let rows: Vec<(Status, u64)> = match self.summary.rows.is_empty() {
+            true => self.statuses(),
+            false => self
+                .summary
+                .rows
+                .iter()
+                .map(|(status, rows)| (*status, *rows))
+                .collect(),
+        };
+        let parts: Vec<String> = rows
+            .iter()
+            .filter(|(_, rows)| *rows > 0)
+            .map(|(status, rows)| {
+                format!("{} {}", number::grouped(Count::from(*rows)), status.name())
+            })
+            .collect();
+        match parts.is_empty() {
+            true => "no differences".to_owned(),
+            false => parts.join(", "),
+        }
+    }
+
+    /// Names the limits that are broken, as many as anybody reads.
+    pub(super) fn limits<'a>(&self) -> Vec<Block<'a>> {
+        const MOST: usize = 25;
+        let broken = self.summary.broken_limits.as_deref().unwrap_or_default();
+        let told = broken.iter().take(MOST);
+        let mut lines: Vec<String> = told
+            .map(|limit| format!("limit broken: {}", shortened(limit)))
+            .collect();
+        if broken.len() > MOST {
+            let more = number::grouped((broken.len() - MOST) as Count);
+            lines.push(format!("{more} more limits are broken"));
+        }
+        lines.into_iter().map(Block::Text).collect()
+    }
+
+    /// By how much the rows that were left out changed together.
+    pub(super) fn share(&self, cut: &Cut, first: Option<&str>) -> Option<String> {
+        let event = first.filter(|_| self.measure().is_some())?;
+        Some(format!("{} {event}", number::signed(cut.sum)))
+    }
+
+    /// What a reader of the figures should know of how they came about.
+    pub(super) fn notes<'a>(&self) -> Vec<Block<'a>> {
+        let summary = &self.summary;
+        let mut notes = Vec::new();
+        if !summary.joined.is_empty() {
+            let rules: Vec<String> = summary
+                .joined
+                .iter()
+                .map(|(rule, rows)| format!("{rule} ({})", number::grouped(Count::from(*rows))))
+                .collect();
+            notes.push(format!(
+                "joined across different names by {} (--exact joins equal names only)",
+                rules.join(", ")
+            ));
+        }
+        if summary.merged > 0 {
+            notes.push(format!(
+                "rows that sum several functions of one run, whose names mean the same: {}",
+                number::grouped(Count::from(summary.merged))
+            ));
+        }
+        if let Some(statistic) = &summary.statistic {
+            let files: Vec<String> = summary.files.iter().map(u64::to_string).collect();
+            notes.push(format!(
+                "figures are the {statistic} over several files a side ({})",
+                files.join(", ")
+            ));
+        }
+        let sentences = summary.notes.iter().take(MOST_NOTES);
+        notes.extend(sentences.map(|note| shortened(note).into_owned()));
+        if summary.notes.len() > MOST_NOTES {
+            notes.push(format!(
+                "{} more notes like these",
+                number::grouped((summary.notes.len() - MOST_NOTES) as Count)
+            ));
+        }
+        notes.into_iter().map(Block::Note).collect()
+    }
+}
+
+/// A sentence without its middle, where names or commands in it are so long that a few such would fill a comment.
+fn shortened(sentence: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 1_000;
+    let length = sentence.chars().count();
+    if length <= LONGEST {
+        return sentence.into();
+    }
+    let start: String = sentence.chars().take(LONGEST / 2).collect();
+    let end: String = sentence.chars().skip(length - LONGEST / 2).collect();
+    format!("{start}…{end}").into()
+}

@@ -1,0 +1,184 @@
+//! Which events are shown, to whom, and what 100 % of each is.
+
+use cg_document::Audience;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+
+use crate::options::{Events, Options, PercentOf};
+
+/// To people all events are shown up to this many; more make lines that nobody can read.
+const FEW_EVENTS: usize = 3;
+
+/// The events that people see of program points; dh_view shows all.
+const TELLING_OF_PROGRAM_POINTS: [&str; 4] =
+    ["total_bytes", "total_blocks", "gmax_bytes", "end_bytes"];
+
+/// The events of a listing, with what 100 % of each is.
+pub(crate) struct EventColumns {
+    pub(crate) events: Vec<EventColumn>,
+    pub(crate) of: PercentOf,
+}
+
+/// One event.
+#[derive(Clone, Debug)]
+pub(crate) struct EventColumn {
+    /// Its position in the profile's events.
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    /// What 100 % is.
+    pub(crate) whole: Count,
+    pub(crate) audience: Audience,
+}
+
+impl EventColumns {
+    /// The events that a record type has, the chosen ones first.
+    pub(crate) fn choose(
+        profile: &Profile,
+        kind: RecordType,
+        options: &Options,
+    ) -> anyhow::Result<EventColumns> {
+        let indexes = events_of(profile, kind);
+        let names: Vec<&str> = indexes
+            .iter()
+            .map(|index| profile.events()[*index].as_str())
+            .collect();
+        let telling: &[&str] = match kind {
+            RecordType::ProgramPoint => &TELLING_OF_PROGRAM_POINTS,
+            _ => &[],
+        };
+        let (chosen, others) = choose_events(&names, telling, options)?;
+        let wholes = wholes(profile, kind, options.percent_of);
+        let column = |position: &usize, audience| EventColumn {
+            index: indexes[*position],
+            name: names[*position].to_owned(),
+            whole: wholes.get(indexes[*position]).copied().unwrap_or(0),
+            audience,
+        };
+        let rest = options.events.audience_of_others();
+        Ok(EventColumns {
+            events: chosen
+                .iter()
+                .map(|position| column(position, Audience::All))
+                .chain(others.iter().map(|position| column(position, rest)))
+                .collect(),
+            of: options.percent_of,
+        })
+    }
+
+    /// The events that people do not see because there are too many.
+    pub(crate) fn hidden(&self) -> Vec<&str> {
+        let hidden = self.events.iter();
+        hidden
+            .filter(|event| event.audience == Audience::Programs)
+            .map(|event| event.name.as_str())
+            .collect()
+    }
+
+    /// The event that rows are sorted and measured by.
+    pub(crate) fn first(&self) -> Option<&EventColumn> {
+        self.events.first()
+    }
+
+    /// What the event is called that `self` and `incl` are of.
+    pub(crate) fn first_name(&self) -> Option<&str> {
+        self.first().map(|event| event.name.as_str())
+    }
+
+    /// The position of the first event in the profile's events; any where there are none.
+    pub(crate) fn first_index(&self) -> usize {
+        self.first().map_or(0, |event| event.index)
+    }
+}
+
+impl Events {
+    /// Who sees the events that are not chosen: nobody, where somebody chose.
+    pub(crate) fn audience_of_others(&self) -> Audience {
+        match self {
+            Events::Named(_) => Audience::Nobody,
+            Events::Fitting | Events::All => Audience::Programs,
+        }
+    }
+}
+
+/// Positions of the events to show, and of the others. Where there are too many for people, they see the first, those
+/// that tell most, and the one sorted by.
+pub(crate) fn choose_events(
+    names: &[&str],
+    telling: &[&str],
+    options: &Options,
+) -> anyhow::Result<(Vec<usize>, Vec<usize>)> {
+    let all = 0..names.len();
+    let chosen: Vec<usize> = match &options.events {
+        Events::All => all.clone().collect(),
+        Events::Fitting if names.len() <= FEW_EVENTS => all.clone().collect(),
+        Events::Fitting => {
+            let sorted_by = options.sort.as_deref().unwrap_or_default();
+            all.clone()
+                .filter(|position| {
+                    let name = names[*position];
+                    *position == 0 || telling.contains(&name) || mentions_event(sorted_by, name)
+                })
+                .collect()
+        }
+        Events::Named(wanted) => {
+            let mut chosen = Vec::new();
+            for event in wanted {
+                let position = names.iter().position(|name| name == event);
+                let position = position.ok_or_else(|| {
+                    anyhow::anyhow!("there is no event {event}; there are {}", names.join(", "))
+                })?;
+                if !chosen.contains(&position) {
+                    chosen.push(position);
+                }
+            }
+            chosen
+        }
+    };
+    let others = all.filter(|position| !chosen.contains(position)).collect();
+    Ok((chosen, others))
+}
+
+/// Whether a column's name is one of an event's: `Ir`, `incl.Ir`, `Ir%`, `Ir.delta`.
+fn mentions_event(column: &str, event: &str) -> bool {
+    let column = column.strip_prefix("incl.").unwrap_or(column);
+    column
+        .strip_prefix(event)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['%', '.']))
+}
+
+/// The positions of the events that records of a type have. A stream of findings has the events of errors and of leaks.
+pub(crate) fn events_of(profile: &Profile, kind: RecordType) -> Vec<usize> {
+    (0..profile.events().len())
+        .filter(|index| has_event(kind, &profile.events()[*index]))
+        .collect()
+}
+
+/// Whether records of a type can have an event.
+pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
+    match kind {
+        RecordType::Leak => matches!(event, "bytes" | "blocks"),
+        RecordType::Error => event == "count",
+        RecordType::Heap => event == "bytes",
+        _ => true,
+    }
+}
+
+/// What 100 % of each event is.
+fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Count> {
+    let rows = profile.table(kind);
+    let mut sums = vec![0; profile.events().len()];
+    for row in 0..rows.len() {
+        for (sum, count) in sums.iter_mut().zip(rows.cost(row)) {
+            *sum += count;
+        }
+    }
+    if percent_of == PercentOf::Shown {
+        return sums;
+    }
+    // A total of 0 is one that nobody gave: fragments have none, nor have findings in every stream.
+    let totals = profile.total().iter().copied().chain(std::iter::repeat(0));
+    totals
+        .zip(sums)
+        .map(|(total, sum)| if total == 0 { sum } else { total })
+        .collect()
+}

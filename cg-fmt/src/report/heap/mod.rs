@@ -1,0 +1,161 @@
+//! Massif as people read it: how memory grew, a graph of it, the snapshots, and what the heap held at one of them.
+
+use cg_document::{Block, Document, Table, number};
+use cg_stream::profile::Profile;
+use cg_stream::record::RecordType;
+
+use super::stack_tree::{Branches, Root, StackTree};
+use super::timeline::{Timeline, time, total};
+use super::{arrange, origin};
+use crate::options::{Options, View};
+
+mod growth;
+
+use growth::Growth;
+
+/// The report on a Massif run, or a part of it.
+pub(crate) struct Heap<'a> {
+    timeline: Timeline<'a>,
+    /// Sentences on the peak and on growth, and the graph.
+    has_overview: bool,
+    has_snapshots: bool,
+    /// What the heap held at one snapshot, under a heading.
+    tree: Option<(String, Branches<'a>)>,
+}
+
+impl<'a> Heap<'a> {
+    /// The report, where a Massif run is what was read and nothing else was asked for.
+    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Option<Heap<'a>>> {
+        let is_one_run = profile.runs().len() <= 1;
+        let timeline = Timeline::of(profile);
+        anyhow::ensure!(
+            (timeline.is_some() && is_one_run) || !matches!(options.view, View::Snapshot(_)),
+            "--tree snapshot=N is for one Massif run, and this is not one"
+        );
+        let Some(timeline) = timeline else {
+            return Ok(None);
+        };
+        // A run without a detailed snapshot, as of --heap=no, has no other records.
+        let has_more = profile.types().next().is_some();
+        let wants_report = is_one_run && !options.wants_listing();
+        let (is_report, number) = match (&options.view, options.kind) {
+            (View::Snapshot(number), _) => (false, Some(*number)),
+            (View::List, Some(RecordType::Snapshot)) => (false, None),
+            (View::List, None) if wants_report || !has_more => {
+                (true, snapshot_with_tree(&timeline))
+            }
+            _ => return Ok(None),
+        };
+        let tree = number.map(|number| tree(&timeline, number, options));
+        Ok(Some(Heap {
+            has_overview: is_report && timeline.is_in_time(),
+            has_snapshots: !matches!(options.view, View::Snapshot(_)),
+            tree: tree.transpose()?,
+            timeline,
+        }))
+    }
+
+    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let mut document = Document::default();
+        let origin = origin::origin(self.timeline.profile);
+        document.blocks.extend(origin.map(Block::Heading));
+        if self.has_overview {
+            let growth = Growth::of(&self.timeline.points());
+            document.push(Block::Text(self.peak_sentence()));
+            document.push(Block::Text(growth.sentence(self.timeline.time_unit)));
+            document.push(Block::Graph(self.timeline.graph(options)));
+        }
+        if self.has_snapshots {
+            document.push(Block::Table(self.snapshots(options)?));
+        }
+        if let Some((heading, branches)) = &self.tree {
+            document.push(Block::Heading(heading.clone()));
+            document.blocks.extend(branches.blocks(options)?);
+        }
+        Ok(document)
+    }
+
+    fn peak_sentence(&self) -> String {
+        let Some(peak) = self.timeline.peak() else {
+            return String::new();
+        };
+        let total = total(peak);
+        let what = match peak.detail.as_str() {
+            "peak" => "peak",
+            _ => "largest snapshot",
+        };
+        format!(
+            "{what}: {} bytes ({}) at snapshot {}, time {} {}",
+            number::grouped(total),
+            number::bytes(u64::try_from(total).unwrap_or(u64::MAX)),
+            peak.snapshot,
+            time(peak),
+            self.timeline.time_unit,
+        )
+    }
+
+    /// The snapshots, sorted and cut if that was asked for.
+    fn snapshots(&self, options: &Options) -> anyhow::Result<Table<'_>> {
+        let mut table = self.timeline.table();
+        arrange::sort(&mut table, options.sort.as_deref(), None, options)?;
+        if options.top.is_some() {
+            table.cut(options.rows(), None);
+        }
+        arrange::choose_columns(&mut table, None, options)?;
+        Ok(table)
+    }
+}
+
+/// The snapshot whose heap records there are, the one with the most where there are several.
+fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
+    let heap = timeline.profile.table(RecordType::Heap);
+    let has_tree = |number: u64| heap.keys().iter().any(|key| key.snapshot == Some(number));
+    let with_tree = timeline
+        .snapshots
+        .iter()
+        .filter(|snapshot| has_tree(snapshot.snapshot));
+    with_tree
+        .max_by_key(|snapshot| (snapshot.detail == "peak", total(snapshot)))
+        .map(|snapshot| snapshot.snapshot)
+}
+
+/// What the heap held at one snapshot, and a heading.
+fn tree<'a>(
+    timeline: &Timeline<'a>,
+    number: u64,
+    options: &Options,
+) -> anyhow::Result<(String, Branches<'a>)> {
+    let snapshot = timeline
+        .snapshots
+        .iter()
+        .find(|snapshot| snapshot.snapshot == number);
+    let Some(snapshot) = snapshot else {
+        anyhow::bail!("there is no snapshot {number}");
+    };
+    anyhow::ensure!(snapshot.detail != "empty", "snapshot {number} has no tree");
+    let profile = timeline.profile;
+    let tree = StackTree::of(profile, RecordType::Heap, Root::Innermost, |key| {
+        key.snapshot == Some(number)
+    });
+    anyhow::ensure!(
+        !tree.is_empty() || snapshot.heap_bytes == 0,
+        "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}"
+    );
+    let event = match &snapshot.event {
+        Some(event) if event.ends_with("Bk") => "blocks",
+        _ => "bytes",
+    };
+    let whole = total(snapshot);
+    let what = match (&snapshot.event, snapshot.detail.as_str()) {
+        (Some(event), _) => format!(": {} {event}", number::grouped(whole)),
+        (None, detail) => format!(
+            "{}: {} of {} bytes are on the heap",
+            if detail == "peak" { " (peak)" } else { "" },
+            number::grouped(snapshot.heap_bytes.into()),
+            number::grouped(whole),
+        ),
+    };
+    let costs = vec![(event.to_owned(), whole)];
+    let branches = Branches::of(profile, &tree, costs, options.threshold());
+    Ok((format!("snapshot {number}{what}"), branches))
+}

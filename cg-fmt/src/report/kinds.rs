@@ -1,0 +1,54 @@
+//! Record types: which are listed, and what their rows are called.
+
+use cg_stream::profile::Profile;
+use cg_stream::record::RecordType;
+
+use crate::options::Options;
+
+/// The record types to list: the one asked for, else the most telling of those there are. Errors and leaks of one log
+/// are told together.
+pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
+    if let Some(kind) = options.kind {
+        return vec![kind];
+    }
+    let has = |kind: &RecordType| !profile.table(*kind).is_empty();
+    for kinds in [
+        &[RecordType::Fn][..],
+        &[RecordType::Line],
+        &[RecordType::Call],
+        &[RecordType::Error, RecordType::Leak],
+        &[RecordType::Heap],
+        &[RecordType::ProgramPoint],
+        &[RecordType::Stack],
+    ] {
+        let found: Vec<RecordType> = kinds.iter().copied().filter(has).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
+    match tool {
+        Some("memcheck") => vec![RecordType::Error, RecordType::Leak],
+        Some("helgrind" | "drd") => vec![RecordType::Error],
+        Some("massif") => vec![RecordType::Heap],
+        Some("dhat") => vec![RecordType::ProgramPoint],
+        _ => vec![RecordType::Fn],
+    }
+}
+
+/// What the rows of a record type are called in a sentence.
+pub(crate) fn noun(kind: RecordType, count: usize) -> &'static str {
+    let (one, many) = match kind {
+        RecordType::Fn => ("function", "functions"),
+        RecordType::Line => ("line", "lines"),
+        RecordType::Call => ("call arc", "call arcs"),
+        RecordType::Leak => ("leak record", "leak records"),
+        RecordType::Error => ("error", "errors"),
+        RecordType::Heap => ("allocation stack", "allocation stacks"),
+        RecordType::ProgramPoint => ("program point", "program points"),
+        RecordType::Stack => ("stack", "stacks"),
+        RecordType::Snapshot => ("snapshot", "snapshots"),
+        _ => ("record", "records"),
+    };
+    if count == 1 { one } else { many }
+}

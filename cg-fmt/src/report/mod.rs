@@ -1,0 +1,81 @@
+//! What is told of a profile, a room a report. A report has a function that works it out, `of`, and one that says it as
+//! a [`Document`]; it knows no format. What several reports need stands beside them, and knows none of them.
+
+use cg_document::Document;
+use cg_stream::profile::Profile;
+use cg_stream::tool::Diagnostics;
+
+use crate::options::{Format, Options, View};
+
+pub(crate) mod diff;
+pub(crate) mod records;
+
+mod graph;
+mod heap;
+mod source;
+mod tree;
+
+pub(crate) mod events;
+pub(crate) mod kinds;
+
+mod arrange;
+mod columns;
+mod grouping;
+mod origin;
+mod stack_tree;
+mod timeline;
+
+use diff::Diffs;
+use graph::MemoryGraph;
+use heap::Heap;
+use records::Records;
+use source::Source;
+use tree::Tree;
+
+/// What a profile and the options come to.
+pub(crate) enum Report<'a> {
+    Records(Records<'a>),
+    Diff(Diffs<'a>),
+    Heap(Heap<'a>),
+    Tree(Tree<'a>),
+    Source(Source),
+    Graph(MemoryGraph),
+}
+
+impl<'a> Report<'a> {
+    /// The report that was asked for, else the one that tells most of what was read.
+    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Report<'a>> {
+        if options.format == Format::Svg {
+            return MemoryGraph::of(profile, options).map(Report::Graph);
+        }
+        if diff::is_wanted(profile, options) {
+            return Ok(Report::Diff(Diffs::of(profile, options)));
+        }
+        if let Some(heap) = Heap::of(profile, options)? {
+            return Ok(Report::Heap(heap));
+        }
+        match &options.view {
+            View::List | View::Snapshot(_) => Records::of(profile, options).map(Report::Records),
+            View::Tree(neighbours) => Tree::of(profile, *neighbours, options).map(Report::Tree),
+            View::Source { directory, context } => {
+                Source::of(profile, directory.as_deref(), *context, options).map(Report::Source)
+            }
+        }
+    }
+
+    /// The report as a document.
+    pub(crate) fn document(
+        &self,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Document<'_>> {
+        match self {
+            Report::Records(records) => records.document(options, diagnostics),
+            Report::Diff(diffs) => diffs.document(options),
+            Report::Heap(heap) => heap.document(options),
+            Report::Tree(tree) => tree.document(options),
+            Report::Source(source) => Ok(source.document(options)),
+            Report::Graph(graph) => Ok(graph.document()),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The columns of records that add up: functions, lines, calls, findings, allocations.
+
+use std::cmp::Ordering;
+
+use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_stream::profile::{Profile, Symbol, Table as Rows};
+use cg_stream::record::{Count, RecordType};
+
+use super::points;
+use crate::report::columns::{order_of_functions, push_events, push_function, set_totals};
+use crate::report::events::EventColumns;
+
+/// The rows of a record type as a table, in the order of their cost.
+pub(crate) fn table<'a>(
+    profile: &'a Profile,
+    kind: RecordType,
+    events: &EventColumns,
+) -> Table<'a> {
+    let rows = profile.table(kind);
+    let mut columns = Vec::new();
+    if kind != RecordType::Call {
+        push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
+    }
+    if matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
+        push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
+    }
+    push_beside(&mut columns, rows, kind);
+    if kind == RecordType::ProgramPoint {
+        points::push_columns(&mut columns, profile, rows);
+    }
+    push_keys(&mut columns, profile, rows, kind);
+    if kind != RecordType::Call {
+        set_totals(&mut columns, events);
+    }
+    Table::new(columns, order_by_cost(profile, kind, events))
+}
+
+/// Numbers that stand beside the cost.
+fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordType) {
+    let mut number = |name: &str, count: fn(&'a Rows, usize) -> Option<Count>| {
+        columns.push(Column::new(name, Layout::Number, move |row| {
+            Cell::count(count(rows, row))
+        }));
+    };
+    match kind {
+        RecordType::Fn | RecordType::Call => {
+            number("calls", |rows, row| Some(rows.calls(row)));
+        }
+        RecordType::Leak => number("indirect_bytes", |rows, row| {
+            rows.beside().indirect_bytes.count(row)
+        }),
+        RecordType::Heap => number("places", |rows, row| rows.beside().places.count(row)),
+        _ => {}
+    }
+}
+
+/// The columns that say what a row is of.
+fn push_keys<'a>(
+    columns: &mut Vec<Column<'a>>,
+    profile: &'a Profile,
+    rows: &'a Rows,
+    kind: RecordType,
+) {
+    let text = move |symbol: Option<Symbol>| Cell::name(profile.text(symbol));
+    if matches!(kind, RecordType::Leak | RecordType::Error) {
+        columns.push(Column::new("kind", Layout::Text, move |row| {
+            text(rows.key(row).kind)
+        }));
+    }
+    if kind == RecordType::Error {
+        columns.push(Column::new("what", Layout::Text, move |row| {
+            text(rows.key(row).what)
+        }));
+    }
+    if kind == RecordType::Heap {
+        columns.push(Column::new("snapshot", Layout::Number, move |row| {
+            Cell::ordinal(rows.key(row).snapshot)
+        }));
+    }
+    push_function(columns, "", move |row| rows.key(row).function, profile);
+    if kind != RecordType::Fn {
+        columns.insert(
+            columns.len() - 1,
+            Column::new("line", Layout::Number, move |row| {
+                Cell::ordinal(rows.key(row).line)
+            }),
+        );
+    }
+    if kind == RecordType::Line {
+        columns.insert(
+            columns.len() - 1,
+            Column::new("addr", Layout::Text, move |row| text(rows.key(row).addr)),
+        );
+    }
+    if kind == RecordType::Call {
+        let has_sites = (0..rows.len()).any(|row| rows.key(row).site.is_some());
+        columns.insert(
+            columns.len() - 2,
+            Column::new("site", Layout::Path, move |row| text(rows.key(row).site)).for_audience(
+                match has_sites {
+                    true => Audience::All,
+                    false => Audience::Nobody,
+                },
+            ),
+        );
+        let callee = move |row| rows.key(row).callee.unwrap_or_default();
+        push_function(columns, "callee.", callee, profile);
+    }
+    let mut where_any = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
+        let audience = match (0..rows.len()).any(|row| number(rows, row).is_some()) {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
+        columns.push(
+            Column::new(name, Layout::Number, move |row| {
+                Cell::ordinal(number(rows, row))
+            })
+            .for_audience(audience),
+        );
+    };
+    where_any("cycle", |rows, row| rows.beside().cycle.get(row));
+    where_any("part", |rows, row| rows.key(row).part);
+    where_any("thread", |rows, row| rows.key(row).thread);
+}
+
+/// All rows by cost (of calls: by inclusive cost), largest first, then by names as bytes.
+fn order_by_cost(profile: &Profile, kind: RecordType, events: &EventColumns) -> Vec<usize> {
+    let rows = profile.table(kind);
+    let first = events.first_index();
+    let cost = |row: usize| {
+        let counts = match kind {
+            RecordType::Call => rows.incl(row).unwrap_or_default(),
+            _ => rows.cost(row),
+        };
+        counts.get(first).copied().unwrap_or(0)
+    };
+    let mut keyed: Vec<(Count, usize)> = (0..rows.len()).map(|row| (cost(row), row)).collect();
+    keyed.sort_by(|(a_cost, a), (b_cost, b)| {
+        b_cost
+            .cmp(a_cost)
+            .then_with(|| order_of_keys(profile, rows, *a, *b))
+    });
+    keyed.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Keys by their names and numbers; two rows never have equal ones but for their stacks.
+fn order_of_keys(profile: &Profile, rows: &Rows, a: usize, b: usize) -> Ordering {
+    let (a, b) = (rows.key(a), rows.key(b));
+    order_of_functions(profile, &a.function, &b.function)
+        .then_with(|| profile.text(a.site).cmp(&profile.text(b.site)))
+        .then_with(|| a.line.cmp(&b.line))
+        .then_with(|| profile.text(a.addr).cmp(&profile.text(b.addr)))
+        .then_with(|| match (&a.callee, &b.callee) {
+            (Some(a), Some(b)) => order_of_functions(profile, a, b),
+            _ => Ordering::Equal,
+        })
+        .then_with(|| profile.text(a.kind).cmp(&profile.text(b.kind)))
+        .then_with(|| profile.text(a.what).cmp(&profile.text(b.what)))
+        .then_with(|| (a.snapshot, a.part, a.thread).cmp(&(b.snapshot, b.part, b.thread)))
+}

@@ -1,0 +1,159 @@
+//! Records as rows, a table a type: by themselves, or summed by what groups have in common.
+
+use cg_document::{Block, Document, Table, number};
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+use cg_stream::tool::Diagnostics;
+
+use super::events::EventColumns;
+use super::{arrange, kinds, origin};
+use crate::options::Options;
+
+mod columns;
+mod groups;
+mod points;
+
+pub(crate) use columns::table;
+pub(crate) use groups::Groups;
+
+/// The records of some types.
+pub(crate) struct Records<'a> {
+    profile: &'a Profile,
+    kinds: Vec<RecordType>,
+    /// Those of each type, where groups are asked for.
+    groups: Vec<Groups>,
+}
+
+impl<'a> Records<'a> {
+    /// The records of the type that is asked for, else of those that tell most.
+    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Records<'a>> {
+        Records::of_kinds(profile, kinds::listed(profile, options), options)
+    }
+
+    /// The records of these types.
+    ///
+    /// # Errors
+    /// For groups of calls, whose only cost is inclusive.
+    pub(crate) fn of_kinds(
+        profile: &'a Profile,
+        kinds: Vec<RecordType>,
+        options: &Options,
+    ) -> anyhow::Result<Records<'a>> {
+        let mut groups = Vec::new();
+        if let Some(by) = options.group_by {
+            anyhow::ensure!(
+                !kinds.contains(&RecordType::Call),
+                "call records have no cost of their own that --group-by could sum; fn records have"
+            );
+            groups.extend(kinds.iter().map(|kind| Groups::of(profile, *kind, by)));
+        }
+        Ok(Records {
+            profile,
+            kinds,
+            groups,
+        })
+    }
+
+    /// Of several types, those that lack a column or event that is asked for are left out.
+    ///
+    /// # Errors
+    /// Where no type has what is asked for.
+    pub(crate) fn document(
+        &self,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Document<'_>> {
+        let mut document = Document::default();
+        let origin = origin::origin(self.profile);
+        document.blocks.extend(origin.map(Block::Heading));
+        if self.kinds == [RecordType::ProgramPoint] && self.groups.is_empty() {
+            let summary = points::summary(self.profile);
+            document.blocks.extend(summary.map(Block::Verbatim));
+        }
+        let mut listed = Vec::new();
+        let mut refused = None;
+        for (position, kind) in self.kinds.iter().enumerate() {
+            match self.list(position, options) {
+                Ok(blocks) => {
+                    document.blocks.extend(blocks);
+                    listed.push(kind.name());
+                }
+                Err(error) => refused = Some(refused.unwrap_or(error)),
+            }
+        }
+        match (refused, listed.as_slice()) {
+            (Some(error), []) => return Err(error),
+            (_, [first, others @ ..]) if !others.is_empty() && !options.format.is_for_people() => {
+                diagnostics.warn(format!(
+                    "only {first} records are written; the input has {} records too, which --type chooses",
+                    others.join(" and ")
+                ));
+            }
+            _ => {}
+        }
+        Ok(document)
+    }
+
+    /// The rows of one type, and what is said about them.
+    fn list(&self, position: usize, options: &Options) -> anyhow::Result<Vec<Block<'_>>> {
+        let kind = self.kinds[position];
+        let noun = |count: usize| match self.groups(position) {
+            Some(groups) => groups.by.noun(count),
+            None => kinds::noun(kind, count),
+        };
+        let events = EventColumns::choose(self.profile, kind, options)?;
+        let first = events.first_name();
+        let mut table = self.table(position, &events);
+        let count = table.rows.len();
+        arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
+        // The inclusive cost of calls does not add up, so what is left out of these has no share.
+        let measure = (kind != RecordType::Call).then_some("self");
+        let cut = arrange::cut(&mut table, options.rows(), measure, first);
+        arrange::choose_columns(&mut table, first, options)?;
+        let mut document = Document::default();
+        if self.kinds.len() > 1 {
+            let count_of = number::grouped(count as Count);
+            document.push(Block::Heading(format!("{count_of} {}", noun(count))));
+        }
+        if table.rows.is_empty() {
+            document.push(Block::Text(format!("no {}", kinds::noun(kind, 2))));
+        }
+        document.push(Block::Table(table));
+        if let Some(cut) = cut {
+            let share = measure.and_then(|_| arrange::share(&cut, &events));
+            document.push(arrange::left_out(&cut, noun(cut.rows), share));
+        }
+        document
+            .blocks
+            .extend(arrange::hidden(&events.hidden(), options));
+        Ok(document.blocks)
+    }
+
+    /// The groups of a type, by the position of the type.
+    pub(crate) fn groups(&self, position: usize) -> Option<&Groups> {
+        self.groups.get(position)
+    }
+
+    /// The rows of a type in the order of their cost, by the position of the type.
+    fn table(&self, position: usize, events: &EventColumns) -> Table<'_> {
+        let kind = self.kinds[position];
+        match self.groups(position) {
+            Some(groups) => groups.table(kind, events),
+            None => table(self.profile, kind, events),
+        }
+    }
+
+    /// The rows of a type, sorted and cut.
+    pub(crate) fn rows(&self, position: usize, options: &Options) -> anyhow::Result<Vec<usize>> {
+        let events = EventColumns::choose(self.profile, self.kinds[position], options)?;
+        let mut table = self.table(position, &events);
+        arrange::sort(
+            &mut table,
+            options.sort.as_deref(),
+            events.first_name(),
+            options,
+        )?;
+        table.cut(options.rows(), None);
+        Ok(table.rows)
+    }
+}

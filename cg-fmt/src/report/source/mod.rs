@@ -1,0 +1,192 @@
+//! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
+//! calls that leave from a line, `call` records.
+//!
+//! Every file whose lines have a cost is looked for, by the cost in it; of those that are found, each line with a cost
+//! is shown with some lines around it. What cannot be shown (files that are not found, lines beyond a file's end, costs
+//! without a line) is summed and said, so that all figures add up to the total.
+
+use std::path::Path;
+
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+
+use super::columns::{push_events, set_totals};
+use super::events::EventColumns;
+use super::{arrange, origin};
+use crate::options::Options;
+use costs::{FileLines, Files};
+use text::Annotation;
+
+mod costs;
+mod find;
+mod text;
+
+/// Annotated files, and the account of where all cost is.
+pub(crate) struct Source {
+    origin: Option<String>,
+    events: EventColumns,
+    account: Vec<AccountRow>,
+    /// Paths and their annotated lines.
+    files: Vec<(String, Vec<String>)>,
+}
+
+/// What became of some cost of a file.
+struct AccountRow {
+    what: &'static str,
+    file: Option<String>,
+    cost: Vec<Count>,
+}
+
+impl Source {
+    /// Annotates the files whose lines have a cost, with so many lines around each of these.
+    pub(crate) fn of(
+        profile: &Profile,
+        directory: Option<&Path>,
+        context: usize,
+        options: &Options,
+    ) -> anyhow::Result<Source> {
+        options.ensure_for_people()?;
+        let events = EventColumns::choose(profile, RecordType::Line, options)?;
+        anyhow::ensure!(
+            !profile.table(RecordType::Line).is_empty(),
+            "the input has no line records to show sources by; cg-parse --lines writes them"
+        );
+        let files = Files::of(profile);
+        let mut shown = Vec::new();
+        let mut account = Account::new(profile);
+        for file in files.by_cost(events.first_index()) {
+            let lines = files.lines(file);
+            let Some(name) = profile.text(file).filter(|name| *name != "???") else {
+                account.add("file unknown", None, select(lines, |_| true));
+                continue;
+            };
+            if shown.len() >= options.rows() {
+                account.add("files not shown", None, select(lines, |_| true));
+                continue;
+            }
+            let Some((path, source)) = find::read_source(name, directory) else {
+                if account.missing < options.rows() {
+                    account.missing += 1;
+                    account.add("file not found", Some(name), select(lines, |_| true));
+                } else {
+                    account.add("more files not found", None, select(lines, |_| true));
+                }
+                continue;
+            };
+            let length = source.len() as u64;
+            let in_file = |line: u64| (1..=length).contains(&line);
+            account.add("shown", Some(name), select(lines, in_file));
+            account.add("line unknown", Some(name), select(lines, |line| line == 0));
+            account.add(
+                "line beyond the end of the file",
+                Some(name),
+                select(lines, |line| line > length),
+            );
+            let annotation = Annotation {
+                profile,
+                lines,
+                source: &source,
+                events: &events,
+            };
+            shown.push((path.display().to_string(), annotation.text(context)));
+        }
+        Ok(Source {
+            origin: origin::origin(profile),
+            events,
+            account: account.rows,
+            files: shown,
+        })
+    }
+
+    /// The account first, whose rows add up to the total, then the files.
+    pub(crate) fn document(&self, options: &Options) -> Document<'_> {
+        let mut document = Document::default();
+        document
+            .blocks
+            .extend(self.origin.clone().map(Block::Heading));
+        document.push(Block::Table(self.table()));
+        document
+            .blocks
+            .extend(arrange::hidden(&self.events.hidden(), options));
+        for (path, lines) in &self.files {
+            document.push(Block::Heading(path.clone()));
+            document.push(Block::Verbatim(lines.clone()));
+        }
+        document
+    }
+
+    fn table(&self) -> Table<'_> {
+        let mut columns = Vec::new();
+        push_events(&mut columns, &self.events, "", move |row| {
+            Some(&self.account[row].cost[..])
+        });
+        columns.push(Column::new("source", Layout::Name, move |row| {
+            Cell::Text(self.account[row].what.into())
+        }));
+        columns.push(Column::new("file", Layout::Path, move |row| {
+            Cell::name(self.account[row].file.as_deref())
+        }));
+        set_totals(&mut columns, &self.events);
+        let mut table = Table::new(columns, (0..self.account.len()).collect());
+        table.choose_for(Audience::People);
+        table
+    }
+}
+
+/// The costs of some lines.
+fn select<'l>(
+    lines: &'l FileLines,
+    is_wanted: impl Fn(u64) -> bool + 'l,
+) -> impl Iterator<Item = &'l [Count]> {
+    lines
+        .iter()
+        .filter(move |(line, _)| is_wanted(**line))
+        .map(|(_, line)| &line.cost[..])
+}
+
+/// Sums of where the costs went.
+struct Account {
+    events: usize,
+    rows: Vec<AccountRow>,
+    /// How many files have a row for not being found.
+    missing: usize,
+}
+
+impl Account {
+    fn new(profile: &Profile) -> Account {
+        Account {
+            events: profile.events().len(),
+            rows: Vec::new(),
+            missing: 0,
+        }
+    }
+
+    /// Adds to the row of this name and file; a row of nothing is not begun.
+    fn add<'l>(
+        &mut self,
+        what: &'static str,
+        file: Option<&str>,
+        cost: impl Iterator<Item = &'l [Count]>,
+    ) {
+        let mut sums = vec![0; self.events];
+        for cost in cost {
+            costs::add(&mut sums, cost);
+        }
+        if sums.iter().all(|sum| *sum == 0) {
+            return;
+        }
+        let known = self
+            .rows
+            .iter_mut()
+            .find(|row| row.what == what && row.file.as_deref() == file);
+        match known {
+            Some(row) => costs::add(&mut row.cost, &sums),
+            None => self.rows.push(AccountRow {
+                what,
+                file: file.map(str::to_owned),
+                cost: sums,
+            }),
+        }
+    }
+}

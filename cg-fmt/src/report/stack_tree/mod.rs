@@ -1,0 +1,130 @@
+//! Stacks as trees.
+//!
+//! From the innermost frame outwards this is Massif's tree and DHAT's (who called the allocator, and who called that);
+//! from the outermost frame inwards it says where a program spends what it has.
+
+use cg_document::{Audience, Block, Cell, Column, Layout, Table};
+use cg_stream::profile::{FrameKey, Profile};
+use cg_stream::record::Count;
+
+use super::arrange;
+use crate::options::Options;
+
+mod tree;
+
+use tree::{Branch, What};
+
+pub(crate) use tree::{Root, StackTree};
+
+/// A tree as it is shown: a row a node. Children below a threshold are folded.
+pub(crate) struct Branches<'a> {
+    profile: &'a Profile,
+    /// Events and what 100 % of each is. The first is the one that branches are sorted and folded by.
+    costs: Vec<(String, Count)>,
+    shown: Vec<Branch>,
+    /// In percent of the first cost.
+    threshold: f64,
+}
+
+impl<'a> Branches<'a> {
+    /// A tree with these costs and their shares of these wholes.
+    pub(crate) fn of(
+        profile: &'a Profile,
+        tree: &StackTree,
+        costs: Vec<(String, Count)>,
+        threshold: f64,
+    ) -> Branches<'a> {
+        let shown = match costs.first() {
+            Some((first, whole)) => {
+                let least = (*whole as f64 * threshold / 100.0).ceil() as Count;
+                tree.shown(profile, profile.event(first).unwrap_or(0), least)
+            }
+            None => Vec::new(),
+        };
+        Branches {
+            profile,
+            costs,
+            shown,
+            threshold,
+        }
+    }
+
+    /// The tree as a table, and what is said about it.
+    pub(crate) fn blocks(&self, options: &Options) -> anyhow::Result<Vec<Block<'_>>> {
+        if self.costs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut table = Table::new(self.columns(), (0..self.shown.len()).collect());
+        arrange::choose_columns(&mut table, None, options)?;
+        let mut blocks = vec![Block::Table(table)];
+        let is_pruned = |branch: &Branch| matches!(branch.what, What::Pruned { .. });
+        if self.shown.iter().any(is_pruned) {
+            blocks.push(Block::Note(format!(
+                "branches below {}% are folded (--threshold 0 shows all)",
+                self.threshold
+            )));
+        }
+        Ok(blocks)
+    }
+
+    /// Costs, and for people what the tree looks like, for programs what it consists of.
+    fn columns(&self) -> Vec<Column<'_>> {
+        let mut columns = Vec::new();
+        for (name, whole) in &self.costs {
+            let Some(event) = self.profile.event(name) else {
+                continue;
+            };
+            columns.push(Column::new(name, Layout::Number, move |row| {
+                Cell::Count(self.shown[row].cost[event])
+            }));
+            columns.push(
+                Column::new(format!("{name}%"), Layout::Percent, move |row| {
+                    Cell::share(self.shown[row].cost[event], *whole)
+                })
+                .titled("%"),
+            );
+        }
+        columns.push(
+            Column::new("tree", Layout::Name, |row| {
+                let branch = &self.shown[row];
+                Cell::Text(format!("{}{}", branch.lines, branch.what.text(self.profile)).into())
+            })
+            .for_audience(Audience::People),
+        );
+        let mut push = |name: &str, layout, cell: fn(&Branch, &'a Profile) -> Cell<'a>| {
+            columns.push(
+                Column::new(name, layout, move |row| {
+                    cell(&self.shown[row], self.profile)
+                })
+                .for_audience(Audience::Programs),
+            );
+        };
+        push("depth", Layout::Number, |branch, _| {
+            Cell::Ordinal(branch.depth)
+        });
+        push("fn", Layout::Name, |branch, profile| {
+            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.name)))
+        });
+        push("file", Layout::Path, |branch, profile| {
+            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.file)))
+        });
+        push("line", Layout::Number, |branch, _| {
+            Cell::ordinal(frame(branch).and_then(|frame| frame.line))
+        });
+        push("obj", Layout::Path, |branch, profile| {
+            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.obj)))
+        });
+        push("places", Layout::Number, |branch, _| match branch.what {
+            What::Folded { places } => Cell::Count(places),
+            _ => Cell::Empty,
+        });
+        columns
+    }
+}
+
+fn frame(branch: &Branch) -> Option<FrameKey> {
+    match branch.what {
+        What::Frame(frame) => Some(frame),
+        _ => None,
+    }
+}

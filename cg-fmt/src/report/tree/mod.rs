@@ -1,0 +1,78 @@
+//! Trees: of calls where there are arcs to make them of, of stacks where records have these.
+
+use cg_document::{Audience, Block, Document};
+use cg_stream::profile::Profile;
+use cg_stream::record::Count;
+
+use super::events::EventColumns;
+use super::stack_tree::{Branches, Root, StackTree};
+use super::{kinds, origin};
+use crate::options::{Neighbours, Options};
+
+mod calls;
+
+use calls::CallTree;
+
+/// What `--tree` shows.
+pub(crate) enum Tree<'a> {
+    Calls(CallTree<'a>),
+    Stacks {
+        profile: &'a Profile,
+        /// Headings and what is below them.
+        trees: Vec<(String, Branches<'a>)>,
+    },
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) fn of(
+        profile: &'a Profile,
+        neighbours: Neighbours,
+        options: &Options,
+    ) -> anyhow::Result<Tree<'a>> {
+        let mut kinds = kinds::listed(profile, options);
+        kinds.retain(|kind| kind.has_stack());
+        if kinds.is_empty() {
+            options.ensure_for_people()?;
+            return CallTree::of(profile, neighbours, options).map(Tree::Calls);
+        }
+        let mut trees = Vec::new();
+        for kind in kinds {
+            let events = EventColumns::choose(profile, kind, options)?;
+            let mut costs: Vec<(String, Count)> = events
+                .events
+                .iter()
+                .filter(|event| event.audience == Audience::All)
+                .map(|event| (event.name.clone(), event.whole))
+                .collect();
+            // The first cost is the one that branches are sorted and folded by.
+            costs.sort_by_key(|(name, _)| options.sort.as_deref() != Some(name));
+            for (is_wanted, root, heading) in [
+                (neighbours.callers, Root::Innermost, "callers"),
+                (neighbours.callees, Root::Outermost, "callees"),
+            ] {
+                if is_wanted {
+                    let tree = StackTree::of(profile, kind, root, |_| true);
+                    let branches = Branches::of(profile, &tree, costs.clone(), options.threshold());
+                    let noun = kinds::noun(kind, 2);
+                    trees.push((format!("{noun}, with {heading} below"), branches));
+                }
+            }
+        }
+        Ok(Tree::Stacks { profile, trees })
+    }
+
+    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let (profile, trees) = match self {
+            Tree::Calls(tree) => return tree.document(options),
+            Tree::Stacks { profile, trees } => (profile, trees),
+        };
+        let mut document = Document::default();
+        let origin = origin::origin(profile);
+        document.blocks.extend(origin.map(Block::Heading));
+        for (heading, branches) in trees {
+            document.push(Block::Heading(heading.clone()));
+            document.blocks.extend(branches.blocks(options)?);
+        }
+        Ok(document)
+    }
+}
