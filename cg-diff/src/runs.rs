@@ -81,6 +81,9 @@ impl Runs {
                         Ok(())
                     },
                 )?;
+                profile
+                    .check_sums()
+                    .map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?;
                 // An input that could not be read was told of already.
                 if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
                     incomplete.push(format!("{}: {why}", file.display()));

@@ -54,6 +54,7 @@ pub(crate) fn read(
             &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
         )?);
     }
+    profile.check_sums()?;
     if profile.unknown() > 0 {
         diagnostics.warn(format!(
             "{} records of types this version does not know are left out",

@@ -275,6 +275,23 @@ fn sums_that_64_bits_cannot_hold_are_an_error_of_the_line() {
 }
 
 #[test]
+fn the_records_of_a_type_may_not_cost_more_than_64_bits_hold() {
+    let record =
+        |name: &str, count: u64| json!({"type": "fn", "fn": name, "cost": {"Dr": 1, "Ir": count}});
+    for (count, holds) in [(5, true), (6, false)] {
+        let text = format!("{}\n{}", record("f", u64::MAX - 5), record("g", count));
+        let mut reader = Reader::new(text.as_bytes());
+        let mut profile = Profile::default();
+        while let Some(line) = reader.next_line().unwrap() {
+            profile.add(&line).unwrap();
+        }
+        let checked = profile.check_sums().map_err(|error| error.to_string());
+        let expected = "the sum of Ir is beyond 64 bits".to_owned();
+        assert_eq!(checked, if holds { Ok(()) } else { Err(expected) });
+    }
+}
+
+#[test]
 fn totals_of_runs_are_added_up_exactly() {
     let run = |total: u64| {
         json!({"type": "run", "stream": 1, "events": ["Ir"], "total": {"Ir": total}}).to_string()

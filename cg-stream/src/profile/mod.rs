@@ -74,6 +74,25 @@ impl Profile {
         Ok(())
     }
 
+    /// Checks, once all is added, that 64 bits can hold the self cost of all records of each type, as they can that of
+    /// each row: then no sum over some of the rows is beyond them.
+    ///
+    /// # Errors
+    /// Where they cannot, with the event.
+    pub fn check_sums(&self) -> Result<(), Error> {
+        for table in &self.tables {
+            let mut sums = vec![0; self.events.len()];
+            for row in 0..table.len() {
+                for ((sum, count), event) in sums.iter_mut().zip(table.cost(row)).zip(&self.events)
+                {
+                    add_exact(sum, *count)
+                        .map_err(|beyond| Error::whole(beyond.of(event).to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The `run` records, in the order they came.
     pub fn runs(&self) -> &[RunRecord] {
         &self.runs

@@ -672,6 +672,64 @@ fn carriage_returns_and_a_missing_newline_mean_nothing() {
     );
 }
 
+/// Nothing that went around at 2^64 is written: what was added up before is, and there is no `end`.
+#[test]
+fn a_sum_beyond_64_bits_is_trouble_and_leaves_what_was_there() {
+    const MOST: &str = "18446744073709551615";
+    const HALF: &str = "9223372036854775808";
+    for (text, expect) in [
+        (
+            format!("events: Ir Dr\nfn=f\n1 {MOST} 3\n2 5 4\n"),
+            [format!("f x0 cost Dr=3,Ir={MOST} incl Dr=3,Ir={MOST}")].as_slice(),
+        ),
+        (
+            format!("events: Ir\nfn=f\n1 {MOST}\nfn=f'2\n1 5\nfn=g\n1 1\n"),
+            &[],
+        ),
+        (
+            format!("events: Ir\nfn=f\n1 {HALF}\ncfn=g\ncalls=1 1\n2 {HALF}\nfn=g\n1 1\n"),
+            &[],
+        ),
+        (
+            format!(
+                "events: Ir\nfn=f\n1 1\ncfn=g\ncalls=1 1\n2 {HALF}\ncfn=g\ncalls=1 1\n2 {HALF}\n"
+            ),
+            &[],
+        ),
+        (format!("events: Ir\nfn=f\n1 {MOST}\nfn=g\n1 1\n"), &[]),
+    ] {
+        let parsed = parse(text.as_bytes(), &options());
+        assert!(parsed.trouble && !parsed.is_whole(), "{text}");
+        assert!(
+            parsed.messages[0].contains("64 bits"),
+            "{:?}",
+            parsed.messages
+        );
+        let records = records(&parsed, "fn");
+        if !expect.is_empty() {
+            assert_eq!(records, expect);
+        }
+        let total: serde_json::Value = match parsed.of("run").first() {
+            Some(run) => serde_json::from_str(&format!("{{{run}")).unwrap(),
+            None => continue,
+        };
+        let costs: u128 = parsed
+            .of("fn")
+            .iter()
+            .map(|record| {
+                let record: serde_json::Value =
+                    serde_json::from_str(&format!("{{{record}")).unwrap();
+                u128::from(record["cost"]["Ir"].as_u64().unwrap())
+            })
+            .sum();
+        assert_eq!(
+            costs,
+            u128::from(total["total"]["Ir"].as_u64().unwrap()),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn mangled_names_are_demangled_with_their_level() {
     check(

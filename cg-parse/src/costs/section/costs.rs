@@ -108,7 +108,7 @@ impl CostTable {
     }
 }
 
-/// Adds counts to the cells of a row.
+/// Adds counts to the cells of a row. Where one of the sums is beyond 64 bits, the row stays as it was.
 #[inline]
 pub(crate) fn add_row(
     cells: &mut [u64],
@@ -116,43 +116,61 @@ pub(crate) fn add_row(
     signedness: Signedness,
 ) -> Result<(), Overflow> {
     let mut has_overflown = false;
-    match signedness {
-        Signedness::Unsigned => {
-            for (cell, count) in cells.iter_mut().zip(counts) {
-                let (sum, carry) = cell.overflowing_add(*count);
-                *cell = sum;
-                has_overflown |= carry;
-            }
-        }
-        Signedness::Signed => {
-            for (cell, count) in cells.iter_mut().zip(counts) {
-                let (sum, carry) = cell.cast_signed().overflowing_add(count.cast_signed());
-                *cell = sum.cast_unsigned();
-                has_overflown |= carry;
-            }
-        }
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        let (sum, carry) = match signedness {
+            Signedness::Unsigned => cell.overflowing_add(*count),
+            Signedness::Signed => signed_sum(*cell, *count),
+        };
+        *cell = sum;
+        has_overflown |= carry;
     }
-    if has_overflown { Err(Overflow) } else { Ok(()) }
+    if has_overflown {
+        take_back(cells, counts);
+        return Err(Overflow);
+    }
+    Ok(())
 }
 
-/// Adds inclusive counts to the cells of a row, modulo 2^64.
+/// Adds inclusive counts to the cells of a row, modulo 2^64 where one of them is below 0. Where a sum is beyond 64 bits,
+/// the row stays as it was.
 ///
 /// Callgrind writes the cost of a call whose counters were set to zero meanwhile as a number just below 2^64, which is
-/// what is missing; other calls make good for it.
+/// what is missing; other calls make good for it. So a sum beyond 2^64 is right where it is in the range of `i64` once
+/// these numbers are read as negative ones; where it is in neither range, nothing went backwards and the sum is an error.
 #[inline]
 pub(crate) fn add_inclusive_row(
     cells: &mut [u64],
     counts: &[u64],
     signedness: Signedness,
 ) -> Result<(), Overflow> {
-    match signedness {
-        Signedness::Unsigned => {
-            for (cell, count) in cells.iter_mut().zip(counts) {
-                *cell = cell.wrapping_add(*count);
-            }
-            Ok(())
-        }
-        Signedness::Signed => add_row(cells, counts, signedness),
+    if signedness == Signedness::Signed {
+        return add_row(cells, counts, signedness);
+    }
+    let mut has_overflown = false;
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        let (sum, carry) = cell.overflowing_add(*count);
+        has_overflown |= carry & signed_sum(*cell, *count).1;
+        *cell = sum;
+    }
+    if has_overflown {
+        take_back(cells, counts);
+        return Err(Overflow);
+    }
+    Ok(())
+}
+
+/// The sum of two cells that are read as signed, and whether it is beyond 64 bits.
+#[inline]
+fn signed_sum(cell: u64, count: u64) -> (u64, bool) {
+    let (sum, carry) = cell.cast_signed().overflowing_add(count.cast_signed());
+    (sum.cast_unsigned(), carry)
+}
+
+/// Undoes an addition; modulo 2^64 each has its inverse.
+#[cold]
+fn take_back(cells: &mut [u64], counts: &[u64]) {
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        *cell = cell.wrapping_sub(*count);
     }
 }
 
@@ -167,7 +185,8 @@ mod tests {
         table.add(1, &[u64::MAX], Signedness::Unsigned).unwrap();
         table.add(1, &[0, 7], Signedness::Unsigned).unwrap();
         assert_eq!(table.row(1), [u64::MAX, 7]);
-        assert_eq!(table.add(1, &[1], Signedness::Unsigned), Err(Overflow));
+        assert_eq!(table.add(1, &[1, 1], Signedness::Unsigned), Err(Overflow));
+        assert_eq!(table.row(1), [u64::MAX, 7], "nothing wrapped is kept");
     }
 
     #[test]
@@ -183,6 +202,23 @@ mod tests {
             table.add(0, &[i64::MIN.cast_unsigned()], Signedness::Signed),
             Err(Overflow)
         );
+    }
+
+    #[test]
+    fn inclusive_sums_go_around_only_by_counts_below_0() {
+        let sum = |counts: [u64; 2]| {
+            let mut cells = [counts[0]];
+            let added = add_inclusive_row(&mut cells, &counts[1..], Signedness::Unsigned);
+            added.map(|()| cells[0]).map_err(|Overflow| cells[0])
+        };
+        let below = |missing: u64| missing.wrapping_neg();
+        assert_eq!(sum([below(3), 10]), Ok(7));
+        assert_eq!(sum([10, below(3)]), Ok(7));
+        assert_eq!(sum([below(3), below(4)]), Ok(below(7)));
+        assert_eq!(sum([2, below(3)]), Ok(below(1)));
+        assert_eq!(sum([1 << 63, (1 << 63) - 1]), Ok(u64::MAX));
+        assert_eq!(sum([1 << 63, 1 << 63]), Err(1 << 63));
+        assert_eq!(sum([(1 << 63) + 9, 1 << 63]), Err((1 << 63) + 9));
     }
 
     #[test]

@@ -238,10 +238,11 @@ impl Section {
     /// Adds self cost, and to the total with it.
     pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), Overflow> {
         let row = self.presence(function);
+        self.functions.cost.add(row, cost, self.signedness)?;
         for (total, count) in self.total.iter_mut().zip(cost) {
             *total += self.signedness.count(*count);
         }
-        self.functions.cost.add(row, cost, self.signedness)
+        Ok(())
     }
 
     /// Adds inclusive cost and calls.
