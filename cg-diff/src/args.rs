@@ -176,9 +176,9 @@ impl Args {
     pub(crate) fn options(self) -> anyhow::Result<Options> {
         let comparisons = self.comparisons()?;
         let rules = match &self.rules {
-            None => Rules::new(None)?,
-            Some(path) => Rules::new(Some(&read(path)?))
-                .map_err(|error| anyhow::anyhow!("{}:{error:#}", path.display()))?,
+            None => Rules::of_table(),
+            Some(path) => Rules::with_file(&read(path)?)
+                .map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?,
         };
         let mut limits = self.fail_if;
         for path in &self.limits {

@@ -1,182 +1,49 @@
-//! Which frame of a stack to blame: the innermost one that is neither an allocator nor one of Valgrind's replacements.
+//! Which frame of a stack to blame: the innermost one that is the program's own; where none is, the innermost that is
+//! neither an allocator's nor one of Valgrind's replacements.
 //!
 //! A leak record always begins in `malloc`, a bad `memcpy` in Valgrind's own copy of it; neither is where anybody
 //! would look. The rule is the same for every record that carries a stack, so one `fn` field serves all of them.
 
 use cg_stream::record::Frame;
 
+use crate::whose::{Facts, Whose, whose_at};
+
 /// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
 /// there is no frame.
 pub fn frame_to_blame(stack: &[Frame]) -> usize {
-    stack
-        .iter()
-        .position(|frame| !is_allocator_or_replacement(frame))
+    // Most stacks are decided by their first frames.
+    let facts: Vec<Facts> = stack.iter().map(Facts::of).collect();
+    frame_to_blame_by(facts.len(), |position| facts.get(position).copied())
+}
+
+/// [`frame_to_blame`] for a stack of this length of which the facts are known.
+pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> usize {
+    let is_own = |position: &usize| whose_at(*position, at) == Whose::Own;
+    // A function without a name tells nobody where to look; the one that it was inlined into does.
+    let is_nameless = |position: &usize| match (at(*position), at(position + 1)) {
+        (Some(inner), Some(outer)) => inner.is_nameless_part_of(outer) && is_own(&(position + 1)),
+        _ => false,
+    };
+    (0..length)
+        .find(|position| is_own(position) && !is_nameless(position))
+        .or_else(|| {
+            (0..length).find(|position| {
+                at(*position).is_some_and(|facts| !facts.is_allocator_or_replacement())
+            })
+        })
         .unwrap_or(0)
+}
+
+/// How many innermost frames of an error of this kind, by its name in Valgrind's XML, tell nothing: a bad argument of a
+/// system call is reported in libc's function for it, and where all that is known of that is its name, nothing tells it
+/// from the program's own.
+pub fn frames_before_program(kind: &str, stack_length: usize) -> usize {
+    usize::from(kind == "SyscallParam" && stack_length > 1)
 }
 
 /// True for frames inside an allocator or inside one of Valgrind's replacement functions.
 pub fn is_allocator_or_replacement(frame: &Frame) -> bool {
-    let object = frame.obj.as_deref().map(base_name);
-    if object.is_some_and(|object| object.starts_with("vgpreload_")) {
-        return true;
-    }
-    let file = frame.file.as_deref().map(base_name);
-    if file.is_some_and(|file| {
-        REPLACEMENT_FILES.contains(&file) || CXX_ALLOCATOR_FILES.contains(&file)
-    }) {
-        return true;
-    }
-    frame.name.as_deref().is_some_and(is_allocator) || is_inlined_allocator(frame)
-}
-
-/// True for Rust's allocator where it was inlined: Valgrind then gives the bare name of a function, such as `alloc`, and
-/// in a text log the bare name of its file.
-fn is_inlined_allocator(frame: &Frame) -> bool {
-    let Some(file) = frame.file.as_deref() else {
-        return false;
-    };
-    let is_named = || {
-        let name = frame.name.as_deref().unwrap_or_default();
-        let name = name.split('<').next().unwrap_or_default();
-        file == "alloc.rs" && INLINED_ALLOCATORS.contains(&name)
-    };
-    RUST_ALLOCATOR_FILES
-        .iter()
-        .any(|known| file.ends_with(known))
-        || is_named()
-}
-
-/// Source files of Rust's allocator, whatever folder the standard library was built in.
-const RUST_ALLOCATOR_FILES: [&str; 4] = [
-    "library/alloc/src/alloc.rs",
-    "library/alloc/src/raw_vec.rs",
-    "library/alloc/src/raw_vec/mod.rs",
-    "library/std/src/alloc.rs",
-];
-
-/// Functions of `library/alloc/src/alloc.rs`.
-const INLINED_ALLOCATORS: [&str; 16] = [
-    "alloc",
-    "alloc_zeroed",
-    "realloc",
-    "dealloc",
-    "alloc_impl",
-    "alloc_impl_runtime",
-    "realloc_impl",
-    "grow_impl",
-    "grow_impl_runtime",
-    "shrink_impl",
-    "shrink_impl_runtime",
-    "allocate",
-    "allocate_zeroed",
-    "grow",
-    "shrink",
-    "exchange_malloc",
-];
-
-/// Source files of the functions that Valgrind puts in place of a program's own (its `shared/`, `helgrind/`, `drd/`).
-const REPLACEMENT_FILES: [&str; 6] = [
-    "vg_replace_malloc.c",
-    "vg_replace_strmem.c",
-    "hg_intercepts.c",
-    "drd_pthread_intercepts.c",
-    "drd_libstdcxx_intercepts.c",
-    "drd_qtcore_intercepts.c",
-];
-
-/// Headers of libstdc++ with nothing but allocators in them. Where these were inlined, Valgrind gives the bare name of a
-/// function, such as `allocate`.
-const CXX_ALLOCATOR_FILES: [&str; 2] = ["new_allocator.h", "alloc_traits.h"];
-
-/// Allocation functions of C, C++ and Rust by their whole name. Massif's and DHAT's `--alloc-fns` defaults are among
-/// them (`massif/ms_main.c:init_alloc_fns`).
-const ALLOCATORS: [&str; 34] = [
-    "malloc",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "free",
-    "cfree",
-    "memalign",
-    "aligned_alloc",
-    "posix_memalign",
-    "valloc",
-    "pvalloc",
-    "strdup",
-    "strndup",
-    "__strdup",
-    "__strndup",
-    "wcsdup",
-    "__builtin_new",
-    "__builtin_vec_new",
-    "__builtin_delete",
-    "__builtin_vec_delete",
-    "__libc_malloc",
-    "__libc_calloc",
-    "__libc_realloc",
-    "__libc_free",
-    "malloc_zone_malloc",
-    "malloc_zone_calloc",
-    "malloc_zone_realloc",
-    "malloc_zone_memalign",
-    "mmap",
-    "mmap64",
-    "mremap",
-    "brk",
-    "sbrk",
-    "alloc::alloc::exchange_malloc",
-];
-
-/// Beginnings of names: every form of C++'s operators, Rust's allocator shims and the functions that only pass an
-/// allocation on.
-const ALLOCATOR_PREFIXES: [&str; 16] = [
-    "operator new",
-    "operator delete",
-    "__rust_alloc",
-    "__rust_realloc",
-    "__rust_dealloc",
-    "__rdl_",
-    "__rg_",
-    "__rustc::__rust_",
-    "__rustc::__rdl_",
-    "__rustc::__rg_",
-    "alloc::alloc::",
-    "alloc::raw_vec::",
-    "<alloc::alloc::Global",
-    "<alloc::raw_vec::RawVec",
-    "<dhat::Alloc as ",
-    "dhat::ad_hoc_event",
-];
-
-/// Classes of libstdc++ whose `allocate` only passes an allocation on.
-const CXX_ALLOCATORS: [&str; 4] = [
-    "std::__new_allocator<",
-    "__gnu_cxx::new_allocator<",
-    "std::allocator<",
-    "std::allocator_traits<",
-];
-
-fn is_allocator(name: &str) -> bool {
-    // `--sym-offsets=yes` writes `malloc+116`.
-    let name = match name.rsplit_once('+') {
-        Some((function, offset))
-            if !function.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            function
-        }
-        _ => name,
-    };
-    ALLOCATORS.contains(&name)
-        || begins_with_any(name, &ALLOCATOR_PREFIXES)
-        || (begins_with_any(name, &CXX_ALLOCATORS) && name.contains(">::allocate("))
-}
-
-fn begins_with_any(name: &str, prefixes: &[&str]) -> bool {
-    prefixes.iter().any(|prefix| name.starts_with(prefix))
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+    Facts::of(frame).is_allocator_or_replacement()
 }
 
 #[cfg(test)]
@@ -226,6 +93,26 @@ mod tests {
         );
         assert_eq!(blamed(&["malloc", "calloc"]), "malloc");
         assert_eq!(blamed(&["my_malloc", "main"]), "my_malloc");
+    }
+
+    #[test]
+    fn a_function_without_a_name_is_not_blamed_but_the_one_it_is_in() {
+        let frame = |name: &'static str, addr: &'static str| Frame {
+            name: Some(Name::from(name)),
+            file: (name != "malloc").then(|| Name::from("m.rs")),
+            addr: Some(Name::from(addr)),
+            ..Frame::default()
+        };
+        let stack = [
+            frame("malloc", "0x1"),
+            frame("UnknownInlinedFun", "0x2"),
+            frame("UnknownInlinedFun", "0x2"),
+            frame("m::leak", "0x2"),
+            frame("m::main", "0x3"),
+        ];
+        assert_eq!(frame_to_blame(&stack), 3);
+        let stack = [frame("UnknownInlinedFun", "0x2"), frame("m::main", "0x3")];
+        assert_eq!(frame_to_blame(&stack), 0);
     }
 
     #[test]

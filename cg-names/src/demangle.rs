@@ -5,25 +5,38 @@
 //! Rust path, and C++ functions with their parameters.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write};
 
-/// The name as its source has it; names that are not mangled as they are.
+/// The longest name that demangling makes, in bytes. A few hundred bytes can stand for gigabytes, since a mangled name
+/// repeats what it has said by reference; what would be longer than this stays mangled, which costs no more than a name
+/// that is demangled does.
+pub const LONGEST_DEMANGLED: usize = 64 << 10;
+
+/// The name as its source has it; names that are not mangled, or would be too long, as they are.
 pub fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
-    let is_mangled = matches!(
+    match std::str::from_utf8(name).map(demangle_str) {
+        Ok(Cow::Owned(demangled)) => Cow::Owned(demangled.into_bytes()),
+        _ => Cow::Borrowed(name),
+    }
+}
+
+/// [`demangle`] for text.
+pub fn demangle_str(name: &str) -> Cow<'_, str> {
+    if !is_mangled(name.as_bytes()) {
+        return Cow::Borrowed(name);
+    }
+    let demangled = match rustc_demangle::try_demangle(name) {
+        Ok(demangled) => bounded(|text| write!(text, "{demangled:#}")),
+        Err(_) => demangle_cpp(name),
+    };
+    demangled.map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+fn is_mangled(name: &[u8]) -> bool {
+    matches!(
         name,
         [b'_', b'R' | b'Z', ..] | [b'_', b'_', b'Z' | b'R', ..]
-    );
-    if !is_mangled {
-        return Cow::Borrowed(name);
-    }
-    let Ok(text) = std::str::from_utf8(name) else {
-        return Cow::Borrowed(name);
-    };
-    if let Ok(demangled) = rustc_demangle::try_demangle(text) {
-        return Cow::Owned(format!("{demangled:#}").into_bytes());
-    }
-    demangle_cpp(text).map_or(Cow::Borrowed(name), |demangled| {
-        Cow::Owned(demangled.into_bytes())
-    })
+    )
 }
 
 /// A C++ name. What GCC or LLVM appended (`.part.0`, `.constprop.0`, `.llvm.123`) is not part of it, and what tells a
@@ -34,7 +47,8 @@ fn demangle_cpp(text: &str) -> Option<String> {
         None => (text, ""),
     };
     let symbol = cpp_demangle::Symbol::new(mangled).ok()?;
-    let mut demangled = symbol.demangle().ok()?;
+    let options = cpp_demangle::DemangleOptions::new();
+    let mut demangled = bounded(|text| symbol.structured_demangle(text, &options))?;
     if suffix.starts_with('@') {
         demangled.push_str(suffix);
     } else if let Some(clone) = suffix.strip_prefix('.')
@@ -43,6 +57,25 @@ fn demangle_cpp(text: &str) -> Option<String> {
         demangled.push_str(&format!(" [clone .{clone}]"));
     }
     Some(demangled)
+}
+
+/// What is written, unless that is too long or cannot be written.
+fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
+    let mut text = Bounded(String::new());
+    write(&mut text).ok().map(|()| text.0)
+}
+
+/// Text that refuses to become longer than [`LONGEST_DEMANGLED`].
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -79,5 +112,27 @@ mod tests {
         check("_dl_start", "_dl_start");
         check("_Zebra", "_Zebra");
         check("_D2dd1A1fMFiZi", "_D2dd1A1fMFiZi");
+    }
+
+    /// A C++ type that is said in terms of itself, twice at each level: its name doubles.
+    fn doubling(levels: usize) -> String {
+        const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let mut name = "_Z1f1aIiiE".to_owned();
+        for digit in &DIGITS[..levels] {
+            let last = char::from(*digit);
+            name += &format!("S_IS{last}_S{last}_E");
+        }
+        name
+    }
+
+    #[test]
+    fn a_name_that_would_be_too_long_stays_mangled() {
+        let name = doubling(8);
+        let demangled = demangle(name.as_bytes());
+        assert!(demangled.starts_with(b"f(a<int, int>"), "{name}");
+        assert!(demangled.len() < LONGEST_DEMANGLED);
+        // Each level more would take twice the time and memory.
+        let name = doubling(36);
+        assert_eq!(demangle(name.as_bytes()), name.as_bytes());
     }
 }

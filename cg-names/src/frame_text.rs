@@ -63,8 +63,12 @@ fn address(text: &[u8]) -> (Option<Name<'_>>, &[u8]) {
         .iter()
         .take_while(|byte| byte.is_ascii_hexdigit())
         .count();
-    match digits[length..].strip_prefix(b": ") {
-        Some(rest) if length > 0 => (Some(Name::from_bytes(&text[..2 + length])), rest),
+    let address = Name::from_bytes(&text[..2 + length]);
+    match &digits[length..] {
+        _ if length == 0 => (None, text),
+        [b':', b' ', rest @ ..] => (Some(address), rest),
+        // Where nothing more is known, or a log was trimmed.
+        [] | [b':'] => (Some(address), b""),
         _ => (None, text),
     }
 }
@@ -79,26 +83,36 @@ enum Place<'a> {
 /// The function and the place behind it.
 ///
 /// Names have parentheses too, so the place is the last ` (…)` that reads as one and whose parentheses are balanced:
-/// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`.
+/// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`. Where none is balanced, a path has a
+/// parenthesis of its own: the last ` (…)` that reads as a place has to do.
 fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<Place<'_>>) {
     let Some(inside) = text.strip_suffix(b")") else {
         return (text, None);
     };
-    let mut end = inside.len();
-    while let Some(start) = memchr::memmem::rfind(&inside[..end], b" (") {
-        if let Some(place) = place(&inside[start + 2..], has_column) {
-            return (&text[..start], Some(place));
+    let last = |accepts: fn(&[u8]) -> bool| {
+        let mut end = inside.len();
+        while let Some(start) = memchr::memmem::rfind(&inside[..end], b" (") {
+            let described = &inside[start + 2..];
+            if accepts(described)
+                && let Some(place) = place(described, has_column)
+            {
+                return Some((&text[..start], Some(place)));
+            }
+            end = start;
         }
-        end = start;
-    }
-    (text, None)
+        None
+    };
+    last(is_balanced)
+        .or_else(|| last(|_| true))
+        .unwrap_or((text, None))
 }
 
 fn place(text: &[u8], has_column: bool) -> Option<Place<'_>> {
-    if !is_balanced(text) {
-        return None;
-    }
-    if let Some(object) = text.strip_prefix(b"in ") {
+    // Valgrind up to 3.4 writes "within".
+    if let Some(object) = text
+        .strip_prefix(b"in ")
+        .or_else(|| text.strip_prefix(b"within "))
+    {
         return Some(Place::Object(object));
     }
     if text == b"???" {
@@ -228,6 +242,45 @@ mod tests {
                 "0x1: operator new (unsigned long)",
                 ["0x1", "operator new (unsigned long)", "-", "-", "-"],
             ),
+        ] {
+            check(&frame(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn places_have_parentheses_of_their_own() {
+        for (text, expected) in [
+            (
+                "0x1: f (dir/a (x).c:3)",
+                ["0x1", "f", "dir/a (x).c", "3", "-"],
+            ),
+            ("0x1: f (a) b).c:3)", ["0x1", "f", "a) b).c", "3", "-"]),
+            (
+                "0x1: ??? (in /tmp/x (deleted))",
+                ["0x1", "???", "-", "-", "/tmp/x (deleted)"],
+            ),
+            (
+                "0x1: a::operator()(int) const",
+                ["0x1", "a::operator()(int) const", "-", "-", "-"],
+            ),
+            (
+                "0x1: operator()(int)",
+                ["0x1", "operator()(int)", "-", "-", "-"],
+            ),
+            (
+                "0x1: operator() (a.c:0)",
+                ["0x1", "operator()", "a.c", "-", "-"],
+            ),
+            ("0x1: f (C:\\a.c:7)", ["0x1", "f", "C:\\a.c", "7", "-"]),
+            ("0x1: f (within /l)", ["0x1", "f", "-", "-", "/l"]),
+            ("0x1: f (in ???)", ["0x1", "f", "-", "-", "???"]),
+            ("0x1:  f (a.c:1)", ["0x1", " f", "a.c", "1", "-"]),
+            (
+                "0x1: malloc+116 (in /l)",
+                ["0x1", "malloc+116", "-", "-", "/l"],
+            ),
+            ("0x1", ["0x1", "-", "-", "-", "-"]),
+            ("0x1:", ["0x1", "-", "-", "-", "-"]),
         ] {
             check(&frame(text.as_bytes()), expected);
         }

@@ -1,7 +1,8 @@
 //! What the names in a profile mean, decided once for every tool.
 //!
 //! - [`structure`]: the parts of a function's name: crate, module, path.
-//! - [`rules`]: which names of two builds are of the same function, file or object.
+//! - [`identity`]: which names of two builds are of the same function, by the table in [`rules`] and the two [`mangling`]s of
+//!   Rust; [`paths`]: which directories are two homes of one tree.
 //! - [`whose`]: whether a frame is of an allocator, of Valgrind, of a language's runtime, of the system, or the program's own.
 //! - [`blame`]: which frame of a stack is to blame.
 //! - [`demangle`], [`frame_text`]: how names reach us.
@@ -10,6 +11,7 @@
 pub mod blame;
 pub mod demangle;
 pub mod frame_text;
+pub mod identity;
 pub mod mangling;
 pub mod paths;
 pub mod rules;

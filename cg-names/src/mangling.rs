@@ -4,6 +4,8 @@
 //! by their names. So a legacy name is a pattern, and the v0 names of all its instances match it. What both print must
 //! be equal: instances of different types never match each other.
 
+use crate::structure::tokens::{TokenKind, tokens as structure_tokens};
+
 /// A name cut into tokens, so that it can be matched.
 pub struct Path<'a> {
     /// `<Type as Trait>::function`, `<Type>::function` or `module::function`, whichever way the scheme writes it.
@@ -49,36 +51,33 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Names, punctuation, and what is in braces. White space and lifetimes are left out: only v0 has some of them.
+/// The tokens of a name but for what only one scheme has: white space, lifetimes, the numbers of closures.
 fn tokenise(name: &str) -> Vec<&str> {
     let mut tokens: Vec<&str> = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '{' => braces(rest),
-            ':' if rest.starts_with("::") => 2,
-            '-' if rest.starts_with("->") => 2,
-            '\'' => 1 + rest[1..].find(|c| !is_of_name(c)).unwrap_or(rest.len() - 1),
-            c if is_of_name(c) => rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
-        };
-        let (token, behind) = rest.split_at(length);
-        rest = behind;
-        match token {
-            "{{vtable.shim}}" => tokens.extend(["::", "{shim:vtable"]),
+    let mut is_behind_lifetime = false;
+    let all = structure_tokens(name.as_bytes());
+    for (position, token) in all.iter().enumerate() {
+        // Tokens are cut between ASCII signs, so each is as valid as the name.
+        let text = &name[token.start..token.end()];
+        let is_comma_of_lifetime = std::mem::take(&mut is_behind_lifetime) && text == ",";
+        match token.kind {
+            TokenKind::Blank => {}
+            TokenKind::Quoted => is_behind_lifetime = true,
+            TokenKind::Braces if text == "{{vtable.shim}}" => tokens.extend(["::", "{shim:vtable"]),
             // Legacy names have no number, and no other scheme has one in front of it.
-            _ if first == '{' => tokens.push(token.split(['#', '}']).next().unwrap_or(token)),
-            _ if first == '\'' => {
-                if let Some(behind) = rest.strip_prefix(',') {
-                    rest = behind;
+            TokenKind::Braces => tokens.push(text.split(['#', '}']).next().unwrap_or(text)),
+            TokenKind::Separator => {
+                let is_turbofish = matches!(&all[position + 1..], [open, rest @ ..]
+                    if open.text == "<" && rest.first().is_none_or(|word| word.text != "impl"));
+                if !is_turbofish {
+                    tokens.push(text);
                 }
             }
-            "::" if rest.starts_with('<') && !rest.starts_with("<impl ") => {}
-            ">" if tokens.last() == Some(&"<") => {
+            TokenKind::Close if text == ">" && tokens.last() == Some(&"<") => {
                 tokens.pop();
             }
-            _ if first.is_whitespace() => {}
-            _ => tokens.push(token),
+            _ if is_comma_of_lifetime => {}
+            _ => tokens.push(text),
         }
     }
     tokens
@@ -86,22 +85,6 @@ fn tokenise(name: &str) -> Vec<&str> {
 
 fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
-}
-
-/// The length of what is in braces, these included.
-fn braces(text: &str) -> usize {
-    let mut depth = 0;
-    for (position, c) in text.char_indices() {
-        depth += match c {
-            '{' => 1,
-            '}' => -1,
-            _ => 0,
-        };
-        if depth == 0 {
-            return position + 1;
-        }
-    }
-    text.len()
 }
 
 /// `module::<impl Trait for Type>::function`, which is how the legacy scheme writes an `impl` that is in another module

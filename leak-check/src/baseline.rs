@@ -13,8 +13,8 @@ use anyhow::Context;
 use cg_stream::record::Count;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Evidence, ProcessId};
-use crate::fingerprint::Fingerprint;
+use crate::finding::{Evidence, Finding, ProcessId, Stack};
+use crate::fingerprint::{Fingerprint, Names};
 use crate::growth::LostSize;
 use crate::policy::Ruling;
 use crate::whole_file::Replaceable;
@@ -105,15 +105,30 @@ impl KnownLine {
 }
 
 impl Baseline {
-    /// The counted findings of the evidence as a baseline.
+    /// The counted findings of the evidence as a baseline, by the fingerprints that they are known by.
     pub(crate) fn of(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
+        Baseline::by(evidence, rulings, |ruling| &ruling.fingerprint)
+    }
+
+    /// The counted findings of the evidence as the baseline of today: what it knows by other fingerprints has today's.
+    pub(crate) fn renewed(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
+        Baseline::by(evidence, rulings, |ruling| {
+            ruling.renewed.as_ref().unwrap_or(&ruling.fingerprint)
+        })
+    }
+
+    fn by<'r>(
+        evidence: &Evidence,
+        rulings: &'r [Ruling],
+        fingerprint: impl Fn(&'r Ruling) -> &'r Fingerprint,
+    ) -> Baseline {
         let mut in_process: HashMap<(ProcessId, &Fingerprint), Known> = HashMap::new();
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
             if !ruling.status.is_counted() || finding.is_unprinted() {
                 continue;
             }
             let known = in_process
-                .entry((finding.process, &ruling.fingerprint))
+                .entry((finding.process, fingerprint(ruling)))
                 .or_default();
             known.count += 1;
             if let Some(size) = LostSize::of(finding) {
@@ -168,6 +183,7 @@ impl Baseline {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Baseline> {
         let name = path.display();
         let file = std::fs::File::open(path).with_context(|| name.to_string())?;
+        let names = Names::default();
         let mut baseline = Baseline::default();
         for (position, line) in BufReader::new(file).lines().enumerate() {
             let line = line.with_context(|| format!("{name}:{}", position + 1))?;
@@ -185,10 +201,7 @@ impl Baseline {
             })?;
             // A merge of two branches may leave a finding on two lines.
             let known = entry.known();
-            let fingerprint = Fingerprint {
-                frames: entry.frames,
-                kind: entry.kind,
-            };
+            let fingerprint = Fingerprint::of_baseline(entry.kind, &entry.frames, &names);
             baseline.add(fingerprint, known);
         }
         Ok(baseline)
@@ -205,6 +218,46 @@ impl Baseline {
             text.push(b'\n');
         }
         file.replace(&text)
+    }
+}
+
+/// Finds what a baseline knows each finding by.
+pub(crate) struct Recognised<'a> {
+    baseline: &'a Baseline,
+    names: &'a Names,
+    /// What was found out of fingerprints that the baseline does not have, by fingerprint and stack.
+    others: HashMap<(Fingerprint, Stack), Option<Fingerprint>>,
+}
+
+impl<'a> Recognised<'a> {
+    pub(crate) fn new(baseline: &'a Baseline, names: &'a Names) -> Recognised<'a> {
+        Recognised {
+            baseline,
+            names,
+            others: HashMap::new(),
+        }
+    }
+
+    /// The fingerprint of a finding; where the baseline knows it by another, that one and then today's.
+    pub(crate) fn known_as(&mut self, finding: &Finding) -> (Fingerprint, Option<Fingerprint>) {
+        let now = self.names.fingerprint(finding);
+        let Baseline(known) = self.baseline;
+        if known.is_empty() || known.contains_key(&now) || finding.is_unprinted() {
+            return (now, None);
+        }
+        let other = self
+            .others
+            .entry((now.clone(), finding.stack.clone()))
+            .or_insert_with(|| {
+                known
+                    .keys()
+                    .find(|known| self.names.is_known_as(finding, &now, known))
+                    .cloned()
+            });
+        match other {
+            Some(other) => (other.clone(), Some(now)),
+            None => (now, None),
+        }
     }
 }
 

@@ -4,28 +4,35 @@
 //! anybody touching the code, so none of them is part of it. Neither are bytes, blocks and counts: they follow the
 //! input of a program rather than its code, and `--max-bytes` is there to limit them.
 
-use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
+use cg_names::identity::{is_other_mangling, normal_function, normal_object};
+use cg_names::whose::UNKNOWN_INLINED;
 use cg_stream::record::Frame;
 
 use crate::finding::Finding;
-use crate::own;
-use cg_names::whose;
+use crate::own::{own_frames, stack_of_program};
 
 /// A finding's identity over rebuilds and edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Fingerprint {
-    /// Normalised names of own frames, innermost first.
+    /// Normal forms of the names of own frames, innermost first.
     pub(crate) frames: Vec<String>,
     /// A leak kind, or the error's kind as Valgrind's XML names it.
     pub(crate) kind: String,
 }
 
 impl Fingerprint {
-    pub(crate) fn of(finding: &Finding) -> Fingerprint {
+    /// The fingerprint that a baseline tells of, its names as today's rules have them: those of yesterday erased less.
+    pub(crate) fn of_baseline(kind: String, frames: &[String], names: &Names) -> Fingerprint {
+        let mut normal = Vec::with_capacity(frames.len());
+        for frame in frames {
+            push_folded(&mut normal, names.normal(frame));
+        }
         Fingerprint {
-            frames: own_names(own::stack_of_program(finding)),
-            kind: finding.kind().to_owned(),
+            frames: normal,
+            kind,
         }
     }
 
@@ -41,19 +48,97 @@ impl Fingerprint {
     }
 }
 
-/// The names of the own frames, recursion folded. Where no frame is own, those of all that are no allocator's.
-fn own_names(stack: &[Frame]) -> Vec<String> {
-    let mut names = Vec::new();
-    for frame in stack.iter().filter(|frame| whose::is_own(frame)) {
-        push_folded(&mut names, frame_name(frame));
-    }
-    if names.is_empty() {
-        let first = whose::innermost_own(stack).unwrap_or(0);
-        for frame in &stack[first..] {
-            push_folded(&mut names, frame_name(frame));
+/// Makes fingerprints; each name is brought to its normal form once.
+#[derive(Default)]
+pub(crate) struct Names {
+    known: RefCell<HashMap<String, String>>,
+}
+
+impl Names {
+    pub(crate) fn fingerprint(&self, finding: &Finding) -> Fingerprint {
+        Fingerprint {
+            frames: self.own_names(stack_of_program(finding)),
+            kind: finding.kind().to_owned(),
         }
     }
-    names
+
+    /// Whether a finding is one that a baseline knows by another fingerprint: one build was mangled by Rust's other
+    /// scheme, or the baseline was written by a version that took more frames for the program's own.
+    pub(crate) fn is_known_as(
+        &self,
+        finding: &Finding,
+        now: &Fingerprint,
+        known: &Fingerprint,
+    ) -> bool {
+        if now.kind != known.kind || known.frames.is_empty() {
+            return false;
+        }
+        let same = |a: &String, b: &String| a == b || is_other_mangling(a, b);
+        if now.frames.len() == known.frames.len() {
+            return now
+                .frames
+                .iter()
+                .zip(&known.frames)
+                .all(|(a, b)| same(a, b));
+        }
+        if now.frames.len() > known.frames.len() {
+            return false;
+        }
+        let all: Vec<String> = finding
+            .stack
+            .iter()
+            .map(|frame| self.of_frame(frame))
+            .collect();
+        is_subsequence(&now.frames, &known.frames, same)
+            && is_subsequence(&known.frames, &all, same)
+    }
+
+    /// The names of the own frames, recursion folded. Where no frame is own, those of all that are no allocator's.
+    fn own_names(&self, stack: &[Frame]) -> Vec<String> {
+        let mut names = Vec::new();
+        for (frame, is_own) in stack.iter().zip(own_frames(stack)) {
+            if is_own && frame.name.as_deref() != Some(UNKNOWN_INLINED) {
+                push_folded(&mut names, self.of_frame(frame));
+            }
+        }
+        if names.is_empty() {
+            for frame in stack.iter().skip(cg_names::blame::frame_to_blame(stack)) {
+                push_folded(&mut names, self.of_frame(frame));
+            }
+        }
+        names
+    }
+
+    fn of_frame(&self, frame: &Frame) -> String {
+        match (frame.name.as_deref(), frame.obj.as_deref()) {
+            (Some(name), _) if name != "???" => self.normal(name),
+            (_, Some(object)) => normal_object(object).into_owned(),
+            _ => "???".to_owned(),
+        }
+    }
+
+    /// The normal form of a function's name.
+    fn normal(&self, name: &str) -> String {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
+        let normal = normal_function(name).into_owned();
+        self.known
+            .borrow_mut()
+            .insert(name.to_owned(), normal.clone());
+        normal
+    }
+}
+
+/// True where all of `part` stands in `whole` in its order.
+fn is_subsequence(
+    part: &[String],
+    whole: &[String],
+    same: impl Fn(&String, &String) -> bool,
+) -> bool {
+    let mut rest = whole.iter();
+    part.iter()
+        .all(|wanted| rest.any(|found| same(wanted, found)))
 }
 
 /// Adds a name, unless it ends a repetition: however deep `a b a b a b` goes, it is `a b`.
@@ -70,171 +155,10 @@ fn push_folded(names: &mut Vec<String>, name: String) {
     }
 }
 
-fn frame_name(frame: &Frame) -> String {
-    match (frame.name.as_deref(), frame.obj.as_deref()) {
-        (Some(name), _) if name != "???" => normalised(name),
-        (_, Some(object)) => object_name(object),
-        _ => "???".to_owned(),
-    }
-}
-
-/// A function's name without what compilers add to it: hashes, clones' suffixes, versions, numbers of closures.
-pub(crate) fn normalised(name: &str) -> String {
-    let mut name = Cow::Borrowed(name);
-    if let Some((function, offset)) = name.rsplit_once('+')
-        && !function.is_empty()
-        && !offset.is_empty()
-        && offset.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        // `--sym-offsets=yes` writes `make_node+35`.
-        name = Cow::Owned(function.to_owned());
-    }
-    let mut text = without_numbers(&without_disambiguators(&name));
-    loop {
-        let length = text.len();
-        text.truncate(without_suffix(&text).len());
-        if text.len() == length {
-            return text;
-        }
-    }
-}
-
-/// `demo[8f3b2c1d9e0a7f65]::main` is `demo::main`: Rust's v0 crate disambiguators.
-fn without_disambiguators(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(open) = rest.find('[') {
-        let (before, bracket) = rest.split_at(open);
-        text.push_str(before);
-        match bracket.find(']') {
-            Some(close)
-                if close > 8 && bracket[1..close].bytes().all(|b| b.is_ascii_hexdigit()) =>
-            {
-                rest = &bracket[close + 1..];
-            }
-            _ => {
-                text.push('[');
-                rest = &bracket[1..];
-            }
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
-/// `{closure#1}` is `{closure}`, `{lambda(int)#2}` is `{lambda(int)}`: another closure in front changes the number.
-fn without_numbers(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    let mut rest = name;
-    while let Some(hash) = rest.find('#') {
-        let digits = rest[hash + 1..]
-            .bytes()
-            .take_while(u8::is_ascii_digit)
-            .count();
-        let end = hash + 1 + digits;
-        let is_number = digits > 0 && rest[end..].starts_with('}');
-        text.push_str(&rest[..if is_number { hash } else { end }]);
-        rest = &rest[end..];
-    }
-    text.push_str(rest);
-    text
-}
-
-/// The name without the last of its suffixes, if it has any.
-fn without_suffix(name: &str) -> &str {
-    /// GCC's and LLVM's clones of a function.
-    const CLONES: [&str; 9] = [
-        "isra",
-        "part",
-        "constprop",
-        "cold",
-        "lto_priv",
-        "llvm",
-        "localalias",
-        "warm",
-        "specialized",
-    ];
-    if let Some((symbol, version)) = name.split_once('@')
-        && version
-            .trim_start_matches('@')
-            .starts_with(|c: char| c.is_ascii_uppercase())
-        && !symbol.is_empty()
-    {
-        // `memcpy@@GLIBC_2.14`.
-        return symbol;
-    }
-    if let Some((path, hash)) = name.rsplit_once("::h")
-        && hash.len() == 16
-        && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-    {
-        return path;
-    }
-    let Some((rest, last)) = name.rsplit_once('.') else {
-        return name;
-    };
-    if CLONES.contains(&last) {
-        return rest;
-    }
-    if !last.is_empty()
-        && last.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && last.bytes().any(|byte| byte.is_ascii_digit())
-        && let Some((symbol, clone)) = rest.rsplit_once('.')
-        && CLONES.contains(&clone)
-    {
-        return symbol;
-    }
-    name
-}
-
-/// The base name of an object, without the hash that Cargo adds to test binaries.
-pub(crate) fn object_name(path: &str) -> String {
-    let base = path.rsplit('/').next().unwrap_or(path);
-    match base.rsplit_once('-') {
-        Some((stem, hash))
-            if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-        {
-            stem.to_owned()
-        }
-        _ => base.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use cg_stream::record::Name;
-
-    #[test]
-    fn what_compilers_add_is_not_part_of_a_name() {
-        for (name, expected) in [
-            ("make_node", "make_node"),
-            ("make_node+35", "make_node"),
-            ("make_node.isra.0", "make_node"),
-            ("make_node.constprop.0.isra.0", "make_node"),
-            ("make_node.part.3.cold", "make_node"),
-            ("demo::f::h0123456789abcdef", "demo::f"),
-            ("demo::f::h0123456789abcdef.llvm.123456", "demo::f"),
-            (
-                "demo[8f3b2c1d9e0a7f65]::f::{closure#12}",
-                "demo::f::{closure}",
-            ),
-            ("demo::f::{{closure}}", "demo::f::{{closure}}"),
-            (
-                "f()::{lambda(int)#2}::operator()(int) const",
-                "f()::{lambda(int)}::operator()(int) const",
-            ),
-            ("memcpy@@GLIBC_2.14", "memcpy"),
-            ("memcpy@GLIBC_2.2.5", "memcpy"),
-            ("f(int [4])", "f(int [4])"),
-            ("a.b", "a.b"),
-            ("operator+(A, A)", "operator+(A, A)"),
-            ("+1", "+1"),
-        ] {
-            assert_eq!(normalised(name), expected, "{name}");
-        }
-        assert_eq!(object_name("/t/debug/deps/demo-eeddf575c8605867"), "demo");
-        assert_eq!(object_name("/t/demo-2.0"), "demo-2.0");
-    }
 
     fn names(stack: &[&'static str]) -> Vec<String> {
         let stack: Vec<Frame> = stack
@@ -244,7 +168,7 @@ mod tests {
                 ..Frame::default()
             })
             .collect();
-        own_names(&stack)
+        Names::default().own_names(&stack)
     }
 
     #[test]
@@ -279,6 +203,63 @@ mod tests {
         );
         assert_eq!(names(&["malloc"]), ["malloc"]);
         assert!(names(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_baseline_of_other_rules_and_other_mangling_is_recognised() {
+        let known_as = |frames: &[&'static str]| {
+            let finding = Finding {
+                process: crate::finding::ProcessId(0),
+                details: crate::finding::Details::Leak(crate::finding::Leak {
+                    kind: crate::finding::LeakKind::Definite,
+                    bytes: 1,
+                    blocks: 1,
+                    indirect_bytes: 0,
+                }),
+                stack: frames
+                    .iter()
+                    .map(|name| Frame {
+                        name: Some(Name::from(*name)),
+                        ..Frame::default()
+                    })
+                    .collect(),
+                suppression: None,
+            };
+            let names = Names::default();
+            let fingerprint = names.fingerprint(&finding);
+            move |known: &[&str]| {
+                let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+                let known = Fingerprint::of_baseline("definite".to_owned(), &known, &names);
+                fingerprint == known || names.is_known_as(&finding, &fingerprint, &known)
+            }
+        };
+        let known_as = known_as(&[
+            "malloc",
+            "core::option::map",
+            "demo::parse::<u8>",
+            "demo::main",
+        ]);
+        for (frames, expected) in [
+            // Yesterday's rules left more in a name, and yesterday's own frames were more.
+            (
+                &["demo::parse::<u8>::h0123456789abcdef", "demo::main"][..],
+                true,
+            ),
+            (
+                &["core::option::map", "demo::parse::<u8>", "demo::main"],
+                true,
+            ),
+            // The legacy mangling prints no arguments.
+            (&["demo::parse", "demo::main"], true),
+            (&["_ZN4demo5parse17h463b2c6f0ba30854E", "demo::main"], true),
+            (&["demo::parse::<u16>", "demo::main"], false),
+            (&["demo::main"], false),
+            (&["demo::other", "demo::parse::<u8>", "demo::main"], false),
+            (&["demo::main", "demo::parse::<u8>"], false),
+            (&[], false),
+        ] {
+            assert_eq!(known_as(frames), expected, "{frames:?}");
+        }
     }
 
     #[test]

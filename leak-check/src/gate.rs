@@ -191,12 +191,12 @@ fn update_baseline(
         ));
         return Ok(None);
     }
-    let present = Baseline::of(evidence, &verdict.rulings);
+    let present = Baseline::renewed(evidence, &verdict.rulings);
     present
         .write(file)
         .with_context(|| format!("{name}: cannot write the baseline"))?;
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
-    let new = present.len() + gone - known.len();
+    let new = (present.len() + gone).saturating_sub(known.len());
     diagnostics.warn(format!(
         "{name}: known findings: {}, of which new: {new}; gone: {gone}",
         present.len()

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use cg_stream::record::{Count, Frame};
 use regex::RegexSet;
 
-use crate::baseline::{Baseline, Gone};
+use crate::baseline::{Baseline, Gone, Recognised};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Names};
 use crate::growth::{Growth, LostSize, MaxGrowth};
 use crate::own;
 use crate::suppression::Suppressions;
@@ -102,7 +102,10 @@ pub(crate) struct Ruling {
     pub(crate) status: Status,
     /// The position in its stack of the frame to blame.
     pub(crate) blame: Option<usize>,
+    /// The one that the baseline knows it by, where it does.
     pub(crate) fingerprint: Fingerprint,
+    /// Today's, where the baseline knows it by another.
+    pub(crate) renewed: Option<Fingerprint>,
     /// How many equal ones the baseline knows in a process; more than that are new.
     pub(crate) known_equals: u64,
 }
@@ -145,10 +148,12 @@ pub(crate) fn judge(
 ) -> Verdict {
     let mut suppression_uses = vec![0; suppressions.len()];
     let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
+    let names = Names::default();
+    let mut recognised = Recognised::new(baseline, &names);
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {
         let blame = frame_to_blame(finding, policy);
-        let fingerprint = Fingerprint::of(finding);
+        let (fingerprint, renewed) = recognised.known_as(finding);
         let tool = evidence.process(finding.process).tool.as_deref();
         let known_equals = baseline.allowed(&fingerprint);
         let status = if let Some(position) = suppressions.find(finding, tool) {
@@ -177,6 +182,7 @@ pub(crate) fn judge(
             status,
             blame,
             fingerprint,
+            renewed,
             known_equals,
         });
     }

@@ -1,7 +1,7 @@
 //! What to call a process: by the test it ran, its command, pid and input.
 
 use crate::finding::Process;
-use crate::fingerprint::object_name;
+use cg_names::identity::normal_object;
 
 /// A test that a process ran alone, as nextest and other runners of libtest start them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Process {
             .iter()
             .find(|argument| !argument.starts_with('-'))?;
         Some(Test {
-            binary: object_name(program),
+            binary: normal_object(program).into_owned(),
             name: name.clone(),
         })
     }

@@ -9,7 +9,8 @@ use cg_stream::record::{Count, Frame};
 use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
 use crate::paths::Paths;
 use crate::suppression::system_call;
-use cg_names::whose;
+use cg_names::blame::frame_to_blame;
+use cg_names::whose::{Whose, whose};
 
 /// The sentence, without a full stop.
 pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
@@ -120,7 +121,7 @@ fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
 fn called<'a>(stack: &'a [Frame<'_>], otherwise: &'a str) -> &'a str {
     stack
         .first()
-        .filter(|frame| !whose::is_own(frame))
+        .filter(|_| whose(stack)[0] != Whose::Own)
         .and_then(|frame| frame.name.as_deref())
         .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
 }
@@ -256,7 +257,7 @@ fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
 
 /// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
 fn place(stack: &[Frame], paths: &Paths) -> String {
-    let Some(frame) = whose::innermost_own(stack).map(|own| &stack[own]) else {
+    let Some(frame) = stack.get(frame_to_blame(stack)) else {
         return "at an unknown place".to_owned();
     };
     match (&frame.file, frame.line) {
@@ -267,8 +268,8 @@ fn place(stack: &[Frame], paths: &Paths) -> String {
 }
 
 fn function<'a>(stack: &'a [Frame<'_>]) -> &'a str {
-    let frame = whose::innermost_own(stack).map(|own| &stack[own]);
-    frame
+    stack
+        .get(frame_to_blame(stack))
         .and_then(|frame| {
             let name = frame.name.as_deref().filter(|name| *name != "???");
             name.or(frame.obj.as_deref())

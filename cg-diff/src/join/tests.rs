@@ -29,7 +29,7 @@ fn stream(functions: &str) -> String {
 pub(crate) fn options() -> JoinOptions {
     JoinOptions {
         types: vec![RecordType::Fn],
-        rules: Rules::new(None).unwrap(),
+        rules: Rules::of_table(),
         exact: false,
         capture: None,
         snapshots: Snapshots::Peak,

@@ -1,6 +1,7 @@
 //! What rows are grouped by, and the group of a function.
 
-use cg_names::structure;
+use bstr::BString;
+use cg_names::structure::FunctionName;
 
 use crate::options::GroupBy;
 
@@ -40,20 +41,20 @@ pub(crate) fn group_of(
     by: GroupBy,
 ) -> String {
     let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).to_owned();
-    let of_path = |path_of: fn(&str) -> Option<String>| {
-        name.and_then(path_of)
-            .or_else(|| {
-                let mut places = [obj, file].into_iter().flatten();
-                places.find(|place| *place != UNKNOWN).map(base_name)
-            })
-            .unwrap_or_else(|| UNKNOWN.to_owned())
+    let in_place = || {
+        let mut places = [obj, file].into_iter().flatten();
+        places
+            .find(|place| *place != UNKNOWN)
+            .map_or_else(|| UNKNOWN.to_owned(), base_name)
     };
+    let function = FunctionName::new(name.unwrap_or_default().as_bytes());
+    let of_path = |view: Option<BString>| view.map_or_else(in_place, |view| view.to_string());
     match by {
         GroupBy::Function => known(name),
         GroupBy::File => known(file),
         GroupBy::Object => known(obj),
-        GroupBy::Crate => of_path(structure::crate_name),
-        GroupBy::Module => of_path(structure::module_name),
+        GroupBy::Crate => of_path(function.crate_name()),
+        GroupBy::Module => of_path(function.module_name()),
     }
 }
 

@@ -1,10 +1,8 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
-use cg_names::blame::frame_to_blame;
+use cg_names::blame::frames_before_program;
 use cg_stream::Diagnostics;
-use cg_stream::record::{
-    Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, RunRecord, Total,
-};
+use cg_stream::record::{Count, Counts, ErrorRecord, LeakRecord, Name, Note, RunRecord, Total};
 use serde_json::{Value, json};
 
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
@@ -170,15 +168,12 @@ impl Process {
             })
             .collect();
         // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
-        let blamed = if stack.is_empty() {
-            notes
-                .iter()
-                .find(|note| !note.stack.is_empty())
-                .map_or(&stack, |note| &note.stack)
-        } else {
-            &stack
-        };
-        let place = place(blamed);
+        let blamed = std::iter::once(error.stack)
+            .chain(error.notes.iter().map(|note| note.stack))
+            .find(|stack| *stack != StackId::EMPTY)
+            .unwrap_or(StackId::EMPTY);
+        let before = frames_before_program(table.text(error.kind), table.frames_of(blamed).len());
+        let place = table.to_blame(blamed, before);
         ErrorRecord {
             name: place.name,
             file: place.file,
@@ -199,7 +194,7 @@ impl Process {
     /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
     fn signal_record<'a>(&self, signal: &FatalSignal, table: &'a Table) -> ErrorRecord<'a> {
         let stack = table.record_stack(signal.stack);
-        let place = place(&stack);
+        let place = table.to_blame(signal.stack, 0);
         let event = signal.event.as_deref().map(|event| match &signal.address {
             Some(address) => format!("{event} at address {address}"),
             None => event.to_owned(),
@@ -228,7 +223,7 @@ impl Process {
 
     fn leak_record<'a>(&self, leak: &LeakRow, table: &'a Table) -> LeakRecord<'a> {
         let stack = table.record_stack(leak.stack);
-        let place = place(&stack);
+        let place = table.to_blame(leak.stack, 0);
         LeakRecord {
             name: place.name,
             file: place.file,
@@ -298,12 +293,4 @@ fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Option<Value> {
 /// A sum of figures that are `u64` each.
 pub(super) fn sum(figures: impl Iterator<Item = u64>) -> Count {
     figures.map(Count::from).sum()
-}
-
-/// The frame to blame, without its address; all unknown where there is no frame.
-fn place<'a>(stack: &[Frame<'a>]) -> Frame<'a> {
-    stack
-        .get(frame_to_blame(stack))
-        .cloned()
-        .unwrap_or_default()
 }

@@ -6,6 +6,9 @@
 use std::hash::BuildHasher;
 use std::ops::Range;
 
+use cg_names::blame::frame_to_blame_by;
+use cg_names::demangle::demangle;
+use cg_names::whose::Facts;
 use cg_stream::record::{Frame, Name};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -43,6 +46,10 @@ pub(super) struct Table {
     /// The frames as the input writes them: text `n` of these is row `n` of `frames`.
     raw_frames: RawTexts,
     frames: Vec<FrameRow>,
+    /// What each frame tells of whose code it is.
+    facts: Vec<Facts>,
+    /// Names that were left mangled are demangled.
+    demangles: bool,
     /// The frames of all stacks, one stack behind the other.
     stack_frames: Vec<FrameId>,
     /// Where in `stack_frames` each stack ends. The first is the empty one.
@@ -52,8 +59,11 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new() -> Table {
+    /// An empty table; it demangles names or leaves them as they are.
+    pub(super) fn new(demangles: bool) -> Table {
         Table {
+            demangles,
+            facts: Vec::new(),
             names: Names::default(),
             raw_frames: RawTexts::default(),
             frames: Vec::new(),
@@ -67,6 +77,35 @@ impl Table {
     /// The id of these bytes of an input, as a [`Name`].
     pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
         self.names.intern(Name::from_bytes(bytes).as_str())
+    }
+
+    /// The id of a function's name.
+    pub(super) fn function(&mut self, bytes: &[u8]) -> NameId {
+        if self.demangles {
+            self.name(&demangle(bytes))
+        } else {
+            self.name(bytes)
+        }
+    }
+
+    /// True where names that were left mangled are demangled.
+    pub(super) fn demangles(&self) -> bool {
+        self.demangles
+    }
+
+    /// A frame with its names in this table.
+    pub(super) fn row(&mut self, frame: &Frame) -> FrameRow {
+        let mut name = |name: &Option<Name>| {
+            let text = name.as_deref()?;
+            Some(self.names.intern(text))
+        };
+        FrameRow {
+            name: name(&frame.name),
+            file: name(&frame.file),
+            line: frame.line.and_then(|line| u32::try_from(line).ok()),
+            obj: name(&frame.obj),
+            addr: name(&frame.addr),
+        }
     }
 
     /// The text of a name.
@@ -84,6 +123,8 @@ impl Table {
         if is_new {
             let row = parse(raw, self);
             self.frames.push(row);
+            let facts = Facts::of(&self.record_frame(FrameId(id)));
+            self.facts.push(facts);
         }
         FrameId(id)
     }
@@ -120,6 +161,19 @@ impl Table {
             .iter()
             .map(|frame| self.record_frame(*frame))
             .collect()
+    }
+
+    /// The frame of a stack to blame, behind these innermost ones; nothing is known of that of an empty stack.
+    pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> Frame<'_> {
+        let frames = &self.frames_of(id)[skipped..];
+        let position = frame_to_blame_by(frames.len(), |position| {
+            frames
+                .get(position)
+                .map(|frame| self.facts[frame.0 as usize])
+        });
+        frames
+            .get(position)
+            .map_or_else(Frame::default, |frame| self.record_frame(*frame))
     }
 
     /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.
@@ -224,7 +278,7 @@ mod tests {
 
     #[test]
     fn equal_stacks_have_equal_ids() {
-        let mut table = Table::new();
+        let mut table = Table::new(true);
         let frame = |table: &mut Table, raw: &[u8]| {
             table.frame(raw, |raw, table| FrameRow {
                 name: Some(table.name(raw)),

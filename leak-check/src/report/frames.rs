@@ -3,8 +3,8 @@
 use cg_document::visible;
 use cg_stream::record::Frame;
 
+use crate::own::own_frames;
 use crate::paths::Paths;
-use cg_names::whose;
 
 /// The function of a frame; where it has none, its object or address.
 pub(crate) fn function_name(frame: &Frame) -> String {
@@ -44,14 +44,12 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
     /// As many frames of libraries in a row as are shown.
     const MOST_OF_LIBRARIES: usize = 2;
-    let has_own = stack.iter().any(whose::is_own);
+    let own = own_frames(stack);
+    let has_own = own.contains(&true);
     let mut lines: Vec<(String, usize)> = Vec::new();
     let mut position = 0;
     while let Some(frame) = stack.get(position) {
-        let of_libraries = stack[position..]
-            .iter()
-            .take_while(|frame| !whose::is_own(frame))
-            .count();
+        let of_libraries = own[position..].iter().take_while(|own| !**own).count();
         // What was called last is said in any case: it is what the program asked of the libraries.
         if has_own && position > 0 && of_libraries > MOST_OF_LIBRARIES {
             lines.push((format!("{of_libraries} frames of libraries"), 1));

@@ -4,12 +4,12 @@
 //! `fun:` with mangled names. Reports have demangled ones, so both are tried: the mangled name where Valgrind wrote a
 //! suppression for the finding itself, else the pattern as it is and demangled.
 
+use cg_names::identity::function_of_build;
 use cg_stream::record::Frame;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
 use crate::finding::{Details, Error, Finding, LeakKind};
-use crate::fingerprint::normalised;
 
 /// A finding as suppressions see it.
 pub(super) struct Target<'a> {
@@ -126,7 +126,7 @@ fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>
     }
     // Demanglers differ in blanks and in what they leave of hashes.
     pattern.demangled.as_deref().is_some_and(|demangled| {
-        let bare = |text: &str| normalised(text).replace(' ', "");
+        let bare = |text: &str| function_of_build(text).replace(' ', "");
         bare(demangled) == bare(name)
     })
 }

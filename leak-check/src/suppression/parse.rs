@@ -13,7 +13,10 @@
 //! Lines that begin with `#` and blank lines are skipped, blanks around a line do not count. `Param` and `FishyValue`
 //! have a line more before the frames, `Leak` may have one.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use cg_names::demangle::demangle_str;
 
 use crate::finding::LeakKinds;
 
@@ -75,20 +78,12 @@ impl FunctionPattern {
     fn new(text: &str) -> FunctionPattern {
         FunctionPattern {
             text: text.to_owned(),
-            demangled: demangled(text),
+            demangled: match demangle_str(text) {
+                Cow::Owned(demangled) => Some(demangled),
+                Cow::Borrowed(_) => None,
+            },
         }
     }
-}
-
-/// A Rust or C++ symbol as Valgrind shows it.
-fn demangled(symbol: &str) -> Option<String> {
-    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
-        return Some(format!("{name:#}"));
-    }
-    if !symbol.starts_with("_Z") {
-        return None;
-    }
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()
 }
 
 /// Why a file is no suppression file.

@@ -7,14 +7,16 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+use bstr::ByteSlice;
+use cg_names::structure::FunctionName;
 use cg_stream::record::Frame;
 
 use super::matching;
 use super::operators;
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
+use crate::own::own_frames;
 use crate::policy::{Ruling, Verdict};
-use cg_names::whose;
 
 /// What was written, and what no suppression can be written for.
 pub(crate) struct Written {
@@ -132,19 +134,15 @@ fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>) -> Vec<String
     /// `VG_MAX_SUPP_CALLERS`.
     const MOST_LINES: usize = 24;
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
-    let end = stack
-        .iter()
-        .rposition(whose::is_own)
-        .map_or(stack.len(), |last| last + 1);
-    let has_own = stack.iter().any(whose::is_own);
+    let own = own_frames(stack);
+    let last_own = own.iter().rposition(|own| *own);
+    let has_own = last_own.is_some();
+    let end = last_own.map_or(stack.len(), |last| last + 1);
     let mut lines: Vec<String> = Vec::new();
     let mut position = 0;
     while position < end {
         let run = if has_own {
-            stack[position..end]
-                .iter()
-                .take_while(|frame| !whose::is_own(frame))
-                .count()
+            own[position..end].iter().take_while(|own| !**own).count()
         } else {
             0
         };
@@ -197,7 +195,8 @@ fn name_pattern(name: &str) -> String {
 /// The identifiers of a C++ or Rust path that its mangled name has too, in the same order: without template arguments
 /// and parameters, `std` (`St` when mangled), anonymous namespaces, closures and the second name of a constructor.
 fn path_parts(name: &str) -> Vec<&str> {
-    let path = whose::function_path(name);
+    let path = FunctionName::new(name.as_bytes()).without_return_type();
+    let path = path.to_str().unwrap_or(name);
     // `<demo::Tree as core::ops::Drop>::drop`: the type, then what follows.
     let (of_type, path) = match path.strip_prefix('<') {
         Some(inner) => {

@@ -29,11 +29,11 @@ use crate::format::{Lines, Options, Out};
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
-    _options: &Options,
+    options: &Options,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut log = Log::new();
+    let mut log = Log::new(options.demangle);
     while lines.advance().map_err(Error::Input)? {
         log.line(lines.last_line(), lines.line_number());
     }
@@ -74,9 +74,9 @@ const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
 const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 
 impl Log {
-    fn new() -> Log {
+    fn new(demangles: bool) -> Log {
         Log {
-            table: Table::new(),
+            table: Table::new(demangles),
             processes: Vec::new(),
             latest: HashMap::default(),
             current: None,

@@ -12,7 +12,10 @@ pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
     let mut name = |tag: &str, table: &mut Table| -> Option<NameId> {
         text.clear();
         unescape_into(element(frame, tag)?, &mut text);
-        Some(table.name(&text))
+        Some(match tag {
+            "fn" => table.function(&text),
+            _ => table.name(&text),
+        })
     };
     FrameRow {
         name: name("fn", table),
@@ -21,6 +24,7 @@ pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
         file: file(frame, table),
         line: element(frame, "line")
             .and_then(|line| whole_u64(line.trim_ascii()))
+            .filter(|line| *line != 0)
             .and_then(|line| u32::try_from(line).ok()),
     }
 }
@@ -55,7 +59,7 @@ mod tests {
     use super::*;
 
     fn check(frame: &str, expected: &str) {
-        let mut table = Table::new();
+        let mut table = Table::new(true);
         let row = parse(frame.as_bytes(), &mut table);
         let text = |id: Option<_>| id.map_or("-", |id| table.text(id));
         assert_eq!(

@@ -34,12 +34,12 @@ pub(super) use self::scanner::unescape_into;
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
-    _options: &Options,
+    options: &Options,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut scanner = Scanner::new();
-    let mut documents = Documents::new();
+    let mut documents = Documents::new(options.demangle);
     while lines.advance().map_err(Error::Input)? {
         documents.line_number = lines.line_number();
         scanner.line(lines.last_line(), |token| documents.take(token));
@@ -75,9 +75,9 @@ struct Documents {
 }
 
 impl Documents {
-    fn new() -> Documents {
+    fn new(demangles: bool) -> Documents {
         Documents {
-            table: Table::new(),
+            table: Table::new(demangles),
             seen: 0,
             open: Vec::new(),
             closed: None,

@@ -11,7 +11,7 @@
 
 use std::io::{self, Read as _};
 
-use cg_names::blame::is_allocator_or_replacement;
+use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecord, Total};
 use cg_stream::writer::RenderedFrame;
@@ -19,6 +19,7 @@ use cg_stream::writer::RenderedFrame;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 use cg_names::frame_text::FrameText;
+use cg_names::whose::Facts;
 
 mod file;
 
@@ -169,7 +170,7 @@ struct FrameTable<'a> {
 struct TableFrame<'a> {
     frame: Frame<'a>,
     rendered: RenderedFrame,
-    is_to_blame: bool,
+    facts: Facts,
 }
 
 impl<'a> FrameTable<'a> {
@@ -177,7 +178,7 @@ impl<'a> FrameTable<'a> {
         let prepare = |frame: Frame<'a>| {
             Ok(TableFrame {
                 rendered: RenderedFrame::new(&frame)?,
-                is_to_blame: !is_allocator_or_replacement(&frame),
+                facts: Facts::of(&frame),
                 frame,
             })
         };
@@ -198,12 +199,11 @@ impl<'a> FrameTable<'a> {
 
     /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it.
     fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
-        let mut frames = stack.iter().map(|position| self.at(*position));
-        frames
-            .clone()
-            .find(|frame| frame.is_to_blame)
-            .or_else(|| frames.next())
-            .map_or_else(Frame::default, |found| found.frame.clone())
+        let at = |position: usize| stack.get(position).map(|frame| self.at(*frame));
+        let blamed = frame_to_blame_by(stack.len(), |position| {
+            at(position).map(|frame| frame.facts)
+        });
+        at(blamed).map_or_else(Frame::default, |found| found.frame.clone())
     }
 }
 

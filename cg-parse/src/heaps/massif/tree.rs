@@ -5,7 +5,7 @@
 //! leave over, which is mostly nothing. Its stack is the path from the root, innermost frame first; inlined frames are
 //! levels of their own. The records of a tree sum to the bytes of its root by construction.
 
-use cg_names::blame::frame_to_blame;
+use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Frame, HeapRecord};
 use cg_stream::writer::RenderedFrame;
@@ -17,6 +17,7 @@ use crate::error::excerpt;
 use crate::format::Out;
 use crate::number::leading_u64;
 use cg_names::frame_text::FrameText;
+use cg_names::whose::Facts;
 
 /// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.
 pub(super) struct Node<'a> {
@@ -117,6 +118,7 @@ pub(super) fn write_records(
             ..HeapRecord::default()
         },
         stack: Vec::new(),
+        facts: Vec::new(),
         rendered: Vec::new(),
         cost_name: snapshot.cost_name(),
         path: Vec::new(),
@@ -143,6 +145,8 @@ struct Writing<'t, 'o, 'w> {
     record: HeapRecord<'t>,
     /// The frames of `path`, whose first is the root and has none.
     stack: Vec<Frame<'t>>,
+    /// What each of them tells of whose code it is.
+    facts: Vec<Facts>,
     /// `stack`, ready to be written.
     rendered: Vec<RenderedFrame>,
     cost_name: &'static str,
@@ -168,6 +172,7 @@ impl<'t> Writing<'t, '_, '_> {
             let frame = self.described.frame(node.description);
             self.rendered
                 .push(RenderedFrame::new(&frame).map_err(Error::Output)?);
+            self.facts.push(Facts::of(&frame));
             self.stack.push(frame);
         }
         self.path.push(Open {
@@ -207,13 +212,15 @@ impl<'t> Writing<'t, '_, '_> {
                 self.write(beyond)?;
             }
             self.stack.pop();
+            self.facts.pop();
             self.rendered.pop();
         }
         Ok(())
     }
 
     fn write(&mut self, count: Count) -> Result<(), Error> {
-        let blamed = self.stack.get(frame_to_blame(&self.stack));
+        let at = |position: usize| self.facts.get(position).copied();
+        let blamed = self.stack.get(frame_to_blame_by(self.facts.len(), at));
         let blamed = blamed.cloned().unwrap_or_default();
         let record = &mut self.record;
         record.name = blamed.name;

@@ -1,0 +1,165 @@
+//! When two names are of the same function: by the rules, or by Rust's two manglings of one path.
+//!
+//! cg-diff joins by it, baselines know findings by it, and `--stable-names` writes it: one answer for all of them.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use crate::mangling::{Path, can_be_instance};
+use crate::paths::base_name;
+use crate::rules::{Part, Rules, Strength};
+
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::of_table);
+
+/// The normal form of a function's name: what every build of the same source says alike.
+pub fn normal_function(name: &str) -> Cow<'_, str> {
+    RULES.apply(name, Part::Function, Strength::Counter).0
+}
+
+/// The name of a function without what tells builds apart; the functions of one build stay apart, its closures too.
+pub fn function_of_build(name: &str) -> Cow<'_, str> {
+    RULES.apply(name, Part::Function, Strength::Build).0
+}
+
+/// The normal form of an object's path: its base name without version and hash.
+pub fn normal_object(path: &str) -> Cow<'_, str> {
+    match RULES.apply(path, Part::Object, Strength::Counter).0 {
+        Cow::Borrowed(path) => Cow::Borrowed(base_name(path)),
+        Cow::Owned(path) => Cow::Owned(base_name(&path).to_owned()),
+    }
+}
+
+/// True where one of two different normal forms is the legacy name of a Rust function and the other a v0 name of an
+/// instance of it. This is not transitive: `f` is the legacy name of both `f::<u8>` and `f::<u16>`.
+pub fn is_other_mangling(a: &str, b: &str) -> bool {
+    let is_instance = |instance: &str, pattern: &str| {
+        can_be_instance(instance) && Path::new(instance).matches(&Path::new(pattern)).is_some()
+    };
+    is_instance(a, b) || is_instance(b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether two names are of the same function.
+    fn same(a: &str, b: &str) -> bool {
+        let (a, b) = (normal_function(a), normal_function(b));
+        a == b || is_other_mangling(&a, &b)
+    }
+
+    #[test]
+    fn names_of_two_builds_are_the_same_or_not() {
+        for (a, b, expected) in [
+            ("parse(int) [clone .isra.0]", "parse(int)", true),
+            (
+                "make(int, int*) [clone .constprop.0]",
+                "make(int, int*)",
+                true,
+            ),
+            (
+                "run(int)::'lambda'(int)::operator()(int) const",
+                "run(int)::'lambda0'(int)::operator()(int) const",
+                true,
+            ),
+            (
+                "run(int)::'lambda0'(int)::operator()(int) const",
+                "run(int)::{lambda(int)#2}::operator()(int) const",
+                true,
+            ),
+            ("demo::{{closure}}", "demo::{closure#0}", true),
+            ("demo::main::{closure#1}", "demo::main::{closure#2}", true),
+            (
+                "_ZN4demo1f17h463b2c6f0ba30854E",
+                "_ZN4demo1f17h463b2c6f0ba30855E",
+                true,
+            ),
+            ("_ZN4demo1f17h463b2c6f0ba30854E", "demo::f", true),
+            (
+                "_RNvCs6xxl1lAjzDf_4demo1f",
+                "_RNvCs6xxl1lAjzDg_4demo1f",
+                true,
+            ),
+            ("_RNvCs6xxl1lAjzDf_4demo1f", "demo::f", true),
+            ("parse.specialized.3", "parse", true),
+            ("parse.warm", "parse", true),
+            ("make+35", "make+40", true),
+            ("make+0x23", "make", true),
+            ("memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.20", true),
+            ("memcpy@GLIBC_2.2.5", "memcpy", true),
+            (
+                "demo::f::h0123456789abcdef",
+                "demo::f::hfedcba9876543210",
+                true,
+            ),
+            (
+                "demo[8f3b2c1d9e0a7f65]::f",
+                "demo[0f3b2c1d9e0a7f66]::f",
+                true,
+            ),
+            ("f[abi:cxx11](int)", "f(int)", true),
+            ("0x401136", "0x0000000000401a50", true),
+            (
+                "alloc::raw_vec::RawVecInner<A>::finish_grow",
+                "<alloc::raw_vec::RawVecInner>::finish_grow",
+                true,
+            ),
+            (
+                "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+                "<alloc::vec::Vec<u8> as core::ops::drop::Drop>::drop",
+                true,
+            ),
+            ("demo::f", "demo::f::<u8>", true),
+            ("f(int)", "f(long)", false),
+            ("f(int)", "f(int) const", false),
+            ("f<int>(int)", "f<long>(int)", false),
+            ("demo::parse::<u8>", "demo::parse::<u16>", false),
+            ("<demo::A as demo::T>::f", "<demo::B as demo::T>::f", false),
+            ("operator+(A, A)", "operator-(A, A)", false),
+            ("operator++(A)", "operator+(A)", false),
+            ("demo::a", "demo::b", false),
+            ("demo::f", "demo::f::{closure#0}", false),
+            (
+                "f()::{lambda(int)#1}::operator()(int) const",
+                "f()::{lambda(long)#1}::operator()(long) const",
+                false,
+            ),
+            ("A::f()", "B::f()", false),
+            ("part", "cold", false),
+            ("demo::part::f", "demo::f", false),
+            ("read@plt", "read", false),
+            ("f(A&)", "f(A&&)", false),
+            ("~A", "A", false),
+        ] {
+            assert_eq!(same(a, b), expected, "{a} | {b}");
+            assert_eq!(same(b, a), expected, "{b} | {a}");
+        }
+    }
+
+    #[test]
+    fn a_normal_form_is_its_own() {
+        for name in [
+            "demo::main::{closure}",
+            "run(int)::{lambda(int)}::operator()(int) const",
+            "0x…",
+            "core::fmt::write",
+        ] {
+            assert_eq!(normal_function(name), name);
+        }
+    }
+
+    #[test]
+    fn objects_lose_directory_version_and_hash() {
+        for (path, expected) in [
+            ("/t/debug/deps/demo-eeddf575c8605867", "demo"),
+            ("/t/demo-2.0", "demo-2.0"),
+            (
+                "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
+                "libstdc++.so",
+            ),
+            ("demo", "demo"),
+        ] {
+            assert_eq!(normal_object(path), expected);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Files of rules, as `cg-diff --rules` takes them: sed in short.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::{Part, Rule, Strength};
+
+/// Why a file is no file of rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// The number of the line.
+    pub line: usize,
+    /// What was expected, and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A rule a line: `[fn|file|obj] s/PATTERN/REPLACEMENT/[g]`, with any delimiter; `#` begins a comment.
+pub(super) fn parse(text: &str) -> Result<Vec<Rule>, RuleError> {
+    let mut rules = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let rule = parse_rule(line).map_err(|message| RuleError {
+            line: number + 1,
+            message,
+        })?;
+        rules.push(rule);
+    }
+    Ok(rules)
+}
+
+fn parse_rule(line: &str) -> Result<Rule, String> {
+    let (part, substitution) = match line.split_once(char::is_whitespace) {
+        Some(("fn", rest)) => (Part::Function, rest.trim_start()),
+        Some(("file", rest)) => (Part::Path, rest.trim_start()),
+        Some(("obj", rest)) => (Part::Object, rest.trim_start()),
+        _ => (Part::Any, line),
+    };
+    let expected = || format!("expected [fn|file|obj] s/PATTERN/REPLACEMENT/[g], found \"{line}\"");
+    let body = substitution.strip_prefix('s').ok_or_else(expected)?;
+    let delimiter = body.chars().next().ok_or_else(expected)?;
+    if delimiter.is_alphanumeric() || delimiter == '\\' {
+        return Err(expected());
+    }
+    let mut fields = split_unescaped(&body[delimiter.len_utf8()..], delimiter);
+    let (Some(pattern), Some(replacement), Some(flags), None) =
+        (fields.next(), fields.next(), fields.next(), fields.next())
+    else {
+        return Err(expected());
+    };
+    if !matches!(flags.as_str(), "" | "g") {
+        return Err(expected());
+    }
+    let compiled = Regex::new(&pattern).map_err(|error| error.to_string().replace('\n', " "))?;
+    Ok(Rule {
+        name: line.to_owned(),
+        part,
+        strength: Strength::Build,
+        hints: &[],
+        pattern: OnceLock::from(compiled),
+        source: pattern,
+        replacement: sed_replacement(&replacement),
+        all: flags == "g",
+    })
+}
+
+/// The fields between delimiters; a delimiter behind a backslash belongs to its field.
+fn split_unescaped(text: &str, delimiter: char) -> impl Iterator<Item = String> {
+    let mut fields = vec![String::new()];
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        let field = fields.last_mut();
+        match (c, field) {
+            (c, _) if c == delimiter => fields.push(String::new()),
+            ('\\', Some(field)) => match characters.next() {
+                Some(next) if next == delimiter => field.push(next),
+                Some(next) => field.extend(['\\', next]),
+                None => field.push('\\'),
+            },
+            (c, Some(field)) => field.push(c),
+            (_, None) => {}
+        }
+    }
+    fields.into_iter()
+}
+
+/// sed's `\1` and `&` as the regex crate writes them; `$` stands for itself in sed.
+fn sed_replacement(text: &str) -> String {
+    let mut result = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '$' => result.push_str("$$"),
+            '&' => result.push_str("${0}"),
+            '\\' => match characters.next() {
+                Some(digit @ '0'..='9') => {
+                    result.extend(["${", digit.encode_utf8(&mut [0; 4]), "}"]);
+                }
+                Some(other) => result.push(other),
+                None => result.push('\\'),
+            },
+            c => result.push(c),
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rules;
+    use super::*;
+
+    #[test]
+    fn a_rule_file_is_sed_in_short() {
+        let rules = Rules::with_file(
+            "# checked in\n\nfn s/^old_(.*)/new_\\1/\nfile s|/srv/||g\ns,a\\,b,&c,\n",
+        )
+        .unwrap();
+        let apply = |text, part| rules.apply(text, part, Strength::Build).0.into_owned();
+        assert_eq!(apply("old_f", Part::Function), "new_f");
+        assert_eq!(apply("old_f", Part::Path), "old_f");
+        assert_eq!(apply("x/srv/y/srv/z", Part::Path), "xyz");
+        assert_eq!(apply("a,ba,b", Part::Function), "a,bca,b");
+    }
+
+    #[test]
+    fn a_line_that_is_no_rule_is_an_error_with_its_number() {
+        for (text, found) in [
+            ("\nfoo\n", "2"),
+            ("s/a/b\n", "1"),
+            ("s/a/b/x\n", "1"),
+            ("s/(/b/\n", "1"),
+            ("s\n", "1"),
+        ] {
+            let error = Rules::with_file(text).err().unwrap();
+            assert_eq!(error.line.to_string(), found, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,709 @@
+//! The parts of a function's name, as demanglers print it: return type, path, parameters, and what stands behind them.
+//!
+//! Crate, module and short name are views of the path. Names of C are a path of one segment.
+
+pub mod tokens;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use tokens::{Token, TokenKind, tokens};
+
+/// A function's name taken apart.
+#[derive(Clone, Debug)]
+pub struct FunctionName<'a> {
+    name: &'a [u8],
+    tokens: Vec<Token<'a>>,
+    /// The tokens of the path.
+    path: std::ops::Range<usize>,
+    /// Where the parameters end, or the path where there are none: qualifiers and compilers' suffixes follow.
+    end: usize,
+}
+
+impl<'a> FunctionName<'a> {
+    /// Takes a name apart. Any bytes are a name.
+    pub fn new(name: &'a [u8]) -> FunctionName<'a> {
+        let tokens = tokens(name);
+        let (path, end) = find_path(&tokens, 0..tokens.len());
+        FunctionName {
+            name,
+            tokens,
+            path,
+            end,
+        }
+    }
+
+    /// The name without return type, parameters, qualifiers and suffixes: `std::vector<int>::push_back`.
+    pub fn path(&self) -> &'a BStr {
+        self.text(self.path.clone())
+    }
+
+    /// The name without its return type: `std::vector<int>::push_back(int&&) [clone .cold]`.
+    pub fn without_return_type(&self) -> &'a BStr {
+        self.name[self.start_of(self.path.start)..].as_bstr()
+    }
+
+    /// What stands behind path and parameters: ` const`, ` [clone .isra.0]`.
+    pub fn suffix(&self) -> &'a BStr {
+        self.name[self.start_of(self.end)..].as_bstr()
+    }
+
+    /// The function's own name, without path and generic arguments: `push_back`. Of a closure, the function that it
+    /// stands in.
+    pub fn short_name(&self) -> BString {
+        let mut segments = self.segments();
+        while segments.len() > 1 && is_closure(segments[segments.len() - 1].text.as_ref()) {
+            segments.pop();
+        }
+        segments
+            .pop()
+            .map(|segment| segment.text)
+            .unwrap_or_default()
+    }
+
+    /// The first segment of the path: the crate of a Rust function, the outermost namespace or class of a C++ one.
+    /// `None` for a name without a path, as C's are.
+    pub fn crate_name(&self) -> Option<BString> {
+        self.scope().into_iter().next()
+    }
+
+    /// The path without the function: its module in Rust, its namespace or class in C++. Types written in Rust's manner
+    /// (`Parser`) are left out where they stand in a module, so `demo::parse::Parser::next` is in `demo::parse`.
+    pub fn module_name(&self) -> Option<BString> {
+        let mut scope = self.scope();
+        // What follows a type is in it, not in a module: nested functions and closures.
+        let is_type = |segment: &BString| segment.first().is_some_and(u8::is_ascii_uppercase);
+        if let Some(position) = scope.iter().skip(1).position(is_type) {
+            scope.truncate(position + 1);
+        }
+        (!scope.is_empty()).then(|| bstr::join("::", scope).into())
+    }
+
+    /// True for a name of one segment: C's, and those that debug information gives to inlined functions.
+    pub fn is_bare(&self) -> bool {
+        self.segments().len() == 1
+    }
+
+    /// True for a closure that has no path: `{closure#0}`, as debug information names it.
+    pub fn is_bare_closure(&self) -> bool {
+        self.is_bare() && is_closure(self.path())
+    }
+
+    /// True where a generic argument of the function or of a type in its path is this one and nothing more.
+    pub fn has_generic_argument(&self, wanted: &str) -> bool {
+        let mut rest = &self.tokens[self.path.clone()];
+        while let Some(open) = rest.iter().position(|token| token.kind == TokenKind::Open) {
+            let (group, behind) = rest[open..].split_at(group(&rest[open..]));
+            if group[0].text == "<" {
+                let inner = &group[1..group.len().max(2) - 1];
+                let depth = group[0].depth;
+                let mut arguments = inner.split(|token| token.depth == depth && token.text == ",");
+                if arguments
+                    .any(|argument| text_of(self.name, argument).trim_ascii() == wanted.as_bytes())
+                {
+                    return true;
+                }
+            }
+            rest = behind;
+        }
+        false
+    }
+
+    /// The crates that `<Type as Trait>` in front of the path names, where it is there.
+    pub fn implementor(&self) -> Option<Implementor> {
+        let path = &self.tokens[self.path.clone()];
+        let (kind, of_trait, _) = implementor(path)?;
+        let first = |tokens: &[Token]| home_of_path(tokens).into_iter().next();
+        Some(Implementor {
+            of_type: first(kind),
+            of_trait: of_trait.and_then(first),
+        })
+    }
+
+    /// The identifiers of the path in their order, without generic arguments and closures: what the mangled name has too.
+    pub fn identifiers(&self) -> Vec<&'a BStr> {
+        let path = &self.tokens[self.path.clone()];
+        let (of_type, behind) = match implementor(path) {
+            Some((kind, _, behind)) => (kind, behind),
+            None => (&[][..], path),
+        };
+        let outermost = |tokens: &'_ [Token<'a>]| -> Vec<&'a BStr> {
+            let depth = tokens.first().map_or(0, |token| {
+                token.depth - usize::from(token.kind == TokenKind::Open)
+            });
+            tokens
+                .iter()
+                .take_while(|token| token.kind != TokenKind::Operator)
+                .filter(|token| token.depth == depth && token.kind == TokenKind::Word)
+                .map(|token| token.text)
+                .filter(|text| !TYPE_WORDS.iter().any(|word| text == word))
+                .collect()
+        };
+        let mut identifiers = outermost(of_type);
+        identifiers.extend(outermost(behind));
+        identifiers
+    }
+
+    /// The segments before the function's own name, without generic arguments. Empty where there are none.
+    fn scope(&self) -> Vec<BString> {
+        let path = &self.tokens[self.path.clone()];
+        let (mut scope, rest) = match implementor(path) {
+            Some((kind, of_trait, behind)) => (home_of(kind, of_trait), behind),
+            None => (Vec::new(), path),
+        };
+        let mut own: Vec<BString> = segments(self.name, rest)
+            .into_iter()
+            .map(|segment| segment.text)
+            .collect();
+        // Closures and shims belong to the function they stand in.
+        while own
+            .last()
+            .is_some_and(|segment| is_closure(segment.as_ref()) || segment.is_empty())
+        {
+            own.pop();
+        }
+        own.pop();
+        scope.extend(own);
+        scope.retain(|segment| !segment.is_empty() && !is_closure(segment.as_ref()));
+        scope
+    }
+
+    fn segments(&self) -> Vec<Segment> {
+        segments(self.name, &self.tokens[self.path.clone()])
+    }
+
+    fn text(&self, tokens: std::ops::Range<usize>) -> &'a BStr {
+        self.name[self.start_of(tokens.start)..self.start_of(tokens.end)].as_bstr()
+    }
+
+    fn start_of(&self, token: usize) -> usize {
+        self.tokens
+            .get(token)
+            .map_or(self.name.len(), |token| token.start)
+    }
+}
+
+/// The crates of `<Type as Trait>`; `None` where it has none, as a built-in type and a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implementor {
+    /// The crate of the type.
+    pub of_type: Option<BString>,
+    /// The crate of the trait.
+    pub of_trait: Option<BString>,
+}
+
+/// What stands in front of a type's path in Rust.
+const TYPE_WORDS: [&str; 4] = ["mut", "const", "dyn", "impl"];
+
+/// A piece of a path between `::`.
+struct Segment {
+    /// Without generic arguments.
+    text: BString,
+}
+
+/// Finds the path among these tokens, which are those of a name or of a declarator in parentheses, and where the
+/// parameters behind it end.
+fn find_path(tokens: &[Token], within: std::ops::Range<usize>) -> (std::ops::Range<usize>, usize) {
+    let depth = within
+        .start
+        .checked_sub(1)
+        .map_or(0, |open| tokens[open].depth);
+    let mut start = within.start;
+    let mut position = within.start;
+    while position < within.end {
+        let token = &tokens[position];
+        let here = &tokens[position..within.end];
+        match token.kind {
+            // A conversion's type follows, or `new` and `delete`: all up to the parameters is the name.
+            TokenKind::Operator if token.text.ends_with(b" ") => {
+                let parameters = here.iter().position(|token| {
+                    token.kind == TokenKind::Open && token.text == "(" && token.depth == depth + 1
+                });
+                let end = parameters.map_or(within.end, |length| position + length);
+                let behind = end + parameters.map_or(0, |_| group(&tokens[end..within.end]));
+                return (start..end, behind);
+            }
+            TokenKind::Blank if is_suffix(here) => return (start..position, position),
+            TokenKind::Blank => start = position + 1,
+            TokenKind::Open => {
+                let end = position + group(here);
+                if token.text == "("
+                    && let Some(separator) = goes_on(&tokens[end..within.end])
+                {
+                    position = end + separator;
+                    continue;
+                }
+                if token.text == "(" {
+                    let is_declarator = start == position
+                        && matches!(tokens[position + 1..end].first(), Some(first) if first.text == "*" || first.text == "&");
+                    if is_declarator && position > within.start {
+                        // `void (*f<int>(int))(char)`: a function that returns a pointer to one.
+                        let (path, _) = find_path(tokens, position + 2..end - 1);
+                        return (path, within.end);
+                    }
+                    let is_decltype = tokens[start..position]
+                        .iter()
+                        .filter(|token| token.kind != TokenKind::Blank)
+                        .map(|token| token.text)
+                        .eq(["decltype"])
+                        || is_decltype_before(&tokens[within.start..position]);
+                    if !is_decltype && position > start {
+                        return (start..position, end);
+                    }
+                }
+                position = end;
+                continue;
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+    (start..within.end, within.end)
+}
+
+/// `decltype` or `decltype ` right in front.
+fn is_decltype_before(tokens: &[Token]) -> bool {
+    tokens
+        .iter()
+        .rev()
+        .find(|token| token.kind != TokenKind::Blank)
+        .is_some_and(|token| token.text == "decltype")
+}
+
+/// The position of the `::` with which a path goes on behind a group in parentheses: `run(int)::{lambda()#1}`,
+/// `A::f() const::{lambda()#1}`, `(anonymous namespace)::f`.
+fn goes_on(behind: &[Token]) -> Option<usize> {
+    const QUALIFIERS: [&str; 4] = ["const", "volatile", "&", "noexcept"];
+    let position = behind.iter().position(|token| {
+        token.kind != TokenKind::Blank && !QUALIFIERS.iter().any(|word| token.text == word)
+    })?;
+    (behind[position].kind == TokenKind::Separator).then_some(position)
+}
+
+/// True for ` [clone .cold]`, which compilers' clones have behind C's names too.
+fn is_suffix(tokens: &[Token]) -> bool {
+    matches!(tokens, [_, open, word, ..] if open.text == "[" && word.text == "clone")
+}
+
+/// How many tokens the group has that begins with this bracket, its brackets included; all that are left where nothing
+/// closes it.
+pub(crate) fn group(tokens: &[Token]) -> usize {
+    let Some(first) = tokens.first() else {
+        return 0;
+    };
+    tokens
+        .iter()
+        .position(|token| token.kind == TokenKind::Close && token.depth == first.depth)
+        .map_or(tokens.len(), |close| close + 1)
+}
+
+fn text_of<'a>(name: &'a [u8], tokens: &[Token]) -> &'a [u8] {
+    match tokens {
+        [] => b"",
+        [first, ..] => &name[first.start..tokens[tokens.len() - 1].end()],
+    }
+}
+
+/// Type, trait and what follows of a path that begins with `<Type as Trait>` or `<Type>`.
+#[allow(clippy::type_complexity)]
+fn implementor<'t, 'a>(
+    path: &'t [Token<'a>],
+) -> Option<(&'t [Token<'a>], Option<&'t [Token<'a>]>, &'t [Token<'a>])> {
+    let first = path.first().filter(|token| token.text == "<")?;
+    let end = group(path);
+    let inner = &path[1..end.max(2) - 1];
+    let is_as = |token: &Token| token.depth == first.depth && token.text == "as";
+    let behind = match path.get(end) {
+        Some(token) if token.kind == TokenKind::Separator => end + 1,
+        _ => end,
+    };
+    let behind = path.get(behind..).unwrap_or_default();
+    Some(match inner.iter().position(is_as) {
+        Some(position) => (&inner[..position], Some(&inner[position + 1..]), behind),
+        None => (inner, None, behind),
+    })
+}
+
+/// Where the type before `::` is at home: the segments of its own path, or of the trait's where the type is a built-in
+/// one, a reference or a parameter.
+fn home_of(kind: &[Token], of_trait: Option<&[Token]>) -> Vec<BString> {
+    let own = home_of_path(kind);
+    if own.len() > 1 {
+        return own;
+    }
+    let of_trait = of_trait.map(home_of_path).unwrap_or_default();
+    if of_trait.len() > 1 { of_trait } else { own }
+}
+
+/// The identifiers that a type's path begins with, behind `&`, `*`, `[` and words such as `dyn`.
+fn home_of_path(tokens: &[Token]) -> Vec<BString> {
+    let first = tokens.iter().position(|token| {
+        let is_front = match token.kind {
+            TokenKind::Blank | TokenKind::Quoted | TokenKind::Sign => true,
+            TokenKind::Open => token.text != "<",
+            TokenKind::Word => TYPE_WORDS.iter().any(|word| token.text == word),
+            _ => false,
+        };
+        !is_front
+    });
+    let path = &tokens[first.unwrap_or(tokens.len())..];
+    if let Some((kind, of_trait, _)) = implementor(path) {
+        return home_of(kind, of_trait);
+    }
+    let mut home = Vec::new();
+    let mut rest = path;
+    while let [word, behind @ ..] = rest
+        && word.kind == TokenKind::Word
+        && word.text.bytes().all(tokens::is_of_word)
+    {
+        home.push(BString::from(word.text));
+        // A crate's disambiguator and generic arguments stand between a name and the next.
+        rest = behind;
+        while let [open, ..] = rest
+            && open.kind == TokenKind::Open
+            && open.text != "("
+        {
+            rest = &rest[group(rest)..];
+        }
+        match rest {
+            [separator, behind @ ..] if separator.kind == TokenKind::Separator => rest = behind,
+            _ => break,
+        }
+    }
+    home
+}
+
+/// The segments of a path, without generic arguments, disambiguators and the parameters of the functions it leads
+/// through.
+fn segments(name: &[u8], path: &[Token]) -> Vec<Segment> {
+    let mut segments = vec![Segment {
+        text: BString::default(),
+    }];
+    let mut position = 0;
+    while let Some(token) = path.get(position) {
+        let last = segments.len() - 1;
+        match token.kind {
+            TokenKind::Separator => segments.push(Segment {
+                text: BString::default(),
+            }),
+            TokenKind::Operator => {
+                // A conversion's type belongs to the name, generic arguments do not.
+                let rest = match token.text.ends_with(b" ") {
+                    true => text_of(name, &path[position..]),
+                    false => token.text,
+                };
+                segments[last].text = rest.into();
+                return segments;
+            }
+            TokenKind::Open => {
+                let length = group(&path[position..]);
+                let text = text_of(name, &path[position..position + length]);
+                // `(anonymous namespace)`, `(below main)`: where a name is expected, what is in parentheses is one.
+                if segments[last].text.is_empty() && token.text == "(" {
+                    segments[last].text = text.into();
+                }
+                position += length;
+                if token.text == "(" {
+                    position += goes_on(&path[position..]).unwrap_or(0);
+                }
+                continue;
+            }
+            TokenKind::Blank => {}
+            _ => segments[last].text.extend_from_slice(token.text),
+        }
+        position += 1;
+    }
+    segments
+}
+
+/// True for what has no name of its own: closures, lambdas and shims.
+fn is_closure(segment: &BStr) -> bool {
+    segment.starts_with(b"{") || segment.starts_with(b"'lambda")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: Option<BString>) -> Option<String> {
+        name.map(|name| name.to_string())
+    }
+
+    #[test]
+    fn crates_and_modules_are_found_in_the_names_demanglers_print() {
+        for (function, crate_of, module_of) in [
+            ("demo::main", Some("demo"), Some("demo")),
+            (
+                "demo::parse::Parser::next",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "demo::parse::Parser<T>::next::<u8>",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "demo::parse::Parser::next::skip_blanks",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "demo::parse::next::{closure#0}",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "demo::parse::next::{{closure}}",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            ("demo[1a2b]::parse::next", Some("demo"), Some("demo::parse")),
+            (
+                "<demo::parse::Parser as core::iter::Iterator>::next",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "<demo::parse::Parser>::next",
+                Some("demo"),
+                Some("demo::parse"),
+            ),
+            (
+                "<alloc::vec::Vec<T, A> as core::iter::Extend<demo::X>>::extend",
+                Some("alloc"),
+                Some("alloc::vec"),
+            ),
+            (
+                "<&demo::log::Line as core::fmt::Debug>::fmt",
+                Some("demo"),
+                Some("demo::log"),
+            ),
+            (
+                "<&T as core::fmt::Debug>::fmt",
+                Some("core"),
+                Some("core::fmt"),
+            ),
+            (
+                "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
+                Some("alloc"),
+                Some("alloc::slice::hack"),
+            ),
+            (
+                "<[A] as core::slice::cmp::SlicePartialEq<B>>::equal",
+                Some("core"),
+                Some("core::slice::cmp"),
+            ),
+            (
+                "<F as core::ops::function::FnOnce<(A,)>>::call_once",
+                Some("core"),
+                Some("core::ops::function"),
+            ),
+            (
+                "<dyn demo::Shape as core::any::Any>::type_id",
+                Some("demo"),
+                Some("demo"),
+            ),
+            (
+                "<<demo::a::B as demo::C>::D as demo::E>::f",
+                Some("demo"),
+                Some("demo::a"),
+            ),
+            (
+                "core::fmt::impls::<impl core::fmt::Debug for u64>::fmt",
+                Some("core"),
+                Some("core::fmt::impls"),
+            ),
+            (
+                "core::ptr::drop_in_place<alloc::string::String>",
+                Some("core"),
+                Some("core::ptr"),
+            ),
+            (
+                "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+                Some("core"),
+                Some("core::ops::function"),
+            ),
+            (
+                "<fn(u8) -> demo::R as core::ops::function::FnOnce<(u8,)>>::call_once",
+                Some("core"),
+                Some("core::ops::function"),
+            ),
+            (
+                "std::vector<int, std::allocator<int> >::push_back(int const&)",
+                Some("std"),
+                Some("std::vector"),
+            ),
+            ("void std::sort<int*>(int*, int*)", Some("std"), Some("std")),
+            (
+                "std::map<int, A>::iterator ns::find<int>(int)",
+                Some("ns"),
+                Some("ns"),
+            ),
+            (
+                "ns::operator<<(std::ostream&, A const&)",
+                Some("ns"),
+                Some("ns"),
+            ),
+            (
+                "bool ns::operator==<A>(A const&, A const&)",
+                Some("ns"),
+                Some("ns"),
+            ),
+            ("ns::A::operator()(int) const", Some("ns"), Some("ns")),
+            ("ns::A::operator bool() const", Some("ns"), Some("ns")),
+            (
+                "(anonymous namespace)::helper(int)",
+                Some("(anonymous namespace)"),
+                Some("(anonymous namespace)"),
+            ),
+            (
+                "ns::(anonymous namespace)::helper(int)",
+                Some("ns"),
+                Some("ns::(anonymous namespace)"),
+            ),
+            ("operator new(unsigned long)", None, None),
+            ("main", None, None),
+            ("malloc", None, None),
+            ("f(std::string)", None, None),
+            ("f [clone .cold]", None, None),
+            ("decltype(auto) ns::k<int>(int)", Some("ns"), Some("ns")),
+            (
+                "decltype (f<int>()) ns::in::k<int>(int)",
+                Some("ns"),
+                Some("ns::in"),
+            ),
+            ("void (*ns::pick<int>(int))(char)", Some("ns"), Some("ns")),
+            (
+                "ns::run(int)::{lambda(int)#1}::operator()(int) const",
+                Some("ns"),
+                Some("ns::run"),
+            ),
+            (
+                "ns::A::f() const::'lambda0'(int)::operator()(int) const",
+                Some("ns"),
+                Some("ns"),
+            ),
+            ("ns::a<(ns::E)1>::b()", Some("ns"), Some("ns::a")),
+            ("ns::h(int) [clone .cold]", Some("ns"), Some("ns")),
+            ("ns::f[abi:cxx11](int)", Some("ns"), Some("ns")),
+            ("ns::a<((ns::b)>(1))>::f(int)", Some("ns"), Some("ns::a")),
+            ("non-virtual thunk to ns::A::f()", Some("ns"), Some("ns")),
+            ("operator delete[](void*)", None, None),
+            ("demo::{impl#4}::fmt", Some("demo"), Some("demo")),
+            ("???", None, None),
+            ("0x00000000000080d8", None, None),
+            ("", None, None),
+            ("<", None, None),
+            ("::", None, None),
+        ] {
+            assert_eq!(
+                text(FunctionName::new(function.as_bytes()).crate_name()),
+                crate_of.map(str::to_owned),
+                "crate of {function}"
+            );
+            assert_eq!(
+                text(FunctionName::new(function.as_bytes()).module_name()),
+                module_of.map(str::to_owned),
+                "module of {function}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        for (name, path, short, suffix) in [
+            (
+                "decltype(auto) std::__do_visit<R, V&>(V&&, std::variant<A, B>&)",
+                "std::__do_visit<R, V&>",
+                "__do_visit",
+                "",
+            ),
+            (
+                "std::pair<int, int> g::h<char>(char) const",
+                "g::h<char>",
+                "h",
+                " const",
+            ),
+            (
+                "operator new(unsigned long)",
+                "operator new",
+                "operator new",
+                "",
+            ),
+            (
+                "A::operator()<int>(int)",
+                "A::operator()<int>",
+                "operator()",
+                "",
+            ),
+            (
+                "A::operator bool() const",
+                "A::operator bool",
+                "operator bool",
+                " const",
+            ),
+            ("f(int, char)", "f", "f", ""),
+            ("<A as B>::f", "<A as B>::f", "f", ""),
+            ("main", "main", "main", ""),
+            ("(below main)", "(below main)", "(below main)", ""),
+            (
+                "make(int, int*) [clone .constprop.0]",
+                "make",
+                "make",
+                " [clone .constprop.0]",
+            ),
+            ("f [clone .cold]", "f", "f", " [clone .cold]"),
+            (
+                "do_call<&(dyn a::Fn<(), Output=i32>), i32>",
+                "do_call<&(dyn a::Fn<(), Output=i32>), i32>",
+                "do_call",
+                "",
+            ),
+            (
+                "demo::main::{closure#0}",
+                "demo::main::{closure#0}",
+                "main",
+                "",
+            ),
+            ("", "", "", ""),
+        ] {
+            let parsed = FunctionName::new(name.as_bytes());
+            assert_eq!(parsed.path(), path, "path of {name}");
+            assert_eq!(parsed.short_name(), short, "short name of {name}");
+            assert_eq!(parsed.suffix(), suffix, "suffix of {name}");
+        }
+    }
+
+    #[test]
+    fn generic_arguments_are_compared_whole() {
+        for (name, expected) in [
+            ("insert<i32, u8, alloc::alloc::Global>", true),
+            ("a::B<alloc::alloc::Global>::f", true),
+            ("insert<Vec<u8, alloc::alloc::Global>>", false),
+            ("f(alloc::alloc::Global)", false),
+            ("f", false),
+        ] {
+            let parsed = FunctionName::new(name.as_bytes());
+            assert_eq!(
+                parsed.has_generic_argument("alloc::alloc::Global"),
+                expected,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn identifiers_are_those_of_the_mangled_name() {
+        for (name, expected) in [
+            ("void std::vector<int>::push(int)", "std vector push"),
+            ("<demo::Tree as core::ops::Drop>::drop", "demo Tree drop"),
+            ("<&mut demo::Tree>::walk::{closure#0}", "demo Tree walk"),
+            ("ns::operator<<(std::ostream&, A const&)", "ns"),
+            ("demo[1a2b3c4d]::f", "demo f"),
+        ] {
+            let parsed = FunctionName::new(name.as_bytes());
+            let words: Vec<String> = parsed.identifiers().iter().map(|w| w.to_string()).collect();
+            assert_eq!(words.join(" "), expected, "{name}");
+        }
+    }
+}

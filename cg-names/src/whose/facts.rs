@@ -1,0 +1,367 @@
+//! What one frame tells by itself.
+
+use bstr::{BStr, ByteSlice};
+use cg_stream::record::Frame;
+
+use super::Whose;
+use super::tables::*;
+use crate::paths::base_name;
+use crate::structure::FunctionName;
+
+/// What a frame tells of whose it is, and what its neighbours want to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub(super) alone: Alone,
+    /// 0 where there is none. Frames of one address are one function and what was inlined into it.
+    pub(super) address: u64,
+    /// Valgrind could not name what was inlined.
+    pub(super) is_nameless: bool,
+    /// The file has no directory that says anything: none at all, or `src/`, which is how what Rust's library is built of
+    /// appears in text.
+    pub(super) is_file_bare: bool,
+    /// The functions of `std` that hand on to its hash tables.
+    pub(super) is_hash_collection: bool,
+    /// Rust's start code, which calls the program's `main`.
+    pub(super) is_lang_start: bool,
+}
+
+/// What Valgrind calls an inlined function whose name it did not find (`m_debuginfo/readdwarf3.c:get_inlFnName`).
+pub const UNKNOWN_INLINED: &str = "UnknownInlinedFun";
+
+/// What a frame comes to before its neighbours are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alone {
+    Certain(Whose),
+    /// A Rust function by the bare name that debug information has, in a file without a directory.
+    BareRust {
+        is_closure: bool,
+    },
+    /// A function of a crate that Rust's library is built of, in a file without a directory.
+    DependencyOfStd,
+    /// A function in a file that is called as one of glibc's.
+    PerhapsGlibc {
+        file: u64,
+    },
+    /// A `main` of which nothing but the name is known.
+    Main,
+}
+
+impl Facts {
+    /// What this frame tells.
+    pub fn of(frame: &Frame) -> Facts {
+        let name = frame.name.as_deref().unwrap_or_default();
+        let file = frame.file.as_deref().unwrap_or_default();
+        let object = frame.obj.as_deref().unwrap_or_default();
+        let place = Place::of(file);
+        Facts {
+            alone: alone(name, file, object, place),
+            address: frame.addr.as_deref().map_or(0, address),
+            is_nameless: name == UNKNOWN_INLINED,
+            is_file_bare: matches!(place, Place::Bare | Place::BelowSrc),
+            is_hash_collection: file.contains("library/std/src/collections/hash/"),
+            is_lang_start: name.starts_with("std::rt::lang_start"),
+        }
+    }
+
+    /// True for a function that was inlined into the next one outwards, `outer`, and of which Valgrind knows no name.
+    pub fn is_nameless_part_of(self, outer: Facts) -> bool {
+        self.is_nameless && self.address != 0 && self.address == outer.address
+    }
+
+    /// True for frames inside an allocator or inside one of Valgrind's replacement functions.
+    pub fn is_allocator_or_replacement(self) -> bool {
+        matches!(self.alone, Alone::Certain(whose) if whose.is_allocator_or_replacement())
+    }
+}
+
+/// What a file's directory says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// There is no file.
+    None,
+    /// Its base name alone.
+    Bare,
+    /// `src/…`, relative.
+    BelowSrc,
+    Runtime,
+    System,
+    /// Any other directory.
+    Elsewhere,
+}
+
+impl Place {
+    fn of(path: &str) -> Place {
+        if path.is_empty() || path == "???" {
+            Place::None
+        } else if is_runtime_source(path) {
+            Place::Runtime
+        } else if is_system_source(path) {
+            Place::System
+        } else if !path.contains('/') {
+            Place::Bare
+        } else if path.starts_with("src/") {
+            Place::BelowSrc
+        } else {
+            Place::Elsewhere
+        }
+    }
+}
+
+fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
+    use Whose::{Allocator, Own, Replacement, Runtime, System};
+    let certain = Alone::Certain;
+    let base = base_name(file);
+    if base_name(object).starts_with("vgpreload_") || REPLACEMENT_FILES.contains(&base) {
+        return certain(Replacement);
+    }
+    if is_allocator(name, file, base) {
+        return certain(Allocator);
+    }
+    if is_start(name, base, place) {
+        return certain(Runtime);
+    }
+    if is_system_object(object) {
+        return certain(System);
+    }
+    let is_unknown = name.is_empty() || name == "???";
+    if is_unknown {
+        let whose = match place {
+            Place::Runtime => Runtime,
+            Place::System => System,
+            // Code that nothing is known of: neither a file nor an object.
+            Place::None if object.is_empty() || object == "???" => System,
+            _ => Own,
+        };
+        return certain(whose);
+    }
+    let function = FunctionName::new(name.as_bytes());
+    if let Some(by_path) = by_path(name, &function, place) {
+        return by_path;
+    }
+    match place {
+        Place::Runtime => return certain(Runtime),
+        Place::System => return certain(System),
+        Place::Elsewhere => return certain(Own),
+        Place::None | Place::Bare | Place::BelowSrc => {}
+    }
+    if ["@GLIBC", "@CXXABI", "@GCC"]
+        .iter()
+        .any(|version| name.contains(version))
+    {
+        return certain(System);
+    }
+    let is_rust = base.ends_with(".rs");
+    if is_rust && function.has_generic_argument("alloc::alloc::Global") {
+        // An allocator as an argument: only what the library itself is built of has one.
+        return certain(Runtime);
+    }
+    if is_rust {
+        let is_closure = function.is_bare_closure();
+        return Alone::BareRust { is_closure };
+    }
+    if LIBSTDCXX_FILES.contains(base) {
+        return certain(Runtime);
+    }
+    if SYSTEM_HEADERS.contains(&base) || base.ends_with("intrin.h") {
+        return certain(System);
+    }
+    if place == Place::None {
+        return if SYSTEM_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            certain(System)
+        } else if name == "main" {
+            Alone::Main
+        } else {
+            certain(Own)
+        };
+    }
+    if GLIBC_FILES.contains(base) {
+        return if is_named_as_in_glibc(name, base) {
+            certain(System)
+        } else {
+            Alone::PerhapsGlibc { file: hash(base) }
+        };
+    }
+    certain(Own)
+}
+
+/// What a name with a path says; `None` for a bare one.
+fn by_path(name: &str, function: &FunctionName, place: Place) -> Option<Alone> {
+    let whose = |is_runtime| {
+        let whose = if is_runtime {
+            Whose::Runtime
+        } else {
+            Whose::Own
+        };
+        Some(Alone::Certain(whose))
+    };
+    let is = |known: &[&str], crate_name: &BStr| known.iter().any(|known| crate_name == known);
+    if TEST_HARNESS.iter().any(|module| name.starts_with(module)) {
+        return whose(true);
+    }
+    if let Some(implementor) = function.implementor() {
+        let of_type = implementor.of_type.as_ref().map(|name| name.as_bstr());
+        let of_trait = implementor.of_trait.as_ref().map(|name| name.as_bstr());
+        let crates = || [of_type, of_trait].into_iter().flatten();
+        // An impl lies in the crate of its type or of its trait. Where one is the library's and the other is not, it is
+        // the other's; the methods that a trait of the library has by itself are the library's, as their file says.
+        let is_runtime = crates().all(|name| is(&RUNTIME_CRATES, name) || is_primitive(name));
+        if is_runtime {
+            return whose(true);
+        }
+        let is_library_trait = of_trait.is_some_and(|name| is(&RUNTIME_CRATES, name));
+        if is_library_trait && (place == Place::Runtime || name.contains("::{shim:")) {
+            return whose(true);
+        }
+        let is_dependency = |name: &BStr| is(&DEPENDENCIES_OF_STD, name);
+        let is_of_std = crates()
+            .all(|name| is_dependency(name) || is(&RUNTIME_CRATES, name) || is_primitive(name));
+        return if is_of_std {
+            of_dependency(place)
+        } else {
+            whose(false)
+        };
+    }
+    let first = function.crate_name()?;
+    if is(&RUNTIME_CRATES, first.as_bstr()) {
+        return whose(true);
+    }
+    if is(&DEPENDENCIES_OF_STD, first.as_bstr()) {
+        return of_dependency(place);
+    }
+    whose(false)
+}
+
+/// A function of a crate that Rust's library is built of: its directory tells whether it is that one.
+fn of_dependency(place: Place) -> Option<Alone> {
+    Some(match place {
+        Place::Runtime | Place::System => Alone::Certain(Whose::Runtime),
+        Place::Elsewhere => Alone::Certain(Whose::Own),
+        Place::None | Place::Bare | Place::BelowSrc => Alone::DependencyOfStd,
+    })
+}
+
+/// True for a type without a crate, and for a parameter: `u8`, `str`, `T`.
+fn is_primitive(name: &BStr) -> bool {
+    const PRIMITIVE: [&str; 17] = [
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+        "f32", "f64", "bool", "char", "str",
+    ];
+    PRIMITIVE.iter().any(|known| name == known)
+        || name == "fn"
+        || name.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+fn is_allocator(name: &str, file: &str, base: &str) -> bool {
+    // `--sym-offsets=yes` writes `malloc+116`, debug information `alloc<T>`.
+    let symbol = match name.rsplit_once('+') {
+        Some((symbol, offset))
+            if !symbol.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            symbol
+        }
+        _ => name,
+    };
+    // Of a Rust function that was inlined this is the bare name, and anybody's `free`.
+    let is_whole = !base.ends_with(".rs") && ALLOCATORS.contains(&symbol);
+    let begins_with_any =
+        |prefixes: &[&str]| prefixes.iter().any(|prefix| symbol.starts_with(prefix));
+    is_whole
+        || begins_with_any(&ALLOCATOR_PREFIXES)
+        || (begins_with_any(&CXX_ALLOCATORS) && symbol.contains(">::allocate("))
+        || CXX_ALLOCATOR_FILES.contains(&base)
+        || RUST_ALLOCATOR_FILES
+            .iter()
+            .any(|known| file.ends_with(known))
+        || (file == "alloc.rs"
+            && INLINED_ALLOCATORS.contains(&symbol.split('<').next().unwrap_or_default()))
+}
+
+/// What starts programs and threads, unless a file of somebody else's has a function of that name.
+fn is_start(name: &str, base: &str, place: Place) -> bool {
+    let symbol = name.split(['@', '.']).next().unwrap_or_default();
+    START_FILES.contains(&base)
+        || (START.contains(&symbol)
+            && (place == Place::None
+                || place == Place::Runtime
+                || GLIBC_FILES.contains(base)
+                || symbol.starts_with("__rust")))
+}
+
+/// `/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`: what the system installs, not what a project builds; and its own
+/// libraries wherever they lie.
+fn is_system_object(path: &str) -> bool {
+    let below = path.strip_prefix("/usr").unwrap_or(path);
+    let directory = below
+        .strip_prefix('/')
+        .and_then(|path| path.split_once('/'))
+        .map_or("", |(directory, _)| directory);
+    let base = base_name(path);
+    matches!(directory, "lib" | "lib32" | "lib64" | "libx32" | "libexec")
+        || (base.contains(".so")
+            && SYSTEM_LIBRARIES
+                .iter()
+                .any(|library| base.starts_with(library)))
+}
+
+/// Sources of Rust's library and of what it is built of, as its debug information calls them on every machine
+/// (`/rustc/HASH/library/…`, in text `library/…`; `/rust/deps/…`), as a toolchain's rust-src and distributions have them,
+/// and headers of C++'s library.
+fn is_runtime_source(path: &str) -> bool {
+    if path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
+        || path.contains("/lib/rustlib/src/rust/")
+    {
+        return true;
+    }
+    if path.contains("/include/c++/") {
+        return true;
+    }
+    let is_library = |rest: &str| {
+        rest.split_once('/').is_some_and(|(library, rest)| {
+            RUST_LIBRARIES.contains(&library) && rest.contains("src/")
+        })
+    };
+    if let Some(rest) = path.strip_prefix("library/") {
+        return is_library(rest);
+    }
+    // `/usr/src/rustc-1.63.0/library/std/src/rt.rs`
+    path.match_indices("/library/").any(|(position, slash)| {
+        let parent = base_name(&path[..position]);
+        parent.starts_with("rust") && is_library(&path[position + slash.len()..])
+    })
+}
+
+fn is_system_source(path: &str) -> bool {
+    path.starts_with("/usr/include/")
+        || path.starts_with("/usr/lib/")
+        || path.starts_with("/usr/lib64/")
+}
+
+/// True where a function of a file with this name can be glibc's: one that it exports, one called as its file,
+/// `opendir_tail` in `opendir.c`, or `__fopen_internal`: such names are kept for C's implementation.
+fn is_named_as_in_glibc(name: &str, file: &str) -> bool {
+    let stem = file.split('.').next().unwrap_or_default();
+    let word = name.split('.').next().unwrap_or_default();
+    let is_reserved = name.starts_with('_')
+        && name[1..].starts_with(|c: char| c == '_' || c.is_ascii_uppercase())
+        && !name.starts_with("_GLOBAL__");
+    is_reserved
+        || GLIBC_FUNCTIONS.contains(word)
+        || (word.len() > 2 && stem.contains(word))
+        || (stem.len() > 2 && word.contains(stem))
+}
+
+fn address(text: &str) -> u64 {
+    let digits = text.trim_start_matches("0x");
+    u64::from_str_radix(digits, 16).unwrap_or(0)
+}
+
+/// FNV-1a, to tell files of neighbours apart without keeping their names.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

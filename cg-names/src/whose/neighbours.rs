@@ -1,0 +1,87 @@
+//! What the frames around a frame tell of it, where it does not say enough by itself.
+
+use super::Whose;
+use super::facts::{Alone, Facts};
+
+/// How many frames outwards are asked. Inlined functions nest less deep, and a stack of millions must cost no more.
+const FARTHEST: usize = 64;
+
+/// Whose the frame at a position is; `at` has the facts of a stack by position, innermost first.
+pub fn whose_at(position: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> Whose {
+    let Some(facts) = at(position) else {
+        return Whose::Own;
+    };
+    match facts.alone {
+        Alone::Certain(whose) => whose,
+        Alone::BareRust { is_closure } => bare_rust(position, facts, is_closure, at),
+        Alone::DependencyOfStd => dependency(position, at),
+        Alone::PerhapsGlibc { file } => {
+            let same_file = |facts: Facts| facts.alone == Alone::PerhapsGlibc { file };
+            let outer = (position + 1..=position + FARTHEST)
+                .map_while(at)
+                .find(|facts| !same_file(*facts));
+            let is_system = |facts: Facts| facts.alone == Alone::Certain(Whose::System);
+            if outer.is_some_and(is_system) {
+                Whose::System
+            } else {
+                Whose::Own
+            }
+        }
+        Alone::Main => {
+            let inner = position.checked_sub(1).and_then(at);
+            if inner.is_some_and(|inner| inner.is_lang_start) {
+                Whose::Runtime
+            } else {
+                Whose::Own
+            }
+        }
+    }
+}
+
+/// A function that was inlined, in a file without a directory. Rust's library as it comes compiled names all its files so,
+/// and the program names its own so; what of the library is compiled with the program has `library/` in front.
+fn bare_rust(
+    position: usize,
+    facts: Facts,
+    is_closure: bool,
+    at: impl Fn(usize) -> Option<Facts> + Copy,
+) -> Whose {
+    let is_inlined = |outer: &Facts| facts.address != 0 && outer.address == facts.address;
+    let group = (position + 1..=position + FARTHEST)
+        .map_while(at)
+        .take_while(is_inlined);
+    let Some((length, host)) = group.enumerate().last() else {
+        return Whose::Own;
+    };
+    let host_position = position + 1 + length;
+    let is_host_compiled = host.is_file_bare
+        && match host.alone {
+            Alone::Certain(whose) => whose == Whose::Runtime,
+            Alone::DependencyOfStd => dependency(host_position, at) == Whose::Runtime,
+            _ => false,
+        };
+    if is_host_compiled {
+        return Whose::Runtime;
+    }
+    // Hash tables of the library are of another crate, whose files have no directory of their own: only who calls them
+    // tells. A closure can be the program's.
+    let caller = (position + 1..=host_position)
+        .map_while(at)
+        .find(|facts| !matches!(facts.alone, Alone::BareRust { is_closure: false }));
+    if !is_closure && caller.is_some_and(|caller| caller.is_hash_collection) {
+        Whose::Runtime
+    } else {
+        Whose::Own
+    }
+}
+
+/// A function of a crate that Rust's library is built of: the library's where the library calls it.
+fn dependency(position: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> Whose {
+    let caller = (position + 1..=position + FARTHEST)
+        .map_while(at)
+        .find(|facts| !matches!(facts.alone, Alone::DependencyOfStd | Alone::BareRust { .. }));
+    match caller.map(|facts| facts.alone) {
+        Some(Alone::Certain(Whose::Own)) => Whose::Own,
+        _ => Whose::Runtime,
+    }
+}

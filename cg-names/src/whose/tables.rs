@@ -1,0 +1,281 @@
+//! What is known by name: allocators, Valgrind's replacements, language runtimes, the system. A new allocator or runtime
+//! is a line here.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Source files of the functions that Valgrind puts in place of a program's own (its `shared/`, `helgrind/`, `drd/`).
+pub(super) const REPLACEMENT_FILES: [&str; 6] = [
+    "vg_replace_malloc.c",
+    "vg_replace_strmem.c",
+    "hg_intercepts.c",
+    "drd_pthread_intercepts.c",
+    "drd_libstdcxx_intercepts.c",
+    "drd_qtcore_intercepts.c",
+];
+
+/// Allocation functions of C, C++ and Rust by their whole name. Massif's and DHAT's `--alloc-fns` defaults are among
+/// them (`massif/ms_main.c:init_alloc_fns`); jemalloc, mimalloc and TCMalloc go by names of their own.
+pub(super) const ALLOCATORS: [&str; 56] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "cfree",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "strdup",
+    "strndup",
+    "__strdup",
+    "__strndup",
+    "wcsdup",
+    "__builtin_new",
+    "__builtin_vec_new",
+    "__builtin_delete",
+    "__builtin_vec_delete",
+    "__libc_malloc",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_free",
+    "malloc_zone_malloc",
+    "malloc_zone_calloc",
+    "malloc_zone_realloc",
+    "malloc_zone_memalign",
+    "mmap",
+    "mmap64",
+    "mremap",
+    "brk",
+    "sbrk",
+    "alloc::alloc::exchange_malloc",
+    "je_malloc",
+    "je_calloc",
+    "je_realloc",
+    "je_mallocx",
+    "je_rallocx",
+    "_rjem_malloc",
+    "_rjem_calloc",
+    "_rjem_realloc",
+    "_rjem_mallocx",
+    "_rjem_rallocx",
+    "mi_malloc",
+    "mi_calloc",
+    "mi_realloc",
+    "mi_zalloc",
+    "mi_malloc_aligned",
+    "mi_zalloc_aligned",
+    "mi_realloc_aligned",
+    "mi_heap_malloc",
+    "tc_malloc",
+    "tc_calloc",
+    "tc_realloc",
+    "tc_new",
+];
+
+/// Beginnings of names: every form of C++'s operators, Rust's allocator shims and the functions that only pass an
+/// allocation on.
+pub(super) const ALLOCATOR_PREFIXES: [&str; 16] = [
+    "operator new",
+    "operator delete",
+    "__rust_alloc",
+    "__rust_realloc",
+    "__rust_dealloc",
+    "__rdl_",
+    "__rg_",
+    "__rustc::__rust_",
+    "__rustc::__rdl_",
+    "__rustc::__rg_",
+    "alloc::alloc::",
+    "alloc::raw_vec::",
+    "<alloc::alloc::Global",
+    "<alloc::raw_vec::RawVec",
+    "<dhat::Alloc as ",
+    "dhat::ad_hoc_event",
+];
+
+/// Classes of libstdc++ whose `allocate` only passes an allocation on.
+pub(super) const CXX_ALLOCATORS: [&str; 4] = [
+    "std::__new_allocator<",
+    "__gnu_cxx::new_allocator<",
+    "std::allocator<",
+    "std::allocator_traits<",
+];
+
+/// Headers of libstdc++ with nothing but allocators in them. Where these were inlined, Valgrind gives the bare name of a
+/// function, such as `allocate`.
+pub(super) const CXX_ALLOCATOR_FILES: [&str; 2] = ["new_allocator.h", "alloc_traits.h"];
+
+/// Source files of Rust's allocator, whatever folder the standard library was built in.
+pub(super) const RUST_ALLOCATOR_FILES: [&str; 4] = [
+    "library/alloc/src/alloc.rs",
+    "library/alloc/src/raw_vec.rs",
+    "library/alloc/src/raw_vec/mod.rs",
+    "library/std/src/alloc.rs",
+];
+
+/// Functions of `library/alloc/src/alloc.rs`, which debug information names without their path.
+pub(super) const INLINED_ALLOCATORS: [&str; 16] = [
+    "alloc",
+    "alloc_zeroed",
+    "realloc",
+    "dealloc",
+    "alloc_impl",
+    "alloc_impl_runtime",
+    "realloc_impl",
+    "grow_impl",
+    "grow_impl_runtime",
+    "shrink_impl",
+    "shrink_impl_runtime",
+    "allocate",
+    "allocate_zeroed",
+    "grow",
+    "shrink",
+    "exchange_malloc",
+];
+
+/// What starts programs and threads, and the loader.
+pub(super) const START: [&str; 14] = [
+    "(below main)",
+    "_start",
+    "__libc_start_main",
+    "__libc_start_call_main",
+    "__libc_csu_init",
+    "call_init",
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+    "__rust_begin_short_backtrace",
+    "__rust_maybe_catch_panic",
+    "__rust_try",
+];
+
+/// Source files of that start code.
+pub(super) const START_FILES: [&str; 4] = [
+    "libc-start.c",
+    "libc_start_call_main.h",
+    "pthread_create.c",
+    "clone.S",
+];
+
+/// Crates and namespaces of the runtimes of Rust and C++.
+pub(super) const RUNTIME_CRATES: [&str; 9] = [
+    "std",
+    "core",
+    "alloc",
+    "proc_macro",
+    "panic_unwind",
+    "panic_abort",
+    "__rustc",
+    "__gnu_cxx",
+    "__cxxabiv1",
+];
+
+/// Crates that Rust's standard library is built of and that programs use by themselves too: where their sources lie, or
+/// who calls them, tells which it is.
+pub(super) const DEPENDENCIES_OF_STD: [&str; 10] = [
+    "hashbrown",
+    "compiler_builtins",
+    "addr2line",
+    "gimli",
+    "object",
+    "miniz_oxide",
+    "adler2",
+    "rustc_demangle",
+    "unwind",
+    "memchr",
+];
+
+/// Modules of libtest; `test` alone is anybody's crate.
+pub(super) const TEST_HARNESS: [&str; 14] = [
+    "test::__rust_begin_short_backtrace",
+    "test::run_test",
+    "test::run_tests",
+    "test::spawn_test",
+    "test::filter_tests",
+    "test::assert_test_result",
+    "test::test_main",
+    "test::types::",
+    "test::console::",
+    "test::event::",
+    "test::formatters::",
+    "test::cli::",
+    "test::term::",
+    "test::bench::",
+];
+
+/// Libraries below `library/` of Rust's own sources.
+pub(super) const RUST_LIBRARIES: [&str; 14] = [
+    "alloc",
+    "backtrace",
+    "compiler-builtins",
+    "core",
+    "panic_abort",
+    "panic_unwind",
+    "portable-simd",
+    "proc_macro",
+    "std",
+    "std_detect",
+    "stdarch",
+    "test",
+    "unwind",
+    "coretests",
+];
+
+/// Beginnings of names that C's implementation keeps for itself and that are met without object and file.
+pub(super) const SYSTEM_PREFIXES: [&str; 5] =
+    ["_dl_", "_IO_", "__GI_", "__libc_", "dl_open_worker"];
+
+/// Headers of C's library with functions in them, and of GCC's: where these were inlined, a text log gives the bare name.
+pub(super) const SYSTEM_HEADERS: [&str; 19] = [
+    "byteswap.h",
+    "ctype.h",
+    "fcntl2.h",
+    "mqueue2.h",
+    "poll2.h",
+    "socket2.h",
+    "stdio-ldbl.h",
+    "stdio.h",
+    "stdio2.h",
+    "stdlib-bsearch.h",
+    "stdlib-float.h",
+    "stdlib.h",
+    "string_fortified.h",
+    "strings_fortified.h",
+    "sysmacros.h",
+    "uintn-identity.h",
+    "unistd.h",
+    "wchar-ldbl.h",
+    "wchar2.h",
+];
+
+/// Base names of the system's libraries, wherever they lie: a store of packages, a container's folder.
+pub(super) const SYSTEM_LIBRARIES: [&str; 10] = [
+    "libc.so",
+    "libc-2",
+    "libm.so",
+    "libpthread",
+    "ld-linux",
+    "ld-musl",
+    "ld-2",
+    "libstdc++.so",
+    "libgcc_s.so",
+    "libdl",
+];
+
+/// Base names of glibc's C sources: the units that `readelf --debug-dump=info --dwarf-depth=1` lists of the debug
+/// information of glibc 2.36's libc.so and ld.so.
+pub(super) static GLIBC_FILES: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("glibc-files.txt").lines().collect());
+
+/// The functions that glibc 2.36 exports, but for those whose names are kept for C's implementation anyhow.
+pub(super) static GLIBC_FUNCTIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("glibc-functions.txt").lines().collect());
+
+/// Base names of libstdc++'s headers: those of GCC 12's `include/c++`, without extensions and their `bits`.
+pub(super) static LIBSTDCXX_FILES: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("libstdcxx-files.txt").lines().collect());
