@@ -6,7 +6,7 @@ use cg_stream::record::RecordType;
 use cg_stream::tool::CommonArgs;
 use clap::{Parser, ValueEnum};
 
-use crate::options::{Events, Format, GroupBy, Neighbours, Options, PercentOf, Top, View};
+use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, Top, View};
 
 /// Format a cost stream, or a raw profile, as a table, CSV, TSV, markdown or JSON.
 ///
@@ -168,7 +168,7 @@ impl Args {
 
     fn view(&self) -> View {
         match self.tree {
-            Some(TreeOf::Calls(neighbours)) => return View::Tree(neighbours),
+            Some(TreeOf::Calls(directions)) => return View::Tree(directions),
             Some(TreeOf::Snapshot(number)) => return View::Snapshot(number),
             None => {}
         }
@@ -247,7 +247,7 @@ impl GroupByName {
 /// What `--tree` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TreeOf {
-    Calls(Neighbours),
+    Calls(Directions),
     Snapshot(u64),
 }
 
@@ -270,7 +270,7 @@ fn record_type(text: &str) -> Result<RecordType, String> {
 }
 
 fn tree(text: &str) -> Result<TreeOf, String> {
-    let calls = |callers, callees| TreeOf::Calls(Neighbours { callers, callees });
+    let calls = |callers, callees| TreeOf::Calls(Directions { callers, callees });
     match text {
         "callers" | "caller" => Ok(calls(true, false)),
         "callees" | "calling" => Ok(calls(false, true)),

@@ -121,7 +121,7 @@ pub(crate) enum View {
     /// A row a record.
     List,
     /// Functions, or the frames of stacks, with what is around them.
-    Tree(Neighbours),
+    Tree(Directions),
     /// What the heap held at one Massif snapshot.
     Snapshot(u64),
     /// Source lines with their costs.
@@ -135,7 +135,7 @@ pub(crate) enum View {
 
 /// What a tree shows of a function: its callers, its callees or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Neighbours {
+pub(crate) struct Directions {
     pub(crate) callers: bool,
     pub(crate) callees: bool,
 }

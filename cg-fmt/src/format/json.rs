@@ -11,7 +11,7 @@ use crate::read::Read;
 use crate::report::diff::{self, Diffs};
 use crate::report::events::events_of;
 use crate::report::kinds;
-use crate::report::records::{Groups, Records};
+use crate::report::records::{Groups, Listings};
 
 /// Writes the records as a stream: all types, or the one asked for.
 pub(crate) fn write(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -62,7 +62,7 @@ fn write_rows<W: Write>(
         None if options.group_by.is_some() => kinds::listed(profile, options),
         None => profile.types().collect(),
     };
-    let records = Records::of_kinds(profile, kinds.clone(), options)?;
+    let records = Listings::of_kinds(profile, kinds.clone(), options)?;
     let sorted: Vec<_> = (0..kinds.len())
         .map(|position| records.rows(position, options))
         .collect();

@@ -28,16 +28,16 @@ mod timeline;
 use diff::Diffs;
 use graph::MemoryGraph;
 use heap::Heap;
-use records::Records;
+use records::Listings;
 use source::Source;
-use tree::Tree;
+use tree::Trees;
 
 /// What a profile and the options come to.
 pub(crate) enum Report<'a> {
-    Records(Records<'a>),
+    Records(Listings<'a>),
     Diff(Diffs<'a>),
     Heap(Heap<'a>),
-    Tree(Tree<'a>),
+    Tree(Trees<'a>),
     Source(Source),
     Graph(MemoryGraph),
 }
@@ -55,8 +55,8 @@ impl<'a> Report<'a> {
             return Ok(Report::Heap(heap));
         }
         match &options.view {
-            View::List | View::Snapshot(_) => Records::of(profile, options).map(Report::Records),
-            View::Tree(neighbours) => Tree::of(profile, *neighbours, options).map(Report::Tree),
+            View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
+            View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
             View::Source { directory, context } => {
                 Source::of(profile, directory.as_deref(), *context, options).map(Report::Source)
             }

@@ -5,7 +5,7 @@ use cg_stream::record::Frame;
 
 /// A source line, or a file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     /// Relative to the root, with `/`.
     pub(super) path: String,
     pub(super) line: Option<u64>,
@@ -16,12 +16,12 @@ pub(super) struct Place {
 impl Report<'_> {
     /// The frame to blame, else the next one outwards whose file is in the repository, else any; where there is none,
     /// the log itself: code hosts want a path for everything.
-    pub(super) fn place(&self, entry: &Entry<'_>) -> Place {
+    pub(super) fn place(&self, entry: &Entry<'_>) -> Location {
         let stack = &entry.finding.stack;
         let blame = entry.ruling.blame.unwrap_or(0).min(stack.len());
         let (inner, outer) = stack.split_at(blame);
         let in_root = |frame: &Frame| {
-            Some(Place {
+            Some(Location {
                 path: self.paths.in_root(frame.file.as_deref()?)?,
                 line: frame.line,
                 is_source: true,
@@ -34,9 +34,9 @@ impl Report<'_> {
             .unwrap_or_else(|| self.log_of(entry))
     }
 
-    fn log_of(&self, entry: &Entry<'_>) -> Place {
+    fn log_of(&self, entry: &Entry<'_>) -> Location {
         let source = &self.evidence.process(entry.finding.process).source;
-        Place {
+        Location {
             path: self
                 .paths
                 .in_root(source)

@@ -10,7 +10,7 @@ use crate::policy::Status;
 
 /// The findings of one leak kind, or the errors.
 #[derive(Default)]
-struct Sums {
+struct KindTotals {
     bytes: Count,
     blocks: Count,
     /// How many findings have each status.
@@ -26,7 +26,7 @@ impl Report<'_> {
     /// A row a leak kind, if leaks were looked for, and one for errors, with a column for each status. Statuses that
     /// nothing has are left out, but for `new`.
     fn table(&self) -> Table<'static> {
-        let mut rows: [Sums; ERRORS + 1] = Default::default();
+        let mut rows: [KindTotals; ERRORS + 1] = Default::default();
         for (finding, ruling) in self.findings() {
             let row = finding.leak_kind().map_or(ERRORS, |kind| kind as usize);
             let (bytes, blocks) = finding.lost().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Report<'_> {
                 }
             }));
         };
-        let of_leaks = |count: fn(&Sums) -> Count| {
+        let of_leaks = |count: fn(&KindTotals) -> Count| {
             let counts = rows[..ERRORS].iter().map(|row| Some(count(row)));
             counts.chain([None]).collect()
         };

@@ -17,17 +17,17 @@ pub(crate) use columns::table;
 pub(crate) use groups::Groups;
 
 /// The records of some types.
-pub(crate) struct Records<'a> {
+pub(crate) struct Listings<'a> {
     profile: &'a Profile,
     kinds: Vec<RecordType>,
     /// Those of each type, where groups are asked for.
     groups: Vec<Groups>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> Listings<'a> {
     /// The records of the type that is asked for, else of those that tell most.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Records<'a>> {
-        Records::of_kinds(profile, kinds::listed(profile, options), options)
+    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Listings<'a>> {
+        Listings::of_kinds(profile, kinds::listed(profile, options), options)
     }
 
     /// The records of these types.
@@ -38,7 +38,7 @@ impl<'a> Records<'a> {
         profile: &'a Profile,
         kinds: Vec<RecordType>,
         options: &Options,
-    ) -> anyhow::Result<Records<'a>> {
+    ) -> anyhow::Result<Listings<'a>> {
         let mut groups = Vec::new();
         if let Some(by) = options.group_by {
             anyhow::ensure!(
@@ -47,7 +47,7 @@ impl<'a> Records<'a> {
             );
             groups.extend(kinds.iter().map(|kind| Groups::of(profile, *kind, by)));
         }
-        Ok(Records {
+        Ok(Listings {
             profile,
             kinds,
             groups,

@@ -11,7 +11,7 @@ const SHORT_LIVED: Count = 500;
 
 /// The program points of a profile, with what their columns need.
 #[derive(Clone, Copy)]
-struct ProgramPoints<'a> {
+struct AllPoints<'a> {
     profile: &'a Profile,
     rows: &'a Rows,
     /// The time of all runs, in their unit.
@@ -19,14 +19,14 @@ struct ProgramPoints<'a> {
     short_lived: Count,
 }
 
-/// A program point.
+/// A program point, and what dh_view would say of it.
 #[derive(Clone, Copy)]
-struct ProgramPoint<'a> {
-    of: ProgramPoints<'a>,
+struct PointMetrics<'a> {
+    of: AllPoints<'a>,
     row: usize,
 }
 
-impl ProgramPoint<'_> {
+impl PointMetrics<'_> {
     /// The count of an event; `None` where the mode does not have it.
     fn count(self, event: &str) -> Option<Count> {
         let event = self.of.profile.event(event)?;
@@ -49,7 +49,7 @@ impl ProgramPoint<'_> {
         let millions = self
             .count(event)
             .map(|count| count.saturating_mul(1_000_000));
-        ProgramPoint::quotient(millions, Some(self.of.time))
+        PointMetrics::quotient(millions, Some(self.of.time))
     }
 
     /// The blocks of a point that is tiny on average.
@@ -98,7 +98,7 @@ pub(crate) fn push_columns<'a>(
     let runs = profile.runs();
     let number =
         |run: &RunRecord, field: &str| run.extra.get(field).and_then(|value| value.as_u64());
-    let points = ProgramPoints {
+    let points = AllPoints {
         profile,
         rows,
         time: runs
@@ -112,10 +112,10 @@ pub(crate) fn push_columns<'a>(
             .map_or(SHORT_LIVED, Count::from),
     };
     let unit = mega_time_unit(profile).unwrap_or("million");
-    let mut push = |name: &str, title: &str, audience, cell: fn(ProgramPoint<'a>) -> Cell<'a>| {
+    let mut push = |name: &str, title: &str, audience, cell: fn(PointMetrics<'a>) -> Cell<'a>| {
         columns.push(
             Column::new(name, Layout::Number, move |row| {
-                cell(ProgramPoint { of: points, row })
+                cell(PointMetrics { of: points, row })
             })
             .titled(title)
             .for_audience(audience),
@@ -132,16 +132,16 @@ pub(crate) fn push_columns<'a>(
         Cell::count(point.lifetime())
     });
     push("avg_size", "avg size", Audience::All, |point| {
-        ProgramPoint::quotient(point.count("total_bytes"), point.count("total_blocks"))
+        PointMetrics::quotient(point.count("total_bytes"), point.count("total_blocks"))
     });
     push("avg_lifetime", "avg lifetime", Audience::All, |point| {
-        ProgramPoint::quotient(point.lifetime(), point.count("total_blocks"))
+        PointMetrics::quotient(point.lifetime(), point.count("total_blocks"))
     });
     push("reads_per_byte", "reads/byte", programs, |point| {
-        ProgramPoint::quotient(point.count("read_bytes"), point.count("total_bytes"))
+        PointMetrics::quotient(point.count("read_bytes"), point.count("total_bytes"))
     });
     push("writes_per_byte", "writes/byte", programs, |point| {
-        ProgramPoint::quotient(point.count("write_bytes"), point.count("total_bytes"))
+        PointMetrics::quotient(point.count("write_bytes"), point.count("total_bytes"))
     });
     push("bytes_rate", &format!("bytes/{unit}"), programs, |point| {
         point.rate("total_bytes")

@@ -9,7 +9,7 @@ use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table};
 use cg_stream::profile::{FunctionKey, Key, Profile};
 use cg_stream::record::{Count, RecordType};
 
-use crate::options::{Neighbours, Options};
+use crate::options::{Directions, Options};
 use crate::report::columns::{order_of_functions, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::{arrange, kinds, origin, records};
@@ -53,7 +53,7 @@ impl<'a> CallTree<'a> {
     /// Where there are no `call` records to make it of, and where the options name columns that there are not.
     pub(super) fn of(
         profile: &'a Profile,
-        neighbours: Neighbours,
+        directions: Directions,
         options: &Options,
     ) -> anyhow::Result<CallTree<'a>> {
         let events = EventColumns::choose(profile, RecordType::Fn, options)?;
@@ -82,13 +82,13 @@ impl<'a> CallTree<'a> {
                 tree.group_starts.push(tree.rows.len());
             }
             let end = end_of(functions.key(row), functions.key(row).function);
-            if neighbours.callers
+            if directions.callers
                 && let Some(incoming) = arcs.incoming.get(&end)
             {
                 tree.push_arcs(incoming, &order, TreeRow::Caller);
             }
             tree.rows.push(TreeRow::Function(row));
-            if neighbours.callees
+            if directions.callees
                 && let Some(outgoing) = arcs.outgoing.get(&end)
             {
                 tree.push_arcs(outgoing, &order, TreeRow::Callee);

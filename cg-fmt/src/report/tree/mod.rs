@@ -7,14 +7,14 @@ use cg_stream::record::Count;
 use super::events::EventColumns;
 use super::stack_tree::{Branches, Root, StackTree};
 use super::{kinds, origin};
-use crate::options::{Neighbours, Options};
+use crate::options::{Directions, Options};
 
 mod calls;
 
 use calls::CallTree;
 
 /// What `--tree` shows.
-pub(crate) enum Tree<'a> {
+pub(crate) enum Trees<'a> {
     Calls(CallTree<'a>),
     Stacks {
         profile: &'a Profile,
@@ -23,17 +23,17 @@ pub(crate) enum Tree<'a> {
     },
 }
 
-impl<'a> Tree<'a> {
+impl<'a> Trees<'a> {
     pub(crate) fn of(
         profile: &'a Profile,
-        neighbours: Neighbours,
+        directions: Directions,
         options: &Options,
-    ) -> anyhow::Result<Tree<'a>> {
+    ) -> anyhow::Result<Trees<'a>> {
         let mut kinds = kinds::listed(profile, options);
         kinds.retain(|kind| kind.has_stack());
         if kinds.is_empty() {
             options.ensure_for_people()?;
-            return CallTree::of(profile, neighbours, options).map(Tree::Calls);
+            return CallTree::of(profile, directions, options).map(Trees::Calls);
         }
         let mut trees = Vec::new();
         for kind in kinds {
@@ -47,8 +47,8 @@ impl<'a> Tree<'a> {
             // The first cost is the one that branches are sorted and folded by.
             costs.sort_by_key(|(name, _)| options.sort.as_deref() != Some(name));
             for (is_wanted, root, heading) in [
-                (neighbours.callers, Root::Innermost, "callers"),
-                (neighbours.callees, Root::Outermost, "callees"),
+                (directions.callers, Root::Innermost, "callers"),
+                (directions.callees, Root::Outermost, "callees"),
             ] {
                 if is_wanted {
                     let tree = StackTree::of(profile, kind, root, |_| true);
@@ -58,13 +58,13 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        Ok(Tree::Stacks { profile, trees })
+        Ok(Trees::Stacks { profile, trees })
     }
 
     pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         let (profile, trees) = match self {
-            Tree::Calls(tree) => return tree.document(options),
-            Tree::Stacks { profile, trees } => (profile, trees),
+            Trees::Calls(tree) => return tree.document(options),
+            Trees::Stacks { profile, trees } => (profile, trees),
         };
         let mut document = Document::default();
         let origin = origin::origin(profile);
