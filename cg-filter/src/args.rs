@@ -15,7 +15,8 @@ use crate::rank::Selection;
 
 /// Keep the records of a cost stream that match.
 ///
-/// REGEX is looked for in function names, as grep would; '' matches all. Kept lines are passed on byte for byte, and
+/// REGEX is looked for in function names, as grep would; '' matches all. The function of a record with a stack is the one
+/// to blame. Kept lines are passed on byte for byte, and
 /// without any condition all are. The run and end records always pass, so percentages stay those of the whole
 /// program. A raw profile is read as cg-parse would read it.
 ///
@@ -30,6 +31,7 @@ use crate::rank::Selection;
   cg-parse callgrind.out.1234 | cg-filter '^mycrate::' | cg-fmt
   cg-filter --threshold 90 '' callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-filter --callee '^malloc$' --min-percent incl.Ir=1
+  cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
     after_long_help = "An EVENT is looked up in a record's cost, or incl for records that have only that (call \
 records), or else beside them (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. Of the records of a \
@@ -51,6 +53,13 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     regexps: Vec<String>,
+
+    /// Keep records with a frame that matches, anywhere in their stack; of records without a stack, those whose function
+    /// matches.
+    ///
+    /// REGEX and -e look at the function to blame alone: the innermost one of the program itself.
+    #[arg(long, value_name = "REGEX")]
+    frame: Vec<String>,
 
     /// Keep records whose file matches: a function's own file, a line's file, the file of the frame to blame.
     #[arg(long, value_name = "REGEX")]
@@ -178,6 +187,7 @@ impl Args {
                     true => patterns("REGEX", &first)?,
                     false => patterns("--regexp", &self.regexps)?,
                 },
+                frame: patterns("--frame", &self.frame)?,
                 file: patterns("--file", &self.file)?,
                 obj: patterns("--obj", &self.obj)?,
                 caller: patterns("--caller", &self.caller)?,

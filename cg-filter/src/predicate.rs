@@ -37,6 +37,8 @@ impl Types {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     pub(crate) name: Option<Patterns>,
+    /// What some frame has to match.
+    pub(crate) frame: Option<Patterns>,
     pub(crate) file: Option<Patterns>,
     pub(crate) obj: Option<Patterns>,
     pub(crate) caller: Option<Patterns>,
@@ -56,7 +58,11 @@ pub(crate) enum Judgement {
 
 impl Names {
     pub(crate) fn is_empty(&self) -> bool {
-        !self.ask_arcs() && self.name.is_none() && self.file.is_none() && self.obj.is_none()
+        !self.ask_arcs()
+            && self.name.is_none()
+            && self.frame.is_none()
+            && self.file.is_none()
+            && self.obj.is_none()
     }
 
     /// Whether it matters who calls whom.
@@ -101,7 +107,20 @@ impl Names {
                 return Ok(false);
             }
         }
-        Ok(true)
+        match &self.frame {
+            Some(patterns) => match_frame(patterns, record),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether a record that was dropped would be kept if its name were looked for in all its frames.
+    pub(crate) fn would_match_frame(&self, record: &mut Record<'_>) -> Result<bool, Error> {
+        match &self.name {
+            Some(patterns) if !self.invert && self.frame.is_none() => {
+                Ok(record.get(Field::Stack)?.is_some() && match_frame(patterns, record)?)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// `--caller` and `--callee` for records that name both ends themselves: arcs and stacks.
@@ -120,6 +139,15 @@ impl Names {
         };
         Ok(any(&self.caller, outer.get(1..).unwrap_or_default()) && any(&self.callee, inner))
     }
+}
+
+/// Whether any frame matches; of a record without a stack, its function.
+fn match_frame(patterns: &Patterns, record: &mut Record<'_>) -> Result<bool, Error> {
+    if record.get(Field::Stack)?.is_none() {
+        return Ok(patterns.match_in(&record.text(Field::Name)?));
+    }
+    let frames = record.frames()?;
+    Ok(frames.iter().any(|frame| patterns.match_in(&frame.name)))
 }
 
 fn is_met(patterns: &Option<Patterns>, text: &[u8]) -> bool {

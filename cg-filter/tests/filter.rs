@@ -324,3 +324,44 @@ fn a_kept_line_goes_out_before_the_next_one_is_waited_for() {
     // No end record came.
     assert_eq!(child.wait().unwrap().code(), Some(2));
 }
+
+const STACKS: &[u8] = br#"{"type":"run","stream":1,"tool":"memcheck","events":["bytes"],"total":{"bytes":12}}
+{"type":"leak","fn":"demo::grow","kind":"definite","cost":{"bytes":8,"blocks":1},"indirect_bytes":0,"stack":[{"fn":"malloc"},{"fn":"alloc::vec::push"},{"fn":"demo::grow"},{"fn":"demo::main"}]}
+{"type":"leak","fn":"other::make","kind":"definite","cost":{"bytes":4,"blocks":1},"indirect_bytes":0,"stack":[{"fn":"malloc"},{"fn":"other::make"},{"fn":"demo::main"}]}
+{"type":"fn","fn":"alloc::vec::push","cost":{"Ir":3},"incl":{"Ir":3}}
+{"type":"end","records":3}
+"#;
+
+/// How many records are kept, and what is said on standard error.
+fn kept(args: &[&str]) -> (usize, String) {
+    let output = filter(args, STACKS);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let records = text
+        .lines()
+        .filter(|line| !line.contains("\"run\"") && !line.contains("\"end\""));
+    (records.count(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_regex_looks_at_the_function_to_blame_and_frame_at_all() {
+    assert_eq!(kept(&["^demo::"]).0, 1);
+    assert_eq!(kept(&["--frame", "^demo::main$"]).0, 2);
+    // A record without a stack has its function alone.
+    assert_eq!(kept(&["--frame", "^alloc::"]).0, 2);
+    assert_eq!(kept(&["^demo::", "--frame", "^other::"]).0, 0);
+    assert_eq!(kept(&["-v", "--frame", "^other::"]).0, 2);
+}
+
+#[test]
+fn nothing_kept_although_frames_match_is_said() {
+    let hint = "--frame REGEX keeps records by any frame";
+    assert!(kept(&["^demo::main$"]).1.contains(hint));
+    for quiet in [
+        &["^demo::grow$"][..],
+        &["^nowhere$"],
+        &["--frame", "^nowhere$"],
+    ] {
+        assert_eq!(kept(quiet).1, "", "{quiet:?}");
+    }
+}

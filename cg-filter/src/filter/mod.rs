@@ -89,6 +89,10 @@ struct Filter<'w> {
     held: Held<Standing>,
     /// For each key that a condition names: whether any record or run has it.
     keys: Vec<KeyUse>,
+    /// Whether a record passed. Until then it is looked out for names that stand in frames alone.
+    has_passed: bool,
+    /// Some record that was dropped has a frame that REGEX matches.
+    would_match_frame: bool,
 }
 
 /// What is known of a line that waits.
@@ -137,6 +141,8 @@ impl<'w> Filter<'w> {
             candidates: Vec::new(),
             held: Held::new(),
             keys,
+            has_passed: false,
+            would_match_frame: false,
         }
     }
 
@@ -154,7 +160,12 @@ impl<'w> Filter<'w> {
             return Ok(Some(Standing::Kept));
         }
         let function = match self.options.names.judge(&mut record, kind)? {
-            Judgement::Drop => return Ok(None),
+            Judgement::Drop => {
+                if !self.has_passed && !self.would_match_frame {
+                    self.would_match_frame = self.options.names.would_match_frame(&mut record)?;
+                }
+                return Ok(None);
+            }
             Judgement::Keep => None,
             Judgement::AskArcs => {
                 let is_line = kind == RecordType::Line;
@@ -179,6 +190,7 @@ impl<'w> Filter<'w> {
                 (None, _) => {}
             }
         }
+        self.has_passed = true;
         Ok(Some(match (function, group) {
             (None, None) => Standing::Kept,
             (function, group) => Standing::Record { function, group },
@@ -274,6 +286,11 @@ impl<'w> Filter<'w> {
                 }
             )
         };
+        if !self.has_passed && self.would_match_frame {
+            diagnostics.warn(
+                "no function to blame matches, but other frames do: --frame REGEX keeps records by any frame",
+            );
+        }
         if !self.arcs.is_any_known() && self.held.known().any(asks_arcs) {
             diagnostics.trouble(
                 "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls",
