@@ -333,7 +333,7 @@ const STACKS: &[u8] = br#"{"type":"run","stream":1,"tool":"memcheck","events":["
 "#;
 
 /// How many records are kept, and what is said on standard error.
-fn kept(args: &[&str]) -> (usize, String) {
+fn kept_of_stacks(args: &[&str]) -> (usize, String) {
     let output = filter(args, STACKS);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -345,23 +345,23 @@ fn kept(args: &[&str]) -> (usize, String) {
 
 #[test]
 fn a_regex_looks_at_the_function_to_blame_and_frame_at_all() {
-    assert_eq!(kept(&["^demo::"]).0, 1);
-    assert_eq!(kept(&["--frame", "^demo::main$"]).0, 2);
+    assert_eq!(kept_of_stacks(&["^demo::"]).0, 1);
+    assert_eq!(kept_of_stacks(&["--frame", "^demo::main$"]).0, 2);
     // A record without a stack has its function alone.
-    assert_eq!(kept(&["--frame", "^alloc::"]).0, 2);
-    assert_eq!(kept(&["^demo::", "--frame", "^other::"]).0, 0);
-    assert_eq!(kept(&["-v", "--frame", "^other::"]).0, 2);
+    assert_eq!(kept_of_stacks(&["--frame", "^alloc::"]).0, 2);
+    assert_eq!(kept_of_stacks(&["^demo::", "--frame", "^other::"]).0, 0);
+    assert_eq!(kept_of_stacks(&["-v", "--frame", "^other::"]).0, 2);
 }
 
 #[test]
 fn nothing_kept_although_frames_match_is_said() {
     let hint = "--frame REGEX keeps records by any frame";
-    assert!(kept(&["^demo::main$"]).1.contains(hint));
+    assert!(kept_of_stacks(&["^demo::main$"]).1.contains(hint));
     for quiet in [
         &["^demo::grow$"][..],
         &["^nowhere$"],
         &["--frame", "^nowhere$"],
     ] {
-        assert_eq!(kept(quiet).1, "", "{quiet:?}");
+        assert_eq!(kept_of_stacks(quiet).1, "", "{quiet:?}");
     }
 }

@@ -9,6 +9,7 @@ use clap::{Parser, ValueEnum};
 use regex::{Regex, RegexSet};
 
 use crate::finding::LeakKinds;
+use crate::frame_patterns::FramePatterns;
 use crate::gate::Options;
 use crate::growth::MaxGrowth;
 use crate::paths::Paths;
@@ -72,19 +73,28 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "What counts")]
     max_blocks: Option<u64>,
 
-    /// Count only what is blamed on a frame whose function, file or object matches.
+    /// Count only what is blamed on a frame whose function or file matches.
     ///
-    /// A leak is blamed on the innermost frame that matches; an error on the innermost frame that is neither an
-    /// allocator's nor of libc, a standard library or one of the system. What Valgrind counted without printing it
-    /// counts always. May be given several times; one match is enough.
+    /// A file matches in full, and as reports show it: relative to --root. A leak is blamed on the innermost frame that
+    /// matches; an error on the innermost frame of the program itself. What Valgrind counted without printing it counts
+    /// always. May be given several times; one match is enough.
     #[arg(long, value_name = "REGEX", help_heading = "What counts")]
     only: Vec<Regex>,
 
-    /// Leave out findings where the frame to blame, or a frame that it called, matches.
+    /// Count only what is blamed on a frame whose object matches; with --only, both have to match.
+    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    only_obj: Vec<Regex>,
+
+    /// Leave out findings where the function or file of the frame to blame, or of a frame that it called, matches.
     ///
     /// May be given several times.
     #[arg(long, value_name = "REGEX", help_heading = "What counts")]
     ignore: Vec<Regex>,
+
+    /// Leave out findings where the object of the frame to blame, or of a frame that it called, matches; with --ignore,
+    /// both have to match.
+    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    ignore_obj: Vec<Regex>,
 
     /// Read regexes for --ignore from FILE, one a line; lines that begin with # are comments.
     #[arg(long, value_name = "FILE", help_heading = "What counts")]
@@ -214,7 +224,15 @@ impl Args {
         for path in &self.ignore_file {
             ignore.extend(read_patterns(path)?);
         }
-        let only: Vec<&str> = self.only.iter().map(Regex::as_str).collect();
+        let patterns = |flag: &'static str, regexes: &[String]| {
+            (!regexes.is_empty())
+                .then(|| RegexSet::new(regexes))
+                .transpose()
+                .context(flag)
+        };
+        let texts = |regexes: &[Regex]| -> Vec<String> {
+            regexes.iter().map(|regex| regex.to_string()).collect()
+        };
         let policy = Policy {
             leak_kinds: self.errors_for_leak_kinds,
             errors: !self.no_errors,
@@ -222,11 +240,14 @@ impl Args {
             max_bytes: self.max_bytes.map(Count::from),
             max_blocks: self.max_blocks.map(Count::from),
             max_growth: self.max_growth,
-            only: (!only.is_empty())
-                .then(|| RegexSet::new(&only))
-                .transpose()
-                .context("--only")?,
-            ignore: RegexSet::new(&ignore).context("--ignore")?,
+            only: FramePatterns {
+                code: patterns("--only", &texts(&self.only))?,
+                obj: patterns("--only-obj", &texts(&self.only_obj))?,
+            },
+            ignore: FramePatterns {
+                code: patterns("--ignore", &ignore)?,
+                obj: patterns("--ignore-obj", &texts(&self.ignore_obj))?,
+            },
         };
         Ok(Options {
             files: self.files,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
@@ -11,8 +12,9 @@ use crate::baseline::Baseline;
 use crate::collect::collect;
 use crate::coverage;
 use crate::finding::Evidence;
+use crate::own::own_frames;
 use crate::paths::Paths;
-use crate::policy::{self, Policy, Verdict};
+use crate::policy::{self, Policy, Status, Verdict};
 use crate::report::{self, Format, Report};
 use crate::suppression::{self, Suppressions};
 use crate::whole_file::Replaceable;
@@ -46,7 +48,19 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     };
     let files = tool::inputs(&options.files, diagnostics);
     let evidence = collect(&files, options.allow_fragment, diagnostics)?;
-    let mut verdict = policy::judge(&evidence, &options.policy, &suppressions, &baseline);
+    let policy = &options.policy;
+    let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
+    if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
+        options.paths.find(&base_names(&evidence));
+    }
+    let paths = &options.paths;
+    let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, paths);
+    if verdict.is_only_without_match {
+        diagnostics.warn(format!(
+            "--only matches no frame of any finding; findings set aside: {}",
+            verdict.count(Status::Foreign)
+        ));
+    }
     let is_red = !verdict.is_clean() && !options.update_baseline;
     if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
@@ -63,7 +77,13 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
         && let Some(updated) =
             update_baseline(path, file, &baseline, &evidence, &verdict, diagnostics)?
     {
-        verdict = policy::judge(&evidence, &options.policy, &suppressions, &updated);
+        verdict = policy::judge(
+            &evidence,
+            &options.policy,
+            &suppressions,
+            &updated,
+            &options.paths,
+        );
     }
     if options.policy.max_growth.is_some() && verdict.known_without_size > 0 {
         diagnostics.warn(format!(
@@ -76,9 +96,6 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let text = if options.write_suppressions {
         written_suppressions(&evidence, &verdict, diagnostics)
     } else {
-        if options.format.needs_repository_paths() {
-            options.paths.find(&base_names(&evidence, &verdict));
-        }
         let report = Report {
             evidence: &evidence,
             verdict: &verdict,
@@ -152,15 +169,21 @@ fn warn_of_unused(
     }
 }
 
-/// The source files of new findings that are known by their base name alone.
-fn base_names<'a>(evidence: &'a Evidence, verdict: &Verdict) -> HashSet<&'a str> {
-    let findings = evidence.findings.iter().zip(&verdict.rulings);
-    findings
-        .filter(|(_, ruling)| ruling.status.is_shown())
-        .flat_map(|(finding, _)| finding.stack.iter())
-        .filter_map(|frame| frame.file.as_deref())
-        .filter(|file| !file.contains('/'))
-        .collect()
+/// The source files that are known by their base name alone, of the program's own code: a library's file of that name is
+/// not the project's.
+fn base_names(evidence: &Evidence) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    let mut seen = HashSet::new();
+    for finding in &evidence.findings {
+        if !seen.insert(Rc::as_ptr(&finding.stack)) {
+            continue;
+        }
+        let own = own_frames(&finding.stack);
+        let frames = finding.stack.iter().zip(own).filter(|(_, own)| *own);
+        let files = frames.filter_map(|(frame, _)| frame.file.as_deref());
+        names.extend(files.filter(|file| !file.contains('/')));
+    }
+    names
 }
 
 /// The file to write the baseline to, where that is asked for. What cannot be replaced is refused before anything is

@@ -14,6 +14,7 @@ mod reconcile;
 
 mod baseline;
 mod fingerprint;
+mod frame_patterns;
 mod growth;
 mod own;
 mod policy;

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cg_stream::record::{Count, Frame};
-use regex::RegexSet;
 
 use crate::baseline::{Baseline, Gone, Recognised};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
 use crate::fingerprint::{Fingerprint, Names};
+use crate::frame_patterns::FramePatterns;
 use crate::growth::{Growth, LostSize, MaxGrowth};
 use crate::own;
+use crate::paths::Paths;
 use crate::suppression::Suppressions;
 
 /// What counts as a finding.
@@ -28,9 +29,9 @@ pub(crate) struct Policy {
     /// How much a known leak may grow.
     pub(crate) max_growth: Option<MaxGrowth>,
     /// What the frame to blame must match, if anything.
-    pub(crate) only: Option<RegexSet>,
+    pub(crate) only: FramePatterns,
     /// What no frame up to the one to blame may match.
-    pub(crate) ignore: RegexSet,
+    pub(crate) ignore: FramePatterns,
 }
 
 /// What became of a finding.
@@ -121,6 +122,8 @@ pub(crate) struct Verdict {
     pub(crate) growth: BTreeMap<Fingerprint, Growth>,
     /// How many known leaks the baseline gives no size for, so that their growth cannot be told.
     pub(crate) known_without_size: usize,
+    /// No frame of any finding is one that `--only` matches.
+    pub(crate) is_only_without_match: bool,
     /// How many findings each suppression matched, in their order.
     pub(crate) suppression_uses: Vec<u64>,
 }
@@ -145,6 +148,7 @@ pub(crate) fn judge(
     policy: &Policy,
     suppressions: &Suppressions,
     baseline: &Baseline,
+    paths: &Paths,
 ) -> Verdict {
     let mut suppression_uses = vec![0; suppressions.len()];
     let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
@@ -152,7 +156,7 @@ pub(crate) fn judge(
     let mut recognised = Recognised::new(baseline, &names);
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {
-        let blame = frame_to_blame(finding, policy);
+        let blame = frame_to_blame(finding, policy, paths);
         let (fingerprint, renewed) = recognised.known_as(finding);
         let tool = evidence.process(finding.process).tool.as_deref();
         let known_equals = baseline.allowed(&fingerprint);
@@ -161,9 +165,9 @@ pub(crate) fn judge(
             Status::Suppressed
         } else if !counts(finding, policy) {
             Status::NotCounted
-        } else if !is_wanted(finding, blame, policy) {
+        } else if !is_wanted(finding, blame, policy, paths) {
             Status::Foreign
-        } else if is_ignored(finding, blame, policy) {
+        } else if is_ignored(finding, blame, policy, paths) {
             Status::Ignored
         } else if !finding.is_unprinted() {
             let equals = seen
@@ -187,11 +191,20 @@ pub(crate) fn judge(
         });
     }
     allow_within_limits(evidence, policy, &mut rulings);
+    let is_only_without_match = !policy.only.is_empty()
+        && rulings
+            .iter()
+            .any(|ruling| ruling.status == Status::Foreign)
+        && !evidence.findings.iter().any(|finding| {
+            let matches = |frame: &Frame| policy.only.match_frame(frame, paths);
+            finding.stack.iter().any(matches)
+        });
     let (growth, known_without_size) = hold_to_size(evidence, policy, baseline, &mut rulings);
     Verdict {
         gone: baseline.gone(&Baseline::of(evidence, &rulings)),
         growth,
         known_without_size,
+        is_only_without_match,
         rulings,
         suppression_uses,
     }
@@ -210,12 +223,11 @@ fn counts(finding: &Finding, policy: &Policy) -> bool {
 /// A leak is reported where its block was allocated, often deep in a library that did as it was told, so `--only`
 /// looks for its frame along the whole stack. An error is reported where it happened: the innermost own frame has to
 /// be one that `--only` matches.
-fn frame_to_blame(finding: &Finding, policy: &Policy) -> Option<usize> {
+fn frame_to_blame(finding: &Finding, policy: &Policy, paths: &Paths) -> Option<usize> {
     let stack = &finding.stack;
-    let wanted = policy
-        .only
-        .as_ref()
-        .and_then(|only| stack.iter().position(|frame| matches(only, frame)));
+    let wanted = stack
+        .iter()
+        .position(|frame| policy.only.match_frame(frame, paths));
     let own = own::frame_to_blame_in(finding);
     match (wanted, own) {
         (Some(wanted), _) if finding.leak_kind().is_some() => Some(wanted),
@@ -225,28 +237,16 @@ fn frame_to_blame(finding: &Finding, policy: &Policy) -> Option<usize> {
 }
 
 /// Whether `--only` lets a finding count. What Valgrind did not print has no frames, and might be anybody's.
-fn is_wanted(finding: &Finding, blame: Option<usize>, policy: &Policy) -> bool {
-    let Some(only) = &policy.only else {
-        return true;
-    };
-    finding.is_unprinted() || blame.is_some_and(|blame| matches(only, &finding.stack[blame]))
+fn is_wanted(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &Paths) -> bool {
+    policy.only.is_empty()
+        || finding.is_unprinted()
+        || blame.is_some_and(|blame| policy.only.match_frame(&finding.stack[blame], paths))
 }
 
-fn is_ignored(finding: &Finding, blame: Option<usize>, policy: &Policy) -> bool {
+fn is_ignored(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &Paths) -> bool {
+    let matches = |frame: &Frame| policy.ignore.match_frame(frame, paths);
     !policy.ignore.is_empty()
-        && blame.is_some_and(|blame| {
-            finding.stack[..=blame]
-                .iter()
-                .any(|frame| matches(&policy.ignore, frame))
-        })
-}
-
-/// Whether a function, file or object of a frame matches.
-fn matches(patterns: &RegexSet, frame: &Frame) -> bool {
-    [&frame.name, &frame.file, &frame.obj]
-        .into_iter()
-        .flatten()
-        .any(|text| patterns.is_match(text))
+        && blame.is_some_and(|blame| finding.stack[..=blame].iter().any(matches))
 }
 
 /// Lets new leaks pass where they stay within the limits together; a limit that is not given limits nothing.
@@ -376,7 +376,11 @@ mod tests {
 
     /// What becomes of a finding, and the function it is blamed on.
     fn judged(finding: Finding, only: &str, ignore: &str) -> (Status, &'static str) {
-        let patterns = |text: &str| RegexSet::new(text.split_whitespace()).unwrap();
+        let patterns = |text: &str| FramePatterns {
+            code: (!text.is_empty())
+                .then(|| regex::RegexSet::new(text.split_whitespace()).unwrap()),
+            obj: None,
+        };
         let policy = Policy {
             leak_kinds: LeakKinds::ALL,
             errors: true,
@@ -384,7 +388,7 @@ mod tests {
             max_bytes: None,
             max_blocks: None,
             max_growth: None,
-            only: (!only.is_empty()).then(|| patterns(only)),
+            only: patterns(only),
             ignore: patterns(ignore),
         };
         let stack = finding.stack.clone();
@@ -397,6 +401,7 @@ mod tests {
             &policy,
             &Suppressions::default(),
             &Baseline::default(),
+            &Paths::default(),
         );
         let ruling = &verdict.rulings[0];
         let name = ruling.blame.and_then(|blame| stack[blame].name.clone());
