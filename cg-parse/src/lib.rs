@@ -10,7 +10,7 @@ mod input;
 mod number;
 
 mod costs;
-mod findings;
+pub mod findings;
 mod heaps;
 
 mod detect;

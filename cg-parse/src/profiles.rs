@@ -11,6 +11,7 @@ use cg_stream::{Diagnostics, Writer};
 
 use crate::costs::sums::{Summed, Sums};
 use crate::error::Error;
+use crate::findings::ProcessFindings;
 use crate::format::{Format, Options, Out};
 use crate::input::{self, Input};
 use crate::{detect, findings, heaps};
@@ -79,8 +80,19 @@ impl<'a> Parser<'a> {
             Format::Cachegrind => {
                 sums.read(Summed::Cachegrind, &source, &mut lines, out, diagnostics)
             }
-            Format::Log => findings::text::parse(&source, &mut lines, options, out, diagnostics),
-            Format::Xml => findings::xml::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Log | Format::Xml => {
+                let mut write = |found: &ProcessFindings<'_>, diagnostics: &mut Diagnostics| {
+                    found.write(out, diagnostics)
+                };
+                findings::parse(
+                    format,
+                    &source,
+                    &mut lines,
+                    options,
+                    &mut write,
+                    diagnostics,
+                )
+            }
             Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
             Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
         });

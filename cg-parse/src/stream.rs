@@ -12,7 +12,8 @@ use cg_stream::lines::LineReader;
 use cg_stream::{Diagnostics, Framing, Line, Reader};
 
 use crate::error::Error;
-use crate::format::Options;
+use crate::findings::{self, ProcessFindings};
+use crate::format::{Format, Lines, Options};
 use crate::input::{self, Input};
 use crate::{detect, profiles};
 
@@ -35,6 +36,24 @@ pub trait Visitor {
     /// # Errors
     /// Whatever should end the reading.
     fn blank_line(&mut self, _raw: &[u8]) -> Result<(), cg_stream::Error> {
+        Ok(())
+    }
+
+    /// Whether it would rather take the findings of a raw log or document as they are than as lines.
+    fn takes_findings(&self) -> bool {
+        false
+    }
+
+    /// Takes the findings of one process of a raw input, where it said that it does. What their log lacks has not been
+    /// told to `diagnostics`.
+    ///
+    /// # Errors
+    /// See [`read`].
+    fn findings(
+        &mut self,
+        _findings: &ProcessFindings<'_>,
+        _diagnostics: &mut Diagnostics,
+    ) -> Result<(), cg_stream::Error> {
         Ok(())
     }
 
@@ -102,6 +121,12 @@ pub fn read(
         }
         return Ok(framing);
     }
+    if visitor.takes_findings()
+        && let Ok(format @ (Format::Log | Format::Xml)) =
+            detect::format_of(&mut source, options.from)
+    {
+        return read_findings(format, &name, &mut source, options, diagnostics, visitor);
+    }
     let (sender, receiver) = sync_channel(QUEUE_LENGTH);
     let options = options.clone();
     let input = Input {
@@ -129,6 +154,31 @@ pub fn read(
         std::panic::resume_unwind(panic);
     }
     result?;
+    Ok(framing)
+}
+
+/// Shows the findings of each process of a raw log or document.
+fn read_findings(
+    format: Format,
+    name: &str,
+    lines: &mut Lines,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+    visitor: &mut dyn Visitor,
+) -> Result<Framing, Error> {
+    let mut framing = Framing::default();
+    let mut take = |found: &ProcessFindings<'_>, diagnostics: &mut Diagnostics| {
+        // What the log of a process lacks is the visitor's to judge.
+        framing.runs += 1;
+        framing.ends += 1;
+        let taken = visitor.findings(found, diagnostics);
+        taken.map_err(|error| Error::Output(error.into()))
+    };
+    match findings::parse(format, name, lines, options, &mut take, diagnostics) {
+        Err(Error::Output(error)) => return Err(Error::Output(error)),
+        Err(error) => diagnostics.trouble(error.in_file(name)),
+        Ok(()) => {}
+    }
     Ok(framing)
 }
 

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use cg_parse::findings::{FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
-use cg_stream::record::{Count, EndRecord, ErrorRecord, LeakRecord, RecordType, RunRecord};
+use cg_stream::record::{Count, EndRecord, ErrorRecord, Frame, LeakRecord, RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 use serde_json::{Map, Value};
 
+use crate::children::Children;
 use crate::finding::{
-    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Stacks, Summary,
+    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Stack, Stacks,
+    Summary,
 };
 use crate::reconcile;
 
@@ -39,6 +42,7 @@ pub(crate) fn collect(
         collector.end_input(framing, diagnostics);
     }
     let mut evidence = collector.evidence;
+    collector.children.pass_over(&mut evidence, diagnostics);
     reconcile::add_unprinted(&mut evidence);
     Ok(evidence)
 }
@@ -47,6 +51,9 @@ struct Collector {
     allow_fragment: bool,
     evidence: Evidence,
     stacks: Stacks,
+    /// Those of the input that is being read, by the ids that its reader gave them.
+    frames: Vec<Option<Frame<'static>>>,
+    children: Children,
     source: String,
     /// `None` outside `run` and `end`.
     section: Option<Section>,
@@ -66,6 +73,40 @@ struct Section {
 }
 
 impl Visitor for Collector {
+    fn takes_findings(&self) -> bool {
+        true
+    }
+
+    fn findings(
+        &mut self,
+        found: &ProcessFindings<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), cg_stream::Error> {
+        if let Some(trouble) = found.trouble().filter(|_| found.has_only_preamble()) {
+            let process = self.process_of(found.run());
+            self.children.add(process, trouble);
+            return Ok(());
+        }
+        self.begin_section(found.run(), diagnostics);
+        for error in found.errors() {
+            self.take_found_error(error, found);
+        }
+        for leak in found.leaks() {
+            self.take_found_leak(leak, found);
+        }
+        match found.trouble() {
+            Some(trouble) => {
+                diagnostics.trouble(trouble);
+                self.section = None;
+            }
+            None => {
+                self.end_section(&EndRecord::default(), diagnostics);
+                found.check_sums(diagnostics);
+            }
+        }
+        Ok(())
+    }
+
     fn line(
         &mut self,
         line: Line<'_>,
@@ -115,6 +156,8 @@ impl Collector {
             allow_fragment,
             evidence: Evidence::default(),
             stacks: Stacks::default(),
+            frames: Vec::new(),
+            children: Children::default(),
             source: String::new(),
             section: None,
             has_loose_records: false,
@@ -124,6 +167,7 @@ impl Collector {
 
     fn begin_input(&mut self, source: String) {
         self.source = source;
+        self.frames.clear();
         self.section = None;
         self.has_loose_records = false;
         self.loose = None;
@@ -169,6 +213,58 @@ impl Collector {
         self.evidence.findings.push(finding);
     }
 
+    fn take_found_leak(&mut self, leak: FoundLeak<'_>, found: &ProcessFindings<'_>) {
+        let Some(kind) = LeakKind::from_word(leak.kind) else {
+            return;
+        };
+        let finding = Finding {
+            process: self.current_process(None),
+            details: Details::Leak(Leak {
+                kind,
+                bytes: leak.bytes.into(),
+                blocks: leak.blocks.into(),
+                indirect_bytes: leak.indirect_bytes,
+            }),
+            stack: self.found_stack(leak.stack, found),
+            suppression: leak.suppression.map(Rc::from),
+        };
+        self.evidence.findings.push(finding);
+    }
+
+    fn take_found_error(&mut self, error: FoundError<'_>, found: &ProcessFindings<'_>) {
+        let notes = error.notes.into_iter().map(|note| Note {
+            what: note.what.map(|what| what.into_string()),
+            stack: self.found_stack(note.stack, found),
+        });
+        let details = Details::Error(Error {
+            notes: notes.collect(),
+            kind: error.kind.to_owned(),
+            what: error.what.into_string(),
+            count: error.count.into(),
+            thread: error.thread,
+            thread_name: error.thread_name.map(str::to_owned),
+        });
+        let finding = Finding {
+            process: self.current_process(None),
+            details,
+            stack: self.found_stack(error.stack, found),
+            suppression: error.suppression.map(Rc::from),
+        };
+        self.evidence.findings.push(finding);
+    }
+
+    fn found_stack(&mut self, stack: StackId, found: &ProcessFindings<'_>) -> Stack {
+        let frames = found.frames(stack).iter().map(|&id| {
+            if self.frames.len() <= id.index() {
+                self.frames.resize(id.index() + 1, None);
+            }
+            self.frames[id.index()]
+                .get_or_insert_with(|| found.frame(id).into_owned())
+                .clone()
+        });
+        self.stacks.intern(frames.collect())
+    }
+
     /// The process of a record: that of the section, else one for each pid of loose records in a row.
     fn current_process(&mut self, pid: Option<u64>) -> ProcessId {
         if let Some(section) = &self.section {
@@ -193,14 +289,14 @@ impl Collector {
         ProcessId(self.evidence.processes.len() - 1)
     }
 
-    fn begin_section(&mut self, run: RunRecord, diagnostics: &mut Diagnostics) {
+    fn process_of(&self, run: RunRecord) -> Process {
         // A stream names the input it was parsed from, which says more than "<stdin>".
         let source = match run.source.as_slice() {
             [] => self.source.clone(),
             sources => sources.join(", "),
         };
         let is_true = |field| run.extra.get(field) == Some(&Value::Bool(true));
-        let process = self.add_process(Process {
+        Process {
             source,
             command: run.command.clone(),
             pid: run.pid,
@@ -216,7 +312,11 @@ impl Collector {
             not_judged: None,
             is_whole: false,
             run,
-        });
+        }
+    }
+
+    fn begin_section(&mut self, run: RunRecord, diagnostics: &mut Diagnostics) {
+        let process = self.add_process(self.process_of(run));
         self.section = Some(Section {
             process,
             records: 0,

@@ -8,6 +8,7 @@ mod gate;
 mod finding;
 mod process;
 
+mod children;
 mod collect;
 mod coverage;
 mod reconcile;

@@ -1,6 +1,6 @@
 //! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
 //!
-//! Both readers fill a [`process::Process`] for each process they meet, and [`section`] writes the section of the stream: a
+//! Both readers fill a [`process::Process`] for each process they meet, which is handed on as [`ProcessFindings`]. [`section`] makes a section of the stream of it: a
 //! `run` record, `error` and `leak` records in the order of the log, and `end` unless the log was cut short. Names, frames
 //! and stacks are kept once in a [`table::Table`], and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
@@ -34,6 +34,7 @@
 //! | `user_comment`, `log_file_qualifiers` | what `--xml-user-comment` and `%q{…}` in a file name put there |
 
 mod fields;
+mod found;
 mod kinds;
 mod leak;
 mod preamble;
@@ -45,6 +46,29 @@ mod sums;
 mod table;
 pub(crate) mod text;
 pub(crate) mod xml;
+
+pub use found::{FoundError, FoundLeak, FoundNote, ProcessFindings};
+pub use table::{FrameId, StackId};
+
+use cg_stream::Diagnostics;
+
+use crate::error::Error;
+use crate::format::{Format, Lines, Options};
+
+/// Parses a log or, where the format says so, XML, and hands on each process.
+pub(crate) fn parse(
+    format: Format,
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    take: found::Take<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    match format {
+        Format::Xml => xml::parse(source, lines, options, take, diagnostics),
+        _ => text::parse(source, lines, options, take, diagnostics),
+    }
+}
 
 #[cfg(test)]
 mod tests;

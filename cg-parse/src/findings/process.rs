@@ -218,6 +218,15 @@ impl Process {
             .sum()
     }
 
+    /// What to do about a log that has nothing but a preamble, where that is so.
+    pub(super) fn advice_for_children(&self) -> &'static str {
+        if self.has_only_preamble {
+            "; --child-silent-after-fork=yes keeps children that execute another program from leaving such a log"
+        } else {
+            ""
+        }
+    }
+
     /// Whether any of the summaries was read that come at exit.
     pub(super) fn has_summary(&self) -> bool {
         self.error_summary.is_some() || self.heap_summary.is_some() || self.leak_summary.is_some()

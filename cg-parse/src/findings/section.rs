@@ -1,36 +1,18 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frames_before_program;
-use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, ErrorRecord, LeakRecord, Name, Note, RunRecord, Total};
 use serde_json::{Value, json};
 
+use super::found::{FoundError, FoundNote};
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
 use super::summary::{ErrorSummary, HeapSummary, LeakSummary};
 use super::table::{StackId, Table};
-use crate::error::Error;
 use crate::format::Out;
 
 impl Process {
-    /// Writes the section. Without `trouble` the log was read to its end, and so the section has one.
-    pub(super) fn write(
-        &self,
-        table: &Table,
-        source: &str,
-        trouble: Option<&str>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
-        self.write_records(table, source, trouble.is_none(), out)
-            .map_err(Error::Output)?;
-        match trouble {
-            Some(trouble) => diagnostics.trouble(trouble),
-            None => self.check_sums(source, diagnostics),
-        }
-        Ok(())
-    }
-
-    fn write_records(
+    /// Writes the section; it has an `end` where it is whole.
+    pub(super) fn write_records(
         &self,
         table: &Table,
         source: &str,
@@ -39,10 +21,10 @@ impl Process {
     ) -> std::io::Result<()> {
         out.run(&self.run_record(table, source))?;
         for error in &self.errors {
-            out.record(&self.error_record(error, table))?;
+            out.record(&self.error_record(error.found(table), table))?;
         }
         if let Some(signal) = &self.fatal_signal {
-            out.record(&self.signal_record(signal, table))?;
+            out.record(&self.error_record(signal.found(), table))?;
         }
         for leak in &self.leaks {
             out.record(&self.leak_record(leak, table))?;
@@ -50,7 +32,7 @@ impl Process {
         if is_whole { out.end() } else { out.flush() }
     }
 
-    fn run_record(&self, table: &Table, source: &str) -> RunRecord {
+    pub(super) fn run_record(&self, table: &Table, source: &str) -> RunRecord {
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
             tool: self.tool.clone(),
@@ -157,67 +139,34 @@ impl Process {
         );
     }
 
-    fn error_record<'a>(&self, error: &ErrorRow, table: &'a Table) -> ErrorRecord<'a> {
-        let stack = table.record_stack(error.stack);
-        let notes: Vec<Note> = error
-            .notes
-            .iter()
-            .map(|note| Note {
-                what: note.what.map(|what| Name::from(table.text(what))),
-                stack: table.record_stack(note.stack),
-            })
-            .collect();
+    fn error_record<'a>(&self, found: FoundError<'a>, table: &'a Table) -> ErrorRecord<'a> {
         // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
-        let blamed = std::iter::once(error.stack)
-            .chain(error.notes.iter().map(|note| note.stack))
+        let blamed = std::iter::once(found.stack)
+            .chain(found.notes.iter().map(|note| note.stack))
             .find(|stack| *stack != StackId::EMPTY)
             .unwrap_or(StackId::EMPTY);
-        let before = frames_before_program(table.text(error.kind), table.frames_of(blamed).len());
+        let before = frames_before_program(found.kind, table.frames_of(blamed).len());
         let place = table.to_blame(blamed, before);
+        let stack = table.record_stack(found.stack);
+        let notes = found.notes.into_iter().map(|note| Note {
+            what: note.what,
+            stack: table.record_stack(note.stack),
+        });
+        let notes = notes.collect();
         ErrorRecord {
             name: place.name,
             file: place.file,
             line: place.line,
             obj: place.obj,
-            kind: Name::from(table.text(error.kind)),
-            what: Name::from(table.text(error.what)),
-            cost: Counts::from([("count", Count::from(error.count))]),
-            thread: error.thread,
-            thread_name: error.thread_name.map(|name| Name::from(table.text(name))),
+            kind: Name::from(found.kind),
+            what: found.what,
+            cost: Counts::from([("count", Count::from(found.count))]),
+            thread: found.thread,
+            thread_name: found.thread_name.map(Name::from),
             pid: self.pid,
             stack,
             notes,
-            suppression: error.suppression.map(|text| Name::from(table.text(text))),
-        }
-    }
-
-    /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
-    fn signal_record<'a>(&self, signal: &FatalSignal, table: &'a Table) -> ErrorRecord<'a> {
-        let stack = table.record_stack(signal.stack);
-        let place = table.to_blame(signal.stack, 0);
-        let event = signal.event.as_deref().map(|event| match &signal.address {
-            Some(address) => format!("{event} at address {address}"),
-            None => event.to_owned(),
-        });
-        ErrorRecord {
-            name: place.name,
-            file: place.file,
-            line: place.line,
-            obj: place.obj,
-            kind: Name::from("FatalSignal"),
-            what: Name::from(signal.sentence()),
-            cost: Counts::from([("count", 1)]),
-            thread: signal.thread,
-            pid: self.pid,
-            stack,
-            notes: event
-                .map(|event| Note {
-                    what: Some(Name::from(event)),
-                    stack: Vec::new(),
-                })
-                .into_iter()
-                .collect(),
-            ..ErrorRecord::default()
+            suppression: found.suppression.map(Name::from),
         }
     }
 
@@ -242,7 +191,48 @@ impl Process {
     }
 }
 
+impl ErrorRow {
+    pub(super) fn found<'a>(&self, table: &'a Table) -> FoundError<'a> {
+        let text = |name| table.text(name);
+        let notes = self.notes.iter().map(|note| FoundNote {
+            what: note.what.map(|what| Name::from(text(what))),
+            stack: note.stack,
+        });
+        FoundError {
+            kind: text(self.kind),
+            what: Name::from(text(self.what)),
+            count: self.count,
+            thread: self.thread,
+            thread_name: self.thread_name.map(text),
+            stack: self.stack,
+            notes: notes.collect(),
+            suppression: self.suppression.map(text),
+        }
+    }
+}
+
 impl FatalSignal {
+    /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
+    pub(super) fn found<'a>(&self) -> FoundError<'a> {
+        let event = self.event.as_deref().map(|event| match &self.address {
+            Some(address) => format!("{event} at address {address}"),
+            None => event.to_owned(),
+        });
+        FoundError {
+            kind: "FatalSignal",
+            what: Name::from(self.sentence()),
+            count: 1,
+            thread: self.thread,
+            thread_name: None,
+            stack: self.stack,
+            notes: Vec::from_iter(event.map(|event| FoundNote {
+                what: Some(Name::from(event)),
+                stack: StackId::EMPTY,
+            })),
+            suppression: None,
+        }
+    }
+
     /// As text logs say it.
     fn sentence(&self) -> String {
         let named = match self.number {

@@ -19,11 +19,18 @@ pub(super) struct NameId(u32);
 
 /// A frame of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FrameId(u32);
+pub struct FrameId(u32);
+
+impl FrameId {
+    /// Its position among the frames of the input, counted from 0.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A stack of a [`Table`]. Equal stacks have equal ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct StackId(u32);
+pub struct StackId(u32);
 
 impl StackId {
     /// The stack without frames.
@@ -183,7 +190,7 @@ impl Table {
         self.stack_index.clear();
     }
 
-    fn record_frame(&self, id: FrameId) -> Frame<'_> {
+    pub(super) fn record_frame(&self, id: FrameId) -> Frame<'_> {
         let row = self.frames[id.0 as usize];
         let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));
         Frame {

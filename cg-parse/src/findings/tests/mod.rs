@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use cg_stream::Diagnostics;
 use serde_json::Value;
 
+use super::ProcessFindings;
 use crate::format::{Lines, Options, Out};
 
 mod document;
@@ -66,7 +67,10 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
             super::text::parse
         };
         let options = Options::default();
-        if let Err(error) = parse("log", &mut lines, &options, &mut out, &mut diagnostics) {
+        let mut write = |found: &ProcessFindings<'_>, diagnostics: &mut Diagnostics| {
+            found.write(&mut out, diagnostics)
+        };
+        if let Err(error) = parse("log", &mut lines, &options, &mut write, &mut diagnostics) {
             diagnostics.trouble(error.in_file("log"));
         }
         out.flush().unwrap();

@@ -6,7 +6,7 @@
 //! `-s` and `-v` print all errors a second time then, with how often each happened, and ERROR SUMMARY again. A log of
 //! `-q` has neither preamble nor summaries. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
 //!
-//! Sections are written when the input ends: any process may have something to say until then.
+//! Processes are handed on when the input ends: any process may have something to say until then.
 
 mod block;
 mod frame;
@@ -20,17 +20,18 @@ use foldhash::HashMap;
 
 use self::prefix::{Mark, Prefixed};
 use self::process_log::ProcessLog;
+use super::found::{ProcessFindings, Take};
 use super::preamble;
 use super::table::Table;
 use crate::error::Error;
-use crate::format::{Lines, Options, Out};
+use crate::format::{Lines, Options};
 
-/// Parses a log and writes a section for each process in it, in the order in which they appear.
+/// Parses a log and hands on each process in it, in the order in which they appear.
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
     options: &Options,
-    out: &mut Out,
+    take: Take<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut log = Log::new(options.demangle);
@@ -38,7 +39,7 @@ pub(crate) fn parse(
         log.line(lines.last_line(), lines.line_number());
     }
     log.finish(lines.ended_with_newline());
-    log.write(source, out, diagnostics)
+    log.hand_on(source, take, diagnostics)
 }
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
@@ -248,10 +249,10 @@ impl Log {
         }
     }
 
-    fn write(
+    fn hand_on(
         &self,
         source: &str,
-        out: &mut Out,
+        take: Take<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         if self.processes.is_empty() {
@@ -261,9 +262,13 @@ impl Log {
         }
         for process in &self.processes {
             let trouble = process.trouble(source);
-            process
-                .process
-                .write(&self.table, source, trouble.as_deref(), out, diagnostics)?;
+            let found = ProcessFindings {
+                process: &process.process,
+                table: &self.table,
+                source,
+                trouble: trouble.as_deref(),
+            };
+            take(&found, diagnostics)?;
         }
         Ok(())
     }

@@ -253,8 +253,9 @@ impl ProcessLog {
                 "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY where another process {pid} begins: it was cut short, or it executed the other one, which XML would tell (--xml-fd)"
             ));
         }
+        let advice = self.process.advice_for_children();
         Some(format!(
-            "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: it was cut short, or the process was killed or executed a program that Valgrind did not follow"
+            "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: it was cut short, or the process was killed or executed a program that Valgrind did not follow{advice}"
         ))
     }
 

@@ -1,6 +1,5 @@
 //! One document: the elements at its top, and what they say of the process.
 
-use cg_stream::Diagnostics;
 use cg_stream::record::Name;
 use foldhash::HashMap;
 
@@ -8,13 +7,11 @@ use super::error::{self, ErrorElement, Finished};
 use super::frame;
 use super::scanner::{Token, unescape_into};
 use super::summary_element;
-use crate::error::Error;
 use crate::findings::fields::whole_amount;
 use crate::findings::preamble;
 use crate::findings::process::{AnnouncedThread, FatalSignal, Process};
 use crate::findings::stacks::Stacks;
 use crate::findings::table::Table;
-use crate::format::Out;
 
 /// A document while it is read.
 pub(super) struct Document {
@@ -194,21 +191,8 @@ impl Document {
         }
     }
 
-    /// Writes the section.
-    pub(super) fn write(
-        &self,
-        table: &Table,
-        source: &str,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
-        let trouble = self.trouble(source);
-        self.process
-            .write(table, source, trouble.as_deref(), out, diagnostics)
-    }
-
     /// Why this cannot be the whole document, if that is so.
-    fn trouble(&self, source: &str) -> Option<String> {
+    pub(super) fn trouble(&self, source: &str) -> Option<String> {
         let process = match self.process.pid {
             Some(pid) => format!("process {pid}"),
             None => "an unknown process".to_owned(),
@@ -234,7 +218,8 @@ impl Document {
                 "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind gave up or was told to stop early"
             )),
             End::Missing => Some(format!(
-                "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow"
+                "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow{}",
+                self.process.advice_for_children()
             )),
             End::MissingInElement => Some(format!(
                 "{source}:{line}: expected the rest of an element, found the end: the document of {process} was cut short"

@@ -12,7 +12,7 @@
 //! - the `<suppression>` that `--gen-suppressions` repeats behind its `<error>`;
 //! - elements that are not known, which are skipped.
 //!
-//! A document is whole once it says FINISHED and is closed. Its section is written then, or when the next begins.
+//! A document is whole once it says FINISHED and is closed. It is handed on then, or when the next begins.
 
 mod document;
 mod error;
@@ -24,18 +24,19 @@ use cg_stream::Diagnostics;
 
 use self::document::Document;
 use self::scanner::{Scanner, Token};
+use super::found::{ProcessFindings, Take};
 use super::table::Table;
 use crate::error::Error;
-use crate::format::{Lines, Options, Out};
+use crate::format::{Lines, Options};
 
 pub(super) use self::scanner::unescape_into;
 
-/// Parses documents and writes a section for each.
+/// Parses documents and hands on the process of each.
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
     options: &Options,
-    out: &mut Out,
+    take: Take<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut scanner = Scanner::new();
@@ -48,7 +49,7 @@ pub(crate) fn parse(
             lines.consume(length);
         }
         if !documents.ready.is_empty() {
-            documents.write(source, out, diagnostics)?;
+            documents.hand_on(source, take, diagnostics)?;
         }
     }
     documents.finish(scanner.is_inside_element());
@@ -57,7 +58,7 @@ pub(crate) fn parse(
             "expected a document of Valgrind, found no <valgrindoutput>",
         ));
     }
-    documents.write(source, out, diagnostics)
+    documents.hand_on(source, take, diagnostics)
 }
 
 /// The documents of an input.
@@ -69,7 +70,7 @@ struct Documents {
     open: Vec<Document>,
     /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
     closed: Option<Document>,
-    /// Those to be written.
+    /// Those to be handed on.
     ready: Vec<Document>,
     line_number: u64,
 }
@@ -162,15 +163,22 @@ impl Documents {
         }
     }
 
-    /// Writes the sections that are ready, and forgets the stacks that no other refers to.
-    fn write(
+    /// Hands on the processes that are ready, and forgets the stacks that no other refers to.
+    fn hand_on(
         &mut self,
         source: &str,
-        out: &mut Out,
+        take: Take<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         for document in self.ready.drain(..) {
-            document.write(&self.table, source, out, diagnostics)?;
+            let trouble = document.trouble(source);
+            let found = ProcessFindings {
+                process: &document.process,
+                table: &self.table,
+                source,
+                trouble: trouble.as_deref(),
+            };
+            take(&found, diagnostics)?;
         }
         if self.closed.is_none() && !self.open.iter().any(Document::may_have_stacks) {
             self.table.forget_stacks();

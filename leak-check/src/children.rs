@@ -1,0 +1,77 @@
+//! Children that were forked and then executed a program which Valgrind does not follow: `system()`, `popen()`, Rust's
+//! `Command`.
+//!
+//! With `%p` in the name of the log, Valgrind begins a file for such a child between fork and exec, and nothing follows
+//! its preamble. So ends the log of a process that was killed, too. It is told apart by its parent: a forked child has
+//! its command, and a whole log of the parent is among the inputs. Then it is passed over, and that is said.
+
+use cg_stream::Diagnostics;
+
+use crate::finding::{Evidence, Process};
+
+/// Processes of which nothing but the preamble is known.
+#[derive(Default)]
+pub(crate) struct Children(Vec<Child>);
+
+struct Child {
+    process: Process,
+    /// Why its log cannot be whole.
+    trouble: String,
+}
+
+impl Children {
+    pub(crate) fn add(&mut self, process: Process, trouble: &str) {
+        let trouble = trouble.to_owned();
+        self.0.push(Child { process, trouble });
+    }
+
+    /// Passes over those whose parent is known. The others are trouble, and join the evidence.
+    pub(crate) fn pass_over(self, evidence: &mut Evidence, diagnostics: &mut Diagnostics) {
+        let mut left = self.0;
+        let mut parents: Vec<Process> = Vec::new();
+        // A child may have forked again before it executed anything.
+        loop {
+            let whole = evidence.processes.iter().filter(|parent| parent.is_whole);
+            let known: Vec<&Process> = whole.chain(&parents).collect();
+            let (passed, others): (Vec<Child>, Vec<Child>) = left.into_iter().partition(|child| {
+                known
+                    .iter()
+                    .any(|parent| may_have_forked(parent, &child.process))
+            });
+            left = others;
+            if passed.is_empty() {
+                break;
+            }
+            parents.extend(passed.into_iter().map(|child| child.process));
+        }
+        if let Some(first) = parents.first() {
+            let more = match parents.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            diagnostics.warn(format!(
+                "{}{more}: passed over: forked by a process that is judged, and nothing but the preamble, as of a child that executes a program which Valgrind does not follow",
+                first.title()
+            ));
+        }
+        for mut child in left {
+            diagnostics.trouble(&child.trouble);
+            child.process.not_judged = Some("nothing but its preamble is known".to_owned());
+            evidence.processes.push(child.process);
+        }
+    }
+}
+
+/// Whether the log with nothing but a preamble is that of a child which this process forked.
+fn may_have_forked(parent: &Process, child: &Process) -> bool {
+    // What a child executes is followed with this option, and so its log would go on.
+    let follows = child
+        .options
+        .iter()
+        .any(|option| option.trim_start_matches('-') == "trace-children=yes");
+    child.parent_pid.is_some_and(|pid| pid != 0)
+        && child.parent_pid == parent.pid
+        && child.command == parent.command
+        && child.tool == parent.tool
+        && !follows
+}
