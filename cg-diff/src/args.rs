@@ -105,9 +105,10 @@ pub(crate) struct Args {
 
     /// Exit with 1 if a figure is beyond a limit; may be repeated.
     ///
-    /// A limit is [incl.|calls|worst.]EVENT[REGEX] OP VALUE: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
+    /// A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
     /// each function that matches, 'worst.Ir>+10%' on the function that grew most, 'end_bytes>0' on the new figure itself.
-    /// OP is > >= < or <=; a VALUE with a sign is a change.
+    /// OP is > >= < or <=; a VALUE with a sign is a change. It is on the last run; behind any. on each run against the one
+    /// of --relative-to. With several files a side a change within their spread is none.
     #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
     pub(crate) fail_if: Vec<Limit>,
 

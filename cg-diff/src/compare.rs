@@ -16,8 +16,25 @@ use cg_names::rules::Rules;
 pub(crate) struct CompareOptions {
     /// The side that the others are compared with.
     pub(crate) reference: usize,
+    /// True where each side is compared with the one before it rather than with one for all.
+    pub(crate) is_to_previous: bool,
     /// Whether rows are judged and ranked by inclusive cost.
     pub(crate) inclusive: bool,
+}
+
+impl CompareOptions {
+    /// The old and the new side of what a limit judges: the last side, or all of them.
+    pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<(usize, usize)> {
+        let last = runs.sides.len() - 1;
+        let judged = if is_on_any { 0 } else { last };
+        (judged..=last)
+            .map(|side| match self.is_to_previous {
+                true => (side.saturating_sub(1), side),
+                false => (self.reference, side),
+            })
+            .filter(|(old, new)| old != new || !is_on_any)
+            .collect()
+    }
 }
 
 /// A row with what became of it.

@@ -1,5 +1,6 @@
 //! The comparison from inputs to verdict.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Context;
@@ -79,6 +80,7 @@ pub(crate) fn diff(
     let mut differs = false;
     let mut is_broken = false;
     let mut judged = vec![false; options.limits.len()];
+    let mut events = BTreeSet::new();
     for sides in &options.comparisons {
         let verdict = compare_sides(sides, options, &mut out, diagnostics)?;
         differs |= verdict.differs;
@@ -86,13 +88,11 @@ pub(crate) fn diff(
         for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
             *judged |= now;
         }
+        events.extend(verdict.events);
     }
     for (limit, is_judged) in options.limits.iter().zip(judged) {
         if !is_judged {
-            diagnostics.trouble(format!(
-                "{}: not judged, no run counts what it limits",
-                limit.text()
-            ));
+            diagnostics.trouble(limit.not_judged(&events));
         }
     }
     Ok(if is_broken || (options.exit_code && differs) {
@@ -106,6 +106,8 @@ pub(crate) fn diff(
 struct Verdict {
     differs: bool,
     judgement: Judgement,
+    /// What limits can be on.
+    events: Vec<String>,
 }
 
 /// One comparison, a section of the output.
@@ -122,6 +124,7 @@ fn compare_sides(
     );
     let compare_options = CompareOptions {
         reference: options.relative_to.side(sides)?,
+        is_to_previous: options.relative_to == RelativeTo::Previous,
         inclusive: options.inclusive,
     };
     let read_options = ReadOptions {
@@ -197,6 +200,7 @@ fn compare_sides(
     Ok(Verdict {
         differs: changes.iter().any(|change| change.status != Status::Same),
         judgement,
+        events: gate::limited_events(runs),
     })
 }
 

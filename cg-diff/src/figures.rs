@@ -43,8 +43,22 @@ impl Figure {
 
     /// True where two sides differ by more than each of them does between its own files.
     pub(crate) fn differs(&self, from: usize, to: usize) -> bool {
+        self.change(from, to).abs() > self.noise(from, to)
+    }
+
+    /// By how much the files of one of two sides differ at most.
+    pub(crate) fn noise(&self, from: usize, to: usize) -> Count {
         let spread = |side: usize| self.spread[side].unwrap_or(0);
-        self.change(from, to).abs() > spread(from).max(spread(to))
+        spread(from).max(spread(to))
+    }
+
+    /// The figure that each profile has one count for.
+    pub(crate) fn of_profiles(runs: &Runs, count: impl Fn(usize) -> Option<Count>) -> Figure {
+        let mut figure = Figure::default();
+        for side in 0..runs.sides.len() {
+            figure.push(runs.files_of(side).filter_map(&count).collect(), true);
+        }
+        figure
     }
 
     pub(crate) fn per_run(&self) -> PerRun {
@@ -69,17 +83,7 @@ impl Figure {
 /// The totals of all runs, a figure an event.
 pub(crate) fn totals(runs: &Runs) -> Vec<Figure> {
     (0..runs.events.len())
-        .map(|event| {
-            let mut figure = Figure::default();
-            for side in 0..runs.sides.len() {
-                let files = runs
-                    .files_of(side)
-                    .filter_map(|profile| runs.total(profile, event))
-                    .collect();
-                figure.push(files, true);
-            }
-            figure
-        })
+        .map(|event| Figure::of_profiles(runs, |profile| runs.total(profile, event)))
         .collect()
 }
 

@@ -3,6 +3,7 @@
 use cg_parse::Snapshots;
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::tool::Diagnostics;
+use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
@@ -36,33 +37,35 @@ pub(crate) fn judge(
         runs,
         joined,
         changes,
-        sides: (options.reference, runs.sides.len() - 1),
         snapshot,
     };
     let mut judgement = Judgement::default();
     for limit in limits {
-        let found = match &limit.scope {
-            Scope::Total => gate.total(limit),
-            Scope::Functions(_) | Scope::Worst(_) => gate.functions(limit),
-        };
-        let mut found = match found {
-            Ok(found) => {
-                judgement.judged.push(found.is_some());
-                found.unwrap_or_default()
+        let mut found = Vec::new();
+        let mut is_judged = false;
+        for sides in options.pairs(runs, limit.is_on_any) {
+            match gate.broken(limit, sides) {
+                Ok(broken) => {
+                    is_judged |= broken.is_some();
+                    found.extend(broken.into_iter().flatten());
+                }
+                Err(error) => {
+                    diagnostics.trouble(error);
+                    is_judged = true;
+                }
             }
-            Err(error) => {
-                diagnostics.trouble(error);
-                judgement.judged.push(true);
-                continue;
-            }
-        };
+        }
+        judgement.judged.push(is_judged);
+        found.sort_by(|(a, a_broken), (b, b_broken)| {
+            a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
+        });
         if matches!(limit.scope, Scope::Worst(_)) {
             found.truncate(1);
         }
         let named = found.iter().take(MOST_NAMED);
         judgement
             .broken
-            .extend(named.map(|broken| limit.sentence(broken)));
+            .extend(named.map(|(_, broken)| limit.sentence(broken)));
         if found.len() > MOST_NAMED {
             judgement.broken.push(format!(
                 "{}: {} more functions break it",
@@ -74,73 +77,93 @@ pub(crate) fn judge(
     judgement
 }
 
+/// What breaks a limit, with what it is ranked by: the worst is the least.
+type Ranked = (Count, Broken);
+
 struct Gate<'a> {
     runs: &'a Runs,
     joined: &'a Joined,
     changes: &'a [Change],
-    /// Old and new.
-    sides: (usize, usize),
     /// The Massif snapshot that is compared.
     snapshot: Snapshots,
 }
 
 impl Gate<'_> {
-    /// The total if it breaks a limit; `None` where no run counts what is limited.
-    fn total(&self, limit: &Limit) -> anyhow::Result<Option<Vec<Broken>>> {
-        let (old, new) = match &limit.figure {
-            Limited::Cost(event) | Limited::Incl(event) => match self.level(event) {
-                Some(levels) => levels,
-                None => {
-                    let Some(event) = self.event(event)? else {
-                        return Ok(None);
-                    };
-                    let totals = figures::totals(self.runs);
-                    self.of_sides(&totals[event])
-                }
-            },
-            Limited::Calls => {
-                let (mut old, mut new) = (0, 0);
-                for change in self.changes {
-                    if self.joined.rows[change.row].of != RecordType::Fn {
-                        continue;
-                    }
-                    let figures = figures::of_row(self.runs, self.joined, change.row);
-                    if let Some(calls) = &figures.calls {
-                        let (old_calls, new_calls) = self.of_sides(calls);
-                        old += old_calls.unwrap_or(0);
-                        new += new_calls.unwrap_or(0);
-                    }
-                }
-                (Some(old), Some(new))
+    /// What breaks a limit between an old side and a new one; `None` where no run counts what is limited.
+    fn broken(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Vec<Ranked>>> {
+        let mut found = match &limit.scope {
+            Scope::Total => {
+                let total = self.total(limit, sides)?;
+                total.map(|figure| vec![("the total".to_owned(), figure)])
             }
+            Scope::Functions(regex) => self.functions(limit, Some(regex), sides)?,
+            Scope::Worst(regex) => self.functions(limit, regex.as_ref(), sides)?,
         };
-        let broken = Broken {
-            of: "the total".to_owned(),
-            old,
-            new,
-        };
-        Ok(Some(if limit.is_broken(old, new) {
-            vec![broken]
-        } else {
-            Vec::new()
+        let run = limit.is_on_any.then(|| self.runs.sides[sides.1].0.clone());
+        Ok(found.take().map(|found| {
+            let ranked = found.into_iter().filter_map(|(of, figure)| {
+                let (old, new) = (figure.entries[sides.0], figure.entries[sides.1]);
+                let noise = self
+                    .has_noise(sides)
+                    .then(|| figure.noise(sides.0, sides.1));
+                let is_broken = limit.is_broken_beyond(old, new, noise);
+                let delta = new.unwrap_or(0) - old.unwrap_or(0);
+                let rank = if limit.is_upper() { -delta } else { delta };
+                let run = run.clone();
+                is_broken.then_some((
+                    rank,
+                    Broken {
+                        of,
+                        old,
+                        new,
+                        noise,
+                        run,
+                    },
+                ))
+            });
+            ranked.collect()
         }))
     }
 
-    /// The functions that break a limit, the worst first; `None` where no run counts what is limited.
-    fn functions(&self, limit: &Limit) -> anyhow::Result<Option<Vec<Broken>>> {
+    /// True where a side has several files, which tell how much of a change is noise.
+    fn has_noise(&self, sides: (usize, usize)) -> bool {
+        [sides.0, sides.1]
+            .iter()
+            .any(|side| self.runs.files_of(*side).len() > 1)
+    }
+
+    /// The total that is limited; `None` where no run counts it.
+    fn total(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Figure>> {
+        Ok(match &limit.figure {
+            Limited::Cost(event) | Limited::Incl(event) => match self.level(event, sides) {
+                Some(level) => Some(level),
+                None => {
+                    let event = self.event(event, sides)?;
+                    event.map(|event| figures::totals(self.runs).swap_remove(event))
+                }
+            },
+            Limited::Calls => Some(Figure::of_profiles(self.runs, |profile| {
+                let table = self.runs.profiles[profile].table(RecordType::Fn);
+                Some((0..table.len()).map(|record| table.calls(record)).sum())
+            })),
+        })
+    }
+
+    /// The functions that a limit is on, with their figures; `None` where no run counts what is limited.
+    fn functions(
+        &self,
+        limit: &Limit,
+        regex: Option<&Regex>,
+        sides: (usize, usize),
+    ) -> anyhow::Result<Option<Vec<(String, Figure)>>> {
         let event = match &limit.figure {
-            Limited::Cost(name) | Limited::Incl(name) => match self.event(name)? {
+            Limited::Cost(name) | Limited::Incl(name) => match self.event(name, sides)? {
                 None => return Ok(None),
                 event => event,
             },
             Limited::Calls => None,
         };
-        let regex = match &limit.scope {
-            Scope::Functions(regex) => Some(regex),
-            Scope::Worst(regex) => regex.as_ref(),
-            Scope::Total => None,
-        };
-        let mut found: Vec<(Count, Broken)> = Vec::new();
+        let mut found = Vec::new();
         for change in self.changes {
             let Some(name) = change.shown.function.name else {
                 continue;
@@ -151,31 +174,24 @@ impl Gate<'_> {
             }
             let figures = figures::of_row(self.runs, self.joined, change.row);
             let figure = match (&limit.figure, event) {
-                (Limited::Cost(_), Some(event)) => figures.cost.get(event),
-                (Limited::Incl(_), Some(event)) => figures.incl.get(event),
-                _ => figures.calls.as_ref(),
+                (Limited::Cost(_), Some(event)) => figures.cost.into_iter().nth(event),
+                (Limited::Incl(_), Some(event)) => figures.incl.into_iter().nth(event),
+                _ => figures.calls,
             };
-            let Some((old, new)) = figure.map(|figure| self.of_sides(figure)) else {
-                continue;
-            };
-            if (old, new) != (None, None) && limit.is_broken(old, new) {
-                let delta = new.unwrap_or(0) - old.unwrap_or(0);
-                let worse = if limit.is_upper() { -delta } else { delta };
-                let of = name.to_owned();
-                found.push((worse, Broken { of, old, new }));
+            if let Some(figure) = figure
+                && (figure.entries[sides.0], figure.entries[sides.1]) != (None, None)
+            {
+                found.push((name.to_owned(), figure));
             }
         }
-        found.sort_by(|(a, a_broken), (b, b_broken)| {
-            a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
-        });
-        Ok(Some(found.into_iter().map(|(_, broken)| broken).collect()))
+        Ok(Some(found))
     }
 
-    fn event(&self, name: &str) -> anyhow::Result<Option<usize>> {
+    fn event(&self, name: &str, sides: (usize, usize)) -> anyhow::Result<Option<usize>> {
         let Some(event) = self.runs.events.iter().position(|event| event == name) else {
             return Ok(None);
         };
-        for side in [self.sides.0, self.sides.1] {
+        for side in [sides.0, sides.1] {
             for profile in self.runs.files_of(side) {
                 anyhow::ensure!(
                     self.runs.counts(profile, event),
@@ -187,25 +203,32 @@ impl Gate<'_> {
         Ok(Some(event))
     }
 
-    fn of_sides(&self, figure: &Figure) -> (Option<Count>, Option<Count>) {
-        (figure.entries[self.sides.0], figure.entries[self.sides.1])
-    }
-
     /// The levels of the Massif snapshots that are compared, which stand in no total.
-    fn level(&self, name: &str) -> Option<(Option<Count>, Option<Count>)> {
-        let level = |side: usize| {
-            self.runs
-                .files_of(side)
-                .filter_map(|profile| {
-                    compared(self.runs.profiles[profile].snapshots(), self.snapshot)
-                })
-                .filter_map(|snapshot| level_of(snapshot, name))
-                .max()
-        };
-        let (old, new) = (level(self.sides.0), level(self.sides.1));
-        (old.is_some() && new.is_some()).then_some((old, new))
+    fn level(&self, name: &str, sides: (usize, usize)) -> Option<Figure> {
+        let figure = Figure::of_profiles(self.runs, |profile| {
+            let snapshot = compared(self.runs.profiles[profile].snapshots(), self.snapshot)?;
+            level_of(snapshot, name)
+        });
+        let has_both = figure.entries[sides.0].is_some() && figure.entries[sides.1].is_some();
+        has_both.then_some(figure)
     }
 }
+
+/// What limits can be on: the events of the runs, and the levels of Massif's snapshots.
+pub(crate) fn limited_events(runs: &Runs) -> Vec<String> {
+    let mut events = runs.events.clone();
+    if runs
+        .profiles
+        .iter()
+        .any(|profile| !profile.snapshots().is_empty())
+    {
+        events.extend(LEVELS.map(str::to_owned));
+    }
+    events
+}
+
+/// The levels of a snapshot that can be limited.
+const LEVELS: [&str; 3] = ["heap_bytes", "extra_bytes", "stacks_bytes"];
 
 /// The snapshot that is compared: the one with that number, or the peak, which is the one that Massif marked, or else
 /// the largest.

@@ -1,7 +1,7 @@
 //! Limits on a comparison: their grammar, and what breaks them.
 //!
 //! ```text
-//! limit  := [ "worst." ] figure [ "[" regex "]" ] op value
+//! limit  := [ "any." ] [ "worst." ] figure [ "[" regex "]" ] op value
 //! figure := event | "incl." event | "calls"
 //! op     := ">" | ">=" | "<" | "<="
 //! value  := number            the new figure itself
@@ -11,7 +11,9 @@
 //!
 //! Without a regex a limit is on the total, with one on each function that matches, and behind `worst.` on the function
 //! whose change goes farthest beyond it. A function that the old run lacks rose from 0, which is more than any percentage.
+//! A limit is on the last run, and behind `any.` on every run.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,6 +28,8 @@ pub(crate) struct Limit {
     pub(crate) figure: Limited,
     /// Whose figure.
     pub(crate) scope: Scope,
+    /// True where it is on every run, not on the last alone.
+    pub(crate) is_on_any: bool,
     op: Op,
     threshold: Threshold,
 }
@@ -77,9 +81,29 @@ pub(crate) struct Broken {
     pub(crate) old: Option<Count>,
     /// The new figure; `None` where the new run lacks it.
     pub(crate) new: Option<Count>,
+    /// The greater spread of the two sides, where these have several files.
+    pub(crate) noise: Option<Count>,
+    /// The run that broke it, where that need not be the last.
+    pub(crate) run: Option<String>,
 }
 
 impl Limit {
+    /// True where these figures break the limit. A change that is no greater than the noise is none.
+    pub(crate) fn is_broken_beyond(
+        &self,
+        old: Option<Count>,
+        new: Option<Count>,
+        noise: Option<Count>,
+    ) -> bool {
+        let change = new.unwrap_or(0) - old.unwrap_or(0);
+        let is_level = matches!(self.threshold, Threshold::Level(_));
+        if !is_level && noise.is_some_and(|noise| change.abs() <= noise) {
+            self.is_broken(old, old)
+        } else {
+            self.is_broken(old, new)
+        }
+    }
+
     /// True where these figures break the limit.
     pub(crate) fn is_broken(&self, old: Option<Count>, new: Option<Count>) -> bool {
         let (old, new) = (old.unwrap_or(0), new.unwrap_or(0));
@@ -105,6 +129,33 @@ impl Limit {
         format!("{}: {broken}", self.text)
     }
 
+    /// Why nothing was held against it, of these events that runs count.
+    pub(crate) fn not_judged(&self, events: &BTreeSet<String>) -> String {
+        let wanted = match &self.figure {
+            Limited::Cost(event) | Limited::Incl(event) => event.as_str(),
+            Limited::Calls => "calls",
+        };
+        let list: Vec<&str> = events.iter().map(String::as_str).collect();
+        let mut sentence = format!(
+            "{}: not judged, no run counts {wanted}; the events are {}",
+            self.text,
+            if list.is_empty() {
+                "none".to_owned()
+            } else {
+                list.join(" ")
+            }
+        );
+        let alike = |event: &&&str| {
+            let (event, wanted) = (event.to_lowercase(), wanted.to_lowercase());
+            strsim::damerau_levenshtein(&event, &wanted)
+        };
+        let nearest = list.iter().min_by_key(alike);
+        if let Some(nearest) = nearest.filter(|event| alike(event) * 2 <= wanted.len().max(2)) {
+            sentence += &format!("; did you mean {nearest}?");
+        }
+        sentence
+    }
+
     /// True where more is worse.
     pub(crate) fn is_upper(&self) -> bool {
         matches!(self.op, Op::Above | Op::AtLeast)
@@ -120,6 +171,19 @@ const MILLION: Count = 1_000_000;
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_change(f)?;
+        if let Some(noise) = self.noise {
+            write!(f, "; runs of one side differ by up to {noise}")?;
+        }
+        if let Some(run) = &self.run {
+            write!(f, ", in {run}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Broken {
+    fn write_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return match (self.old, self.new) {
                 (Some(old), None) => write!(f, "{} is gone, it was {old}", self.of),
@@ -163,6 +227,10 @@ impl FromStr for Limit {
         };
         let (figure, regex) = subject;
         let figure = figure.trim();
+        let (figure, is_on_any) = match figure.strip_prefix("any.") {
+            Some(figure) => (figure, true),
+            None => (figure, false),
+        };
         let (figure, is_worst) = match figure.strip_prefix("worst.") {
             Some(figure) => (figure, true),
             None => (figure, false),
@@ -205,6 +273,7 @@ impl FromStr for Limit {
             text: text.to_owned(),
             figure: limited,
             scope,
+            is_on_any,
             op,
             threshold: threshold(value)?,
         })
@@ -354,6 +423,8 @@ mod tests {
                 of: "the total".to_owned(),
                 old,
                 new,
+                noise: None,
+                run: None,
             })
         };
         assert_eq!(
@@ -361,6 +432,41 @@ mod tests {
             "Ir>+5%: the total rose from 1000 to 1100 (+100, +10.00%)"
         );
         assert_eq!(broken(None, Some(7)), "Ir>+5%: the total is new with 7");
+    }
+
+    #[test]
+    fn a_limit_on_no_event_names_those_there_are() {
+        let events = BTreeSet::from(["Ir", "Dr", "total_bytes"].map(str::to_owned));
+        let says = |limit: &str| limit.parse::<Limit>().unwrap().not_judged(&events);
+        let list = "the events are Dr Ir total_bytes";
+        assert_eq!(
+            says("ir>+5%"),
+            format!("ir>+5%: not judged, no run counts ir; {list}; did you mean Ir?")
+        );
+        assert_eq!(
+            says("incl.total_byts[f]>+5%"),
+            format!(
+                "incl.total_byts[f]>+5%: not judged, no run counts total_byts; {list}; did you mean total_bytes?"
+            )
+        );
+        assert_eq!(
+            says("wall_clock>+5%"),
+            format!("wall_clock>+5%: not judged, no run counts wall_clock; {list}")
+        );
+    }
+
+    #[test]
+    fn a_change_within_the_noise_is_none_and_a_level_is_a_level() {
+        let check = |limit: &str, new, noise| {
+            let limit: Limit = limit.parse().unwrap();
+            limit.is_broken_beyond(Some(1000), Some(new), noise)
+        };
+        assert!(!check("Ir>+0.5%", 1010, Some(10)));
+        assert!(check("Ir>+0.5%", 1011, Some(10)));
+        assert!(check("Ir>+0.5%", 1010, None));
+        assert!(check("Ir>=+0", 1001, Some(10)));
+        assert!(check("Ir>1000", 1010, Some(10)));
+        assert!(!check("Ir<-1", 990, Some(10)));
     }
 
     #[test]

@@ -358,6 +358,77 @@ fn only_what_exceeds_the_noise_of_both_sides_is_called_changed() {
 }
 
 #[test]
+fn a_limit_is_broken_only_by_what_exceeds_the_noise() {
+    let streams = Streams::new(&[
+        ("a1", &[("hash", 1, 500), ("work", 1, 1000)]),
+        ("a2", &[("hash", 1, 520), ("work", 1, 1000)]),
+        ("b1", &[("hash", 1, 515), ("work", 1, 1001)]),
+        ("b2", &[("hash", 1, 505), ("work", 1, 1001)]),
+    ]);
+    let paths = ["a1", "a2", "b1", "b2"].map(|name| streams.path(name));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let sides = [&["--before"], &paths[..2], &["--after"], &paths[2..]].concat();
+    // The median of hash rose from 500 to 505, and the total with it, but one side alone differs by 20.
+    for (limit, status) in [
+        ("Ir[hash]>+0.5%", 0),
+        ("Ir>+0.1%", 0),
+        ("calls>+0", 0),
+        ("Ir[work]>+0.05%", 1),
+        ("worst.Ir>+0", 1),
+        ("Ir[hash]>504", 1),
+    ] {
+        let (_, found, stderr) = diff(&[&["--fail-if", limit], &sides[..]].concat());
+        assert_eq!(found, status, "{limit}: {stderr}");
+        assert!(
+            !stderr.contains("hash") || limit.contains("hash"),
+            "{stderr}"
+        );
+    }
+    let (_, _, stderr) = diff(&[&["--fail-if", "Ir[work]>+0"], &sides[..]].concat());
+    assert!(
+        stderr.contains("(+1, +0.10%); runs of one side differ by up to 0"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_limit_can_be_on_any_run() {
+    let streams = Streams::new(&[
+        ("a", &[("f", 1, 100)]),
+        ("b", &[("f", 1, 150)]),
+        ("c", &[("f", 1, 110)]),
+        ("d", &[("f", 1, 100)]),
+    ]);
+    let paths = ["a", "b", "c", "d"].map(|name| streams.path(name));
+    let judge = |options: &[&str]| {
+        let paths = paths.iter().map(String::as_str);
+        let args: Vec<&str> = options.iter().copied().chain(paths).collect();
+        let (_, status, stderr) = diff(&args);
+        (status, stderr)
+    };
+    assert_eq!(judge(&["--fail-if=Ir>+20%"]).0, 0);
+    let (status, stderr) = judge(&["--fail-if=any.Ir>+20%"]);
+    assert_eq!(status, 1);
+    let run = &paths[1];
+    assert!(
+        stderr.contains(&format!("rose from 100 to 150 (+50, +50.00%), in {run}")),
+        "{stderr}"
+    );
+    // Each against the one before: only the second rose.
+    assert_eq!(
+        judge(&["--fail-if=any.Ir[f]>+5%", "--relative-to=previous"])
+            .1
+            .matches("rose")
+            .count(),
+        1
+    );
+    assert_eq!(
+        judge(&["--fail-if=any.Ir>+5%", "--relative-to", &paths[1]]).0,
+        0
+    );
+}
+
+#[test]
 fn a_directory_is_the_pairs_in_it() {
     let streams = before_and_after();
     let inner = streams.home.path().join("bench/case");
