@@ -1,9 +1,11 @@
 //! Says why a function's cost changed, as far as call counts and arcs tell.
 //!
-//! More calls at the old cost per call and more cost per call are told apart by arithmetic. Inlining is inferred: the
-//! arc between two functions is gone (or new), and their self costs moved in opposite directions by about the same.
+//! More calls at the old cost per call and more cost per call are told apart by arithmetic. Inlining is inferred: a
+//! function is called as often as before, arcs from it and from what it called are gone (or new), and what the one gained
+//! the others lost. Where a function has other callees than before and that does not explain it, nothing is said.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cg_stream::record::{Cause, Count, Moved, RecordType, Status, Why};
 
@@ -17,6 +19,12 @@ use crate::runs::Runs;
 /// itself and often more, so the range is wide.
 const MOVED_AT_LEAST_PERCENT: Count = 50;
 const MOVED_AT_MOST_PERCENT: Count = 150;
+
+/// What is this part of something, or less, is slight.
+const SLIGHT_PARTS: Count = 100;
+
+/// A guest that is less than this part of what a host took in is not worth a word.
+const TELLING_PARTS: Count = 50;
 
 /// Reasons by row, and the callee that explains a row's inclusive change.
 #[derive(Default)]
@@ -58,11 +66,11 @@ pub(crate) fn explain(
         changed: &changed,
         sides,
     };
-    for (row, delta) in &explainer.deltas {
-        explainer.explain_moves(*row, *delta, &mut explanations.why);
+    for inlining in [Inlining::In, Inlining::Out] {
+        explainer.explain_moves(inlining, &mut explanations.why);
     }
     for (row, (_, figures)) in &changed {
-        if let Some(why) = explainer.by_calls(figures)
+        if let Some(why) = explainer.by_calls(*row, figures)
             && !explanations.why.contains_key(row)
         {
             explanations.why.insert(*row, why);
@@ -76,6 +84,41 @@ pub(crate) fn explain(
     explanations
 }
 
+/// Which way code went.
+#[derive(Clone, Copy)]
+enum Inlining {
+    /// Callees into their callers.
+    In,
+    /// Out of callers that had them inside.
+    Out,
+}
+
+impl Inlining {
+    /// The sides on which there were calls, and on which there are none.
+    fn sides(self, (old, new): (usize, usize)) -> (usize, usize) {
+        match self {
+            Inlining::In => (old, new),
+            Inlining::Out => (new, old),
+        }
+    }
+
+    /// What makes a change from the old to the new side the gain of a host.
+    fn sign(self) -> Count {
+        match self {
+            Inlining::In => 1,
+            Inlining::Out => -1,
+        }
+    }
+
+    /// What is said of the host, and of what went into it.
+    fn causes(self) -> (Cause, Cause) {
+        match self {
+            Inlining::In => (Cause::InlinedCallees, Cause::InlinedIntoCallers),
+            Inlining::Out => (Cause::OutlinedCallees, Cause::OutlinedFromCallers),
+        }
+    }
+}
+
 struct Explainer<'a> {
     runs: &'a Runs,
     arcs: Arcs,
@@ -87,82 +130,102 @@ struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// Code that went into or came out of other functions: told on both ends.
-    fn explain_moves(&self, row: usize, delta: Count, why: &mut BTreeMap<usize, Why<'static>>) {
-        let (old, new) = self.sides;
-        let is_gone = |arc: &&Arc| arc.calls[old] > 0 && arc.calls[new] == 0;
-        let is_new = |arc: &&Arc| arc.calls[old] == 0 && arc.calls[new] > 0;
-        let callers = |arc: &Arc| arc.caller;
-        let callees = |arc: &Arc| arc.callee;
-        let (others, cause, reverse): (Vec<usize>, _, _) = match delta {
-            0 => return,
-            ..0 => {
-                let into_callers: Vec<usize> =
-                    self.arcs.to(row).filter(is_gone).map(callers).collect();
-                if self.is_balanced(delta, &into_callers) {
-                    (
-                        into_callers,
-                        Cause::InlinedIntoCallers,
-                        Cause::InlinedCallees,
-                    )
-                } else {
-                    let into_callees = self.arcs.from(row).filter(is_new).map(callees).collect();
-                    (
-                        into_callees,
-                        Cause::OutlinedCallees,
-                        Cause::OutlinedFromCallers,
-                    )
-                }
-            }
-            1.. => {
-                let from_callees: Vec<usize> =
-                    self.arcs.from(row).filter(is_gone).map(callees).collect();
-                if self.is_balanced(delta, &from_callees) {
-                    (
-                        from_callees,
-                        Cause::InlinedCallees,
-                        Cause::InlinedIntoCallers,
-                    )
-                } else {
-                    let from_callers = self.arcs.to(row).filter(is_new).map(callers).collect();
-                    (
-                        from_callers,
-                        Cause::OutlinedFromCallers,
-                        Cause::OutlinedCallees,
-                    )
-                }
-            }
-        };
-        if !self.is_balanced(delta, &others) {
-            return;
-        }
-        let others: Vec<usize> = self
-            .opposite(delta, &others)
-            .map(|(other, _)| other)
+    /// Code that went into other functions, told on both ends. With the sides turned round it is code that came out.
+    fn explain_moves(&self, inlining: Inlining, why: &mut BTreeMap<usize, Why<'static>>) {
+        let mut hosts: Vec<(Reverse<Count>, usize)> = self
+            .deltas
+            .iter()
+            .map(|(row, delta)| (Reverse(inlining.sign() * delta), *row))
+            .filter(|(Reverse(gain), row)| *gain > 0 && self.is_called_as_before(*row))
             .collect();
-        why.insert(row, self.moved(cause, &others));
-        for other in others {
-            why.entry(other)
-                .or_insert_with(|| self.moved(reverse, &[row]));
+        hosts.sort_unstable();
+        let mut taken_in: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (Reverse(gain), host) in hosts {
+            let guests = self.guests(host, inlining);
+            let loss: Count = guests.values().sum();
+            let percent = gain * 100;
+            if percent < loss * MOVED_AT_LEAST_PERCENT || percent > loss * MOVED_AT_MOST_PERCENT {
+                continue;
+            }
+            let telling: Vec<usize> = guests
+                .iter()
+                .filter(|(_, part)| **part * TELLING_PARTS >= loss)
+                .map(|(guest, _)| *guest)
+                .collect();
+            for guest in guests.keys() {
+                taken_in.entry(*guest).or_default().push(host);
+            }
+            let (of_host, _) = inlining.causes();
+            why.entry(host)
+                .or_insert_with(|| self.moved(of_host, &telling));
+        }
+        let (_, of_guest) = inlining.causes();
+        for (guest, hosts) in taken_in {
+            why.entry(guest)
+                .or_insert_with(|| self.moved(of_guest, &hosts));
         }
     }
 
-    /// Those of the rows that changed the other way, with their changes.
-    fn opposite<'r>(
-        &'r self,
-        delta: Count,
-        rows: &'r [usize],
-    ) -> impl Iterator<Item = (usize, Count)> + 'r {
-        rows.iter().filter_map(move |row| {
-            let other = *self.deltas.get(row)?;
-            (other.signum() == -delta.signum()).then_some((*row, other))
+    /// The functions whose code is likely to be in a host now, and how much of each: those that it called before and no
+    /// longer calls, and what these called in their turn and no longer do.
+    fn guests(&self, host: usize, inlining: Inlining) -> BTreeMap<usize, Count> {
+        let (before, after) = inlining.sides(self.sides);
+        let is_gone = |arc: &&Arc| arc.calls[before] > 0 && arc.calls[after] == 0;
+        let mut inside = BTreeSet::from([host]);
+        let mut open = vec![host];
+        while let Some(caller) = open.pop() {
+            for arc in self.arcs.from(caller).filter(is_gone) {
+                let has_lost = self
+                    .deltas
+                    .get(&arc.callee)
+                    .is_some_and(|delta| delta * inlining.sign() < 0);
+                if has_lost && inside.insert(arc.callee) {
+                    open.push(arc.callee);
+                }
+            }
+        }
+        inside.remove(&host);
+        let mut guests = BTreeMap::new();
+        for guest in &inside {
+            // Of a function that went into several others each has the part by which it called it.
+            let lost = |is_counted: &dyn Fn(&Arc) -> bool| -> Count {
+                let arcs = self.arcs.to(*guest).filter(|arc| is_counted(arc));
+                arcs.map(|arc| (arc.calls[before] - arc.calls[after]).max(0))
+                    .sum()
+            };
+            let all = lost(&|_| true);
+            let from_here = lost(&|arc| arc.caller == host || inside.contains(&arc.caller));
+            let loss = -self.deltas.get(guest).copied().unwrap_or(0) * inlining.sign();
+            if all > 0
+                && let Some(part) = loss.checked_mul(from_here)
+            {
+                guests.insert(*guest, part / all);
+            }
+        }
+        guests
+    }
+
+    /// True for a function that both sides have, called about as often: inlining changes nothing about that.
+    fn is_called_as_before(&self, row: usize) -> bool {
+        let (old, new) = self.sides;
+        let calls = self
+            .changed
+            .get(&row)
+            .and_then(|(_, figures)| figures.calls.as_ref());
+        calls.is_some_and(|calls| match (calls.entries[old], calls.entries[new]) {
+            (Some(old), Some(new)) => (old - new).abs() * SLIGHT_PARTS <= old.max(new),
+            _ => false,
         })
     }
 
-    fn is_balanced(&self, delta: Count, rows: &[usize]) -> bool {
-        let sum: Count = self.opposite(delta, rows).map(|(_, other)| other).sum();
-        let (sum, delta) = (sum.abs() * 100, delta.abs());
-        sum >= delta * MOVED_AT_LEAST_PERCENT && sum <= delta * MOVED_AT_MOST_PERCENT
+    /// True where it calls what it did not call before, or no longer calls what it did, and that matters to its change:
+    /// then cost moved between it and others, and a cost per call says nothing.
+    fn has_other_callees(&self, row: usize, delta: Count) -> bool {
+        let (old, new) = self.sides;
+        self.arcs.from(row).any(|arc| {
+            let is_on_one_side = (arc.calls[old] == 0) != (arc.calls[new] == 0);
+            is_on_one_side && arc.incl[old].max(arc.incl[new]) * 10 >= delta.abs()
+        })
     }
 
     fn moved(&self, cause: Cause, rows: &[usize]) -> Why<'static> {
@@ -188,7 +251,7 @@ impl Explainer<'_> {
     }
 
     /// The change told apart into that of the call count and that of the cost per call.
-    fn by_calls(&self, figures: &Figures) -> Option<Why<'static>> {
+    fn by_calls(&self, row: usize, figures: &Figures) -> Option<Why<'static>> {
         let (old, new) = self.sides;
         let calls = figures.calls.as_ref()?;
         let cost = &figures.cost[0];
@@ -201,7 +264,10 @@ impl Explainer<'_> {
         let by_calls = rounded_division((new_calls - old_calls).checked_mul(old_cost)?, old_calls);
         let by_cost = delta - by_calls;
         // What is within a hundredth of the change is rounding, or one call that went another way.
-        let is_slight = |part: Count| part.abs() * 100 <= delta.abs();
+        let is_slight = |part: Count| part.abs() * SLIGHT_PARTS <= delta.abs();
+        if !is_slight(by_cost) && self.has_other_callees(row, delta) {
+            return None;
+        }
         let cause = if old_calls == new_calls || is_slight(by_calls) {
             Cause::CostPerCall
         } else if is_slight(by_cost) {
@@ -279,6 +345,20 @@ mod tests {
         stream
     }
 
+    /// The cause and its figures in short.
+    fn reason(why: &Why) -> String {
+        let moved: Vec<String> = why
+            .moved
+            .iter()
+            .map(|moved| format!(" {} {:+}", moved.name, moved.delta))
+            .collect();
+        let parts: Vec<String> = [("calls", why.by_calls), ("cost", why.by_cost_per_call)]
+            .into_iter()
+            .filter_map(|(part, change)| Some(format!(" by {part} {:+}", change?)))
+            .collect();
+        format!("{:?}{}{}", why.cause, moved.concat(), parts.concat())
+    }
+
     /// What is said of each function, sorted: its reason, or the callee that explains it.
     fn explained(before: &str, after: &str, inclusive: bool) -> Vec<String> {
         let mut runs = runs(&[&stream(before), &stream(after)]);
@@ -296,7 +376,7 @@ mod tests {
         let reasons = explanations
             .why
             .iter()
-            .map(|(row, why)| format!("{}: {why}", name(*row)));
+            .map(|(row, why)| format!("{}: {}", name(*row), reason(why)));
         let callees = explanations
             .explained_by
             .iter()
@@ -316,9 +396,9 @@ mod tests {
                 false
             ),
             [
-                "both: calls 10 to 20, +1000 Ir by calls and +1000 by cost per call",
-                "more: calls 10 to 20, +1000 Ir at the same cost per call",
-                "slower: 10 calls as before, +500 Ir by cost per call",
+                "both: CallsAndCostPerCall by calls +1000 by cost +1000",
+                "more: Calls by calls +1000 by cost +0",
+                "slower: CostPerCall by calls +0 by cost +500",
             ]
         );
         assert_eq!(explained("f 0 10 10", "f 0 20 20", false), [""; 0]);
@@ -331,22 +411,64 @@ mod tests {
         assert_eq!(
             explained(before, after, false),
             [
-                "helper: inlined into main (+85 Ir)",
-                "main: took in by inlining helper (-100 Ir)"
+                "helper: InlinedIntoCallers main +85",
+                "main: InlinedCallees helper -100"
             ]
         );
         assert_eq!(
             explained(after, before, false),
             [
-                "helper: no longer inlined into main (-85 Ir)",
-                "main: no longer has inlined helper (+100 Ir)"
+                "helper: OutlinedFromCallers main -85",
+                "main: OutlinedCallees helper +100"
             ]
         );
         // The caller did not change by anything like what is gone.
         let elsewhere = "main 1 11 11";
+        assert_eq!(explained(before, elsewhere, false), [""; 0]);
+        // It did, but it is called ten times as often, and that is why.
         assert_eq!(
-            explained(before, elsewhere, false),
-            ["main: 1 call as before, +1 Ir by cost per call"]
+            explained(
+                "main 1 10 10\nf 1 100 1000\nhelper 9 900 900\nmain>f 1 1000\nf>helper 9 900",
+                "main 1 10 10\nf 10 1000 1000\nmain>f 10 1000",
+                false
+            ),
+            ["f: Calls by calls +900 by cost +0"]
+        );
+    }
+
+    #[test]
+    fn inlining_is_told_through_several_levels() {
+        let before = "main 1 10 3110\nmiddle 5 100 3100\nleaf 50 3000 3000\nmain>middle 5 3100\nmiddle>leaf 50 3000";
+        let after = "main 1 3050 3050";
+        assert_eq!(
+            explained(before, after, false),
+            [
+                "leaf: InlinedIntoCallers main +3040",
+                "main: InlinedCallees leaf -3000 middle -100",
+                "middle: InlinedIntoCallers main +3040",
+            ]
+        );
+        assert_eq!(
+            explained(after, before, false),
+            [
+                "leaf: OutlinedFromCallers main -3040",
+                "main: OutlinedCallees leaf +3000 middle +100",
+                "middle: OutlinedFromCallers main -3040",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_went_into_two_functions_is_told_of_both() {
+        let before = "a 1 10 310\nb 1 10 610\nleaf 9 900 900\na>leaf 3 300\nb>leaf 6 600";
+        let after = "a 1 300 300\nb 1 590 590";
+        assert_eq!(
+            explained(before, after, false),
+            [
+                "a: InlinedCallees leaf -900",
+                "b: InlinedCallees leaf -900",
+                "leaf: InlinedIntoCallers b +580 a +290",
+            ]
         );
     }
 
@@ -361,7 +483,7 @@ mod tests {
         assert_eq!(
             explained(&run(1000, 1), &run(3000, 1), true),
             [
-                "leaf: 1 call as before, +2000 Ir by cost per call",
+                "leaf: CostPerCall by calls +0 by cost +2000",
                 "main: see middle",
                 "middle: see leaf",
             ]

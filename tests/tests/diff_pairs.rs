@@ -230,3 +230,63 @@ fn the_rows_of_every_pair_add_up_to_its_totals() {
         }
     }
 }
+
+/// The causes of the rows, by function.
+fn causes(records: &[Value]) -> BTreeMap<&str, String> {
+    let with_why = records.iter().filter(|record| record.get("why").is_some());
+    with_why
+        .map(|record| {
+            let why = &record["why"];
+            let moved = why["moved"].as_array();
+            let moved: Vec<&str> = moved.map_or(Vec::new(), |moved| {
+                moved
+                    .iter()
+                    .map(|moved| moved["fn"].as_str().unwrap())
+                    .collect()
+            });
+            let cause = why["cause"].as_str().unwrap();
+            (
+                record["fn"].as_str().unwrap(),
+                format!("{cause} {}", moved.join(" ")),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn inlining_through_two_levels_is_named() {
+    let records = diff(&[], "zlib_O2.cg.gz", "zlib_lto.cg.gz");
+    let causes = causes(&records);
+    let host = "uncompress2.constprop.0.isra.0";
+    assert_eq!(causes[host], "inlined_callees inflate_fast");
+    assert_eq!(
+        causes["inflate_fast"],
+        format!("inlined_into_callers {host}")
+    );
+    assert_eq!(causes["inflate"], format!("inlined_into_callers {host}"));
+}
+
+#[test]
+fn no_cause_is_named_where_calls_do_not_fit() {
+    // `parse` is called ten times as often and costs what its callee did: names were exchanged, nothing was inlined.
+    let records = diff(&[], "balance_a.cg", "balance_b.cg");
+    assert_eq!(causes(&records), BTreeMap::new());
+    // What a new callee costs its caller is no cost per call.
+    let records = diff(&[], "closure_base.cg.gz", "closure_inserted.cg.gz");
+    assert_eq!(causes(&records).get("calc::main"), None);
+}
+
+#[test]
+fn guesses_are_marked_wherever_they_are_shown() {
+    let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
+    let stream = tools::stdout("cg-diff", &[&path("guess_a.cg"), &path("guess_b.cg")], b"");
+    for format in ["table", "markdown", "csv", "tsv"] {
+        let shown = tools::stdout("cg-fmt", &["-f", format], &stream);
+        let shown = String::from_utf8(shown).unwrap();
+        let line = shown
+            .lines()
+            .find(|line| line.contains("draw_logo"))
+            .unwrap();
+        assert!(line.contains("guess"), "{format}: {line}");
+    }
+}

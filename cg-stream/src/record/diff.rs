@@ -1,7 +1,6 @@
 //! What cg-diff writes: one record compared over several runs.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -179,7 +178,7 @@ impl FunctionName<'_> {
     }
 }
 
-/// Why the cost of a function changed, with the figures it was judged by. `Display` makes a sentence of it.
+/// Why the cost of a function changed, with the figures it was judged by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Why<'a> {
@@ -252,64 +251,6 @@ impl Why<'_> {
                 })
                 .collect(),
         }
-    }
-}
-
-/// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
-impl fmt::Display for Why<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let event = &self.event;
-        let calls = |f: &mut fmt::Formatter<'_>| match self.calls[..] {
-            [before, after] if before != after => write!(f, "calls {before} to {after}"),
-            [before, _] => write!(f, "{before} {} as before", plural(before, "call")),
-            _ => f.write_str("calls unknown"),
-        };
-        let by_calls = self.by_calls.unwrap_or(0);
-        let by_cost = self.by_cost_per_call.unwrap_or(0);
-        match self.cause {
-            Cause::Calls => {
-                calls(f)?;
-                write!(f, ", {by_calls:+} {event} at the same cost per call")
-            }
-            Cause::CostPerCall => {
-                calls(f)?;
-                write!(f, ", {by_cost:+} {event} by cost per call")
-            }
-            Cause::CallsAndCostPerCall => {
-                calls(f)?;
-                write!(
-                    f,
-                    ", {by_calls:+} {event} by calls and {by_cost:+} by cost per call"
-                )
-            }
-            Cause::InlinedIntoCallers => self.write_moved(f, "inlined into"),
-            Cause::InlinedCallees => self.write_moved(f, "took in by inlining"),
-            Cause::OutlinedFromCallers => self.write_moved(f, "no longer inlined into"),
-            Cause::OutlinedCallees => self.write_moved(f, "no longer has inlined"),
-        }
-    }
-}
-
-impl Why<'_> {
-    fn write_moved(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
-        f.write_str(what)?;
-        for (position, moved) in self.moved.iter().enumerate() {
-            let separator = if position == 0 { " " } else { ", " };
-            write!(
-                f,
-                "{separator}{} ({:+} {})",
-                moved.name, moved.delta, self.event
-            )?;
-        }
-        Ok(())
-    }
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    if count == 1 {
-        noun.to_owned()
-    } else {
-        format!("{noun}s")
     }
 }
 

@@ -3,7 +3,7 @@
 use cg_document::{Audience, Cell, Column, Layout, Table};
 use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
-use super::{DiffEvent, Diffs};
+use super::{DiffEvent, Diffs, why};
 
 impl Diffs<'_> {
     /// The records as a table, in the order they came.
@@ -144,6 +144,7 @@ impl Diffs<'_> {
             records.iter().any(|record| record.line.is_some()),
             records.iter().any(|record| record.callee.is_some()),
         );
+        let has_guesses = records.iter().any(|record| record.guess);
         let if_any = |any: bool| if any { Audience::All } else { Audience::Nobody };
         use Layout::{Name as Function, Path, Text};
         let all = Audience::All;
@@ -186,8 +187,19 @@ impl Diffs<'_> {
             let was = record.was.as_ref();
             Cell::name(was.and_then(|was| was.name.as_deref()))
         });
+        // Whoever reads a row as the same function under two names shall see that this is a guess.
+        text(
+            "guess",
+            "guess",
+            Text,
+            if_any(has_guesses),
+            |record| match record.guess {
+                true => Cell::Text("guess".into()),
+                false => Cell::Empty,
+            },
+        );
         text("why", "why", Text, all, |record| {
-            let why = record.why.as_ref().map(|why| why.to_string());
+            let why = record.why.as_ref().map(why::clause);
             why.map_or(Cell::Empty, |why| Cell::Text(why.into()))
         });
         text("explained_by", "explained by", Function, all, |record| {

@@ -20,6 +20,7 @@ mod comment;
 mod sum;
 mod summary;
 mod told;
+mod why;
 
 use sum::{add, grouped, merged, sorted};
 

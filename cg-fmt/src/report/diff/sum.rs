@@ -84,6 +84,7 @@ fn sum_by<Key: Ord>(
             .take()
             .filter(|was| Some(was) == record.was.as_ref());
         sum.explained_by = None;
+        sum.guess |= record.guess;
         sum.status = status(&sum.cost, base);
     }
     sums

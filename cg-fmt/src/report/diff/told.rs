@@ -137,6 +137,13 @@ impl Diffs<'_> {
                 rules.join(", ")
             ));
         }
+        let guesses = self.records.iter().filter(|record| record.guess).count();
+        if guesses > 0 {
+            notes.push(format!(
+                "rows marked as a guess were matched by what else they have in common, not by name: {}",
+                number::grouped(guesses as Count)
+            ));
+        }
         if summary.merged > 0 {
             notes.push(format!(
                 "rows that sum several functions of one run, whose names mean the same: {}",
