@@ -68,7 +68,7 @@ impl Runs {
         let mut incomplete = Vec::new();
         for side in sides {
             let start = profiles.len();
-            for file in &side.files {
+            for file in &cg_parse::without_empty_bases(&side.files) {
                 let mut profile = Profile::continuing(names);
                 let framing = cg_parse::stream::read(
                     file,

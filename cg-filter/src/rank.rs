@@ -266,7 +266,8 @@ fn magnitude(cost: Count) -> Count {
     cost.saturating_abs()
 }
 
-/// The event that a type is ranked by where nothing else is asked for: the first one of the run that its records have.
+/// The event that a type is ranked by where nothing else is asked for: the first one of the run that its records have,
+/// rather one that is not 0 throughout.
 fn first_event(record: &mut Record<'_>, runs: &Runs) -> Result<Option<CountKey>, Error> {
     for (field, is_inclusive) in [(Field::Cost, false), (Field::Incl, true)] {
         let Some(counts) = record.object(field)? else {
@@ -277,8 +278,10 @@ fn first_event(record: &mut Record<'_>, runs: &Runs) -> Result<Option<CountKey>,
             let (event, _) = count.map_err(|_| record.malformed())?;
             named.push(String::from_utf8_lossy(&event).into_owned());
         }
-        let first = runs.events().iter().find(|event| named.contains(event));
-        if let Some(event) = first.or(named.first()) {
+        let mut known = runs.events().iter().filter(|event| named.contains(event));
+        let first = known.clone().next();
+        let counted = known.find(|event| runs.total(event) != Some(0));
+        if let Some(event) = counted.or(first).or(named.first()) {
             return Ok(Some(CountKey {
                 is_inclusive,
                 event: event.clone(),

@@ -46,7 +46,7 @@ pub(crate) fn read(
     };
     let mut profile = Profile::default();
     let mut framing = Framing::default();
-    for file in files {
+    for file in &cg_parse::without_empty_bases(files) {
         framing.add(stream::read(
             file,
             &parse,

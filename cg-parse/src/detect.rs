@@ -111,23 +111,76 @@ fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
                 return Some(Format::Callgrind);
             }
             let body = bytes.get(start..whole_lines).unwrap_or_default();
-            if body.is_empty() && !is_whole {
-                return None;
-            }
-            return Some(if has_callgrind_lines(body) {
-                Format::Callgrind
+            let looked = if is_whole {
+                Looked::AtAll
+            } else if bytes.len() > FARTHEST_LOOK {
+                Looked::Enough
             } else {
-                Format::Cachegrind
-            });
+                Looked::AtBeginning
+            };
+            return recognise_body(body, looked);
         }
         if line.starts_with(b"desc:") || line.starts_with(b"cmd:") {
             header_lines += 1;
             has_command |= line.starts_with(b"cmd:");
-        } else if !has_command || is_callgrind_key(line) {
+        } else if is_callgrind_key(line) || !(has_command || is_blank_or_comment(line)) {
             only_cachegrind_keys = false;
         }
     }
     None
+}
+
+/// How much of a body was looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    AtBeginning,
+    /// More will not be waited for.
+    Enough,
+    AtAll,
+}
+
+/// Callgrind's or Cachegrind's, by what stands behind a header that can be either's.
+///
+/// Cachegrind's body has nothing but files, functions, absolute lines with counts, and `summary:` at the end. One that
+/// begins with a position at once is Cachegrind's unless a line of Callgrind's follows. Blank lines and comments in front
+/// are Callgrind's custom, but somebody may have put them into a profile of Cachegrind's: there its end decides.
+fn recognise_body(body: &[u8], looked: Looked) -> Option<Format> {
+    let mut is_in_front = true;
+    let mut has_blank_in_front = false;
+    let mut lines = body.split(|byte| *byte == b'\n');
+    while let Some(line) = lines.next() {
+        let line = line.trim_ascii_end();
+        if is_blank_or_comment(line) {
+            has_blank_in_front |= is_in_front;
+            continue;
+        }
+        // A function may be called `(1)`; in front of a name this is Callgrind's compression.
+        let is_compressed = has_blank_in_front && defines_number(line);
+        if is_callgrind_line(line) || is_compressed {
+            return Some(Format::Callgrind);
+        }
+        if line.starts_with(b"summary:") {
+            if !is_in_front {
+                return Some(Format::Cachegrind);
+            }
+            // In front of the costs it is Callgrind's, unless there are none.
+            return match lines.find(|line| !is_blank_or_comment(line)) {
+                Some(_) => Some(Format::Callgrind),
+                None if looked == Looked::AtBeginning => None,
+                None => Some(Format::Cachegrind),
+            };
+        }
+        is_in_front = false;
+    }
+    match looked {
+        Looked::AtBeginning if is_in_front || has_blank_in_front => None,
+        Looked::AtAll if has_blank_in_front => Some(Format::Callgrind),
+        _ => Some(Format::Cachegrind),
+    }
+}
+
+fn is_blank_or_comment(line: &[u8]) -> bool {
+    line.is_empty() || line.starts_with(b"#")
 }
 
 /// True for header lines that only Callgrind's format has.
@@ -144,15 +197,27 @@ fn is_callgrind_key(line: &[u8]) -> bool {
     KEYS.iter().any(|key| line.starts_with(key))
 }
 
-/// True where a body has what Cachegrind's has not: calls, objects, a blank line in front. Names tell nothing, as a
-/// function may be called `(1)`.
-fn has_callgrind_lines(body: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 5] = [b"calls=", b"cfn=", b"cfi=", b"cfl=", b"ob="];
-    body.trim_ascii_start().len() < body.len()
-        || body.split(|byte| *byte == b'\n').any(|line| {
-            BEGINNINGS
-                .iter()
-                .any(|beginning| line.starts_with(beginning))
+/// True for lines that Cachegrind's format has not: calls, objects, jumps, relative lines, the sums of a part.
+fn is_callgrind_line(line: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 10] = [
+        b"calls=", b"rcalls=", b"cfn=", b"cfi=", b"cfl=", b"cob=", b"ob=", b"jump=", b"jcnd=",
+        b"totals:",
+    ];
+    match line {
+        [b'+' | b'-', b'0'..=b'9', ..] | [b'*', b' ', ..] => true,
+        _ => BEGINNINGS
+            .iter()
+            .any(|beginning| line.starts_with(beginning)),
+    }
+}
+
+/// `fn=(1) main`: a name with a number in front of it.
+fn defines_number(line: &[u8]) -> bool {
+    let name = line.get(3..).filter(|_| line.get(2) == Some(&b'='));
+    name.and_then(|name| name.strip_prefix(b"("))
+        .is_some_and(|name| {
+            let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            digits > 0 && matches!(&name[digits..], [b')', _, ..])
         })
 }
 

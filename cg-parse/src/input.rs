@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cg_stream::diagnostics::{Diagnostics, Progress};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::Error;
+use crate::format::Lines;
 
 /// An input that is open, decompressed, and knows what to be called in messages.
 pub(crate) struct Input {
@@ -51,6 +52,18 @@ impl Input {
     }
 }
 
+/// The lines of an input, behind the mark that editors of other systems put in front of UTF-8.
+pub(crate) fn lines(reader: Box<dyn Read + Send>) -> Result<Lines, Error> {
+    let mut lines = Lines::new(reader);
+    if lines.peek(BYTE_ORDER_MARK.len()).map_err(Error::Input)? == BYTE_ORDER_MARK {
+        lines.consume(BYTE_ORDER_MARK.len());
+    }
+    Ok(lines)
+}
+
+/// Of UTF-8. `cat` leaves it in front of the files that follow.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// What an input is called in messages.
 pub(crate) fn name_of(path: &Path) -> String {
     if path.as_os_str() == "-" {
@@ -58,6 +71,28 @@ pub(crate) fn name_of(path: &Path) -> String {
     } else {
         path.display().to_string()
     }
+}
+
+/// The inputs without the empty file that Callgrind writes under the plain name where each thread has a file of its own
+/// (`--separate-threads=yes`: `callgrind.out.7` beside `callgrind.out.7-01`, `callgrind.out.7-02`), where files of threads
+/// are among the inputs. An empty file alone is trouble: whoever names it expects something in it.
+pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
+    let is_thread_of = |path: &Path, base: &Path| {
+        let (path, base) = (path.as_os_str().as_encoded_bytes(), base.as_os_str());
+        path.strip_prefix(base.as_encoded_bytes())
+            .and_then(|rest| rest.strip_prefix(b"-"))
+            .is_some_and(|thread| thread.len() >= 2 && thread.iter().all(u8::is_ascii_digit))
+    };
+    let is_empty = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+    };
+    let is_base =
+        |base: &Path| inputs.iter().any(|path| is_thread_of(path, base)) && is_empty(base);
+    inputs
+        .iter()
+        .filter(|path| !is_base(path))
+        .cloned()
+        .collect()
 }
 
 /// The input as it is, or unpacked where it begins with gzip's magic bytes.

@@ -23,4 +23,5 @@ mod testing;
 
 pub use error::Error;
 pub use format::{Format, Options, Snapshots};
+pub use input::without_empty_bases;
 pub use profiles::parse;

@@ -6,7 +6,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use cg_stream::lines::LineReader;
 use cg_stream::{Diagnostics, Writer};
 
 use crate::costs::sums::{Summed, Sums};
@@ -28,7 +27,7 @@ pub fn parse(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut parser = Parser::new(options, output);
-    for path in inputs {
+    for path in &input::without_empty_bases(inputs) {
         match Input::open(path, diagnostics) {
             Ok(input) => parser.read(input, diagnostics)?,
             Err(error) => parser.give_up(&input::name_of(path), &error, diagnostics),
@@ -69,7 +68,13 @@ impl<'a> Parser<'a> {
 
     fn read(&mut self, input: Input, diagnostics: &mut Diagnostics) -> Result<(), Error> {
         let source = input.name;
-        let mut lines = LineReader::new(input.reader);
+        let mut lines = match input::lines(input.reader) {
+            Ok(lines) => lines,
+            Err(error) => {
+                self.give_up(&source, &error, diagnostics);
+                return Ok(());
+            }
+        };
         let Parser {
             options, out, sums, ..
         } = self;

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use cg_stream::lines::LineReader;
 use cg_stream::{Diagnostics, Framing, Line, Reader};
 
 use crate::error::Error;
@@ -101,9 +100,10 @@ pub fn read(
         }
     };
     let name = input.name.clone();
-    let mut source = LineReader::new(input.reader);
-    let is_stream = match detect::is_stream(&mut source) {
-        Ok(is_stream) => is_stream,
+    let source = input::lines(input.reader)
+        .and_then(|mut source| Ok((detect::is_stream(&mut source)?, source)));
+    let (is_stream, mut source) = match source {
+        Ok(source) => source,
         Err(error) => {
             diagnostics.trouble(error.in_file(&name));
             return Ok(Framing::default());

@@ -156,6 +156,57 @@ fn several_inputs_are_summed_as_their_streams_are() {
     );
 }
 
+/// Callgrind and Cachegrind profiles of several parts, threads and files, some with a summary that is not their sum.
+const SUMMED: [&[&str]; 5] = [
+    &["pair/before.callgrind.out", "pair/after.callgrind.out"],
+    &[
+        "callgrind/3.14.0-parts_combined.callgrind.out",
+        "callgrind/3.19.0-rec_dumpbefore.callgrind.out",
+        "callgrind/3.19.0-rec_dumpbefore.callgrind.out.1",
+    ],
+    &[
+        "callgrind/3.19.0-mtcg_threads_combined.callgrind.out",
+        "callgrind/3.19.0-parts_multi.callgrind.out.1",
+        "callgrind/3.27.1-heapy_systime.callgrind.out",
+    ],
+    &[
+        "callgrind/3.19.0-leaky_xtleak.kcg",
+        "callgrind/3.19.0-leaky_xtleak.kcg",
+    ],
+    &[
+        "cachegrind/3.19.0-rec_nocache.cachegrind.out",
+        "cachegrind/3.27.1-rec_default.cachegrind.out",
+    ],
+];
+
+#[test]
+fn run_facts_add_up_however_profiles_come_together() {
+    for profiles in SUMMED {
+        let together = &records(&stdout("cg-parse", profiles, b""))[0];
+        let streams: Vec<u8> = profiles
+            .iter()
+            .flat_map(|profile| stream(profile))
+            .collect();
+        let raw: Vec<u8> = profiles
+            .iter()
+            .flat_map(|profile| fs::read(data(profile)).unwrap())
+            .collect();
+        let of_streams = formatted(&["-f", "json"], &streams);
+        let of_raw = formatted(&["-f", "json"], &raw);
+        let of_files = formatted(&[&["-f", "json"], profiles].concat(), b"");
+        for (how, text) in [
+            ("streams", of_streams),
+            ("raw", of_raw),
+            ("files", of_files),
+        ] {
+            let run = &records(text.as_bytes())[0];
+            for field in ["parts", "summary", "total", "events", "tool"] {
+                assert_eq!(run[field], together[field], "{profiles:?} {how} {field}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_order_of_lines_does_not_matter() {
     for profile in PROFILES {

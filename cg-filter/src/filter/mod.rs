@@ -69,7 +69,7 @@ pub(crate) fn run(
     let parse_options = options.parse_options();
     let exit_status = options.exit_status;
     let mut filter = Filter::new(options, output);
-    for file in files {
+    for file in &cg_parse::without_empty_bases(files) {
         stream::read(file, &parse_options, diagnostics, &mut filter)?;
     }
     let kept = filter.finish(diagnostics)?;

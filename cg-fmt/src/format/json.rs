@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use cg_stream::Writer;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Counts, FnRecord, Name, RecordType, RunRecord, Total};
+use cg_stream::record::{Counts, FnRecord, Name, RecordType};
 
 use crate::options::{Events, GroupBy, Options, View};
 use crate::read::Read;
@@ -20,7 +20,7 @@ pub(crate) fn write(read: &Read, options: &Options, out: &mut dyn Write) -> anyh
     }
     let profile = &read.profile;
     let mut writer = Writer::new(out);
-    let mut run = run_record(profile);
+    let mut run = profile.run_record();
     let diffs = diff::is_wanted(profile, options).then(|| Diffs::of(profile, options));
     if let Some(run) = &mut run {
         if let Some(diffs) = &diffs
@@ -83,35 +83,6 @@ fn write_rows<W: Write>(
         }
     }
     Ok(())
-}
-
-/// The `run` record of all runs added up; `None` of a fragment, which has none.
-fn run_record(profile: &Profile) -> Option<RunRecord> {
-    let (first, others) = profile.runs().split_first()?;
-    let mut run = first.clone();
-    for other in others {
-        run.tool = run.tool.filter(|tool| Some(tool) == other.tool.as_ref());
-        run.creator = run
-            .creator
-            .filter(|text| Some(text) == other.creator.as_ref());
-        run.command = run
-            .command
-            .filter(|text| Some(text) == other.command.as_ref());
-        run.pid = run.pid.filter(|pid| Some(*pid) == other.pid);
-        for source in &other.source {
-            if !run.source.contains(source) {
-                run.source.push(source.clone());
-            }
-        }
-        run.extra
-            .retain(|field, value| other.extra.get(field) == Some(value));
-    }
-    if !run.is_diff() {
-        run.events = profile.events().to_vec();
-        let total = Counts::from_row_with_zeros(profile.events(), profile.total().iter().copied());
-        run.total = Total::One(total.into_owned());
-    }
-    Some(run)
 }
 
 /// Writes groups as `fn` records that name what the group names and nothing else; crates and modules stand in `fn`.

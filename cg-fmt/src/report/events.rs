@@ -46,12 +46,14 @@ impl EventColumns {
             RecordType::ProgramPoint => &TELLING_OF_PROGRAM_POINTS,
             _ => &[],
         };
-        let (chosen, others) = choose_events(&names, telling, options)?;
         let wholes = wholes(profile, kind, options.percent_of);
+        let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
+        let counted = (0..names.len()).find(|position| whole(*position) != 0);
+        let (chosen, others) = choose_events(&names, counted.unwrap_or(0), telling, options)?;
         let column = |position: &usize, audience| EventColumn {
             index: indexes[*position],
             name: names[*position].to_owned(),
-            whole: wholes.get(indexes[*position]).copied().unwrap_or(0),
+            whole: whole(*position),
             audience,
         };
         let rest = options.events.audience_of_others();
@@ -74,9 +76,10 @@ impl EventColumns {
             .collect()
     }
 
-    /// The event that rows are sorted and measured by.
+    /// The event that rows are sorted and measured by: the first one that is not 0 throughout.
     pub(crate) fn first(&self) -> Option<&EventColumn> {
-        self.events.first()
+        let counted = self.events.iter().find(|event| event.whole != 0);
+        counted.or(self.events.first())
     }
 
     /// What the event is called that `self` and `incl` are of.
@@ -100,10 +103,11 @@ impl Events {
     }
 }
 
-/// Positions of the events to show, and of the others. Where there are too many for people, they see the first, those
-/// that tell most, and the one sorted by.
+/// Positions of the events to show, and of the others. Where there are too many for people, they see the one that rows
+/// are ranked by, those that tell most, and the one sorted by.
 pub(crate) fn choose_events(
     names: &[&str],
+    ranking: usize,
     telling: &[&str],
     options: &Options,
 ) -> anyhow::Result<(Vec<usize>, Vec<usize>)> {
@@ -116,7 +120,9 @@ pub(crate) fn choose_events(
             all.clone()
                 .filter(|position| {
                     let name = names[*position];
-                    *position == 0 || telling.contains(&name) || mentions_event(sorted_by, name)
+                    *position == ranking
+                        || telling.contains(&name)
+                        || mentions_event(sorted_by, name)
                 })
                 .collect()
         }

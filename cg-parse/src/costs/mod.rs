@@ -2,8 +2,18 @@
 //!
 //! Readers fill a [`section`], and [`sums`] adds up what several inputs hold.
 
+use section::Section;
+
+use crate::error::Error;
+
 pub(crate) mod section;
 pub(crate) mod sums;
 
 mod cachegrind;
 mod callgrind;
+
+#[cfg(test)]
+mod laws;
+
+/// Called when a part of an input is complete and added to the section.
+type PartDone<'a> = &'a mut dyn FnMut(&mut Section) -> Result<(), Error>;

@@ -2,7 +2,7 @@
 
 use cg_stream::Diagnostics;
 
-use super::{cachegrind, callgrind};
+use super::{PartDone, cachegrind, callgrind};
 use crate::costs::section::{Overflow, Section};
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
@@ -20,6 +20,38 @@ impl Summed {
             Summed::Callgrind => Section::new("callgrind", true),
             Summed::Cachegrind => Section::new("cachegrind", false),
         }
+    }
+
+    /// Adds an input to a section, part by part.
+    fn read(
+        self,
+        source: &str,
+        lines: &mut Lines,
+        options: &Options,
+        section: &mut Section,
+        part_done: PartDone,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        match self {
+            Summed::Callgrind => {
+                callgrind::read(source, lines, options, section, part_done, diagnostics)
+            }
+            Summed::Cachegrind => {
+                cachegrind::read(source, lines, options, section, part_done, diagnostics)
+            }
+        }
+    }
+
+    /// Writes a section to which all that belongs to it was added.
+    fn write(self, section: &mut Section, options: &Options, out: &mut Out) -> Result<(), Error> {
+        let folded = match self {
+            // A part has what its functions' levels cost in it.
+            Summed::Callgrind if options.per_part => Ok(()),
+            Summed::Callgrind => callgrind::levels::fold(section),
+            Summed::Cachegrind => cachegrind::fold(section),
+        };
+        folded.map_err(|Overflow| Error::whole("a sum of counts is beyond 64 bits"))?;
+        section.write(options, out)
     }
 }
 
@@ -49,11 +81,22 @@ impl<'a> Sums<'a> {
         let options = self.options;
         if options.per_part {
             let mut section = tool.section();
-            let result =
-                read_part_by_part(tool, source, lines, &mut section, options, out, diagnostics);
-            // The part in which an error was met is left; all others are written.
+            let mut write = |section: &mut Section| {
+                tool.write(section, options, out)?;
+                section.clear();
+                Ok(())
+            };
+            let result = tool.read(
+                source,
+                lines,
+                options,
+                &mut section,
+                &mut write,
+                diagnostics,
+            );
+            // What is left is the part in which an error was met.
             if section.event_count() > 0 {
-                section.write(options, out)?;
+                tool.write(&mut section, options, out)?;
             }
             return result;
         }
@@ -66,13 +109,8 @@ impl<'a> Sums<'a> {
                 self.sections.len() - 1
             });
         let section = &mut self.sections[place].1;
-        match tool {
-            Summed::Callgrind => {
-                let part_done = &mut |_: &mut Section| Ok(());
-                callgrind::read(source, lines, options, section, part_done, diagnostics)
-            }
-            Summed::Cachegrind => cachegrind::read(source, lines, options, section, diagnostics),
-        }
+        let part_done = &mut |_: &mut Section| Ok(());
+        tool.read(source, lines, options, section, part_done, diagnostics)
     }
 
     /// Writes the sections. `all_read` is false where an input could not be opened or recognised: a sum that may lack
@@ -90,15 +128,7 @@ impl<'a> Sums<'a> {
             if section.event_count() == 0 {
                 continue;
             }
-            let folded = match tool {
-                Summed::Callgrind => callgrind::levels::fold(section),
-                Summed::Cachegrind => Ok(()),
-            };
-            let written = match folded {
-                Ok(()) => section.write(self.options, out),
-                Err(Overflow) => Err(Error::whole("a sum of counts is beyond 64 bits")),
-            };
-            match written {
+            match tool.write(section, self.options, out) {
                 Err(error @ Error::Malformed { .. }) => {
                     diagnostics.trouble(error.in_file(&section.run.sources.join(", ")));
                 }
@@ -106,27 +136,5 @@ impl<'a> Sums<'a> {
             }
         }
         Ok(())
-    }
-}
-
-fn read_part_by_part(
-    tool: Summed,
-    source: &str,
-    lines: &mut Lines,
-    section: &mut Section,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    match tool {
-        Summed::Callgrind => {
-            let mut write = |section: &mut Section| {
-                section.write(options, out)?;
-                section.clear();
-                Ok(())
-            };
-            callgrind::read(source, lines, options, section, &mut write, diagnostics)
-        }
-        Summed::Cachegrind => cachegrind::read(source, lines, options, section, diagnostics),
     }
 }

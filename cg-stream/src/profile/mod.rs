@@ -6,6 +6,7 @@
 mod by_function;
 mod key;
 mod rows;
+mod run;
 mod sum;
 mod table;
 

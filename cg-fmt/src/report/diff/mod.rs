@@ -150,7 +150,7 @@ impl<'a> Diffs<'a> {
     /// The events to show, the chosen ones first.
     fn events(&self, options: &Options) -> anyhow::Result<Vec<DiffEvent<'_>>> {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
-        let (chosen, others) = choose_events(&names, &[], options)?;
+        let (chosen, others) = choose_events(&names, 0, &[], options)?;
         let event = |position: usize, audience| DiffEvent {
             name: &self.events[position],
             total: &self.totals[position],

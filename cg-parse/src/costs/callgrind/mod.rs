@@ -19,6 +19,7 @@
 
 use cg_stream::Diagnostics;
 
+use super::PartDone;
 use crate::costs::section::Section;
 use crate::error::Error;
 use crate::format::{Lines, Options};
@@ -45,9 +46,6 @@ mod reader;
 
 #[cfg(test)]
 mod tests;
-
-/// Called when a part is complete and added to the section.
-pub(crate) type PartDone<'a> = &'a mut dyn FnMut(&mut Section) -> Result<(), Error>;
 
 /// Adds a profile to a section, part by part. What was read before an error is in the section.
 pub(crate) fn read(

@@ -2,13 +2,13 @@
 
 use cg_stream::Diagnostics;
 
-use super::PartDone;
 use super::counts::LineCounts;
 use super::functions::{Certainty, FunctionNames, NameId, NodeId, Nodes, Position};
 use super::inclusive::Shown;
 use super::names::NumberTable;
 use super::part::{NodeArc, NodeLine, Part, Wanted};
 use super::position::Positions;
+use crate::costs::PartDone;
 use crate::costs::section::{Overflow, Section, Signedness, StringId};
 use crate::error::Error;
 use crate::error::excerpt;
@@ -80,7 +80,6 @@ pub(super) struct Reader<'a> {
     part_done: PartDone<'a>,
     diagnostics: &'a mut Diagnostics,
     wanted: Wanted,
-    per_part: bool,
 
     objects: NumberTable<StringId>,
     files: NumberTable<StringId>,
@@ -96,6 +95,9 @@ pub(super) struct Reader<'a> {
     /// A header has begun and has not come to its `events:` yet.
     has_header: bool,
     parts: u64,
+    /// Of the part before, as far as this one has not said its own.
+    pid: Option<u64>,
+    last_command: Option<String>,
     line_number: u64,
     events: Vec<String>,
     /// Where the events of this part are among those of the section; `None` where they are its first ones, in order.
@@ -196,7 +198,6 @@ impl<'a> Reader<'a> {
             part_done,
             diagnostics,
             wanted,
-            per_part: options.per_part,
             objects: NumberTable::new(),
             files: NumberTable::new(),
             functions: NumberTable::new(),
@@ -209,6 +210,8 @@ impl<'a> Reader<'a> {
             stage: Stage::Header,
             has_header: false,
             parts: 0,
+            pid: None,
+            last_command: None,
             line_number: 0,
             events: Vec::new(),
             columns: None,

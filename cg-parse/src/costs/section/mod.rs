@@ -235,6 +235,11 @@ impl Section {
         FunctionId(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
+    /// The self cost of a function that has a record.
+    pub(crate) fn cost(&self, function: FunctionId) -> &[u64] {
+        self.functions.cost.row(function.index())
+    }
+
     /// Adds self cost, and to the total with it.
     pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), Overflow> {
         let row = self.presence(function);

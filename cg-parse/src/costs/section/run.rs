@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 pub(crate) enum Agreed<T> {
     #[default]
     Unsaid,
+    /// Said by an earlier part, and true until this one says something else.
+    Inherited(T),
     One(T),
     Differing,
 }
@@ -16,7 +18,7 @@ pub(crate) enum Agreed<T> {
 impl<T: PartialEq> Agreed<T> {
     pub(crate) fn say(&mut self, value: T) {
         match self {
-            Agreed::Unsaid => *self = Agreed::One(value),
+            Agreed::Unsaid | Agreed::Inherited(_) => *self = Agreed::One(value),
             Agreed::One(said) if *said == value => {}
             _ => *self = Agreed::Differing,
         }
@@ -24,9 +26,19 @@ impl<T: PartialEq> Agreed<T> {
 
     pub(crate) fn one(&self) -> Option<&T> {
         match self {
-            Agreed::One(value) => Some(value),
-            _ => None,
+            Agreed::One(value) | Agreed::Inherited(value) => Some(value),
+            Agreed::Unsaid | Agreed::Differing => None,
         }
+    }
+
+    /// What another part begins with.
+    fn inherited(&self) -> Agreed<T>
+    where
+        T: Clone,
+    {
+        self.one()
+            .cloned()
+            .map_or(Agreed::Unsaid, Agreed::Inherited)
     }
 }
 
@@ -72,9 +84,9 @@ impl RunFacts {
     /// The facts of another part of the same file, which may repeat nothing of its header.
     pub(crate) fn next_part(&self) -> RunFacts {
         RunFacts {
-            creator: self.creator.clone(),
-            command: self.command.clone(),
-            pid: self.pid.clone(),
+            creator: self.creator.inherited(),
+            command: self.command.inherited(),
+            pid: self.pid.inherited(),
             sources: self.sources.clone(),
             ..RunFacts::new(self.tool)
         }

@@ -34,12 +34,13 @@ impl Section {
             part: self.run.part.one().copied().filter(|_| options.per_part),
             thread: self.run.thread.one().copied().filter(|_| options.per_part),
         };
-        self.write_functions(labels, out)?;
+        let ranking = self.ranking_event();
+        self.write_functions(labels, ranking, out)?;
         if options.lines || options.instr {
-            self.write_lines(labels, out)?;
+            self.write_lines(labels, ranking, out)?;
         }
         if options.calls {
-            self.write_arcs(labels, out)?;
+            self.write_arcs(labels, ranking, out)?;
         }
         if self.is_complete {
             out.end()
@@ -91,14 +92,29 @@ impl Section {
         })
     }
 
-    fn write_functions(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+    /// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated,
+    /// which may be nothing.
+    fn ranking_event(&self) -> usize {
+        let functions = &self.functions;
+        let is_counted = |event: &usize| {
+            (0..functions.is_present.len())
+                .filter(|row| functions.is_present[*row])
+                .any(|row| {
+                    let counts = [functions.cost.row(row), functions.inclusive.row(row)];
+                    counts.iter().any(|counts| counts[*event] != 0)
+                })
+        };
+        (0..self.events.len()).find(is_counted).unwrap_or(0)
+    }
+
+    fn write_functions(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let functions = &self.functions;
         let keys = functions.keys.all();
         let mut rows: Vec<usize> = (0..functions.is_present.len())
             .filter(|row| functions.is_present[*row])
             .collect();
         rows.sort_unstable_by(|a, b| {
-            self.by_cost(functions.cost.row(*a), functions.cost.row(*b))
+            self.by_cost(ranking, functions.cost.row(*a), functions.cost.row(*b))
                 .then_with(|| self.by_function(keys[*a], keys[*b]))
         });
         let cycles = self.cycles.numbers();
@@ -125,14 +141,14 @@ impl Section {
         Ok(())
     }
 
-    fn write_lines(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+    fn write_lines(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let lines = &self.lines;
         let keys = lines.keys.all();
         let mut rows: Vec<usize> = (0..keys.len()).collect();
         rows.sort_unstable_by(|a, b| {
             let place = |key: &LineKey| (key.line, key.address);
             let (key_a, key_b) = (&keys[*a], &keys[*b]);
-            self.by_cost(lines.cost.row(*a), lines.cost.row(*b))
+            self.by_cost(ranking, lines.cost.row(*a), lines.cost.row(*b))
                 .then_with(|| {
                     self.by_function(self.key_of(key_a.function), self.key_of(key_b.function))
                 })
@@ -163,14 +179,14 @@ impl Section {
         Ok(())
     }
 
-    fn write_arcs(&self, labels: Labels, out: &mut Out) -> io::Result<()> {
+    fn write_arcs(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let arcs = &self.arcs;
         let keys = arcs.keys.all();
         let mut rows: Vec<usize> = (0..keys.len()).collect();
         rows.sort_unstable_by(|a, b| {
             let ends = |key: &ArcKey| (self.key_of(key.caller), self.key_of(key.callee));
             let ((caller_a, callee_a), (caller_b, callee_b)) = (ends(&keys[*a]), ends(&keys[*b]));
-            self.by_cost(arcs.inclusive.row(*a), arcs.inclusive.row(*b))
+            self.by_cost(ranking, arcs.inclusive.row(*a), arcs.inclusive.row(*b))
                 .then_with(|| self.by_function(caller_a, caller_b))
                 .then_with(|| self.by_function(callee_a, callee_b))
                 .then_with(|| self.by_string(keys[*a].site, keys[*b].site))
@@ -214,11 +230,12 @@ impl Section {
         Counts::from_row(&self.events, counts)
     }
 
-    /// Descending by the first event.
-    fn by_cost(&self, a: &[u64], b: &[u64]) -> Ordering {
-        let first =
-            |row: &[u64]| -> Option<Count> { row.first().map(|cell| self.signedness.count(*cell)) };
-        first(b).cmp(&first(a))
+    /// Descending by an event.
+    fn by_cost(&self, event: usize, a: &[u64], b: &[u64]) -> Ordering {
+        let count = |row: &[u64]| -> Option<Count> {
+            row.get(event).map(|cell| self.signedness.count(*cell))
+        };
+        count(b).cmp(&count(a))
     }
 
     fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {

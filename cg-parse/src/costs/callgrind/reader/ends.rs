@@ -129,7 +129,6 @@ impl Reader<'_> {
         self.part.clear();
         self.parts += 1;
         self.section.run.parts += 1;
-        self.totals = None;
         self.stage = Stage::Header;
         self.positions = Positions::new();
         self.compression = Compression::Unknown { has_object: false };
@@ -137,8 +136,6 @@ impl Reader<'_> {
         self.function_file = InForce::NOTHING;
         self.file = StringId::NOT_GIVEN;
         self.file_is_fresh = false;
-        self.fi_stands_for_fl = false;
-        self.name_line = None;
         self.function = None;
         self.node = None;
         self.called_object = None;
@@ -146,11 +143,7 @@ impl Reader<'_> {
         self.callee = None;
         self.callee_object = None;
         self.callee_file = None;
-        self.calls = None;
         added.map_err(|overflow| Refusal::from(overflow).at(self.line_number))?;
-        if self.per_part {
-            (self.part_done)(self.section)?;
-        }
-        Ok(())
+        (self.part_done)(self.section)
     }
 }

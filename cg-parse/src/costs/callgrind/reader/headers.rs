@@ -2,9 +2,11 @@
 
 use super::{Command, Reader, Refusal, Stage};
 use crate::costs::callgrind::header;
-use crate::costs::callgrind::part::Part;
+use crate::costs::callgrind::inclusive::Shown;
+use crate::costs::callgrind::part::{Arcs, Part};
 use crate::costs::callgrind::position::Positions;
 use crate::error::excerpt;
+use crate::input::BYTE_ORDER_MARK;
 
 /// The keys that mean something here.
 const KNOWN_KEYS: [&[u8]; 12] = [
@@ -39,6 +41,9 @@ impl Reader<'_> {
                 Ok(())
             };
         }
+        if let Some(line) = line.strip_prefix(BYTE_ORDER_MARK) {
+            return self.other_line(line);
+        }
         let Some((key, value)) = header::key_and_value(line) else {
             return Err(Refusal::Unknown(format!(
                 "expected a header line, a position or costs, found {}",
@@ -64,6 +69,9 @@ impl Reader<'_> {
             }
             b"pid" => {
                 if let Some(pid) = crate::number::whole_u64(value) {
+                    if self.pid.replace(pid) != Some(pid) {
+                        self.begin_run();
+                    }
                     self.section.run.pid.say(pid);
                 }
             }
@@ -129,8 +137,22 @@ impl Reader<'_> {
 
     fn end_command(&mut self) {
         if let Some(command) = self.command.take() {
-            self.section.run.command.say(header::text(&command.text));
+            let command = header::text(&command.text);
+            if self.last_command.as_ref() != Some(&command) {
+                self.begin_run();
+                self.last_command = Some(command.clone());
+            }
+            self.section.run.command.say(command);
         }
+    }
+
+    /// The part is of another run than the one before, if there is one: `cat` put it here. What a run's parts have in common is to be seen anew; numbers
+    /// of names go on, as the parts of a run may each have a whole header.
+    fn begin_run(&mut self) {
+        self.shown = Shown {
+            is_callgrind: self.shown.is_callgrind,
+            ..Shown::default()
+        };
     }
 
     /// Begins a new part where a header line shows that the old one is over.
@@ -170,9 +192,11 @@ impl Reader<'_> {
         let (events, signedness) = (self.section.event_count(), self.section.signedness());
         if self.part.own.event_count() != events || self.part.signedness != signedness {
             self.part = Part::new(events, signedness, self.wanted);
-            if self.shown.levels {
-                self.part.arcs = None;
-            }
+        }
+        if self.shown.levels {
+            self.part.arcs = None;
+        } else {
+            self.part.arcs.get_or_insert_with(|| Arcs::new(events));
         }
         self.stage = Stage::Events;
         self.has_header = false;
