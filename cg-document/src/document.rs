@@ -52,32 +52,21 @@ impl<'a> Document<'a> {
         self.blocks.push(block);
     }
 
-    /// The first table, those that are folded among them.
+    /// The first table that is not folded.
     pub fn first_table(&self) -> Option<&Table<'a>> {
-        first(&self.blocks, &|block| match block {
+        self.blocks.iter().find_map(|block| match block {
             Block::Table(table) => Some(table),
             _ => None,
         })
     }
 
-    /// The first graph, those that are folded among them.
+    /// The first graph that is not folded.
     pub fn first_graph(&self) -> Option<&Graph> {
-        first(&self.blocks, &|block| match block {
+        self.blocks.iter().find_map(|block| match block {
             Block::Graph(graph) => Some(graph),
             _ => None,
         })
     }
-}
-
-/// The first block from top to bottom that is wanted.
-fn first<'b, 'a, T>(
-    blocks: &'b [Block<'a>],
-    wanted: &impl Fn(&'b Block<'a>) -> Option<&'b T>,
-) -> Option<&'b T> {
-    blocks.iter().find_map(|block| match block {
-        Block::Details { blocks, .. } => first(blocks, wanted),
-        block => wanted(block),
-    })
 }
 
 impl Span {

@@ -1,5 +1,5 @@
-//! Comma- and tab-separated values: the first table of a document, bare integers, nothing around it. A row is a line, whatever names hold:
-//! their control characters are spelled out.
+//! Comma- and tab-separated values: the first table of a document, bare integers, nothing around it. A row is a line,
+//! whatever names hold: their control characters are spelled out.
 //!
 //! Most fields are integers, so a writer that looks at every byte of every field for something to quote (the csv crate's
 //! took an eighth of the time of a whole `cg-fmt -f csv`) is not used; it reads the output back in the tests.
@@ -51,11 +51,7 @@ fn write_separated(
             if index > 0 {
                 text.push(separator);
             }
-            match column.cell(*row) {
-                Cell::Name(name) | Cell::Called { name, .. } => push_text(&mut text, name),
-                Cell::Text(words) => push_text(&mut text, &words),
-                number => push_plain(&mut text, &number),
-            }
+            push_cell(&mut text, &column.cell(*row), push_text);
         }
         if text.len() == start && separator == ',' {
             // A line of nothing would not be read as a row.
@@ -93,12 +89,11 @@ fn push_escaped(text: &mut String, field: &str) {
 }
 
 /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
-fn push_plain(text: &mut String, cell: &Cell) {
+fn push_cell(text: &mut String, cell: &Cell, push_text: fn(&mut String, &str)) {
     match cell {
         Cell::Empty => {}
-        Cell::Name(name) => text.push_str(name),
-        Cell::Text(words) => text.push_str(words),
-        Cell::Called { name, .. } => text.push_str(name),
+        Cell::Name(name) | Cell::Called { name, .. } => push_text(text, name),
+        Cell::Text(words) => push_text(text, words),
         Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
         Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
         Cell::Quotient { .. } => {
@@ -202,7 +197,7 @@ mod tests {
     fn programs_get_bare_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_plain(&mut text, &cell);
+            push_cell(&mut text, &cell, push_quoted);
             text
         };
         assert_eq!(plain(Cell::Count(1_234_567)), "1234567");

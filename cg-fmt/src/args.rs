@@ -12,7 +12,8 @@ use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, To
 ///
 /// Records with equal keys are added up, sorted by cost and listed. Tables and markdown are for reading: the 25 largest
 /// rows, with thousands separators, and a closing line that says what was left out. CSV and TSV are for programs: all
-/// rows and bare integers. JSON is the stream again, added up, sorted and cut.
+/// rows and bare integers. JSON is the stream again, added up, sorted and cut. Control characters in names are shown as
+/// escapes (\n, \u{1b}) everywhere but in JSON.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-fmt",
