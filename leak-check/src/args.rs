@@ -138,6 +138,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "What is known")]
     suppressions: Vec<PathBuf>,
 
+    /// Count too what Rust's standard library and test harness leave allocated in every program.
+    ///
+    /// leak-check has suppressions for it of its own, and the report says what they matched. No stack that shows the
+    /// program's own code below these functions is among them.
+    #[arg(long, help_heading = "What is known")]
+    no_default_suppressions: bool,
+
     /// Name the suppressions that matched nothing, on standard error.
     #[arg(long, help_heading = "What is known")]
     list_unused_suppressions: bool,
@@ -254,6 +261,7 @@ impl Args {
             allow_fragment: self.allow_fragment,
             policy,
             suppressions: self.suppressions,
+            default_suppressions: !self.no_default_suppressions,
             list_unused_suppressions: self.list_unused_suppressions,
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,

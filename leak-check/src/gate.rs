@@ -25,6 +25,7 @@ pub(crate) struct Options {
     pub(crate) allow_fragment: bool,
     pub(crate) policy: Policy,
     pub(crate) suppressions: Vec<PathBuf>,
+    pub(crate) default_suppressions: bool,
     pub(crate) list_unused_suppressions: bool,
     pub(crate) write_suppressions: bool,
     pub(crate) baseline: Option<PathBuf>,
@@ -39,7 +40,7 @@ pub(crate) struct Options {
 /// # Errors
 /// Where suppressions, the baseline or the output cannot be read or written.
 pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
-    let suppressions = Suppressions::read(&options.suppressions)?;
+    let suppressions = Suppressions::read(&options.suppressions, options.default_suppressions)?;
     let baseline_file = baseline_to_update(&options)?;
     let baseline = match (&options.baseline, &baseline_file) {
         (Some(path), None) => Baseline::read(path)?,
@@ -99,6 +100,7 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
         let report = Report {
             evidence: &evidence,
             verdict: &verdict,
+            defaults_used: suppressions.defaults_used(&verdict.suppression_uses),
             paths: &options.paths,
             could_not_judge: diagnostics.had_trouble(),
         };
@@ -151,7 +153,7 @@ fn warn_of_unused(
     all: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    for (suppression, uses) in suppressions.iter().zip(&verdict.suppression_uses) {
+    for (suppression, uses) in suppressions.given().iter().zip(&verdict.suppression_uses) {
         if *uses > 0 {
             continue;
         }

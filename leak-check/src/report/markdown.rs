@@ -45,6 +45,12 @@ fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Docume
     }
     push_growth(&mut document, report);
     push_gone(&mut document, report);
+    let suppressed = report.default_suppression_lines().into_iter();
+    push_list(
+        &mut document,
+        "Rust's standard library:",
+        suppressed.map(|line| vec![Span::text(line)]).collect(),
+    );
     document.blocks.extend(report.tables());
     document
 }

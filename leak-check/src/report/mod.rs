@@ -15,7 +15,7 @@ mod ordinal;
 mod place;
 mod table;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
 use cg_document::number::plural;
@@ -57,6 +57,8 @@ impl Format {
 pub(crate) struct Report<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) verdict: &'a Verdict,
+    /// What the default suppressions matched, and how often.
+    pub(crate) defaults_used: BTreeMap<&'a str, u64>,
     pub(crate) paths: &'a Paths,
     /// Something kept the inputs from being judged as a whole.
     pub(crate) could_not_judge: bool,
@@ -183,6 +185,17 @@ impl<'a> Report<'a> {
             sentence.push_str(&format!("; grown: {growth}"));
         }
         sentence
+    }
+
+    /// What the default suppressions matched, in a line each.
+    pub(crate) fn default_suppression_lines(&self) -> Vec<String> {
+        self.defaults_used
+            .iter()
+            .map(|(name, uses)| {
+                let findings = plural(Count::from(*uses), "finding", "findings");
+                format!("{findings} suppressed by default: {name}")
+            })
+            .collect()
     }
 
     /// Known leaks that grew and pass, with how they did.

@@ -63,6 +63,9 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
             text.push('\n');
         }
     }
+    for line in report.default_suppression_lines() {
+        text.push_str(&format!("{line} (--no-default-suppressions counts it)\n"));
+    }
     if let [process] = report.evidence.processes.as_slice() {
         text.push_str(&visible(&process.title()));
         text.push('\n');

@@ -124,6 +124,14 @@ fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>
     {
         return true;
     }
+    if mangled.is_none()
+        && pattern
+            .words
+            .as_ref()
+            .is_some_and(|words| words.matches(name))
+    {
+        return true;
+    }
     // Demanglers differ in blanks and in what they leave of hashes.
     pattern.demangled.as_deref().is_some_and(|demangled| {
         let bare = |text: &str| function_of_build(text).replace(' ', "");
@@ -354,9 +362,10 @@ mod tests {
             None
         ));
         assert!(!check("fun:_Znwm\nfun:_ZN4Tree6insertEl", None));
-        // With a wildcard there is nothing to demangle, unless Valgrind told the mangled names.
+        assert!(check("fun:_Znw*\nfun:_ZN4Tree6insertE*", None));
+        // A wildcard within an identifier takes the mangled name, which Valgrind may have told.
         assert!(check("fun:_Znw?", None));
-        let wildcard = "fun:_Znw*\nfun:_ZN4Tree*";
+        let wildcard = "fun:_Znw*\nfun:_ZN4Tr*";
         assert!(!check(wildcard, None));
         let written = "{\n<name>\nMemcheck:Leak\nmatch-leak-kinds: definite\nfun:_Znwm\nfun:_ZN4Tree6insertEi\nfun:_RNvCs_4demo3run\n}\n";
         assert!(check(wildcard, Some(written)));

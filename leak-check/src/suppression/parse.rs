@@ -18,6 +18,7 @@ use std::fmt;
 
 use cg_names::demangle::demangle_str;
 
+use super::words::WordPattern;
 use crate::finding::LeakKinds;
 
 /// One entry of a suppression file.
@@ -37,13 +38,14 @@ pub(crate) struct Suppression {
 }
 
 impl Suppression {
-    /// Whether a function is named by a part of its mangled name, which no demangled name can match.
+    /// Whether a function is named by a part of its mangled name that cannot be compared with demangled names.
     pub(crate) fn needs_mangled_names(&self) -> bool {
         self.frames.iter().any(|frame| match frame {
             FramePattern::Function(pattern) => {
                 let text = pattern.text.as_str();
                 (text.starts_with("_Z") || text.starts_with("_R"))
                     && text.contains(['*', '?'])
+                    && pattern.words.is_none()
                     && !["_Znw", "_Zna", "_Zdl", "_Zda"]
                         .iter()
                         .any(|known| text.starts_with(known))
@@ -72,6 +74,8 @@ pub(crate) struct FunctionPattern {
     pub(crate) text: String,
     /// Where it is the mangled name of one function.
     pub(crate) demangled: Option<String>,
+    /// Where it is a pattern for mangled names.
+    pub(crate) words: Option<WordPattern>,
 }
 
 impl FunctionPattern {
@@ -82,6 +86,7 @@ impl FunctionPattern {
                 Cow::Owned(demangled) => Some(demangled),
                 Cow::Borrowed(_) => None,
             },
+            words: WordPattern::new(text),
         }
     }
 }

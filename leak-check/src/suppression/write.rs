@@ -292,7 +292,7 @@ mod tests {
             ),
             (
                 "<demo::Tree as core::ops::drop::Drop>::drop",
-                "_ZN50_$LT$demo..Tree$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
+                "_ZN52_$LT$demo..Tree$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
             ),
         ] {
             let pattern = name_pattern(name);

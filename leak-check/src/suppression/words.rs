@@ -1,0 +1,382 @@
+//! Patterns for mangled names, compared with demangled ones.
+//!
+//! Valgrind compares `fun:_ZN4demo4tree*17h*E` with the mangled name, which its reports do not have. The identifiers are
+//! in both, in the same order: `demo`, `tree`. So a pattern is read as the identifiers that it spells out, and wildcards
+//! between them. What stands for no identifier (hashes, back references, the numbers of implementations) is passed over,
+//! and a pattern with anything that is not understood matches nothing here.
+
+use bstr::ByteSlice as _;
+use cg_names::structure::FunctionName;
+
+/// A pattern for a mangled name, as what it says about the identifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WordPattern(Vec<Token>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word {
+        text: String,
+        /// It is the name of a crate, so that no other name stands in front of it.
+        is_root: bool,
+    },
+    /// `*`: any identifiers.
+    Any,
+}
+
+impl WordPattern {
+    /// `None` for what is no pattern for mangled names, has no wildcard, or is not understood.
+    pub(super) fn new(pattern: &str) -> Option<WordPattern> {
+        if !pattern.contains('*') || pattern.contains('?') {
+            return None;
+        }
+        let mut scanner = Scanner {
+            rest: pattern,
+            tokens: Vec::new(),
+            is_root: false,
+        };
+        if let Some(rest) = pattern.strip_prefix("_ZN") {
+            scanner.rest = rest;
+            scanner.scan_nested()?;
+        } else if let Some(rest) = pattern.strip_prefix("_R") {
+            scanner.rest = rest;
+            scanner.scan_v0()?;
+        } else {
+            scanner.scan_identifiers()?;
+        }
+        let has_words = scanner
+            .tokens
+            .iter()
+            .any(|token| matches!(token, Token::Word { .. }));
+        has_words.then_some(WordPattern(scanner.tokens))
+    }
+
+    /// Whether a demangled name has these identifiers.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        // Nearly all names are told by this.
+        let has_last = self.0.iter().rev().find_map(|token| match token {
+            Token::Word { text, .. } => Some(name.contains(text.as_str())),
+            Token::Any => None,
+        });
+        if has_last != Some(true) {
+            return false;
+        }
+        // Without return type and parameters, which are no part of what a pattern spells out.
+        let name = FunctionName::new(name.as_bytes());
+        let Ok(path) = name.path().to_str() else {
+            return false;
+        };
+        let words = words(path);
+        let (mut token, mut word) = (0, 0);
+        let mut retry = None;
+        loop {
+            match (self.0.get(token), words.get(word)) {
+                (Some(Token::Any), _) => {
+                    token += 1;
+                    retry = Some((token, word));
+                    continue;
+                }
+                (Some(Token::Word { text, is_root }), Some(found))
+                    if found.text == text && (!is_root || found.is_root) =>
+                {
+                    token += 1;
+                    word += 1;
+                    continue;
+                }
+                (None, None) => return true,
+                _ => {}
+            }
+            match retry {
+                Some((after, start)) if start < words.len() => {
+                    retry = Some((after, start + 1));
+                    (token, word) = (after, start + 1);
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// What is left of a pattern, and what was read of it.
+struct Scanner<'a> {
+    rest: &'a str,
+    tokens: Vec<Token>,
+    /// The next identifier is the name of a crate.
+    is_root: bool,
+}
+
+impl Scanner<'_> {
+    /// The rest of `_ZN…E`: identifiers with their lengths. C++ and Rust's legacy scheme have it in common.
+    fn scan_nested(&mut self) -> Option<()> {
+        loop {
+            match self.rest.as_bytes().first() {
+                None | Some(b'*' | b'0'..=b'9') => {
+                    if !self.take_identifier_or_wildcard()? {
+                        return Some(());
+                    }
+                }
+                // Parameters may follow, which names are compared without.
+                Some(b'E') if matches!(self.rest, "E" | "E*") => return Some(()),
+                Some(_) => return None,
+            }
+        }
+    }
+
+    /// Identifiers and wildcards alone, as in `*4Tree6insert*`.
+    fn scan_identifiers(&mut self) -> Option<()> {
+        while self.take_identifier_or_wildcard()? {}
+        Some(())
+    }
+
+    /// The rest of `_R…`.
+    fn scan_v0(&mut self) -> Option<()> {
+        loop {
+            let Some(&byte) = self.rest.as_bytes().first() else {
+                return Some(());
+            };
+            match byte {
+                b'*' | b'0'..=b'9' => {
+                    self.take_identifier_or_wildcard()?;
+                    continue;
+                }
+                // A crate, its hash, and then its name.
+                b'C' => self.is_root = true,
+                // A namespace follows.
+                b'N' => self.rest = self.rest.get(1..)?,
+                // An implementation may have a number.
+                b'M' | b'X' if self.rest[1..].starts_with('*') => {
+                    self.rest = &self.rest[2..];
+                    continue;
+                }
+                b's' | b'B' => {
+                    let (number, rest) = self.rest[1..].split_once('_')?;
+                    let is_number = number
+                        .bytes()
+                        .all(|byte| byte == b'*' || byte.is_ascii_alphanumeric());
+                    if !is_number {
+                        return None;
+                    }
+                    self.rest = rest;
+                    continue;
+                }
+                byte if byte.is_ascii_alphabetic() => {}
+                _ => return None,
+            }
+            self.rest = self.rest.get(1..)?;
+        }
+    }
+
+    /// Takes `*` or `4name`. `Some(false)` at the end, `None` where there is something else.
+    fn take_identifier_or_wildcard(&mut self) -> Option<bool> {
+        if self.rest.is_empty() {
+            return Some(false);
+        }
+        if let Some(rest) = self.rest.strip_prefix('*') {
+            self.rest = rest;
+            if self.tokens.last() != Some(&Token::Any) {
+                self.tokens.push(Token::Any);
+            }
+            return Some(true);
+        }
+        // The hash at the end of a legacy name.
+        if let Some(rest) = self.rest.strip_prefix("17h*") {
+            self.rest = rest;
+            return Some(true);
+        }
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = self.rest[..digits].parse().ok()?;
+        let rest = &self.rest[digits..];
+        // The v0 scheme puts `_` in front of an identifier that begins with a digit or with `_`.
+        let rest = match rest.strip_prefix('_') {
+            Some(after) if after.starts_with(|c: char| c == '_' || c.is_ascii_digit()) => after,
+            _ => rest,
+        };
+        let identifier = rest.get(..length)?;
+        if identifier.contains('*') {
+            return None;
+        }
+        self.rest = &rest[length..];
+        let is_root = std::mem::take(&mut self.is_root);
+        let text = unescaped(identifier);
+        self.tokens
+            .extend(words(&text).into_iter().map(|word| Token::Word {
+                text: word.text.to_owned(),
+                is_root,
+            }));
+        Some(true)
+    }
+}
+
+/// An identifier of Rust's legacy scheme with `$LT$` and the like as one sign each; which one does not matter here, but
+/// for the braces of closures.
+fn unescaped(identifier: &str) -> String {
+    if !identifier.contains('$') {
+        return identifier.to_owned();
+    }
+    let mut text = String::with_capacity(identifier.len());
+    for (position, part) in identifier.split('$').enumerate() {
+        match (position % 2, part) {
+            (0, "_") if position == 0 => {}
+            (0, part) => text.push_str(&part.replace("..", "::")),
+            (_, "u7b") => text.push('{'),
+            (_, "u7d") => text.push('}'),
+            _ => text.push(' '),
+        }
+    }
+    text
+}
+
+/// An identifier of a demangled name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word<'a> {
+    text: &'a str,
+    /// No `::` leads to it.
+    is_root: bool,
+}
+
+/// The identifiers of a path, without what is in braces.
+fn words(path: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut start = None;
+    let mut braces = 0_u32;
+    for (position, c) in path.char_indices().chain([(path.len(), ' ')]) {
+        if c.is_alphanumeric() || c == '_' {
+            if braces == 0 {
+                start.get_or_insert(position);
+            }
+            continue;
+        }
+        if let Some(start) = start.take() {
+            let text = &path[start..position];
+            if text != "as" {
+                words.push(Word {
+                    text,
+                    is_root: !path[..start].ends_with("::"),
+                });
+            }
+        }
+        match c {
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_for_mangled_names_match_the_identifiers_of_demangled_ones() {
+        const THREAD: &str = "_RNvM*NtNtCs*_3std6thread6threadNtB*_6Thread3new";
+        const RECV: &str = "_RNvM*NtNtNtCs*_3std4sync4mpmc4listINtB*_7ChannelNtNtCs*_4test5event13CompletedTestE4recv*";
+        for (pattern, name, expected) in [
+            (THREAD, "<std::thread::thread::Thread>::new", true),
+            (THREAD, "<demo::std::thread::thread::Thread>::new", false),
+            (THREAD, "<std::thread::thread::Thread>::new_inner", false),
+            (THREAD, "<std::thread::thread::Thread>::new::inner", false),
+            (
+                THREAD,
+                "<demo::Pool<std::thread::thread::Thread>>::new",
+                false,
+            ),
+            (
+                RECV,
+                "<std::sync::mpmc::list::Channel<test::event::CompletedTest>>::recv",
+                true,
+            ),
+            (
+                RECV,
+                "<std::sync::mpmc::list::Channel<test::event::CompletedTest>>::recv::{closure#1}",
+                true,
+            ),
+            (
+                RECV,
+                "<std::sync::mpmc::list::Channel<demo::event::CompletedTest>>::recv",
+                false,
+            ),
+            (
+                RECV,
+                "<std::sync::mpmc::list::Channel<demo::test::event::CompletedTest>>::recv",
+                false,
+            ),
+            (
+                "_ZN3std6thread*6Thread3new17h*E",
+                "std::thread::Thread::new",
+                true,
+            ),
+            (
+                "_ZN3std6thread*6Thread3new17h*E",
+                "std::thread::thread::Thread::new",
+                true,
+            ),
+            (
+                "_ZN3std6thread*6Thread3new17h*E",
+                "demo::std::thread::Thread::new",
+                false,
+            ),
+            (
+                "_ZN4std24list16Channel$LT$T$GT$4recv17h*E",
+                "std2::Channel<T>::recv",
+                false,
+            ),
+            (
+                "_ZN4list16Channel$LT$T$GT$4recv17h*E",
+                "list::Channel<T>::recv",
+                true,
+            ),
+            (
+                "_ZN4demo4grow28_$u7b$$u7b$closure$u7d$$u7d$17h*E",
+                "demo::grow::{{closure}}",
+                true,
+            ),
+            (
+                "_ZN52_$LT$demo..Tree$u20$as$u20$core..ops..drop..Drop$GT$4drop17h*E",
+                "<demo::Tree as core::ops::drop::Drop>::drop",
+                true,
+            ),
+            ("_ZN4Tree6insertE*", "Tree::insert(Node*, int)", true),
+            ("_ZN4Tree6insertE*", "Tree::insertion(int)", false),
+            ("_ZN4Tree*", "Tree::insert(int)", true),
+            ("_ZN4Tree*", "Trees::insert(Tree)", false),
+            ("_ZN4Tree*", "void Tree::insert<int>(int)", true),
+            ("*3inv*", "inv(int)", true),
+            ("*3inv*", "demo::inv", true),
+            ("*3inv*", "invoke(int)", false),
+            (
+                "*4Tree6insert*",
+                "(anonymous namespace)::Tree::insert(int)",
+                true,
+            ),
+            ("*4Tree6insert*", "Tree::grow(insert)", false),
+            (
+                "*6vector*9push_back*",
+                "std::vector<int>::push_back(int&&)",
+                true,
+            ),
+        ] {
+            let pattern_of_words = WordPattern::new(pattern);
+            let matches = pattern_of_words.is_some_and(|pattern| pattern.matches(name));
+            assert_eq!(matches, expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_matches_nothing() {
+        for pattern in [
+            "_Znw*",
+            "_ZN4Tree6insertEi",
+            "_ZN4Tree6insertEi*",
+            "_ZN4Tr*",
+            "_ZNSt6vector*",
+            "_ZN4Tree?",
+            "*Tree*",
+            "*",
+            "alloc_impl*",
+            "_RNvCs*demo",
+        ] {
+            assert_eq!(WordPattern::new(pattern), None, "{pattern}");
+        }
+    }
+}
