@@ -59,6 +59,12 @@ pub fn help() -> String {
     text
 }
 
+/// Each rule's example of a function's name: as a profile has it, and what is left of it.
+pub fn examples_of_functions() -> impl Iterator<Item = [&'static str; 2]> {
+    let of_functions = TABLE.iter().filter(|row| row.part == Part::Function);
+    of_functions.map(|row| row.example)
+}
+
 /// Rules ready to be applied: those of a rule file first, then the table.
 pub struct Rules {
     rules: Vec<Rule>,

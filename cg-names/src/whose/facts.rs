@@ -144,10 +144,11 @@ fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
         Place::Elsewhere => return certain(Own),
         Place::None | Place::Bare | Place::BelowSrc => {}
     }
-    if ["@GLIBC", "@CXXABI", "@GCC"]
+    // Of libraries without debug information this is all that is known; in a file of somebody else's it says nothing.
+    let is_versioned = ["@GLIBC", "@CXXABI", "@GCC"]
         .iter()
-        .any(|version| name.contains(version))
-    {
+        .any(|version| name.contains(version));
+    if is_versioned && (place == Place::None || GLIBC_FILES.contains(base)) {
         return certain(System);
     }
     let is_rust = base.ends_with(".rs");
