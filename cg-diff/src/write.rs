@@ -144,11 +144,11 @@ impl Comparison<'_> {
             line: key.line,
             callee: key.callee.map(|callee| {
                 let callee = self.function_name(callee);
-                Callee {
+                Box::new(Callee {
                     name: callee.name,
                     file: callee.file,
                     obj: callee.obj,
-                }
+                })
             }),
             kind: self.name(key.kind),
             what: self.name(key.what),
@@ -157,7 +157,7 @@ impl Comparison<'_> {
             was: (change.status == Status::Renamed)
                 .then(|| compare::first_key(self.runs, self.joined, change.row))
                 .flatten()
-                .map(|key| self.function_name(key.function)),
+                .map(|key| Box::new(self.function_name(key.function))),
             guess: row.certainty > Certainty::Told,
             joined: self.rules.names(row.fired).map(Name::from).collect(),
             merged: PerRun(if is_sum {
@@ -174,13 +174,18 @@ impl Comparison<'_> {
             incl: self.per_run(row.of, &figures.incl, |figure| figure.per_run()),
             delta: deltas(&figures.cost),
             incl_delta: deltas(&figures.incl),
-            why: self.explanations.why.get(&change.row).cloned(),
+            why: self
+                .explanations
+                .why
+                .get(&change.row)
+                .cloned()
+                .map(Box::new),
             explained_by: self
                 .explanations
                 .explained_by
                 .get(&change.row)
                 .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
-                .map(|key| self.function_name(key.function)),
+                .map(|key| Box::new(self.function_name(key.function))),
             min: self.noise(row.of, &figures, |figure| &figure.min),
             spread: self.noise(row.of, &figures, |figure| &figure.spread),
             stack: self.stack(key),

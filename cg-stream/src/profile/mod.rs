@@ -13,7 +13,9 @@ mod table;
 pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
 pub use table::{Beside, Column, Detail, Table};
 
-use crate::record::{Count, Counts, DiffRecord, RecordType, RunRecord, SnapshotRecord};
+use crate::record::{
+    Count, Counts, DiffRecord, RecordType, RunRecord, SharedTexts, SnapshotRecord,
+};
 use crate::{Error, Line};
 use rows::{TABLES, table_index};
 use sum::add_exact;
@@ -31,6 +33,7 @@ pub struct Profile {
     tables: [Table; TABLES.len()],
     snapshots: Vec<SnapshotRecord>,
     diffs: Vec<DiffRecord<'static>>,
+    diff_texts: SharedTexts,
     unknown: u64,
 }
 
@@ -68,7 +71,10 @@ impl Profile {
         match line.kind {
             RecordType::Run => self.add_run(line)?,
             RecordType::Snapshot => self.snapshots.push(line.parse()?),
-            RecordType::Diff => self.diffs.push(line.parse::<DiffRecord>()?.into_owned()),
+            RecordType::Diff => {
+                let record: DiffRecord = line.parse()?;
+                self.diffs.push(record.shared(&mut self.diff_texts));
+            }
             RecordType::Other => self.unknown += 1,
             _ => {}
         }

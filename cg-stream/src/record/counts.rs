@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Name;
+use super::name::SharedTexts;
 
 /// One event count. Every `u64` that a profile can hold fits, and so do the negative counts that `cg_diff` writes.
 pub type Count = i128;
@@ -105,6 +106,14 @@ impl<'a> Counts<'a> {
         )
     }
 
+    /// The same counts, their events' names shared, to be kept.
+    pub(super) fn shared(self, texts: &mut SharedTexts) -> Counts<'static> {
+        let shared = self.0.into_iter();
+        Counts(exactly(
+            shared.map(|(name, count)| (texts.share(&name), count)),
+        ))
+    }
+
     /// The same counts, owning their names.
     pub fn into_owned(self) -> Counts<'static> {
         Counts(
@@ -158,12 +167,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
     }
 }
 
+/// Collects what is kept without the room that reading asked for.
+fn exactly<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
+    let mut exact = Vec::with_capacity(items.len());
+    exact.extend(items);
+    exact
+}
+
 /// What a diff holds for one event, call count or total: an entry per run, in the order the runs were given, `null`
 /// where a run lacks the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerRun(pub Vec<Option<Count>>);
 
 impl PerRun {
+    /// The same entries, to be kept.
+    pub(super) fn exact(self) -> PerRun {
+        PerRun(exactly(self.0.iter().copied()))
+    }
+
     /// The last entry less the first, both 0 where a run lacks the record.
     pub fn delta(&self) -> Count {
         let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
@@ -194,6 +215,14 @@ impl<'de> Deserialize<'de> for PerRun {
 pub struct CountsPerRun<'a>(pub Vec<(Name<'a>, PerRun)>);
 
 impl CountsPerRun<'_> {
+    /// The same arrays, their events' names shared, to be kept.
+    pub(super) fn shared(self, texts: &mut SharedTexts) -> CountsPerRun<'static> {
+        let shared = self.0.into_iter();
+        CountsPerRun(exactly(
+            shared.map(|(name, entries)| (texts.share(&name), entries.exact())),
+        ))
+    }
+
     /// The entries of an event, if it is named.
     pub fn get(&self, event: &str) -> Option<&PerRun> {
         self.0
@@ -345,6 +374,12 @@ impl<'de> Deserialize<'de> for Total {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_of_a_diff_is_small() {
+        // Streams of diffs have a row for each function of a program.
+        assert!(size_of::<crate::record::DiffRecord>() <= 512);
+    }
 
     #[test]
     fn counts_are_exact_over_all_of_u64() {

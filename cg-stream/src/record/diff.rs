@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::name::SharedTexts;
 use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord};
 
 /// What became of a record between the first run and the last.
@@ -59,7 +60,7 @@ pub struct DiffRecord<'a> {
     pub line: Option<u64>,
     /// The called function, where arcs are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub callee: Option<Callee<'a>>,
+    pub callee: Option<Box<Callee<'a>>>,
     /// The kind, where leaks or errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Name<'a>>,
@@ -73,7 +74,7 @@ pub struct DiffRecord<'a> {
     pub status: Status,
     /// What it was called in the first run that has it, where a guess joined it under another name, file or object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub was: Option<FunctionName<'a>>,
+    pub was: Option<Box<FunctionName<'a>>>,
     /// True where the join is a guess (`renamed`), from what else the two have in common.
     #[serde(skip_serializing_if = "is_false")]
     pub guess: bool,
@@ -101,10 +102,10 @@ pub struct DiffRecord<'a> {
     pub incl_delta: Counts<'a>,
     /// Why the cost changed, where call counts and arcs tell.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub why: Option<Why<'a>>,
+    pub why: Option<Box<Why<'a>>>,
     /// The one callee whose inclusive cost changed by as much as that of this function; look there instead.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub explained_by: Option<FunctionName<'a>>,
+    pub explained_by: Option<Box<FunctionName<'a>>>,
     /// Where an entry stands for several files: the least self cost among them.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub min: CountsPerRun<'a>,
@@ -120,33 +121,37 @@ pub struct DiffRecord<'a> {
 }
 
 impl DiffRecord<'_> {
-    /// The same record, owning its names.
-    pub fn into_owned(self) -> DiffRecord<'static> {
+    /// The same record to be kept among many: their names share their texts.
+    pub(crate) fn shared(self, texts: &mut SharedTexts) -> DiffRecord<'static> {
+        let mut share = |name: Option<Name>| texts.share_any(&name);
         DiffRecord {
+            // Few functions have several rows.
             name: self.name.map(Name::into_owned),
-            file: self.file.map(Name::into_owned),
-            obj: self.obj.map(Name::into_owned),
-            site: self.site.map(Name::into_owned),
+            file: share(self.file),
+            obj: share(self.obj),
+            site: share(self.site),
             line: self.line,
-            callee: self.callee.map(Callee::into_owned),
-            kind: self.kind.map(Name::into_owned),
-            what: self.what.map(Name::into_owned),
-            of: self.of.into_owned(),
+            kind: share(self.kind),
+            what: share(self.what),
+            of: texts.share(&self.of),
             status: self.status,
-            was: self.was.map(FunctionName::into_owned),
             guess: self.guess,
-            joined: self.joined.into_iter().map(Name::into_owned).collect(),
-            merged: self.merged,
-            calls: self.calls,
-            cost: self.cost.into_owned(),
-            incl: self.incl.into_owned(),
-            delta: self.delta.into_owned(),
-            incl_delta: self.incl_delta.into_owned(),
-            why: self.why.map(Why::into_owned),
-            explained_by: self.explained_by.map(FunctionName::into_owned),
-            min: self.min.into_owned(),
-            spread: self.spread.into_owned(),
-            stack: self.stack.into_iter().map(Frame::into_owned).collect(),
+            joined: self.joined.iter().map(|rule| texts.share(rule)).collect(),
+            merged: self.merged.exact(),
+            calls: self.calls.exact(),
+            cost: self.cost.shared(texts),
+            incl: self.incl.shared(texts),
+            delta: self.delta.shared(texts),
+            incl_delta: self.incl_delta.shared(texts),
+            min: self.min.shared(texts),
+            spread: self.spread.shared(texts),
+            callee: self.callee.map(|callee| Box::new(callee.into_owned())),
+            was: self.was.map(|was| Box::new(was.into_owned())),
+            why: self.why.map(|why| Box::new(why.into_owned())),
+            explained_by: self
+                .explained_by
+                .map(|callee| Box::new(callee.into_owned())),
+            stack: self.stack.iter().map(|frame| frame.shared(texts)).collect(),
             extra: self.extra,
         }
     }

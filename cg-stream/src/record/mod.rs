@@ -16,6 +16,7 @@ mod snapshot;
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, Moved, Status, Why};
 pub use name::Name;
+pub(crate) use name::SharedTexts;
 pub use parts::{Callee, Frame, Note};
 pub use run::{EndRecord, RunRecord};
 pub use snapshot::SnapshotRecord;

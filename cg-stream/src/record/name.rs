@@ -1,7 +1,12 @@
 //! Names in records: strings that borrow from the line they were read from, whenever JSON lets them.
 
-use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -11,31 +16,73 @@ use serde::ser::{Serialize, Serializer};
 /// Valgrind's names are bytes; a stream's names are strings. [`Name::from_bytes`] is the one place where the first
 /// becomes the second: a byte that is not part of valid UTF-8 is written as the four characters `\xNN`, so that two
 /// names that differ stay different.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name<'a>(Cow<'a, str>);
+#[derive(Clone)]
+pub struct Name<'a>(Text<'a>);
+
+#[derive(Clone)]
+enum Text<'a> {
+    Borrowed(&'a str),
+    Owned(String),
+    /// One of several names that share a text.
+    Shared(Arc<str>),
+}
 
 impl<'a> Name<'a> {
     /// The name for these bytes of a profile.
     pub fn from_bytes(bytes: &'a [u8]) -> Name<'a> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Name(Cow::Borrowed(text)),
-            Err(_) => Name(Cow::Owned(escape_invalid(bytes))),
+            Ok(text) => Name(Text::Borrowed(text)),
+            Err(_) => Name(Text::Owned(escape_invalid(bytes))),
         }
     }
 
     /// The name as text.
+    #[inline]
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Borrowed(text) => text,
+            Text::Owned(text) => text,
+            Text::Shared(text) => text,
+        }
     }
 
     /// The same name, owning its text.
     pub fn into_owned(self) -> Name<'static> {
-        Name(Cow::Owned(self.0.into_owned()))
+        Name(match self.0 {
+            Text::Borrowed(text) => Text::Owned(text.to_owned()),
+            Text::Owned(text) => Text::Owned(text),
+            Text::Shared(text) => Text::Shared(text),
+        })
     }
 
     /// The text, without a copy where this name owns it already.
     pub fn into_string(self) -> String {
-        self.0.into_owned()
+        match self.0 {
+            Text::Borrowed(text) => text.to_owned(),
+            Text::Owned(text) => text,
+            Text::Shared(text) => text.as_ref().to_owned(),
+        }
+    }
+}
+
+/// Texts of names that are kept, each once.
+#[derive(Clone, Default)]
+pub(crate) struct SharedTexts(HashSet<Arc<str>, FixedState>);
+
+impl SharedTexts {
+    /// The same name, its text shared with all equal ones.
+    pub(crate) fn share(&mut self, name: &Name<'_>) -> Name<'static> {
+        if let Some(known) = self.0.get(name.as_str()) {
+            return Name(Text::Shared(Arc::clone(known)));
+        }
+        let text: Arc<str> = name.as_str().into();
+        self.0.insert(Arc::clone(&text));
+        Name(Text::Shared(text))
+    }
+
+    /// The same of a name that may not be given.
+    pub(crate) fn share_any(&mut self, name: &Option<Name<'_>>) -> Option<Name<'static>> {
+        name.as_ref().map(|name| self.share(name))
     }
 }
 
@@ -54,31 +101,69 @@ fn escape_invalid(bytes: &[u8]) -> String {
 impl std::ops::Deref for Name<'_> {
     type Target = str;
     fn deref(&self) -> &str {
-        &self.0
+        self.as_str()
+    }
+}
+
+impl Default for Name<'_> {
+    fn default() -> Self {
+        Name(Text::Borrowed(""))
+    }
+}
+
+impl PartialEq for Name<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Name<'_> {}
+
+impl PartialOrd for Name<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for Name<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl fmt::Debug for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self)
     }
 }
 
 impl<'a> From<&'a str> for Name<'a> {
     fn from(text: &'a str) -> Name<'a> {
-        Name(Cow::Borrowed(text))
+        Name(Text::Borrowed(text))
     }
 }
 
 impl From<String> for Name<'_> {
     fn from(text: String) -> Self {
-        Name(Cow::Owned(text))
+        Name(Text::Owned(text))
     }
 }
 
 impl Serialize for Name<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_str(self)
     }
 }
 
@@ -91,13 +176,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
                 f.write_str("a name (a string)")
             }
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(text)))
+                Ok(Name(Text::Borrowed(text)))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
+                Ok(Name(Text::Owned(text.to_owned())))
             }
             fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(text)))
+                Ok(Name(Text::Owned(text)))
             }
         }
         deserializer.deserialize_str(NameVisitor)
@@ -107,6 +192,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shared_names_are_equal_to_others_and_hold_their_text_once() {
+        let mut texts = SharedTexts::default();
+        let (a, b) = ("a.c".to_owned(), "a.c".to_owned());
+        let shared = [a, b].map(|text| texts.share(&Name::from(text.as_str())));
+        assert_eq!(shared[0], Name::from("a.c"));
+        assert!(std::ptr::eq(shared[0].as_str(), shared[1].as_str()));
+        assert!(shared[0] < texts.share(&Name::from("b.c")));
+    }
 
     #[test]
     fn bytes_that_are_not_utf8_stay_distinct() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Name;
+use super::{Name, SharedTexts};
 
 /// One frame of a stack, with what is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +26,17 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// The same frame to be kept among many: their names share their texts.
+    pub(super) fn shared(&self, texts: &mut SharedTexts) -> Frame<'static> {
+        Frame {
+            name: texts.share_any(&self.name),
+            file: texts.share_any(&self.file),
+            line: self.line,
+            obj: texts.share_any(&self.obj),
+            addr: texts.share_any(&self.addr),
+        }
+    }
+
     /// The same frame, owning its names.
     pub fn into_owned(self) -> Frame<'static> {
         Frame {
