@@ -6,7 +6,8 @@ use cg_stream::record::RecordType;
 use cg_stream::tool::CommonArgs;
 use clap::{Parser, ValueEnum};
 
-use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, Top, View};
+use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, Places, Top, View};
+use crate::toolchain;
 
 /// Format a cost stream, or a raw profile, as a table, CSV, TSV, markdown or JSON.
 ///
@@ -100,13 +101,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
-    /// Show source lines with their cost; sources are looked for at their own paths and in DIR.
+    /// Show source lines with their cost; sources are those below DIR, or below the current directory.
     ///
-    /// DIR may be a word of its own, in front of the files: a directory is no input. Reads the `line` records that
+    /// A profile may name any file, so only files below these directories are shown, and those of the Rust toolchains'
+    /// own library. `--source DIR` works too if DIR comes before the files: a directory is no input. Reads the `line` records that
     /// cg-parse writes with --lines, and shows the calls that leave from a line where there are `call` records (--calls)
     /// too.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
+
+    /// Look for sources below this directory too, and show them from there; can be given several times.
+    #[arg(long, value_name = "DIR", requires = "source")]
+    source_root: Vec<PathBuf>,
 
     /// How many lines of source to show around a line with a cost.
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -167,6 +173,25 @@ impl Args {
         }
     }
 
+    /// Where sources may be shown from.
+    fn places(&self, directory: Option<&PathBuf>) -> Places {
+        let mut roots = self.source_root.clone();
+        match directory {
+            Some(directory) => {
+                roots.insert(0, directory.clone());
+                Places {
+                    roots,
+                    ..Places::default()
+                }
+            }
+            None => Places {
+                here: Some(PathBuf::from(".")),
+                roots,
+                rust: toolchain::sources(),
+            },
+        }
+    }
+
     fn view(&self) -> View {
         match self.tree {
             Some(TreeOf::Calls(directions)) => return View::Tree(directions),
@@ -175,7 +200,7 @@ impl Args {
         }
         match &self.source {
             Some(directory) => View::Source {
-                directory: directory.as_ref().or(self.separate_directory()).cloned(),
+                places: self.places(directory.as_ref().or(self.separate_directory())),
                 context: self.context,
             },
             None => View::List,

@@ -7,6 +7,7 @@ use cg_stream::tool::{self, Outcome, Output, WhenClosed};
 mod args;
 mod options;
 mod terminal;
+mod toolchain;
 
 mod output;
 

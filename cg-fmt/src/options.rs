@@ -126,11 +126,31 @@ pub(crate) enum View {
     Snapshot(u64),
     /// Source lines with their costs.
     Source {
-        /// Where sources are looked for besides the paths in the profile.
-        directory: Option<PathBuf>,
+        /// Where sources are looked for and may be shown from.
+        places: Places,
         /// How many lines are shown around one with a cost.
         context: usize,
     },
+}
+
+/// Where sources are looked for and may be shown from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// The folder that relative paths begin in, and below which sources are shown from their own paths.
+    pub(crate) here: Option<PathBuf>,
+    /// Folders below which sources are shown, and in which the ends of their paths are looked for.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Sources of Rust's library: shown from their own paths, and looked for where debug info calls them `/rustc/HASH/…`.
+    pub(crate) rust: Vec<RustSource>,
+}
+
+/// The sources of Rust's library that a toolchain brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RustSource {
+    /// The folder that debug info calls `/rustc/HASH`.
+    pub(crate) folder: PathBuf,
+    /// The file of the toolchain in which the hash of its commit stands.
+    pub(crate) manifest: PathBuf,
 }
 
 /// What a tree shows of a function: its callers, its callees or both.

@@ -57,8 +57,8 @@ impl<'a> Report<'a> {
         match &options.view {
             View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
             View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
-            View::Source { directory, context } => {
-                Source::of(profile, directory.as_deref(), *context, options).map(Report::Source)
+            View::Source { places, context } => {
+                Source::of(profile, places, *context, options).map(Report::Source)
             }
         }
     }
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
             Report::Diff(diffs) => diffs.document(options),
             Report::Heap(heap) => heap.document(options),
             Report::Tree(tree) => tree.document(options),
-            Report::Source(source) => Ok(source.document(options)),
+            Report::Source(source) => Ok(source.document(options, diagnostics)),
             Report::Graph(graph) => Ok(graph.document()),
         }
     }

@@ -1,59 +1,212 @@
-//! Finds and reads the sources that a profile names.
+//! Finds the sources that a profile names, in the places where it may look for them.
+//!
+//! A profile can come from anybody, and may name any file of the machine that it is shown on. So a source is shown only
+//! where it lies below a directory that was chosen for sources, whatever links lead to it.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Component, Path, PathBuf};
 
-/// The lines of a source: at its own path, in the directory, or in the directory at the end of its path.
-pub(super) fn read_source(name: &str, directory: Option<&Path>) -> Option<(PathBuf, Vec<String>)> {
-    let own = Path::new(name);
-    let mut candidates = vec![own.to_path_buf()];
-    if let Some(directory) = directory {
-        let mut rest = own.components();
-        while rest.as_path().components().next().is_some() {
-            if rest.as_path().is_relative() {
-                candidates.push(directory.join(rest.as_path()));
-            }
-            rest.next();
-        }
-    }
-    candidates.into_iter().find_map(|path| {
-        let lines = read_lines(&path)?;
-        Some((path, lines))
-    })
+use bstr::ByteSlice;
+
+use super::text_file::{self, SourceText};
+use crate::options::{Places, RustSource};
+
+/// What became of a source.
+pub(super) enum Found {
+    Shown(PathBuf, SourceText),
+    /// There is such a file, and it is not to be shown, for this reason.
+    Refused(PathBuf, &'static str),
+    Nowhere,
 }
 
-/// The lines of a regular file. Bytes that are not UTF-8 are replaced: this is for reading by eye.
-fn read_lines(path: &Path) -> Option<Vec<String>> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
+impl Places {
+    /// The source of this name, with the lines that are wanted.
+    pub(super) fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> Found {
+        let own = Path::new(name);
+        if own.as_os_str().is_empty() {
+            return Found::Nowhere;
+        }
+        let mut refused = None;
+        for candidate in self.candidates(own) {
+            // All links are resolved here, so what is opened below is what was judged.
+            let Ok(path) = fs::canonicalize(&candidate) else {
+                continue;
+            };
+            let reason = if !self.allows(&path) {
+                "not below a directory of sources"
+            } else {
+                match text_file::read(&path, wanted) {
+                    Ok(text) => return Found::Shown(candidate, text),
+                    Err(reason) => reason,
+                }
+            };
+            refused.get_or_insert((candidate, reason));
+        }
+        match refused {
+            Some((path, reason)) => Found::Refused(path, reason),
+            None => Found::Nowhere,
+        }
     }
-    BufReader::new(file)
-        .split(b'\n')
-        .map(|line| {
-            let line = line.ok()?;
-            let line = line.strip_suffix(b"\r").unwrap_or(&line);
-            Some(String::from_utf8_lossy(line).into_owned())
+
+    /// Where a source may be: at its own path, in a toolchain, in a root under the end of its path.
+    fn candidates(&self, own: &Path) -> Vec<PathBuf> {
+        let mut candidates = Vec::new();
+        if own.is_absolute() {
+            candidates.push(own.to_path_buf());
+        } else if let Some(here) = &self.here {
+            let path = here.join(own);
+            candidates.push(path.strip_prefix(".").unwrap_or(&path).to_path_buf());
+        }
+        if let Some((hash, rest)) = rustc_path(own) {
+            let of_commit = self.rust.iter().filter(|rust| rust.is_of(&hash));
+            candidates.extend(of_commit.map(|rust| rust.folder.join(&rest)));
+        }
+        for root in &self.roots {
+            let mut rest = own.components();
+            while let Some(first) = rest.as_path().components().next() {
+                if matches!(
+                    first,
+                    Component::Normal(_) | Component::CurDir | Component::ParentDir
+                ) {
+                    candidates.push(root.join(rest.as_path()));
+                }
+                rest.next();
+            }
+        }
+        candidates
+    }
+
+    /// Whether a path without links may be shown.
+    fn allows(&self, path: &Path) -> bool {
+        let rust = self.rust.iter().map(|rust| &rust.folder);
+        self.here.iter().chain(&self.roots).chain(rust).any(|root| {
+            // A root may be named by way of a link itself.
+            fs::canonicalize(root).is_ok_and(|root| path.starts_with(root))
         })
-        .collect()
+    }
+}
+
+impl RustSource {
+    /// Whether the toolchain was built from this commit.
+    fn is_of(&self, hash: &str) -> bool {
+        fs::read(&self.manifest).is_ok_and(|text| text.contains_str(hash))
+    }
+}
+
+/// `/rustc/HASH/library/core/src/lib.rs`: the hash and what follows it.
+fn rustc_path(path: &Path) -> Option<(String, PathBuf)> {
+    let mut rest = path.strip_prefix("/rustc").ok()?.components();
+    let hash = rest.next()?.as_os_str().to_str()?.to_owned();
+    let is_hash = hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| (hash, rest.as_path().to_path_buf()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{create_dir_all, write};
+
     use super::*;
+
+    fn places(roots: &[&Path]) -> Places {
+        Places {
+            here: None,
+            roots: roots.iter().map(|root| root.to_path_buf()).collect(),
+            rust: Vec::new(),
+        }
+    }
+
+    /// `shown`, the reason of a refusal, or `nowhere`.
+    fn outcome(places: &Places, name: &Path) -> &'static str {
+        match places.find(name.to_str().unwrap(), &[1..=1]) {
+            Found::Shown(..) => "shown",
+            Found::Refused(_, reason) => reason,
+            Found::Nowhere => "nowhere",
+        }
+    }
+
+    const OUTSIDE: &str = "not below a directory of sources";
 
     #[test]
     fn sources_are_found_at_the_end_of_their_path() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::create_dir(directory.path().join("src")).unwrap();
-        std::fs::write(directory.path().join("src/main.c"), "int main() {\r\n}").unwrap();
-        for name in ["src/main.c", "/build/xyz/src/main.c"] {
-            let (_, lines) = read_source(name, Some(directory.path())).unwrap();
-            assert_eq!(lines, ["int main() {", "}"]);
+        let root = tempfile::tempdir().unwrap();
+        create_dir_all(root.path().join("src")).unwrap();
+        write(root.path().join("src/main.c"), "int main() {\r\n}").unwrap();
+        let places = places(&[root.path()]);
+        for name in ["src/main.c", "./src/main.c", "/build/xyz/src/main.c"] {
+            assert_eq!(outcome(&places, Path::new(name)), "shown", "{name}");
         }
-        assert!(read_source("/build/xyz/src/main.c", None).is_none());
-        assert!(read_source("/build/src", Some(directory.path())).is_none());
-        assert!(read_source("", Some(directory.path())).is_none());
+        assert_eq!(outcome(&places, &root.path().join("src/main.c")), "shown");
+        assert_eq!(
+            outcome(&places, Path::new("/build/src")),
+            "not a regular file"
+        );
+        assert_eq!(outcome(&places, Path::new("")), "nowhere");
+        assert_eq!(outcome(&places, Path::new("src/other.c")), "nowhere");
+    }
+
+    #[test]
+    fn the_folder_at_hand_has_what_is_named_and_nothing_of_the_same_name() {
+        let here = tempfile::tempdir().unwrap();
+        write(here.path().join("main.c"), "int main() {}").unwrap();
+        let places = Places {
+            here: Some(here.path().to_path_buf()),
+            ..Places::default()
+        };
+        assert_eq!(outcome(&places, Path::new("./main.c")), "shown");
+        assert_eq!(outcome(&places, &here.path().join("main.c")), "shown");
+        assert_eq!(outcome(&places, Path::new("/build/main.c")), "nowhere");
+        assert_eq!(outcome(&places, Path::new("/etc/hostname")), OUTSIDE);
+    }
+
+    #[test]
+    fn nothing_outside_the_roots_is_shown_whatever_leads_there() {
+        let all = tempfile::tempdir().unwrap();
+        let (root, other) = (all.path().join("root"), all.path().join("rootother"));
+        create_dir_all(&root).unwrap();
+        create_dir_all(&other).unwrap();
+        write(other.join("secret.c"), "secret").unwrap();
+        std::os::unix::fs::symlink(other.join("secret.c"), root.join("link.c")).unwrap();
+        std::os::unix::fs::symlink(&other, root.join("folder")).unwrap();
+        let inside = places(&[&root]);
+        for name in [
+            other.join("secret.c"),
+            root.join("../rootother/secret.c"),
+            PathBuf::from("../rootother/secret.c"),
+            PathBuf::from("/x/../rootother/secret.c"),
+            PathBuf::from("link.c"),
+            PathBuf::from("folder/secret.c"),
+        ] {
+            assert_eq!(outcome(&inside, &name), OUTSIDE, "{}", name.display());
+        }
+        // A root that is named by way of a link is the folder it leads to.
+        let linked = places(&[&root.join("folder")]);
+        assert_eq!(outcome(&linked, Path::new("secret.c")), "shown");
+        assert_eq!(outcome(&places(&[]), &other.join("secret.c")), OUTSIDE);
+    }
+
+    #[test]
+    fn rusts_library_is_that_of_the_toolchain_of_its_commit() {
+        let toolchain = tempfile::tempdir().unwrap();
+        let folder = toolchain.path().join("src/rust");
+        create_dir_all(folder.join("library")).unwrap();
+        write(folder.join("library/lib.rs"), "pub mod core;\n").unwrap();
+        let manifest = toolchain.path().join("manifest.toml");
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        write(&manifest, format!("git_commit_hash = \"{hash}\"\n")).unwrap();
+        let places = Places {
+            here: None,
+            roots: Vec::new(),
+            rust: vec![RustSource {
+                folder: folder.clone(),
+                manifest,
+            }],
+        };
+        let named = |hash: &str| PathBuf::from(format!("/rustc/{hash}/library/lib.rs"));
+        assert_eq!(outcome(&places, &named(hash)), "shown");
+        assert_eq!(outcome(&places, &named(&"f".repeat(40))), "nowhere");
+        assert_eq!(outcome(&places, &folder.join("library/lib.rs")), "shown");
+        let up = PathBuf::from(format!("/rustc/{hash}/../../manifest.toml"));
+        assert_eq!(outcome(&places, &up), OUTSIDE);
     }
 }

@@ -1,26 +1,31 @@
 //! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
 //! calls that leave from a line, `call` records.
 //!
-//! Every file whose lines have a cost is looked for, by the cost in it; of those that are found, each line with a cost
+//! Every file whose lines have a cost is looked for, by the cost in it, in the places that are sources' ([`Places`]); of
+//! those that are found, each line with a cost
 //! is shown with some lines around it. What cannot be shown (files that are not found, lines beyond a file's end, costs
 //! without a line) is summed and said, so that all figures add up to the total.
 
-use std::path::Path;
+use std::ops::RangeInclusive;
 
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
+use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
 
 use super::columns::{push_events, set_totals};
 use super::events::EventColumns;
 use super::{arrange, origin};
-use crate::options::Options;
+use crate::options::{Options, Places};
 use costs::{FileLines, Files};
 use text::Annotation;
 
 mod costs;
 mod find;
 mod text;
+mod text_file;
+
+use find::Found;
 
 /// Annotated files, and the account of where all cost is.
 pub(crate) struct Source {
@@ -29,6 +34,8 @@ pub(crate) struct Source {
     account: Vec<AccountRow>,
     /// Paths and their annotated lines.
     files: Vec<(String, Vec<String>)>,
+    /// What is there and is not shown, and why.
+    refused: Vec<(String, &'static str)>,
 }
 
 /// What became of some cost of a file.
@@ -42,7 +49,7 @@ impl Source {
     /// Annotates the files whose lines have a cost, with so many lines around each of these.
     pub(crate) fn of(
         profile: &Profile,
-        directory: Option<&Path>,
+        places: &Places,
         context: usize,
         options: &Options,
     ) -> anyhow::Result<Source> {
@@ -54,6 +61,7 @@ impl Source {
         );
         let files = Files::of(profile);
         let mut shown = Vec::new();
+        let mut refused = Vec::new();
         let mut account = Account::new(profile);
         for file in files.by_cost(events.first_index()) {
             let lines = files.lines(file);
@@ -65,23 +73,31 @@ impl Source {
                 account.add("files not shown", None, select(lines, |_| true));
                 continue;
             }
-            let Some((path, source)) = find::read_source(name, directory) else {
-                if account.missing < options.rows() {
+            let wanted = around(lines, context as u64);
+            let (path, source) = match places.find(name, &wanted) {
+                Found::Shown(path, source) => (path, source),
+                Found::Refused(path, reason) => {
+                    refused.push((path.display().to_string(), reason));
+                    account.add("file refused", Some(name), select(lines, |_| true));
+                    continue;
+                }
+                Found::Nowhere if account.missing < options.rows() => {
                     account.missing += 1;
                     account.add("file not found", Some(name), select(lines, |_| true));
-                } else {
-                    account.add("more files not found", None, select(lines, |_| true));
+                    continue;
                 }
-                continue;
+                Found::Nowhere => {
+                    account.add("more files not found", None, select(lines, |_| true));
+                    continue;
+                }
             };
-            let length = source.len() as u64;
-            let in_file = |line: u64| (1..=length).contains(&line);
+            let in_file = |line: u64| source.has(line);
             account.add("shown", Some(name), select(lines, in_file));
             account.add("line unknown", Some(name), select(lines, |line| line == 0));
             account.add(
                 "line beyond the end of the file",
                 Some(name),
-                select(lines, |line| line > length),
+                select(lines, |line| line != 0 && !source.has(line)),
             );
             let annotation = Annotation {
                 profile,
@@ -89,18 +105,31 @@ impl Source {
                 source: &source,
                 events: &events,
             };
-            shown.push((path.display().to_string(), annotation.text(context)));
+            shown.push((path.display().to_string(), annotation.text()));
         }
         Ok(Source {
             origin: origin::origin(profile),
             events,
             account: account.rows,
             files: shown,
+            refused,
         })
     }
 
     /// The account first, whose rows add up to the total, then the files.
-    pub(crate) fn document(&self, options: &Options) -> Document<'_> {
+    pub(crate) fn document(
+        &self,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) -> Document<'_> {
+        if let Some((path, reason)) = self.refused.first() {
+            diagnostics.warn(format!(
+                "{} of the sources {} not shown; --source-root DIR allows a directory: {path} ({reason}){}",
+                self.refused.len(),
+                if self.refused.len() == 1 { "is" } else { "are" },
+                if self.refused.len() == 1 { "" } else { ", …" },
+            ));
+        }
         let mut document = Document::default();
         document
             .blocks
@@ -132,6 +161,20 @@ impl Source {
         table.choose_for(Audience::People);
         table
     }
+}
+
+/// The lines with a cost and so many around each, as ranges in order that do not overlap.
+fn around(lines: &FileLines, context: u64) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for line in lines.keys().filter(|line| **line > 0) {
+        let start = line.saturating_sub(context).max(1);
+        let end = line.saturating_add(context);
+        match ranges.last_mut() {
+            Some(last) if start <= last.end().saturating_add(1) => *last = *last.start()..=end,
+            _ => ranges.push(start..=end),
+        }
+    }
+    ranges
 }
 
 /// The costs of some lines.

@@ -5,6 +5,7 @@ use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
 use super::costs::{FileLines, LineCall};
+use super::text_file::SourceText;
 use crate::report::events::{EventColumn, EventColumns};
 
 /// The longest line of a source that is shown in full; what is longer was made by a program.
@@ -17,7 +18,7 @@ const PERCENT_GAP: &str = "         ";
 pub(super) struct Annotation<'a> {
     pub(super) profile: &'a Profile,
     pub(super) lines: &'a FileLines,
-    pub(super) source: &'a [String],
+    pub(super) source: &'a SourceText,
     pub(super) events: &'a EventColumns,
 }
 
@@ -30,8 +31,8 @@ struct AnnotatedLine {
 }
 
 impl Annotation<'_> {
-    /// Lines with a cost and `context` lines around each; where lines are left out, a line says where it goes on.
-    pub(super) fn text(&self, context: usize) -> Vec<String> {
+    /// The lines that were read of the source; where lines are left out, a line says where it goes on.
+    pub(super) fn text(&self) -> Vec<String> {
         let events: Vec<&EventColumn> = self
             .events
             .events
@@ -39,8 +40,10 @@ impl Annotation<'_> {
             .filter(|event| event.audience == Audience::All)
             .collect();
         let mut shown = Vec::new();
-        for line in self.shown(context as u64) {
-            self.push_line(&mut shown, line, &events);
+        let last = self.source.lines().keys().next_back().copied();
+        let width = last.unwrap_or(0).to_string().len();
+        for (line, source) in self.source.lines() {
+            self.push_line(&mut shown, *line, source, width, &events);
         }
         let mut widths: Vec<usize> = events.iter().map(|event| event.name.len()).collect();
         for line in &shown {
@@ -75,27 +78,16 @@ impl Annotation<'_> {
         text
     }
 
-    /// The numbers of the lines to show.
-    fn shown(&self, context: u64) -> Vec<u64> {
-        let length = self.source.len() as u64;
-        let mut shown: Vec<u64> = Vec::new();
-        for line in self
-            .lines
-            .keys()
-            .filter(|line| (1..=length).contains(*line))
-        {
-            let start = line.saturating_sub(context).max(1);
-            let start = start.max(shown.last().map_or(1, |last| last + 1));
-            shown.extend(start..=line.saturating_add(context).min(length));
-        }
-        shown
-    }
-
     /// Adds a line and the calls that leave from it.
-    fn push_line(&self, shown: &mut Vec<AnnotatedLine>, line: u64, events: &[&EventColumn]) {
-        let width = self.source.len().to_string().len();
+    fn push_line(
+        &self,
+        shown: &mut Vec<AnnotatedLine>,
+        line: u64,
+        source: &str,
+        width: usize,
+        events: &[&EventColumn],
+    ) {
         let costs = self.lines.get(&line);
-        let source = &self.source[line as usize - 1];
         let source: String = source.chars().take(LONGEST_LINE).collect();
         let source = source.replace('\t', "    ");
         shown.push(AnnotatedLine {

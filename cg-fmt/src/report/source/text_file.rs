@@ -1,0 +1,152 @@
+//! Reads the lines of a source that are shown, and no more.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use bstr::ByteSlice;
+
+/// No source is as large as this, which is what is read to come to the line wanted last.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// As much of a line as is kept; what is longer was made by a program.
+const LONGEST_LINE: usize = 4000;
+
+/// The wanted lines of a source.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SourceText {
+    lines: BTreeMap<u64, String>,
+    /// How many lines were read: those behind the last wanted one are not.
+    read: u64,
+}
+
+impl SourceText {
+    /// The lines that are there of those that were wanted, with their numbers.
+    pub(super) fn lines(&self) -> &BTreeMap<u64, String> {
+        &self.lines
+    }
+
+    /// Whether the source has a line of this number, which was wanted.
+    pub(super) fn has(&self, line: u64) -> bool {
+        (1..=self.read).contains(&line)
+    }
+}
+
+/// The lines of a regular file that are wanted: ranges in order that do not overlap.
+///
+/// # Errors
+/// Why it cannot be shown.
+pub(super) fn read(
+    path: &Path,
+    wanted: &[RangeInclusive<u64>],
+) -> Result<SourceText, &'static str> {
+    const NO_FILE: &str = "not a regular file";
+    const UNREADABLE: &str = "cannot be read";
+    // Opening a pipe would wait for a writer, so it is looked at first; and again, as it may have changed.
+    let is_file = |metadata: io::Result<fs::Metadata>| metadata.is_ok_and(|found| found.is_file());
+    if !is_file(fs::metadata(path)) {
+        return Err(NO_FILE);
+    }
+    let file = File::open(path).map_err(|_| UNREADABLE)?;
+    if !is_file(file.metadata()) {
+        return Err(NO_FILE);
+    }
+    let last = wanted.last().map_or(0, |range| *range.end());
+    let mut input = BufReader::new(file.take(MOST_BYTES));
+    let mut text = SourceText {
+        lines: BTreeMap::new(),
+        read: 0,
+    };
+    let mut wanted = wanted.iter().peekable();
+    while text.read < last {
+        let number = text.read + 1;
+        while wanted.next_if(|range| *range.end() < number).is_some() {}
+        let is_wanted = wanted.peek().is_some_and(|range| range.contains(&number));
+        let keep = if is_wanted { LONGEST_LINE } else { 0 };
+        let Some(line) = read_line(&mut input, keep).map_err(|_| UNREADABLE)? else {
+            break;
+        };
+        text.read = number;
+        if is_wanted {
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+            // Bytes that are not UTF-8 are replaced: this is for reading by eye.
+            let line = String::from_utf8_lossy(line).into_owned();
+            text.lines.insert(number, line);
+        }
+    }
+    if input.get_ref().limit() == 0 && text.read < last {
+        return Err("larger than 64 MiB");
+    }
+    Ok(text)
+}
+
+/// The beginning of the next line, at most so many bytes of it; `None` at the end.
+fn read_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let mut is_there = false;
+    loop {
+        let bytes = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            bytes => bytes?,
+        };
+        if bytes.is_empty() {
+            return Ok(is_there.then_some(line));
+        }
+        is_there = true;
+        let end = bytes.find_byte(b'\n');
+        let length = end.unwrap_or(bytes.len());
+        let room = longest - line.len();
+        line.extend_from_slice(&bytes[..length.min(room)]);
+        input.consume(length + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(content: &[u8], wanted: &[RangeInclusive<u64>]) -> Result<SourceText, &'static str> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        read(file.path(), wanted)
+    }
+
+    #[test]
+    fn wanted_lines_are_read_and_no_others() {
+        let found = text(b"a\r\nb\nc\n\nlast", &[1..=1, 3..=3, 5..=9]).unwrap();
+        let lines: Vec<(u64, &str)> = found
+            .lines()
+            .iter()
+            .map(|(number, line)| (*number, line.as_str()))
+            .collect();
+        assert_eq!(lines, [(1, "a"), (3, "c"), (5, "last")]);
+        assert!(found.has(5) && !found.has(9) && !found.has(0));
+        assert_eq!(text(b"a\nb\n", &[1..=1]).unwrap().read, 1);
+        assert_eq!(text(b"", &[1..=1]).unwrap().read, 0);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_a_large_file_is_refused() {
+        let long = text(&[&vec![b'x'; 100_000][..], b"\nshort\n"].concat(), &[1..=2]).unwrap();
+        assert_eq!(long.lines()[&1].len(), LONGEST_LINE);
+        assert_eq!(long.lines()[&2], "short");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(MOST_BYTES * 1000).unwrap();
+        assert_eq!(read(file.path(), &[7..=7]), Err("larger than 64 MiB"));
+    }
+
+    #[test]
+    fn a_pipe_is_no_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert_eq!(read(&pipe, &[1..=1]), Err("not a regular file"));
+        assert_eq!(read(folder.path(), &[1..=1]), Err("not a regular file"));
+    }
+}
