@@ -70,7 +70,7 @@ fn write_separated(
 /// A field within quotes where it holds a separator or a quote; quotes are doubled.
 fn push_quoted(text: &mut String, field: &str) {
     let field = visible(field);
-    if !field.bytes().any(|byte| matches!(byte, b',' | b'"')) {
+    if memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
         text.push_str(&field);
         return;
     }
