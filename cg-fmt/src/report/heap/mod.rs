@@ -1,5 +1,7 @@
 //! Massif as people read it: how memory grew, a graph of it, the snapshots, and what the heap held at one of them.
 
+use std::collections::HashSet;
+
 use cg_document::{Block, Document, Table, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::RecordType;
@@ -109,11 +111,11 @@ impl<'a> Heap<'a> {
 /// The snapshot whose heap records there are, the one with the most where there are several.
 fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
     let heap = timeline.profile.table(RecordType::Heap);
-    let has_tree = |number: u64| heap.keys().iter().any(|key| key.snapshot == Some(number));
+    let trees: HashSet<u64> = heap.keys().iter().filter_map(|key| key.snapshot).collect();
     let with_tree = timeline
         .snapshots
         .iter()
-        .filter(|snapshot| has_tree(snapshot.snapshot));
+        .filter(|snapshot| trees.contains(&snapshot.snapshot));
     with_tree
         .max_by_key(|snapshot| (snapshot.detail == "peak", total(snapshot)))
         .map(|snapshot| snapshot.snapshot)

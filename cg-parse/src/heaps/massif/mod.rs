@@ -48,14 +48,14 @@ pub(crate) fn parse(
         ));
     }
     let has_wanted_tree = !massif.kept.is_empty();
-    massif.write(source, out, diagnostics)?;
+    let adds_up = massif.write(source, out, diagnostics)?;
     read?;
     if let Snapshots::Number(number) = options.snapshots
         && !has_wanted_tree
     {
         diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
     }
-    out.end().map_err(Error::Output)
+    if adds_up { out.end() } else { out.flush() }.map_err(Error::Output)
 }
 
 /// What was read of a file. `snapshots` holds only those that are whole.
@@ -131,29 +131,33 @@ impl Massif {
         true
     }
 
+    /// Writes all but the end; false where figures do not add up.
     fn write(
         &mut self,
         source: &str,
         out: &mut Out,
         diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         out.run(&self.run_record(source)?).map_err(Error::Output)?;
+        let mut adds_up = true;
         let mut text = Vec::new();
         for (index, snapshot) in self.snapshots.iter().enumerate() {
             if let Some(tree) = &snapshot.tree
                 && tree.bytes != snapshot.record.heap_bytes
             {
-                diagnostics.warn(format!(
+                adds_up = false;
+                diagnostics.trouble(format!(
                     "{source}:{}: the tree of snapshot {} sums to {}, but its mem_heap_B is {}",
                     tree.line, snapshot.record.snapshot, tree.bytes, snapshot.record.heap_bytes
                 ));
             }
             out.record(&snapshot.record).map_err(Error::Output)?;
             if self.kept.take(index, &mut text).map_err(Error::Input)? {
-                tree::write_records(&text, source, snapshot, self.described, out, diagnostics)?;
+                adds_up &=
+                    tree::write_records(&text, source, snapshot, self.described, out, diagnostics)?;
             }
         }
-        Ok(())
+        Ok(adds_up)
     }
 
     fn run_record(&self, source: &str) -> Result<RunRecord, Error> {

@@ -160,7 +160,8 @@ fn sums_that_do_not_hold_are_told_with_figures() {
         wrong_root.messages,
         ["in:12: the tree of snapshot 0 sums to 10, but its mem_heap_B is 11"]
     );
-    assert!(wrong_root.is_whole() && !wrong_root.trouble);
+    assert!(!wrong_root.is_whole() && wrong_root.trouble);
+    assert_eq!(wrong_root.of("heap").len(), 1);
     let heavy_child = "n1: 10 (heap allocation functions)\n n0: 12 0x1: f (a.c:1)\n";
     let heavy_child = parse(&massif(&[("peak", 10, heavy_child)]), &Options::default());
     assert_eq!(
@@ -169,6 +170,7 @@ fn sums_that_do_not_hold_are_told_with_figures() {
             "in:12: this node has 10 bytes, but its children sum to 12; a heap record of -2 makes up for it"
         ]
     );
+    assert!(!heavy_child.is_whole() && heavy_child.trouble);
 }
 
 #[test]

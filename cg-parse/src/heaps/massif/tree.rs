@@ -102,7 +102,7 @@ struct Open {
     children: Count,
 }
 
-/// Writes the records of a tree that was found whole.
+/// Writes the records of a tree that was found whole; false where its figures do not add up.
 pub(super) fn write_records(
     text: &[u8],
     source: &str,
@@ -110,7 +110,7 @@ pub(super) fn write_records(
     described: FrameText,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let mut writing = Writing {
         record: HeapRecord {
             snapshot: snapshot.record.snapshot,
@@ -126,6 +126,7 @@ pub(super) fn write_records(
         source,
         out,
         diagnostics,
+        adds_up: true,
     };
     let first_line = snapshot.tree.as_ref().map_or(0, |tree| tree.line);
     for (line, line_number) in text.split(|byte| *byte == b'\n').zip(first_line..) {
@@ -136,7 +137,8 @@ pub(super) fn write_records(
         writing.close_to(node.depth)?;
         writing.add(&node, line_number)?;
     }
-    writing.close_to(0)
+    writing.close_to(0)?;
+    Ok(writing.adds_up)
 }
 
 /// The state between two nodes of a tree.
@@ -155,6 +157,8 @@ struct Writing<'t, 'o, 'w> {
     source: &'o str,
     out: &'o mut Out<'w>,
     diagnostics: &'o mut Diagnostics,
+    /// False once the children of a node had more than it.
+    adds_up: bool,
 }
 
 impl<'t> Writing<'t, '_, '_> {
@@ -203,7 +207,8 @@ impl<'t> Writing<'t, '_, '_> {
                 ));
             }
             if beyond < 0 {
-                self.diagnostics.warn(format!(
+                self.adds_up = false;
+                self.diagnostics.trouble(format!(
                     "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} makes up for it",
                     self.source, node.line, node.bytes, node.children
                 ));
