@@ -101,6 +101,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
+    /// Show every frame of a stack.
+    ///
+    /// Where a stack has frames of the program itself, tables and markdown fold those of allocators, language runtimes and
+    /// the system that stand in a row: "… 7 frames of std".
+    #[arg(long)]
+    all_frames: bool,
+
     /// Show source lines with their cost; sources are those below DIR, or below the current directory.
     ///
     /// A profile may name any file, so only files below these directories are shown, and those of the Rust toolchains'
@@ -169,6 +176,7 @@ impl Args {
             group_by: self.group_by.map(GroupByName::group_by),
             view: self.view(),
             threshold: self.threshold,
+            all_frames: self.all_frames,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
         }
     }

@@ -24,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) view: View,
     /// Branches of a tree of stacks below this percentage are folded; 1 for people, as `ms_print` has it.
     pub(crate) threshold: Option<f64>,
+    /// Show every frame of a stack, of libraries too.
+    pub(crate) all_frames: bool,
     /// The width of graphs in columns.
     pub(crate) graph_width: usize,
 }
@@ -54,6 +56,11 @@ pub(crate) enum Top {
 }
 
 impl Options {
+    /// Whether frames in a row that are not the program's own are shown as one: for people, unless they want all.
+    pub(crate) fn folds_libraries(&self) -> bool {
+        self.format.is_for_people() && !self.all_frames
+    }
+
     /// The percentage below which branches of a tree are folded: programs get all.
     pub(crate) fn threshold(&self) -> f64 {
         let by_itself = if self.format.is_for_people() {

@@ -180,6 +180,11 @@ pub(crate) struct Args {
     )]
     color: ColourName,
 
+    /// Show every frame of a stack; else allocators, language runtimes and the system are folded where several of their
+    /// frames stand in a row.
+    #[arg(long, help_heading = "Output")]
+    all_frames: bool,
+
     #[command(flatten)]
     _common: CommonArgs,
 }
@@ -268,6 +273,7 @@ impl Args {
             update_baseline: self.update_baseline,
             format: self.format.format(),
             in_colour,
+            all_frames: self.all_frames,
             paths: Paths::relative_to(&self.root).context("--root")?,
         })
     }

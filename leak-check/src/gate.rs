@@ -32,6 +32,7 @@ pub(crate) struct Options {
     pub(crate) update_baseline: bool,
     pub(crate) format: Format,
     pub(crate) in_colour: bool,
+    pub(crate) all_frames: bool,
     pub(crate) paths: Paths,
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
             verdict: &verdict,
             defaults_used: suppressions.defaults_used(&verdict.suppression_uses),
             paths: &options.paths,
+            all_frames: options.all_frames,
             could_not_judge: diagnostics.had_trouble(),
         };
         report::render(&report, options.format, options.in_colour)?

@@ -14,6 +14,8 @@ pub struct Facts {
     pub(super) alone: Alone,
     /// 0 where there is none. Frames of one address are one function and what was inlined into it.
     pub(super) address: u64,
+    /// The name has no path, as those of inlined functions have none.
+    pub(super) is_bare: bool,
     /// Valgrind could not name what was inlined.
     pub(super) is_nameless: bool,
     /// The file has no directory that says anything: none at all, or `src/`, which is how what Rust's library is built of
@@ -56,6 +58,7 @@ impl Facts {
         Facts {
             alone: alone(name, file, object, place),
             address: frame.addr.as_deref().map_or(0, address),
+            is_bare: !name.contains("::") || FunctionName::new(name.as_bytes()).is_bare(),
             is_nameless: name == UNKNOWN_INLINED,
             is_file_bare: matches!(place, Place::Bare | Place::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),

@@ -12,6 +12,8 @@ mod facts;
 mod neighbours;
 mod tables;
 
+use std::ops::Range;
+
 use cg_stream::record::Frame;
 
 pub use facts::{Facts, UNKNOWN_INLINED};
@@ -45,6 +47,59 @@ pub fn whose(stack: &[Frame]) -> Vec<Whose> {
     (0..facts.len())
         .map(|position| whose_at(position, |at| facts.get(at).copied()))
         .collect()
+}
+
+/// A part of a stack as people are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// The frame at this position.
+    Frame(usize),
+    /// Frames in a row that are not the program's own.
+    Libraries {
+        /// Their positions.
+        frames: Range<usize>,
+        /// What they are of: `std`, `the allocator`, `the system`, or `libraries` of several sorts.
+        of: &'static str,
+    },
+}
+
+/// A stack with its runs of frames that are not own folded: nobody has to read the twenty frames with which a test
+/// harness calls a test. One frame alone stays, and so does a stack that has no own frame.
+pub fn folded(whose: &[Whose]) -> Vec<Piece> {
+    if !whose.contains(&Whose::Own) {
+        return (0..whose.len()).map(Piece::Frame).collect();
+    }
+    let mut pieces = Vec::new();
+    let mut position = 0;
+    while position < whose.len() {
+        let run = whose[position..]
+            .iter()
+            .take_while(|whose| **whose != Whose::Own)
+            .count();
+        let frames = position..position + run.max(1);
+        position = frames.end;
+        pieces.push(match run {
+            0 | 1 => Piece::Frame(frames.start),
+            _ => Piece::Libraries {
+                of: sort(&whose[frames.clone()]),
+                frames,
+            },
+        });
+    }
+    pieces
+}
+
+/// What frames that are not own are of. The allocator behind a library is not worth a word.
+fn sort(whose: &[Whose]) -> &'static str {
+    match (
+        whose.contains(&Whose::Runtime),
+        whose.contains(&Whose::System),
+    ) {
+        (true, true) => "libraries",
+        (true, false) => "std",
+        (false, true) => "the system",
+        (false, false) => "the allocator",
+    }
 }
 
 #[cfg(test)]

@@ -46,14 +46,22 @@ fn bare_rust(
     is_closure: bool,
     at: impl Fn(usize) -> Option<Facts> + Copy,
 ) -> Whose {
-    let is_inlined = |outer: &Facts| facts.address != 0 && outer.address == facts.address;
-    let group = (position + 1..=position + FARTHEST)
-        .map_while(at)
-        .take_while(is_inlined);
-    let Some((length, host)) = group.enumerate().last() else {
+    let outwards = || (position + 1..=position + FARTHEST).map_while(at);
+    let inlined = if facts.address != 0 {
+        outwards()
+            .take_while(|outer| outer.address == facts.address)
+            .count()
+    } else {
+        // Without addresses: what was inlined has bare names, and the function that it was inlined into has a path.
+        match outwards().position(|outer| !outer.is_bare) {
+            Some(bare) => bare + 1,
+            None => 0,
+        }
+    };
+    let host_position = position + inlined;
+    let Some(host) = at(host_position).filter(|_| inlined > 0) else {
         return Whose::Own;
     };
-    let host_position = position + 1 + length;
     let is_host_compiled = host.is_file_bare
         && match host.alone {
             Alone::Certain(whose) => whose == Whose::Runtime,

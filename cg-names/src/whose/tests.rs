@@ -251,3 +251,44 @@ fn headers_of_cxx_are_the_runtimes_where_they_were_inlined() {
 fn code_of_which_nothing_is_known_is_not_own() {
     assert_eq!(letters(&["???", "???||/home/dev/demo", "???||???"]), "SOS");
 }
+
+#[test]
+fn without_addresses_names_tell_what_was_inlined_into_what() {
+    let stack: Vec<Frame> = [
+        ("{closure#0}", "main.rs"),
+        ("demo::main", "main.rs"),
+        ("{closure#0}", "rt.rs"),
+        ("std::rt::lang_start_internal", "rt.rs"),
+    ]
+    .into_iter()
+    .map(|(name, file)| Frame {
+        name: Some(Name::from(name)),
+        file: Some(Name::from(file)),
+        ..Frame::default()
+    })
+    .collect();
+    use Whose::{Own, Runtime};
+    assert_eq!(whose(&stack), [Own, Own, Runtime, Runtime]);
+}
+
+#[test]
+fn runs_of_library_frames_fold() {
+    use Whose::{Allocator as A, Own as O, Runtime as R, System as S};
+    let shown = |whose: &[Whose]| -> Vec<String> {
+        folded(whose)
+            .into_iter()
+            .map(|piece| match piece {
+                Piece::Frame(position) => position.to_string(),
+                Piece::Libraries { frames, of } => format!("{frames:?} {of}"),
+            })
+            .collect()
+    };
+    assert_eq!(
+        shown(&[A, R, R, O, O, R, O, S, S]),
+        ["0..3 std", "3", "4", "5", "6", "7..9 the system"]
+    );
+    assert_eq!(shown(&[A, A, O]), ["0..2 the allocator", "2"]);
+    assert_eq!(shown(&[R, S, O]), ["0..2 libraries", "2"]);
+    assert_eq!(shown(&[A, R, R]), ["0", "1", "2"]);
+    assert!(shown(&[]).is_empty());
+}

@@ -1,9 +1,9 @@
 //! Frames and stacks as lines of text.
 
 use cg_document::visible;
+use cg_names::whose::{Piece, folded, whose};
 use cg_stream::record::Frame;
 
-use crate::own::own_frames;
 use crate::paths::Paths;
 
 /// The function of a frame; where it has none, its object or address.
@@ -39,29 +39,35 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
     }
 }
 
-/// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames of libraries in
-/// a row: a Rust test has some twenty of them below its own.
-pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths) -> Vec<String> {
-    /// As many frames of libraries in a row as are shown.
-    const MOST_OF_LIBRARIES: usize = 2;
-    let own = own_frames(stack);
-    let has_own = own.contains(&true);
+/// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames in a row that are
+/// not the program's own: a Rust test has some twenty of them below its own. With `all_frames` each has its line.
+pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths, all_frames: bool) -> Vec<String> {
+    let whose = whose(stack);
+    let mut pieces = match all_frames {
+        true => (0..stack.len()).map(Piece::Frame).collect(),
+        false => folded(&whose),
+    };
+    // The innermost frame is where it happened; it is said in any case.
+    if let Some(Piece::Libraries { frames, of }) = pieces.first().cloned() {
+        let rest = match frames.len() {
+            2 => Piece::Frame(1),
+            _ => Piece::Libraries {
+                frames: 1..frames.end,
+                of,
+            },
+        };
+        pieces.splice(..1, [Piece::Frame(0), rest]);
+    }
     let mut lines: Vec<(String, usize)> = Vec::new();
-    let mut position = 0;
-    while let Some(frame) = stack.get(position) {
-        let of_libraries = own[position..].iter().take_while(|own| !**own).count();
-        // What was called last is said in any case: it is what the program asked of the libraries.
-        if has_own && position > 0 && of_libraries > MOST_OF_LIBRARIES {
-            lines.push((format!("{of_libraries} frames of libraries"), 1));
-            position += of_libraries;
-            continue;
-        }
-        let line = visible(&frame_line(frame, paths)).into_owned();
+    for piece in pieces {
+        let line = match piece {
+            Piece::Frame(position) => visible(&frame_line(&stack[position], paths)).into_owned(),
+            Piece::Libraries { frames, of } => format!("… {} frames of {of}", frames.len()),
+        };
         match lines.last_mut() {
             Some((last, count)) if *last == line => *count += 1,
             _ => lines.push((line, 1)),
         }
-        position += 1;
     }
     lines
         .into_iter()

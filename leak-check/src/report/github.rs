@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
             }
             properties.push_str(&format!(",title={}", property(&kinds::rule(entry))));
             let mut message = report.message(entry);
-            for line in stack_lines(&entry.finding.stack, report.paths) {
+            for line in stack_lines(&entry.finding.stack, report.paths, report.all_frames) {
                 message.push_str(&format!("\n  {line}"));
             }
             for line in report.process_lines(entry) {

@@ -83,7 +83,7 @@ fn status(
         );
         description.push_str(&line);
         description.push('\n');
-        for line in stack_lines(&finding.stack, report.paths) {
+        for line in stack_lines(&finding.stack, report.paths, report.all_frames) {
             description.push_str(&format!("  {line}\n"));
         }
         first.get_or_insert(line);

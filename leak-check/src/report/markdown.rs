@@ -66,7 +66,7 @@ fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
     if entry.ruling.status == Status::Allowed {
         summary.push(Span::text(" (within the limits)"));
     }
-    let mut lines = stack_lines(&entry.finding.stack, report.paths);
+    let mut lines = stack_lines(&entry.finding.stack, report.paths, report.all_frames);
     let processes = report.process_lines(entry).into_iter();
     lines.extend(processes.map(|line| format!("in {line}")));
     Block::Details {

@@ -60,6 +60,8 @@ pub(crate) struct Report<'a> {
     /// What the default suppressions matched, and how often.
     pub(crate) defaults_used: BTreeMap<&'a str, u64>,
     pub(crate) paths: &'a Paths,
+    /// Every frame of a stack has its line.
+    pub(crate) all_frames: bool,
     /// Something kept the inputs from being judged as a whole.
     pub(crate) could_not_judge: bool,
 }
@@ -152,7 +154,7 @@ impl<'a> Report<'a> {
                 group,
                 ruling.status,
                 sentence.clone(),
-                stack_lines(&finding.stack, self.paths),
+                stack_lines(&finding.stack, self.paths, self.all_frames),
             );
             let entries = &mut groups[group].entries;
             let entry = *entry_of.entry(key).or_insert_with(|| {

@@ -74,7 +74,7 @@ fn result(
         "properties": { "processes": processes },
     });
     if !entry.finding.stack.is_empty() {
-        let lines = stack_lines(&entry.finding.stack, report.paths);
+        let lines = stack_lines(&entry.finding.stack, report.paths, report.all_frames);
         result["stacks"] = json!([{
             "message": { "text": lines.join("\n") },
             "frames": entry.finding.stack.iter().map(|frame| stack_frame(report, frame)).collect::<Vec<Value>>(),

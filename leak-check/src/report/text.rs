@@ -100,7 +100,7 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
             entry.ruling.known_equals
         ));
     }
-    for line in stack_lines(&entry.finding.stack, report.paths) {
+    for line in stack_lines(&entry.finding.stack, report.paths, report.all_frames) {
         text.push_str(&styled(styles.quiet, &format!("    {line}")));
         text.push('\n');
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use cg_document::{Block, Document, Table, number};
-use cg_stream::profile::Profile;
+use cg_stream::profile::{Key, Profile};
 use cg_stream::record::RecordType;
 
 use super::stack_tree::{Branches, Root, StackTree};
@@ -136,9 +136,15 @@ fn tree<'a>(
     };
     anyhow::ensure!(snapshot.detail != "empty", "snapshot {number} has no tree");
     let profile = timeline.profile;
-    let tree = StackTree::of(profile, RecordType::Heap, Root::Innermost, |key| {
-        key.snapshot == Some(number)
-    });
+    let of_snapshot = |key: &Key| key.snapshot == Some(number);
+    let folds = options.folds_libraries();
+    let tree = StackTree::of(
+        profile,
+        RecordType::Heap,
+        Root::Innermost,
+        folds,
+        of_snapshot,
+    );
     anyhow::ensure!(
         !tree.is_empty() || snapshot.heap_bytes == 0,
         "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}"

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use cg_document::number;
-use cg_stream::profile::{FrameKey, Key, Profile};
-use cg_stream::record::{Count, RecordType};
+use cg_names::whose::{self, Facts, Piece, Whose, whose_at};
+use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
+use cg_stream::record::{Count, Frame, Name, RecordType};
 
 /// Which end of the stacks is the root's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,12 @@ struct StackNode {
 pub(super) enum What {
     Root,
     Frame(FrameKey),
+    /// So many frames in a row, at least and at most, that are not the program's own, and what they are of.
+    Libraries {
+        least: usize,
+        most: usize,
+        of: &'static str,
+    },
     /// Places that Massif folded as below its threshold.
     Folded {
         places: Count,
@@ -52,12 +59,22 @@ pub(super) struct Branch {
     pub(super) lines: String,
 }
 
+/// What children of one node are told apart by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Step {
+    Frame(FrameKey),
+    Libraries(&'static str),
+    Places,
+}
+
 impl StackTree {
-    /// The tree of the rows whose keys are wanted.
+    /// The tree of the rows whose keys are wanted; with `folds_libraries`, frames in a row that are not the program's own
+    /// are one node.
     pub(crate) fn of(
         profile: &Profile,
         kind: RecordType,
         root: Root,
+        folds_libraries: bool,
         is_wanted: impl Fn(&Key) -> bool,
     ) -> StackTree {
         let rows = profile.table(kind);
@@ -67,7 +84,8 @@ impl StackTree {
             events: profile.events().len(),
         };
         tree.push(What::Root);
-        let mut index: HashMap<(usize, Option<FrameKey>), usize> = HashMap::new();
+        let mut index: HashMap<(usize, Step), usize> = HashMap::new();
+        let mut facts: HashMap<FunctionKey, Facts> = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
             if !is_wanted(key) {
@@ -81,28 +99,34 @@ impl StackTree {
             tree.add(0, cost);
             // Folded places are callers of what is known of the stack, so they are its outermost end.
             let places = rows.beside().places.count(row);
-            let known = frames.iter().map(|frame| Some(*frame));
-            let path: Vec<Option<FrameKey>> = match root {
-                Root::Innermost => known.chain(places.map(|_| None)).collect(),
-                Root::Outermost => places
-                    .map(|_| None)
-                    .into_iter()
-                    .chain(known.rev())
-                    .collect(),
+            let mut path = match folds_libraries {
+                true => folded_path(profile, frames, &mut facts),
+                false => frames.iter().map(|frame| What::Frame(*frame)).collect(),
             };
-            for frame in path {
-                let what = frame.map_or(What::Folded { places: 0 }, What::Frame);
-                node = *index.entry((node, frame)).or_insert_with(|| {
-                    let child = tree.push(what);
-                    tree.nodes[node].children.push(child);
-                    child
-                });
+            path.extend(places.map(|places| What::Folded { places }));
+            if root == Root::Outermost {
+                path.reverse();
+            }
+            for what in path {
+                let step = match what {
+                    What::Frame(frame) => Step::Frame(frame),
+                    What::Libraries { of, .. } => Step::Libraries(of),
+                    What::Root | What::Folded { .. } | What::Pruned { .. } => Step::Places,
+                };
+                let child = index.get(&(node, step)).copied();
+                node = match child {
+                    Some(child) => {
+                        tree.nodes[child].what.join(what);
+                        child
+                    }
+                    None => {
+                        let child = tree.push(what);
+                        tree.nodes[node].children.push(child);
+                        index.insert((node, step), child);
+                        child
+                    }
+                };
                 tree.add(node, cost);
-                if let (What::Folded { places: sum }, Some(places)) =
-                    (&mut tree.nodes[node].what, places)
-                {
-                    *sum += places;
-                }
             }
         }
         tree
@@ -148,6 +172,43 @@ impl StackTree {
     }
 }
 
+/// A stack, innermost frame first, its runs of frames that are not the program's own folded.
+fn folded_path(
+    profile: &Profile,
+    frames: &[FrameKey],
+    known: &mut HashMap<FunctionKey, Facts>,
+) -> Vec<What> {
+    let facts: Vec<Facts> = frames
+        .iter()
+        .map(|frame| {
+            let function = frame.function;
+            *known.entry(function).or_insert_with(|| {
+                let name = |symbol| profile.text(symbol).map(Name::from);
+                Facts::of(&Frame {
+                    name: name(function.name),
+                    file: name(function.file),
+                    obj: name(function.obj),
+                    ..Frame::default()
+                })
+            })
+        })
+        .collect();
+    let whose: Vec<Whose> = (0..facts.len())
+        .map(|position| whose_at(position, |at| facts.get(at).copied()))
+        .collect();
+    whose::folded(&whose)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Frame(position) => What::Frame(frames[position]),
+            Piece::Libraries { frames, of } => What::Libraries {
+                least: frames.len(),
+                most: frames.len(),
+                of,
+            },
+        })
+        .collect()
+}
+
 fn add(sums: &mut [Count], cost: &[Count]) {
     for (sum, count) in sums.iter_mut().zip(cost) {
         *sum += count;
@@ -181,9 +242,14 @@ impl Walk<'_> {
         // What is folded and comes to nothing is not worth a line.
         let costs = |child: &usize| self.tree.cost(*child);
         let has_more = pruned.iter().flat_map(costs).any(|count| *count != 0);
+        // A chain of single children stays at one margin: only where a tree branches does it go inwards.
+        let is_chain = depth > 1 && seen.len() == 1 && !has_more;
         for (position, child) in seen.iter().enumerate() {
             let is_last = position + 1 == seen.len() && !has_more;
-            let (corner, beside) = corner(depth, is_last);
+            let (corner, beside) = match is_chain {
+                true => ("", ""),
+                false => corner(depth, is_last),
+            };
             self.node(
                 *child,
                 depth + 1,
@@ -247,6 +313,23 @@ fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) {
 }
 
 impl What {
+    /// Takes in another of the same step.
+    fn join(&mut self, other: What) {
+        match (self, other) {
+            (What::Folded { places }, What::Folded { places: more }) => *places += more,
+            (
+                What::Libraries { least, most, .. },
+                What::Libraries {
+                    least: a, most: b, ..
+                },
+            ) => {
+                *least = a.min(*least);
+                *most = b.max(*most);
+            }
+            _ => {}
+        }
+    }
+
     /// What a node is called.
     pub(super) fn text(&self, profile: &Profile) -> String {
         match self {
@@ -261,6 +344,10 @@ impl What {
                     (None, _, None) => name.to_owned(),
                 }
             }
+            What::Libraries { least, most, of } if least == most => {
+                format!("… {most} frames of {of}")
+            }
+            What::Libraries { least, most, of } => format!("… {least} to {most} frames of {of}"),
             What::Folded { places: 1 } => "1 place below Massif's threshold".to_owned(),
             What::Folded { places } => {
                 format!(
@@ -285,6 +372,20 @@ mod tests {
     /// The tree of heap records with these stacks (outermost frame last) and bytes; a stack that ends in a number is of
     /// that many folded places.
     fn tree(stacks: &[(&str, u64)], root: Root, least: Count) -> Vec<String> {
+        lines_of(stacks, root, false, least)
+    }
+
+    /// The whole tree, frames of libraries folded or not.
+    fn shown(stacks: &[(&str, u64)], root: Root, folds_libraries: bool) -> Vec<String> {
+        lines_of(stacks, root, folds_libraries, 0)
+    }
+
+    fn lines_of(
+        stacks: &[(&str, u64)],
+        root: Root,
+        folds_libraries: bool,
+        least: Count,
+    ) -> Vec<String> {
         let mut lines = String::new();
         for (stack, bytes) in stacks {
             let (frames, places): (Vec<&str>, Vec<&str>) = stack
@@ -307,7 +408,7 @@ mod tests {
         while let Some(line) = reader.next_line().unwrap() {
             profile.add(&line).unwrap();
         }
-        let tree = StackTree::of(&profile, RecordType::Heap, root, |_| true);
+        let tree = StackTree::of(&profile, RecordType::Heap, root, folds_libraries, |_| true);
         tree.shown(&profile, 0, least)
             .iter()
             .map(|node| {
@@ -333,7 +434,7 @@ mod tests {
                 "65 grow",
                 "40 ├─ main",
                 "20 ├─ parse",
-                "20 │  └─ main",
+                "20 │  main",
                 "5 └─ 3 places, all below Massif's threshold",
                 "1 read",
                 "1 └─ main",
@@ -346,12 +447,39 @@ mod tests {
                 "61 main",
                 "40 ├─ grow",
                 "20 ├─ parse",
-                "20 │  └─ grow",
+                "20 │  grow",
                 "1 └─ read",
                 "5 3 places, all below Massif's threshold",
                 "5 └─ grow",
             ]
         );
+    }
+
+    #[test]
+    fn frames_of_libraries_in_a_row_are_one_node() {
+        let stacks = [
+            ("malloc core::a core::b demo::f demo::main", 8),
+            ("malloc core::b demo::f demo::main", 4),
+            ("malloc demo::g demo::main std::rt::a std::rt::b", 2),
+            ("malloc core::a core::b", 1),
+        ];
+        assert_eq!(
+            shown(&stacks, Root::Innermost, true),
+            [
+                "15 total",
+                "12 … 2 to 3 frames of std",
+                "12 └─ demo::f",
+                "12    demo::main",
+                // One frame alone stays, and so does a stack without a frame of the program.
+                "3 malloc",
+                "2 ├─ demo::g",
+                "2 │  demo::main",
+                "2 │  … 2 frames of std",
+                "1 └─ core::a",
+                "1    core::b",
+            ]
+        );
+        assert_eq!(shown(&stacks[2..3], Root::Innermost, false).len(), 6);
     }
 
     #[test]

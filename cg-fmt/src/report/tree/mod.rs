@@ -51,7 +51,8 @@ impl<'a> Trees<'a> {
                 (directions.callees, Root::Outermost, "callees"),
             ] {
                 if is_wanted {
-                    let tree = StackTree::of(profile, kind, root, |_| true);
+                    let tree =
+                        StackTree::of(profile, kind, root, options.folds_libraries(), |_| true);
                     let branches = Branches::of(profile, &tree, costs.clone(), options.threshold());
                     let noun = kinds::noun(kind, 2);
                     trees.push((format!("{noun}, with {heading} below"), branches));

@@ -1,0 +1,284 @@
+use super::*;
+
+fn text(name: Option<BString>) -> Option<String> {
+    name.map(|name| name.to_string())
+}
+
+#[test]
+fn crates_and_modules_are_found_in_the_names_demanglers_print() {
+    for (function, crate_of, module_of) in [
+        ("demo::main", Some("demo"), Some("demo")),
+        (
+            "demo::parse::Parser::next",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "demo::parse::Parser<T>::next::<u8>",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "demo::parse::Parser::next::skip_blanks",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "demo::parse::next::{closure#0}",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "demo::parse::next::{{closure}}",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        ("demo[1a2b]::parse::next", Some("demo"), Some("demo::parse")),
+        (
+            "<demo::parse::Parser as core::iter::Iterator>::next",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "<demo::parse::Parser>::next",
+            Some("demo"),
+            Some("demo::parse"),
+        ),
+        (
+            "<alloc::vec::Vec<T, A> as core::iter::Extend<demo::X>>::extend",
+            Some("alloc"),
+            Some("alloc::vec"),
+        ),
+        (
+            "<&demo::log::Line as core::fmt::Debug>::fmt",
+            Some("demo"),
+            Some("demo::log"),
+        ),
+        (
+            "<&T as core::fmt::Debug>::fmt",
+            Some("core"),
+            Some("core::fmt"),
+        ),
+        (
+            "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
+            Some("alloc"),
+            Some("alloc::slice::hack"),
+        ),
+        (
+            "<[A] as core::slice::cmp::SlicePartialEq<B>>::equal",
+            Some("core"),
+            Some("core::slice::cmp"),
+        ),
+        (
+            "<F as core::ops::function::FnOnce<(A,)>>::call_once",
+            Some("core"),
+            Some("core::ops::function"),
+        ),
+        (
+            "<dyn demo::Shape as core::any::Any>::type_id",
+            Some("demo"),
+            Some("demo"),
+        ),
+        (
+            "<<demo::a::B as demo::C>::D as demo::E>::f",
+            Some("demo"),
+            Some("demo::a"),
+        ),
+        (
+            "core::fmt::impls::<impl core::fmt::Debug for u64>::fmt",
+            Some("core"),
+            Some("core::fmt::impls"),
+        ),
+        (
+            "core::ptr::drop_in_place<alloc::string::String>",
+            Some("core"),
+            Some("core::ptr"),
+        ),
+        (
+            "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+            Some("core"),
+            Some("core::ops::function"),
+        ),
+        (
+            "<fn(u8) -> demo::R as core::ops::function::FnOnce<(u8,)>>::call_once",
+            Some("core"),
+            Some("core::ops::function"),
+        ),
+        (
+            "std::vector<int, std::allocator<int> >::push_back(int const&)",
+            Some("std"),
+            Some("std::vector"),
+        ),
+        ("void std::sort<int*>(int*, int*)", Some("std"), Some("std")),
+        (
+            "std::map<int, A>::iterator ns::find<int>(int)",
+            Some("ns"),
+            Some("ns"),
+        ),
+        (
+            "ns::operator<<(std::ostream&, A const&)",
+            Some("ns"),
+            Some("ns"),
+        ),
+        (
+            "bool ns::operator==<A>(A const&, A const&)",
+            Some("ns"),
+            Some("ns"),
+        ),
+        ("ns::A::operator()(int) const", Some("ns"), Some("ns")),
+        ("ns::A::operator bool() const", Some("ns"), Some("ns")),
+        (
+            "(anonymous namespace)::helper(int)",
+            Some("(anonymous namespace)"),
+            Some("(anonymous namespace)"),
+        ),
+        (
+            "ns::(anonymous namespace)::helper(int)",
+            Some("ns"),
+            Some("ns::(anonymous namespace)"),
+        ),
+        ("operator new(unsigned long)", None, None),
+        ("main", None, None),
+        ("malloc", None, None),
+        ("f(std::string)", None, None),
+        ("f [clone .cold]", None, None),
+        ("decltype(auto) ns::k<int>(int)", Some("ns"), Some("ns")),
+        (
+            "decltype (f<int>()) ns::in::k<int>(int)",
+            Some("ns"),
+            Some("ns::in"),
+        ),
+        ("void (*ns::pick<int>(int))(char)", Some("ns"), Some("ns")),
+        (
+            "ns::run(int)::{lambda(int)#1}::operator()(int) const",
+            Some("ns"),
+            Some("ns::run"),
+        ),
+        (
+            "ns::A::f() const::'lambda0'(int)::operator()(int) const",
+            Some("ns"),
+            Some("ns"),
+        ),
+        ("ns::a<(ns::E)1>::b()", Some("ns"), Some("ns::a")),
+        ("ns::h(int) [clone .cold]", Some("ns"), Some("ns")),
+        ("ns::f[abi:cxx11](int)", Some("ns"), Some("ns")),
+        ("ns::a<((ns::b)>(1))>::f(int)", Some("ns"), Some("ns::a")),
+        ("non-virtual thunk to ns::A::f()", Some("ns"), Some("ns")),
+        ("operator delete[](void*)", None, None),
+        ("demo::{impl#4}::fmt", Some("demo"), Some("demo")),
+        ("???", None, None),
+        ("0x00000000000080d8", None, None),
+        ("", None, None),
+        ("<", None, None),
+        ("::", None, None),
+    ] {
+        assert_eq!(
+            text(FunctionName::new(function.as_bytes()).crate_name()),
+            crate_of.map(str::to_owned),
+            "crate of {function}"
+        );
+        assert_eq!(
+            text(FunctionName::new(function.as_bytes()).module_name()),
+            module_of.map(str::to_owned),
+            "module of {function}"
+        );
+    }
+}
+
+#[test]
+fn names_are_taken_apart() {
+    for (name, path, short, suffix) in [
+        (
+            "decltype(auto) std::__do_visit<R, V&>(V&&, std::variant<A, B>&)",
+            "std::__do_visit<R, V&>",
+            "__do_visit",
+            "",
+        ),
+        (
+            "std::pair<int, int> g::h<char>(char) const",
+            "g::h<char>",
+            "h",
+            " const",
+        ),
+        (
+            "operator new(unsigned long)",
+            "operator new",
+            "operator new",
+            "",
+        ),
+        (
+            "A::operator()<int>(int)",
+            "A::operator()<int>",
+            "operator()",
+            "",
+        ),
+        (
+            "A::operator bool() const",
+            "A::operator bool",
+            "operator bool",
+            " const",
+        ),
+        ("f(int, char)", "f", "f", ""),
+        ("<A as B>::f", "<A as B>::f", "f", ""),
+        ("main", "main", "main", ""),
+        ("(below main)", "(below main)", "(below main)", ""),
+        (
+            "make(int, int*) [clone .constprop.0]",
+            "make",
+            "make",
+            " [clone .constprop.0]",
+        ),
+        ("f [clone .cold]", "f", "f", " [clone .cold]"),
+        (
+            "do_call<&(dyn a::Fn<(), Output=i32>), i32>",
+            "do_call<&(dyn a::Fn<(), Output=i32>), i32>",
+            "do_call",
+            "",
+        ),
+        (
+            "demo::main::{closure#0}",
+            "demo::main::{closure#0}",
+            "main",
+            "",
+        ),
+        ("", "", "", ""),
+    ] {
+        let parsed = FunctionName::new(name.as_bytes());
+        assert_eq!(parsed.path(), path, "path of {name}");
+        assert_eq!(parsed.short_name(), short, "short name of {name}");
+        assert_eq!(parsed.suffix(), suffix, "suffix of {name}");
+    }
+}
+
+#[test]
+fn generic_arguments_are_compared_whole() {
+    for (name, expected) in [
+        ("insert<i32, u8, alloc::alloc::Global>", true),
+        ("a::B<alloc::alloc::Global>::f", true),
+        ("insert<Vec<u8, alloc::alloc::Global>>", false),
+        ("f(alloc::alloc::Global)", false),
+        ("f", false),
+    ] {
+        let parsed = FunctionName::new(name.as_bytes());
+        assert_eq!(
+            parsed.has_generic_argument("alloc::alloc::Global"),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn identifiers_are_those_of_the_mangled_name() {
+    for (name, expected) in [
+        ("void std::vector<int>::push(int)", "std vector push"),
+        ("<demo::Tree as core::ops::Drop>::drop", "demo Tree drop"),
+        ("<&mut demo::Tree>::walk::{closure#0}", "demo Tree walk"),
+        ("ns::operator<<(std::ostream&, A const&)", "ns"),
+        ("demo[1a2b3c4d]::f", "demo f"),
+    ] {
+        let parsed = FunctionName::new(name.as_bytes());
+        let words: Vec<String> = parsed.identifiers().iter().map(|w| w.to_string()).collect();
+        assert_eq!(words.join(" "), expected, "{name}");
+    }
+}
