@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use crate::mangling::{Path, can_be_instance};
+use crate::mangling::{RustPath, can_be_instance};
 use crate::paths::base_name;
 use crate::rules::{Part, Rules, Strength};
 
@@ -33,7 +33,10 @@ pub fn normal_object(path: &str) -> Cow<'_, str> {
 /// instance of it. This is not transitive: `f` is the legacy name of both `f::<u8>` and `f::<u16>`.
 pub fn is_other_mangling(a: &str, b: &str) -> bool {
     let is_instance = |instance: &str, pattern: &str| {
-        can_be_instance(instance) && Path::new(instance).matches(&Path::new(pattern)).is_some()
+        can_be_instance(instance)
+            && RustPath::new(instance)
+                .matches(&RustPath::new(pattern))
+                .is_some()
     };
     is_instance(a, b) || is_instance(b, a)
 }

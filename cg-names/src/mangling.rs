@@ -7,7 +7,7 @@
 use crate::structure::tokens::{TokenKind, tokens as structure_tokens};
 
 /// A name cut into tokens, so that it can be matched.
-pub struct Path<'a> {
+pub struct RustPath<'a> {
     /// `<Type as Trait>::function`, `<Type>::function` or `module::function`, whichever way the scheme writes it.
     tokens: Vec<&'a str>,
     /// The same with the trait's, else the type's own path in place of what is in the first angle brackets.
@@ -20,12 +20,12 @@ pub fn can_be_instance(name: &str) -> bool {
     name.starts_with('<') || name.contains("::<")
 }
 
-impl<'a> Path<'a> {
+impl<'a> RustPath<'a> {
     /// Cuts a name into tokens.
-    pub fn new(name: &'a str) -> Path<'a> {
+    pub fn new(name: &'a str) -> RustPath<'a> {
         let tokens = with_impl_in_front(tokenise(name));
         let flat = flatten(&tokens);
-        Path { tokens, flat }
+        RustPath { tokens, flat }
     }
 
     /// The last two names of the path that are not closures. A pattern and its instances have them in common.
@@ -42,7 +42,7 @@ impl<'a> Path<'a> {
     }
 
     /// How many tokens a pattern and its instance have in common; `None` where this is no instance of the pattern.
-    pub fn matches(&self, pattern: &Path) -> Option<usize> {
+    pub fn matches(&self, pattern: &RustPath) -> Option<usize> {
         if pattern.tokens.first() == Some(&"<") {
             match_tokens(&pattern.tokens, &self.tokens)
         } else {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn is_match(legacy: &str, v0: &str) -> bool {
-        let (pattern, instance) = (Path::new(legacy), Path::new(v0));
+        let (pattern, instance) = (RustPath::new(legacy), RustPath::new(v0));
         let is_match = can_be_instance(v0) && instance.matches(&pattern).is_some();
         assert!(!is_match || pattern.ending() == instance.ending(), "{v0}");
         is_match
@@ -358,9 +358,9 @@ mod tests {
             "'",
             "::",
         ] {
-            let path = Path::new(name);
-            assert_eq!(path.matches(&Path::new("a::f")), None, "{name}");
-            Path::new("a::f::<u8>").matches(&path);
+            let path = RustPath::new(name);
+            assert_eq!(path.matches(&RustPath::new("a::f")), None, "{name}");
+            RustPath::new("a::f::<u8>").matches(&path);
             path.matches(&path);
         }
     }

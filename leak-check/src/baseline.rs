@@ -14,7 +14,7 @@ use cg_stream::record::Count;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, Finding, ProcessId, Stack};
-use crate::fingerprint::{Fingerprint, Names};
+use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::growth::LostSize;
 use crate::policy::Ruling;
 use crate::whole_file::Replaceable;
@@ -183,7 +183,7 @@ impl Baseline {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Baseline> {
         let name = path.display();
         let file = std::fs::File::open(path).with_context(|| name.to_string())?;
-        let names = Names::default();
+        let names = NormalNames::default();
         let mut baseline = Baseline::default();
         for (position, line) in BufReader::new(file).lines().enumerate() {
             let line = line.with_context(|| format!("{name}:{}", position + 1))?;
@@ -224,13 +224,13 @@ impl Baseline {
 /// Finds what a baseline knows each finding by.
 pub(crate) struct Recognised<'a> {
     baseline: &'a Baseline,
-    names: &'a Names,
+    names: &'a NormalNames,
     /// What was found out of fingerprints that the baseline does not have, by fingerprint and stack.
     others: HashMap<(Fingerprint, Stack), Option<Fingerprint>>,
 }
 
 impl<'a> Recognised<'a> {
-    pub(crate) fn new(baseline: &'a Baseline, names: &'a Names) -> Recognised<'a> {
+    pub(crate) fn new(baseline: &'a Baseline, names: &'a NormalNames) -> Recognised<'a> {
         Recognised {
             baseline,
             names,

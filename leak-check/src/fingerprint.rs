@@ -25,7 +25,7 @@ pub(crate) struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint that a baseline tells of, its names as today's rules have them: those of yesterday erased less.
-    pub(crate) fn of_baseline(kind: String, frames: &[String], names: &Names) -> Fingerprint {
+    pub(crate) fn of_baseline(kind: String, frames: &[String], names: &NormalNames) -> Fingerprint {
         let mut normal = Vec::with_capacity(frames.len());
         for frame in frames {
             push_folded(&mut normal, names.normal(frame));
@@ -50,11 +50,11 @@ impl Fingerprint {
 
 /// Makes fingerprints; each name is brought to its normal form once.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct NormalNames {
     known: RefCell<HashMap<String, String>>,
 }
 
-impl Names {
+impl NormalNames {
     pub(crate) fn fingerprint(&self, finding: &Finding) -> Fingerprint {
         Fingerprint {
             frames: self.own_names(stack_of_program(finding)),
@@ -168,7 +168,7 @@ mod tests {
                 ..Frame::default()
             })
             .collect();
-        Names::default().own_names(&stack)
+        NormalNames::default().own_names(&stack)
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
                     .collect(),
                 suppression: None,
             };
-            let names = Names::default();
+            let names = NormalNames::default();
             let fingerprint = names.fingerprint(&finding);
             move |known: &[&str]| {
                 let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();

@@ -6,7 +6,7 @@ use cg_stream::record::{Count, Frame};
 
 use crate::baseline::{Baseline, Gone, Recognised};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
-use crate::fingerprint::{Fingerprint, Names};
+use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::frame_patterns::FramePatterns;
 use crate::growth::{Growth, LostSize, MaxGrowth};
 use crate::own;
@@ -152,7 +152,7 @@ pub(crate) fn judge(
 ) -> Verdict {
     let mut suppression_uses = vec![0; suppressions.len()];
     let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
-    let names = Names::default();
+    let names = NormalNames::default();
     let mut recognised = Recognised::new(baseline, &names);
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {

@@ -1,6 +1,6 @@
 //! Joins the functions that one run has by a legacy name and another by names of the v0 mangling.
 
-use cg_names::mangling::{Path, can_be_instance};
+use cg_names::mangling::{RustPath, can_be_instance};
 use cg_names::rules::Fired;
 use cg_stream::profile::{FunctionKey, Symbol};
 
@@ -107,8 +107,8 @@ impl Joiner<'_> {
     fn instances(&self, functions: &[(FunctionKey, Function)]) -> Vec<(Node, Node)> {
         let text = |position: usize| self.names.text(functions[position].1.name);
         let sides = |position: usize| self.functions.sides_of(functions[position].1.class);
-        let paths: Vec<Path> = (0..functions.len())
-            .map(|position| Path::new(text(position)))
+        let paths: Vec<RustPath> = (0..functions.len())
+            .map(|position| RustPath::new(text(position)))
             .collect();
         let mut buckets = Buckets::default();
         for (position, (key, _)) in functions.iter().enumerate() {

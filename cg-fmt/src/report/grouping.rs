@@ -1,7 +1,7 @@
 //! What rows are grouped by, and the group of a function.
 
 use bstr::BString;
-use cg_names::structure::FunctionName;
+use cg_names::structure::ParsedName;
 
 use crate::options::GroupBy;
 
@@ -47,7 +47,7 @@ pub(crate) fn group_of(
             .find(|place| *place != UNKNOWN)
             .map_or_else(|| UNKNOWN.to_owned(), base_name)
     };
-    let function = FunctionName::new(name.unwrap_or_default().as_bytes());
+    let function = ParsedName::new(name.unwrap_or_default().as_bytes());
     let of_path = |view: Option<BString>| view.map_or_else(in_place, |view| view.to_string());
     match by {
         GroupBy::Function => known(name),

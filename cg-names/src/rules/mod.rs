@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use crate::demangle::demangle_str;
-use table::{Row, TABLE};
+use table::{RuleRow, TABLE};
 
 /// The part of a record's key that a rule rewrites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn of_row(row: &Row) -> Rule {
+    fn of_row(row: &RuleRow) -> Rule {
         Rule {
             name: row.name.to_owned(),
             part: row.part,

@@ -4,7 +4,7 @@ use super::Part::{self, Function, Object, Path, Sentence};
 use super::Strength::{self, Build, Counter};
 
 /// A row of the table.
-pub(super) struct Row {
+pub(super) struct RuleRow {
     /// The name it is counted under.
     pub(super) name: &'static str,
     pub(super) part: Part,
@@ -20,8 +20,8 @@ pub(super) struct Row {
 }
 
 /// The rules in the order they are applied.
-pub(super) const TABLE: &[Row] = &[
-    Row {
+pub(super) const TABLE: &[RuleRow] = &[
+    RuleRow {
         name: "llvm-suffix",
         part: Function,
         strength: Build,
@@ -31,7 +31,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "ThinLTO makes a local symbol global and appends a hash of its module; -funique-internal-linkage-names does alike",
         example: ["demo::sort.llvm.2614985587368234107", "demo::sort"],
     },
-    Row {
+    RuleRow {
         name: "lto-private",
         part: Function,
         strength: Build,
@@ -41,7 +41,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "GCC's LTO numbers local symbols of one name in the order it meets them",
         example: ["init.lto_priv.3", "init"],
     },
-    Row {
+    RuleRow {
         name: "legacy-hash",
         part: Function,
         strength: Build,
@@ -51,7 +51,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "rustc's legacy mangling ends in a hash of crate, compiler and type parameters",
         example: ["core::fmt::write::h463b2c6f0ba30854", "core::fmt::write"],
     },
-    Row {
+    RuleRow {
         name: "crate-disambiguator",
         part: Function,
         strength: Build,
@@ -64,7 +64,7 @@ pub(super) const TABLE: &[Row] = &[
             "<demo::Log as core::fmt::Debug>::fmt",
         ],
     },
-    Row {
+    RuleRow {
         name: "closure-number",
         part: Function,
         strength: Counter,
@@ -74,7 +74,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "closures and what else has no name are numbered in source order, so one more shifts all that follow; legacy names have no number",
         example: ["demo::main::{closure#2}", "demo::main::{closure}"],
     },
-    Row {
+    RuleRow {
         name: "impl-number",
         part: Function,
         strength: Counter,
@@ -84,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "debug information numbers the impl blocks of a module in source order",
         example: ["demo::{impl#4}::fmt", "demo::{impl}::fmt"],
     },
-    Row {
+    RuleRow {
         name: "lambda-number-llvm",
         part: Function,
         strength: Counter,
@@ -97,7 +97,7 @@ pub(super) const TABLE: &[Row] = &[
             "run(int)::{lambda(int)}::operator()(int) const",
         ],
     },
-    Row {
+    RuleRow {
         name: "lambda-number",
         part: Function,
         strength: Counter,
@@ -110,7 +110,7 @@ pub(super) const TABLE: &[Row] = &[
             "run(int)::{lambda(int)}::operator()(int) const",
         ],
     },
-    Row {
+    RuleRow {
         name: "unnamed-number",
         part: Function,
         strength: Counter,
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "C++ compilers number unnamed types in source order",
         example: ["f({unnamed type#3})", "f({unnamed type})"],
     },
-    Row {
+    RuleRow {
         name: "compiler-clone",
         part: Function,
         strength: Strength::Part,
@@ -130,7 +130,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "GCC and LLVM split, specialise and copy functions as they see fit",
         example: ["parse.isra.0.part.1.cold", "parse"],
     },
-    Row {
+    RuleRow {
         name: "openmp-number",
         part: Function,
         strength: Counter,
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "the parallel regions of a function are numbered in source order",
         example: ["sum._omp_fn.2", "sum._omp_fn"],
     },
-    Row {
+    RuleRow {
         name: "local-number",
         part: Function,
         strength: Counter,
@@ -150,7 +150,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "GCC numbers functions in functions, and static ones that LTO met before, in the order it meets them",
         example: ["compare.3214", "compare"],
     },
-    Row {
+    RuleRow {
         name: "abi-tag",
         part: Function,
         strength: Counter,
@@ -160,7 +160,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "a tag says for which ABI of its library a function was built, and older demanglers leave it out",
         example: ["ns::to_text[abi:cxx11](int)", "ns::to_text(int)"],
     },
-    Row {
+    RuleRow {
         name: "symbol-offset",
         part: Function,
         strength: Strength::Part,
@@ -170,7 +170,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "--sym-offsets=yes and perf write how far into a function an address is",
         example: ["make_node+35", "make_node"],
     },
-    Row {
+    RuleRow {
         name: "symbol-version",
         part: Function,
         strength: Counter,
@@ -180,7 +180,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "libraries version their symbols, and a program is linked against the versions of the day",
         example: ["memcpy@@GLIBC_2.14", "memcpy"],
     },
-    Row {
+    RuleRow {
         name: "unknown-address",
         part: Function,
         strength: Counter,
@@ -190,7 +190,7 @@ pub(super) const TABLE: &[Row] = &[
         reason: "a function without a symbol is named by its address, which every build moves",
         example: ["0x0000000000401136", "0x…"],
     },
-    Row {
+    RuleRow {
         name: "address",
         part: Sentence,
         strength: Build,
@@ -203,7 +203,7 @@ pub(super) const TABLE: &[Row] = &[
             "Possible data race during read of size 4 at 0x… by thread #1",
         ],
     },
-    Row {
+    RuleRow {
         name: "rustc-commit",
         part: Path,
         strength: Build,
@@ -216,7 +216,7 @@ pub(super) const TABLE: &[Row] = &[
             "/rustc/library/core/src/fmt/mod.rs",
         ],
     },
-    Row {
+    RuleRow {
         name: "rust-source",
         part: Path,
         strength: Build,
@@ -229,7 +229,7 @@ pub(super) const TABLE: &[Row] = &[
             "/rustc/library/core/src/fmt/mod.rs",
         ],
     },
-    Row {
+    RuleRow {
         name: "cargo-registry",
         part: Path,
         strength: Build,
@@ -242,7 +242,7 @@ pub(super) const TABLE: &[Row] = &[
             "registry/memchr/src/lib.rs",
         ],
     },
-    Row {
+    RuleRow {
         name: "cargo-git",
         part: Path,
         strength: Build,
@@ -255,7 +255,7 @@ pub(super) const TABLE: &[Row] = &[
             "git/ring/src/lib.rs",
         ],
     },
-    Row {
+    RuleRow {
         name: "cargo-hash",
         part: Path,
         strength: Build,
@@ -268,7 +268,7 @@ pub(super) const TABLE: &[Row] = &[
             "/srv/demo/target/release/deps/demo",
         ],
     },
-    Row {
+    RuleRow {
         name: "rust-toolchain",
         part: Path,
         strength: Build,
@@ -281,7 +281,7 @@ pub(super) const TABLE: &[Row] = &[
             "toolchain/lib/libstd.so",
         ],
     },
-    Row {
+    RuleRow {
         name: "compiler-version",
         part: Path,
         strength: Build,
@@ -294,7 +294,7 @@ pub(super) const TABLE: &[Row] = &[
             "/usr/include/c++/bits/stl_algo.h",
         ],
     },
-    Row {
+    RuleRow {
         name: "nix-store",
         part: Path,
         strength: Build,
@@ -307,7 +307,7 @@ pub(super) const TABLE: &[Row] = &[
             "/nix/store/glibc-2.37-8/lib/crt1.o",
         ],
     },
-    Row {
+    RuleRow {
         name: "library-version",
         part: Object,
         strength: Build,

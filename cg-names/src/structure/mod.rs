@@ -6,25 +6,25 @@ pub mod tokens;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use tokens::{Token, TokenKind, tokens};
+use tokens::{NameToken, TokenKind, tokens};
 
 /// A function's name taken apart.
 #[derive(Clone, Debug)]
-pub struct FunctionName<'a> {
+pub struct ParsedName<'a> {
     name: &'a [u8],
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<NameToken<'a>>,
     /// The tokens of the path.
     path: std::ops::Range<usize>,
     /// Where the parameters end, or the path where there are none: qualifiers and compilers' suffixes follow.
     end: usize,
 }
 
-impl<'a> FunctionName<'a> {
+impl<'a> ParsedName<'a> {
     /// Takes a name apart. Any bytes are a name.
-    pub fn new(name: &'a [u8]) -> FunctionName<'a> {
+    pub fn new(name: &'a [u8]) -> ParsedName<'a> {
         let tokens = tokens(name);
         let (path, end) = find_path(&tokens, 0..tokens.len());
-        FunctionName {
+        ParsedName {
             name,
             tokens,
             path,
@@ -112,7 +112,7 @@ impl<'a> FunctionName<'a> {
     pub fn implementor(&self) -> Option<Implementor> {
         let path = &self.tokens[self.path.clone()];
         let (kind, of_trait, _) = implementor(path)?;
-        let first = |tokens: &[Token]| home_of_path(tokens).into_iter().next();
+        let first = |tokens: &[NameToken]| home_of_path(tokens).into_iter().next();
         Some(Implementor {
             of_type: first(kind),
             of_trait: of_trait.and_then(first),
@@ -126,7 +126,7 @@ impl<'a> FunctionName<'a> {
             Some((kind, _, behind)) => (kind, behind),
             None => (&[][..], path),
         };
-        let outermost = |tokens: &'_ [Token<'a>]| -> Vec<&'a BStr> {
+        let outermost = |tokens: &'_ [NameToken<'a>]| -> Vec<&'a BStr> {
             let depth = tokens.first().map_or(0, |token| {
                 token.depth - usize::from(token.kind == TokenKind::Open)
             });
@@ -202,7 +202,10 @@ struct Segment {
 
 /// Finds the path among these tokens, which are those of a name or of a declarator in parentheses, and where the
 /// parameters behind it end.
-fn find_path(tokens: &[Token], within: std::ops::Range<usize>) -> (std::ops::Range<usize>, usize) {
+fn find_path(
+    tokens: &[NameToken],
+    within: std::ops::Range<usize>,
+) -> (std::ops::Range<usize>, usize) {
     let depth = within
         .start
         .checked_sub(1)
@@ -240,12 +243,7 @@ fn find_path(tokens: &[Token], within: std::ops::Range<usize>) -> (std::ops::Ran
                         let (path, _) = find_path(tokens, position + 2..end - 1);
                         return (path, within.end);
                     }
-                    let is_decltype = tokens[start..position]
-                        .iter()
-                        .filter(|token| token.kind != TokenKind::Blank)
-                        .map(|token| token.text)
-                        .eq(["decltype"])
-                        || is_decltype_before(&tokens[within.start..position]);
+                    let is_decltype = is_decltype_before(&tokens[within.start..position]);
                     if !is_decltype && position > start {
                         return (start..position, end);
                     }
@@ -261,7 +259,7 @@ fn find_path(tokens: &[Token], within: std::ops::Range<usize>) -> (std::ops::Ran
 }
 
 /// `decltype` or `decltype ` right in front.
-fn is_decltype_before(tokens: &[Token]) -> bool {
+fn is_decltype_before(tokens: &[NameToken]) -> bool {
     tokens
         .iter()
         .rev()
@@ -271,7 +269,7 @@ fn is_decltype_before(tokens: &[Token]) -> bool {
 
 /// The position of the `::` with which a path goes on behind a group in parentheses: `run(int)::{lambda()#1}`,
 /// `A::f() const::{lambda()#1}`, `(anonymous namespace)::f`.
-fn goes_on(behind: &[Token]) -> Option<usize> {
+fn goes_on(behind: &[NameToken]) -> Option<usize> {
     const QUALIFIERS: [&str; 4] = ["const", "volatile", "&", "noexcept"];
     let position = behind.iter().position(|token| {
         token.kind != TokenKind::Blank && !QUALIFIERS.iter().any(|word| token.text == word)
@@ -280,13 +278,13 @@ fn goes_on(behind: &[Token]) -> Option<usize> {
 }
 
 /// True for ` [clone .cold]`, which compilers' clones have behind C's names too.
-fn is_suffix(tokens: &[Token]) -> bool {
+fn is_suffix(tokens: &[NameToken]) -> bool {
     matches!(tokens, [_, open, word, ..] if open.text == "[" && word.text == "clone")
 }
 
 /// How many tokens the group has that begins with this bracket, its brackets included; all that are left where nothing
 /// closes it.
-pub(crate) fn group(tokens: &[Token]) -> usize {
+pub(crate) fn group(tokens: &[NameToken]) -> usize {
     let Some(first) = tokens.first() else {
         return 0;
     };
@@ -296,7 +294,7 @@ pub(crate) fn group(tokens: &[Token]) -> usize {
         .map_or(tokens.len(), |close| close + 1)
 }
 
-fn text_of<'a>(name: &'a [u8], tokens: &[Token]) -> &'a [u8] {
+fn text_of<'a>(name: &'a [u8], tokens: &[NameToken]) -> &'a [u8] {
     match tokens {
         [] => b"",
         [first, ..] => &name[first.start..tokens[tokens.len() - 1].end()],
@@ -306,12 +304,16 @@ fn text_of<'a>(name: &'a [u8], tokens: &[Token]) -> &'a [u8] {
 /// Type, trait and what follows of a path that begins with `<Type as Trait>` or `<Type>`.
 #[allow(clippy::type_complexity)]
 fn implementor<'t, 'a>(
-    path: &'t [Token<'a>],
-) -> Option<(&'t [Token<'a>], Option<&'t [Token<'a>]>, &'t [Token<'a>])> {
+    path: &'t [NameToken<'a>],
+) -> Option<(
+    &'t [NameToken<'a>],
+    Option<&'t [NameToken<'a>]>,
+    &'t [NameToken<'a>],
+)> {
     let first = path.first().filter(|token| token.text == "<")?;
     let end = group(path);
     let inner = &path[1..end.max(2) - 1];
-    let is_as = |token: &Token| token.depth == first.depth && token.text == "as";
+    let is_as = |token: &NameToken| token.depth == first.depth && token.text == "as";
     let behind = match path.get(end) {
         Some(token) if token.kind == TokenKind::Separator => end + 1,
         _ => end,
@@ -325,7 +327,7 @@ fn implementor<'t, 'a>(
 
 /// Where the type before `::` is at home: the segments of its own path, or of the trait's where the type is a built-in
 /// one, a reference or a parameter.
-fn home_of(kind: &[Token], of_trait: Option<&[Token]>) -> Vec<BString> {
+fn home_of(kind: &[NameToken], of_trait: Option<&[NameToken]>) -> Vec<BString> {
     let own = home_of_path(kind);
     if own.len() > 1 {
         return own;
@@ -335,7 +337,7 @@ fn home_of(kind: &[Token], of_trait: Option<&[Token]>) -> Vec<BString> {
 }
 
 /// The identifiers that a type's path begins with, behind `&`, `*`, `[` and words such as `dyn`.
-fn home_of_path(tokens: &[Token]) -> Vec<BString> {
+fn home_of_path(tokens: &[NameToken]) -> Vec<BString> {
     let first = tokens.iter().position(|token| {
         let is_front = match token.kind {
             TokenKind::Blank | TokenKind::Quoted | TokenKind::Sign => true,
@@ -374,7 +376,7 @@ fn home_of_path(tokens: &[Token]) -> Vec<BString> {
 
 /// The segments of a path, without generic arguments, disambiguators and the parameters of the functions it leads
 /// through.
-fn segments(name: &[u8], path: &[Token]) -> Vec<Segment> {
+fn segments(name: &[u8], path: &[NameToken]) -> Vec<Segment> {
     let mut segments = vec![Segment {
         text: BString::default(),
     }];

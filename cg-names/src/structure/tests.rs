@@ -173,12 +173,12 @@ fn crates_and_modules_are_found_in_the_names_demanglers_print() {
         ("::", None, None),
     ] {
         assert_eq!(
-            text(FunctionName::new(function.as_bytes()).crate_name()),
+            text(ParsedName::new(function.as_bytes()).crate_name()),
             crate_of.map(str::to_owned),
             "crate of {function}"
         );
         assert_eq!(
-            text(FunctionName::new(function.as_bytes()).module_name()),
+            text(ParsedName::new(function.as_bytes()).module_name()),
             module_of.map(str::to_owned),
             "module of {function}"
         );
@@ -243,7 +243,7 @@ fn names_are_taken_apart() {
         ),
         ("", "", "", ""),
     ] {
-        let parsed = FunctionName::new(name.as_bytes());
+        let parsed = ParsedName::new(name.as_bytes());
         assert_eq!(parsed.path(), path, "path of {name}");
         assert_eq!(parsed.short_name(), short, "short name of {name}");
         assert_eq!(parsed.suffix(), suffix, "suffix of {name}");
@@ -259,7 +259,7 @@ fn generic_arguments_are_compared_whole() {
         ("f(alloc::alloc::Global)", false),
         ("f", false),
     ] {
-        let parsed = FunctionName::new(name.as_bytes());
+        let parsed = ParsedName::new(name.as_bytes());
         assert_eq!(
             parsed.has_generic_argument("alloc::alloc::Global"),
             expected,
@@ -277,7 +277,7 @@ fn identifiers_are_those_of_the_mangled_name() {
         ("ns::operator<<(std::ostream&, A const&)", "ns"),
         ("demo[1a2b3c4d]::f", "demo f"),
     ] {
-        let parsed = FunctionName::new(name.as_bytes());
+        let parsed = ParsedName::new(name.as_bytes());
         let words: Vec<String> = parsed.identifiers().iter().map(|w| w.to_string()).collect();
         assert_eq!(words.join(" "), expected, "{name}");
     }

@@ -30,7 +30,7 @@ pub enum TokenKind {
 
 /// A piece of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token<'a> {
+pub struct NameToken<'a> {
     /// What it is.
     pub kind: TokenKind,
     /// Its text.
@@ -41,7 +41,7 @@ pub struct Token<'a> {
     pub depth: usize,
 }
 
-impl Token<'_> {
+impl NameToken<'_> {
     /// Where in the name it ends.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
@@ -49,8 +49,8 @@ impl Token<'_> {
 }
 
 /// Cuts a name into tokens. Every byte of the name is in one of them.
-pub fn tokens(name: &[u8]) -> Vec<Token<'_>> {
-    let mut tokens: Vec<Token> = Vec::with_capacity(name.len() / 4);
+pub fn tokens(name: &[u8]) -> Vec<NameToken<'_>> {
+    let mut tokens: Vec<NameToken> = Vec::with_capacity(name.len() / 4);
     let mut open: Vec<u8> = Vec::new();
     let mut start = 0;
     while start < name.len() {
@@ -68,7 +68,7 @@ pub fn tokens(name: &[u8]) -> Vec<Token<'_>> {
             },
             _ => (kind, open.len()),
         };
-        tokens.push(Token {
+        tokens.push(NameToken {
             kind,
             text: rest[..length].as_bstr(),
             start,
@@ -80,7 +80,7 @@ pub fn tokens(name: &[u8]) -> Vec<Token<'_>> {
 }
 
 /// The kind and length of the token that a text begins with.
-fn next(rest: &[u8], before: Option<&Token>) -> (TokenKind, usize) {
+fn next(rest: &[u8], before: Option<&NameToken>) -> (TokenKind, usize) {
     match rest {
         [b':', b':', ..] => (TokenKind::Separator, 2),
         [b'-', b'>', ..] => (TokenKind::Sign, 2),

@@ -6,7 +6,7 @@ use cg_stream::record::Frame;
 use super::Whose;
 use super::tables::*;
 use crate::paths::base_name;
-use crate::structure::FunctionName;
+use crate::structure::ParsedName;
 
 /// What a frame tells of whose it is, and what its neighbours want to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +54,13 @@ impl Facts {
         let name = frame.name.as_deref().unwrap_or_default();
         let file = frame.file.as_deref().unwrap_or_default();
         let object = frame.obj.as_deref().unwrap_or_default();
-        let place = Place::of(file);
+        let place = Directory::of(file);
         Facts {
             alone: alone(name, file, object, place),
             address: frame.addr.as_deref().map_or(0, address),
-            is_bare: !name.contains("::") || FunctionName::new(name.as_bytes()).is_bare(),
+            is_bare: !name.contains("::") || ParsedName::new(name.as_bytes()).is_bare(),
             is_nameless: name == UNKNOWN_INLINED,
-            is_file_bare: matches!(place, Place::Bare | Place::BelowSrc),
+            is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),
             is_lang_start: name.starts_with("std::rt::lang_start"),
         }
@@ -79,7 +79,7 @@ impl Facts {
 
 /// What a file's directory says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Directory {
     /// There is no file.
     None,
     /// Its base name alone.
@@ -92,25 +92,25 @@ enum Place {
     Elsewhere,
 }
 
-impl Place {
-    fn of(path: &str) -> Place {
+impl Directory {
+    fn of(path: &str) -> Directory {
         if path.is_empty() || path == "???" {
-            Place::None
+            Directory::None
         } else if is_runtime_source(path) {
-            Place::Runtime
+            Directory::Runtime
         } else if is_system_source(path) {
-            Place::System
+            Directory::System
         } else if !path.contains('/') {
-            Place::Bare
+            Directory::Bare
         } else if path.starts_with("src/") {
-            Place::BelowSrc
+            Directory::BelowSrc
         } else {
-            Place::Elsewhere
+            Directory::Elsewhere
         }
     }
 }
 
-fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
+fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     use Whose::{Allocator, Own, Replacement, Runtime, System};
     let certain = Alone::Certain;
     let base = base_name(file);
@@ -129,29 +129,29 @@ fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
     let is_unknown = name.is_empty() || name == "???";
     if is_unknown {
         let whose = match place {
-            Place::Runtime => Runtime,
-            Place::System => System,
+            Directory::Runtime => Runtime,
+            Directory::System => System,
             // Code that nothing is known of: neither a file nor an object.
-            Place::None if object.is_empty() || object == "???" => System,
+            Directory::None if object.is_empty() || object == "???" => System,
             _ => Own,
         };
         return certain(whose);
     }
-    let function = FunctionName::new(name.as_bytes());
+    let function = ParsedName::new(name.as_bytes());
     if let Some(by_path) = by_path(name, &function, place) {
         return by_path;
     }
     match place {
-        Place::Runtime => return certain(Runtime),
-        Place::System => return certain(System),
-        Place::Elsewhere => return certain(Own),
-        Place::None | Place::Bare | Place::BelowSrc => {}
+        Directory::Runtime => return certain(Runtime),
+        Directory::System => return certain(System),
+        Directory::Elsewhere => return certain(Own),
+        Directory::None | Directory::Bare | Directory::BelowSrc => {}
     }
     // Of libraries without debug information this is all that is known; in a file of somebody else's it says nothing.
     let is_versioned = ["@GLIBC", "@CXXABI", "@GCC"]
         .iter()
         .any(|version| name.contains(version));
-    if is_versioned && (place == Place::None || GLIBC_FILES.contains(base)) {
+    if is_versioned && (place == Directory::None || GLIBC_FILES.contains(base)) {
         return certain(System);
     }
     let is_rust = base.ends_with(".rs");
@@ -169,7 +169,7 @@ fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
     if SYSTEM_HEADERS.contains(&base) || base.ends_with("intrin.h") {
         return certain(System);
     }
-    if place == Place::None {
+    if place == Directory::None {
         return if SYSTEM_PREFIXES
             .iter()
             .any(|prefix| name.starts_with(prefix))
@@ -192,7 +192,7 @@ fn alone(name: &str, file: &str, object: &str, place: Place) -> Alone {
 }
 
 /// What a name with a path says; `None` for a bare one.
-fn by_path(name: &str, function: &FunctionName, place: Place) -> Option<Alone> {
+fn by_path(name: &str, function: &ParsedName, place: Directory) -> Option<Alone> {
     let whose = |is_runtime| {
         let whose = if is_runtime {
             Whose::Runtime
@@ -216,7 +216,7 @@ fn by_path(name: &str, function: &FunctionName, place: Place) -> Option<Alone> {
             return whose(true);
         }
         let is_library_trait = of_trait.is_some_and(|name| is(&RUNTIME_CRATES, name));
-        if is_library_trait && (place == Place::Runtime || name.contains("::{shim:")) {
+        if is_library_trait && (place == Directory::Runtime || name.contains("::{shim:")) {
             return whose(true);
         }
         let is_dependency = |name: &BStr| is(&DEPENDENCIES_OF_STD, name);
@@ -239,11 +239,11 @@ fn by_path(name: &str, function: &FunctionName, place: Place) -> Option<Alone> {
 }
 
 /// A function of a crate that Rust's library is built of: its directory tells whether it is that one.
-fn of_dependency(place: Place) -> Option<Alone> {
+fn of_dependency(place: Directory) -> Option<Alone> {
     Some(match place {
-        Place::Runtime | Place::System => Alone::Certain(Whose::Runtime),
-        Place::Elsewhere => Alone::Certain(Whose::Own),
-        Place::None | Place::Bare | Place::BelowSrc => Alone::DependencyOfStd,
+        Directory::Runtime | Directory::System => Alone::Certain(Whose::Runtime),
+        Directory::Elsewhere => Alone::Certain(Whose::Own),
+        Directory::None | Directory::Bare | Directory::BelowSrc => Alone::DependencyOfStd,
     })
 }
 
@@ -284,12 +284,12 @@ fn is_allocator(name: &str, file: &str, base: &str) -> bool {
 }
 
 /// What starts programs and threads, unless a file of somebody else's has a function of that name.
-fn is_start(name: &str, base: &str, place: Place) -> bool {
+fn is_start(name: &str, base: &str, place: Directory) -> bool {
     let symbol = name.split(['@', '.']).next().unwrap_or_default();
     START_FILES.contains(&base)
         || (START.contains(&symbol)
-            && (place == Place::None
-                || place == Place::Runtime
+            && (place == Directory::None
+                || place == Directory::Runtime
                 || GLIBC_FILES.contains(base)
                 || symbol.starts_with("__rust")))
 }

@@ -51,7 +51,7 @@ pub fn whose(stack: &[Frame]) -> Vec<Whose> {
 
 /// A part of a stack as people are shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum StackLine {
     /// The frame at this position.
     Frame(usize),
     /// Frames in a row that are not the program's own.
@@ -65,9 +65,9 @@ pub enum Piece {
 
 /// A stack with its runs of frames that are not own folded: nobody has to read the twenty frames with which a test
 /// harness calls a test. One frame alone stays, and so does a stack that has no own frame.
-pub fn folded(whose: &[Whose]) -> Vec<Piece> {
+pub fn folded(whose: &[Whose]) -> Vec<StackLine> {
     if !whose.contains(&Whose::Own) {
-        return (0..whose.len()).map(Piece::Frame).collect();
+        return (0..whose.len()).map(StackLine::Frame).collect();
     }
     let mut pieces = Vec::new();
     let mut position = 0;
@@ -79,8 +79,8 @@ pub fn folded(whose: &[Whose]) -> Vec<Piece> {
         let frames = position..position + run.max(1);
         position = frames.end;
         pieces.push(match run {
-            0 | 1 => Piece::Frame(frames.start),
-            _ => Piece::Libraries {
+            0 | 1 => StackLine::Frame(frames.start),
+            _ => StackLine::Libraries {
                 of: sort(&whose[frames.clone()]),
                 frames,
             },

@@ -278,8 +278,8 @@ fn runs_of_library_frames_fold() {
         folded(whose)
             .into_iter()
             .map(|piece| match piece {
-                Piece::Frame(position) => position.to_string(),
-                Piece::Libraries { frames, of } => format!("{frames:?} {of}"),
+                StackLine::Frame(position) => position.to_string(),
+                StackLine::Libraries { frames, of } => format!("{frames:?} {of}"),
             })
             .collect()
     };

@@ -1,7 +1,7 @@
 //! Frames and stacks as lines of text.
 
 use cg_document::visible;
-use cg_names::whose::{Piece, folded, whose};
+use cg_names::whose::{StackLine, folded, whose};
 use cg_stream::record::Frame;
 
 use crate::paths::Paths;
@@ -44,25 +44,27 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
 pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths, all_frames: bool) -> Vec<String> {
     let whose = whose(stack);
     let mut pieces = match all_frames {
-        true => (0..stack.len()).map(Piece::Frame).collect(),
+        true => (0..stack.len()).map(StackLine::Frame).collect(),
         false => folded(&whose),
     };
     // The innermost frame is where it happened; it is said in any case.
-    if let Some(Piece::Libraries { frames, of }) = pieces.first().cloned() {
+    if let Some(StackLine::Libraries { frames, of }) = pieces.first().cloned() {
         let rest = match frames.len() {
-            2 => Piece::Frame(1),
-            _ => Piece::Libraries {
+            2 => StackLine::Frame(1),
+            _ => StackLine::Libraries {
                 frames: 1..frames.end,
                 of,
             },
         };
-        pieces.splice(..1, [Piece::Frame(0), rest]);
+        pieces.splice(..1, [StackLine::Frame(0), rest]);
     }
     let mut lines: Vec<(String, usize)> = Vec::new();
     for piece in pieces {
         let line = match piece {
-            Piece::Frame(position) => visible(&frame_line(&stack[position], paths)).into_owned(),
-            Piece::Libraries { frames, of } => format!("… {} frames of {of}", frames.len()),
+            StackLine::Frame(position) => {
+                visible(&frame_line(&stack[position], paths)).into_owned()
+            }
+            StackLine::Libraries { frames, of } => format!("… {} frames of {of}", frames.len()),
         };
         match lines.last_mut() {
             Some((last, count)) if *last == line => *count += 1,

@@ -6,7 +6,7 @@
 //! and a pattern with anything that is not understood matches nothing here.
 
 use bstr::ByteSlice as _;
-use cg_names::structure::FunctionName;
+use cg_names::structure::ParsedName;
 
 /// A pattern for a mangled name, as what it says about the identifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl WordPattern {
             return false;
         }
         // Without return type and parameters, which are no part of what a pattern spells out.
-        let name = FunctionName::new(name.as_bytes());
+        let name = ParsedName::new(name.as_bytes());
         let Ok(path) = name.path().to_str() else {
             return false;
         };

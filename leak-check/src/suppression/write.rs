@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use bstr::ByteSlice;
-use cg_names::structure::FunctionName;
+use cg_names::structure::ParsedName;
 use cg_stream::record::Frame;
 
 use super::matching;
@@ -195,7 +195,7 @@ fn name_pattern(name: &str) -> String {
 /// The identifiers of a C++ or Rust path that its mangled name has too, in the same order: without template arguments
 /// and parameters, `std` (`St` when mangled), anonymous namespaces, closures and the second name of a constructor.
 fn path_parts(name: &str) -> Vec<&str> {
-    let path = FunctionName::new(name.as_bytes()).without_return_type();
+    let path = ParsedName::new(name.as_bytes()).without_return_type();
     let path = path.to_str().unwrap_or(name);
     // `<demo::Tree as core::ops::Drop>::drop`: the type, then what follows.
     let (of_type, path) = match path.strip_prefix('<') {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cg_document::number;
-use cg_names::whose::{self, Facts, Piece, Whose, whose_at};
+use cg_names::whose::{self, Facts, StackLine, Whose, whose_at};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
@@ -199,8 +199,8 @@ fn folded_path(
     whose::folded(&whose)
         .into_iter()
         .map(|piece| match piece {
-            Piece::Frame(position) => What::Frame(frames[position]),
-            Piece::Libraries { frames, of } => What::Libraries {
+            StackLine::Frame(position) => What::Frame(frames[position]),
+            StackLine::Libraries { frames, of } => What::Libraries {
                 least: frames.len(),
                 most: frames.len(),
                 of,
