@@ -98,6 +98,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     };
     let mut has_incl = false;
     let mut is_incl_known = true;
+    let mut are_calls_known = true;
     for side in 0..runs.sides.len() {
         let files = runs.files_of(side);
         let has_row = files
@@ -114,10 +115,9 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
             .collect();
         if let Some(calls) = &mut figures.calls {
             let files = tables.iter().map(|(_, table, records)| {
-                records
-                    .iter()
-                    .map(|record| table.calls(*record as usize))
-                    .sum()
+                let of_record = |record: &u32| table.beside().calls.count(*record as usize);
+                are_calls_known &= records.iter().all(|record| of_record(record).is_some());
+                records.iter().filter_map(of_record).sum()
             });
             calls.push(files.collect(), has_row);
         }
@@ -160,6 +160,10 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     }
     if !has_incl || !is_incl_known {
         figures.incl.clear();
+    }
+    // Cachegrind knows nothing of calls, which are then no difference either.
+    if !are_calls_known {
+        figures.calls = None;
     }
     // An arc has no cost of its own.
     if of == RecordType::Call {

@@ -42,7 +42,7 @@ fn stream() -> Vec<u8> {
                     "/build/llvm/lib/CodeGen/SelectionDAG/LegalizeDAG.cpp",
                 )),
                 obj: Some(Name::from("/usr/lib/llvm/bin/clang")),
-                calls: number,
+                calls: Some(number),
                 cost: Counts::from_row(&events, cost.iter().copied()),
                 incl: Counts::from_row(&events, cost.iter().map(|count| count * 3)),
                 ..FnRecord::default()

@@ -293,7 +293,7 @@ mod tests {
         let record: FnRecord = line.parse().unwrap();
         assert_eq!(
             (record.name.as_deref(), record.calls, record.cost.get("Ir")),
-            (Some("f"), 2, 3)
+            (Some("f"), Some(2), 3)
         );
     }
 }

@@ -167,7 +167,7 @@ mod tests {
             String::from_utf8(out).unwrap(),
             concat!(
                 "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[],\"total\":{},\"parts\":2}\n",
-                "{\"type\":\"fn\",\"fn\":\"f\",\"calls\":0,\"cost\":{\"Ir\":3}}\n",
+                "{\"type\":\"fn\",\"fn\":\"f\",\"cost\":{\"Ir\":3}}\n",
                 "{\"type\":\"end\",\"records\":1}\n"
             )
         );

@@ -21,7 +21,9 @@ pub(crate) fn table<'a>(
     if kind != RecordType::Call {
         push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
     }
-    if matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
+    // Cachegrind knows nothing of calls.
+    let has_incl = rows.is_empty() || (0..rows.len()).any(|row| rows.incl(row).is_some());
+    if has_incl && matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
         push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
     }
     push_beside(&mut columns, rows, kind);
@@ -44,7 +46,11 @@ fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordTy
     };
     match kind {
         RecordType::Fn | RecordType::Call => {
-            number("calls", |rows, row| Some(rows.calls(row)));
+            let calls: fn(&'a Rows, usize) -> Option<Count> =
+                |rows, row| rows.beside().calls.count(row);
+            if rows.is_empty() || (0..rows.len()).any(|row| calls(rows, row).is_some()) {
+                number("calls", calls);
+            }
         }
         RecordType::Leak => number("indirect_bytes", |rows, row| {
             rows.beside().indirect_bytes.count(row)

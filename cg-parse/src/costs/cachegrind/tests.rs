@@ -36,7 +36,7 @@ fn a_function_is_one_record_under_its_own_file() {
     };
     assert_eq!(
         records(text, "fn", &lines),
-        ["\"fn\":\"f\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":35,\"I1mr\":1}}"]
+        ["\"fn\":\"f\",\"file\":\"a.c\",\"cost\":{\"Ir\":35,\"I1mr\":1}}"]
     );
     assert_eq!(
         records(text, "line", &lines),
@@ -135,8 +135,8 @@ fn files_behind_each_other_are_added_up() {
     assert_eq!(
         records(&both, "fn", &Options::default()),
         [
-            "\"fn\":\"f\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":15,\"Dr\":3}}",
-            "\"calls\":0,\"cost\":{\"Ir\":2,\"Dr\":1}}"
+            "\"fn\":\"f\",\"file\":\"a.c\",\"cost\":{\"Ir\":15,\"Dr\":3}}",
+            "\"cost\":{\"Ir\":2,\"Dr\":1}}"
         ]
     );
     let run = &records(&both, "run", &Options::default())[0];
@@ -269,8 +269,8 @@ fn differences_are_negative() {
     assert_eq!(
         records(text, "fn", &Options::default()),
         [
-            "\"fn\":\"g\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":4}}",
-            "\"fn\":\"f\",\"file\":\"a.c\",\"calls\":0,\"cost\":{\"Ir\":-10}}"
+            "\"fn\":\"g\",\"file\":\"a.c\",\"cost\":{\"Ir\":4}}",
+            "\"fn\":\"f\",\"file\":\"a.c\",\"cost\":{\"Ir\":-10}}"
         ]
     );
 }

@@ -126,7 +126,7 @@ impl Section {
                 obj: self.name(key.object),
                 part: labels.part,
                 thread: labels.thread,
-                calls: functions.calls[row],
+                calls: self.has_inclusive.then_some(functions.calls[row]),
                 cost: self.counts(functions.cost.row(row)),
                 incl: if self.has_inclusive {
                     self.counts(functions.inclusive.row(row))
