@@ -96,6 +96,15 @@ mod tests {
     }
 
     #[test]
+    fn a_system_call_is_blamed_on_its_caller() {
+        assert_eq!(frames_before_program("SyscallParam", 3), 1);
+        assert_eq!(frames_before_program("InvalidRead", 3), 0);
+        // Where there is nothing else, it has to do.
+        assert_eq!(frames_before_program("SyscallParam", 1), 0);
+        assert_eq!(frames_before_program("SyscallParam", 0), 0);
+    }
+
+    #[test]
     fn a_function_without_a_name_is_not_blamed_but_the_one_it_is_in() {
         let frame = |name: &'static str, addr: &'static str| Frame {
             name: Some(Name::from(name)),

@@ -155,6 +155,16 @@ fn hash_tables_are_the_librarys_where_the_library_calls_them() {
         "RRRRO"
     );
     assert_eq!(called_by("{closure#0}|main.rs^").chars().nth(1), Some('O'));
+    // A closure that the library's hash tables call is the program's.
+    assert_eq!(
+        letters(&[
+            "new<u8>|library/alloc/src/boxed.rs^",
+            "{closure#0}|main.rs^",
+            "or_insert_with<u8, Box<u8>>|library/std/src/collections/hash/map.rs^",
+            "demo::main|main.rs",
+        ]),
+        "RORO"
+    );
     // Where its directory is known, that decides.
     assert_eq!(
         letters(&[
@@ -223,6 +233,15 @@ fn functions_of_glibc_are_known_by_file_and_name() {
     assert_eq!(letters(&["clone|tree.c", "main|main.c"]), "OO");
     assert_eq!(letters(&["clone|tree.rs^", "demo::main|main.rs"]), "OO");
     assert_eq!(letters(&["write@@GLIBC_2.2.5|write.c"]), "S");
+}
+
+#[test]
+fn an_inlined_function_of_rust_is_no_function_of_c() {
+    assert_eq!(
+        letters(&["free|pool.rs^", "demo::Pool::drop|pool.rs"]),
+        "OO"
+    );
+    assert_eq!(letters(&["free||/usr/bin/demo", "drop|pool.c"]), "aO");
 }
 
 #[test]
