@@ -137,6 +137,10 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         };
         return certain(whose);
     }
+    let is_go = base.ends_with(".go") || base.ends_with(".s");
+    if is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package)) {
+        return certain(Runtime);
+    }
     let function = ParsedName::new(name.as_bytes());
     if let Some(by_path) = by_path(name, &function, place) {
         return by_path;

@@ -190,6 +190,17 @@ pub(super) const DEPENDENCIES_OF_STD: [&str; 10] = [
     "memchr",
 ];
 
+/// Packages of Go's runtime, as they begin the names of its functions.
+pub(super) const GO_RUNTIME: [&str; 7] = [
+    "runtime.",
+    "runtime/",
+    "internal/",
+    "reflect.",
+    "sync.",
+    "sync/",
+    "syscall.",
+];
+
 /// Modules of libtest; `test` alone is anybody's crate.
 pub(super) const TEST_HARNESS: [&str; 14] = [
     "test::__rust_begin_short_backtrace",

@@ -245,6 +245,21 @@ fn an_inlined_function_of_rust_is_no_function_of_c() {
 }
 
 #[test]
+fn gos_runtime_is_not_own() {
+    assert_eq!(
+        letters(&[
+            "runtime.mallocgc|malloc.go",
+            "runtime.newobject|/usr/local/go/src/runtime/malloc.go",
+            "runtime.memclrNoHeapPointers|memclr_amd64.s",
+            "main.(*tree).grow|main.go",
+            "main.main|main.go",
+        ]),
+        "RRROO"
+    );
+    assert_eq!(letters(&["runtime.start|runtime.c"]), "O");
+}
+
+#[test]
 fn headers_of_cxx_are_the_runtimes_where_they_were_inlined() {
     assert_eq!(
         letters(&[
