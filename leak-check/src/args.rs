@@ -152,7 +152,8 @@ pub(crate) struct Args {
     /// Print a suppression for each finding that remains, instead of a report.
     ///
     /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without them the
-    /// names of C++ and Rust functions are written as patterns that match a little more.
+    /// names of C++ and Rust functions are written as patterns of their identifiers and these' lengths. Of a program
+    /// without symbols nothing but objects is known, which standard error says.
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 

@@ -145,6 +145,13 @@ fn written_suppressions(
             written.without_stack
         ));
     }
+    if written.of_objects > 0 {
+        diagnostics.warn(format!(
+            "suppressions that name no function of the program, since it has no symbols, and match whatever else is \
+             allocated or done in the same objects in this way: {}",
+            written.of_objects
+        ));
+    }
     written.text.into_bytes()
 }
 

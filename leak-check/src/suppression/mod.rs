@@ -1,6 +1,7 @@
 //! Valgrind's suppression files: applied after the fact, and written for what remains.
 
 mod matching;
+mod name_pattern;
 mod operators;
 mod parse;
 mod words;

@@ -1,5 +1,42 @@
-//! The mangled names of C++'s allocation functions: they begin nearly every stack of a C++ leak, suppression files name
+//! The mangled names of C++'s operators. Those of its allocation functions are known in full: they begin nearly every stack of a C++ leak, suppression files name
 //! them by their mangled names, and reports do not.
+
+/// The Itanium ABI's table.
+const LETTERS: [(&str, &str); 33] = [
+    ("()", "cl"),
+    ("[]", "ix"),
+    ("->", "pt"),
+    ("->*", "pm"),
+    ("=", "aS"),
+    ("==", "eq"),
+    ("!=", "ne"),
+    ("<", "lt"),
+    (">", "gt"),
+    ("<=", "le"),
+    (">=", "ge"),
+    ("<=>", "ss"),
+    ("+=", "pL"),
+    ("-=", "mI"),
+    ("*=", "mL"),
+    ("/=", "dV"),
+    ("%=", "rM"),
+    ("&=", "aN"),
+    ("|=", "oR"),
+    ("^=", "eO"),
+    ("<<=", "lS"),
+    (">>=", "rS"),
+    ("<<", "ls"),
+    (">>", "rs"),
+    ("/", "dv"),
+    ("%", "rm"),
+    ("|", "or"),
+    ("^", "eo"),
+    ("!", "nt"),
+    ("~", "co"),
+    ("&&", "aa"),
+    ("||", "oo"),
+    ("++", "pp"),
+];
 
 /// The mangled name of an allocation operator, for 64-bit and 32-bit sizes.
 pub(super) fn mangled(name: &str) -> Option<String> {
@@ -25,9 +62,22 @@ pub(super) fn mangled(name: &str) -> Option<String> {
     Some(text)
 }
 
+/// The letters of an operator in mangled names, by what stands behind `operator`; `None` where the number of operands
+/// tells two apart (`*`, `&`, `+`, `-`).
+pub(super) fn letters(symbol: &str) -> Option<&'static str> {
+    let found = LETTERS.iter().find(|(known, _)| *known == symbol)?;
+    Some(found.1)
+}
+
+/// What stands behind `operator` for these letters.
+pub(super) fn symbol(letters: &str) -> Option<&'static str> {
+    let found = LETTERS.iter().find(|(_, known)| *known == letters)?;
+    Some(found.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::mangled;
+    use super::{LETTERS, mangled};
 
     #[test]
     fn operators_are_mangled_as_the_abi_says() {
@@ -46,6 +96,14 @@ mod tests {
         ] {
             let name = cg_names::demangle::demangle_str(symbol);
             assert_eq!(mangled(&name).as_deref(), Some(symbol), "{name}");
+        }
+        for (symbol, code) in LETTERS {
+            let symbol_of_class = format!("_ZN1A{code}ERKS_");
+            let name = cg_names::demangle::demangle_str(&symbol_of_class);
+            assert!(
+                name.starts_with(&format!("A::operator{symbol}(")),
+                "{symbol_of_class} {name}"
+            );
         }
         assert_eq!(mangled("operator==(A, A)"), None);
         assert_eq!(mangled("operator new(Pool&)"), None);

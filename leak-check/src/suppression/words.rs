@@ -8,6 +8,8 @@
 use bstr::ByteSlice as _;
 use cg_names::structure::ParsedName;
 
+use super::operators;
+
 /// A pattern for a mangled name, as what it says about the identifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordPattern(Vec<Token>);
@@ -26,21 +28,34 @@ enum Token {
 impl WordPattern {
     /// `None` for what is no pattern for mangled names, has no wildcard, or is not understood.
     pub(super) fn new(pattern: &str) -> Option<WordPattern> {
-        if !pattern.contains('*') || pattern.contains('?') {
+        if !pattern.contains('*') {
             return None;
         }
         let mut scanner = Scanner {
             rest: pattern,
             tokens: Vec::new(),
             is_root: false,
+            is_cpp: pattern.starts_with("_Z"),
         };
         if let Some(rest) = pattern.strip_prefix("_ZN") {
             scanner.rest = rest;
             scanner.scan_nested()?;
-        } else if let Some(rest) = pattern.strip_prefix("_R") {
+        } else if let Some(rest) = pattern
+            .strip_prefix("_R")
+            .filter(|rest| !rest.starts_with('*'))
+        {
             scanner.rest = rest;
             scanner.scan_v0()?;
         } else {
+            // `_Z*4Tree6insert*`, as --write-suppressions writes it.
+            let schemes = ["_Z", "_R", "_"].into_iter();
+            let rest = schemes
+                .filter_map(|prefix| pattern.strip_prefix(prefix))
+                .next();
+            scanner.rest = rest.unwrap_or(pattern);
+            if !scanner.rest.starts_with('*') {
+                return None;
+            }
             scanner.scan_identifiers()?;
         }
         let has_words = scanner
@@ -102,6 +117,7 @@ struct Scanner<'a> {
     tokens: Vec<Token>,
     /// The next identifier is the name of a crate.
     is_root: bool,
+    is_cpp: bool,
 }
 
 impl Scanner<'_> {
@@ -121,10 +137,50 @@ impl Scanner<'_> {
         }
     }
 
-    /// Identifiers and wildcards alone, as in `*4Tree6insert*`.
+    /// Identifiers and wildcards alone, as in `*4Tree6insert*`. An identifier between wildcards may lack its length, and
+    /// `C?` and `D?` are the constructors and destructors of the class before.
     fn scan_identifiers(&mut self) -> Option<()> {
-        while self.take_identifier_or_wildcard()? {}
-        Some(())
+        let mut has_length = false;
+        loop {
+            has_length |= self.rest.starts_with(|c: char| c.is_ascii_digit());
+            if let Some(text) = self
+                .take_member_of_class()
+                .or_else(|| self.take_bare_identifier())
+            {
+                let is_root = false;
+                self.tokens.push(Token::Word { text, is_root });
+            } else if !self.take_identifier_or_wildcard()? {
+                return has_length.then_some(());
+            }
+        }
+    }
+
+    fn take_member_of_class(&mut self) -> Option<String> {
+        let class = self.tokens.iter().rev().find_map(|token| match token {
+            Token::Word { text, .. } => Some(text),
+            Token::Any => None,
+        })?;
+        let (text, rest) = match (self.rest.strip_prefix("C?"), self.rest.strip_prefix("D?")) {
+            (Some(rest), _) => (class.clone(), rest),
+            (None, Some(rest)) => (format!("~{class}"), rest),
+            (None, None) => return None,
+        };
+        self.rest = rest;
+        Some(text)
+    }
+
+    fn take_bare_identifier(&mut self) -> Option<String> {
+        let end = self.rest.find('*')?;
+        let (text, rest) = self.rest.split_at(end);
+        let is_identifier = text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_identifier {
+            return None;
+        }
+        self.rest = rest;
+        // C++'s operators are two letters each, and no identifier of C++ is without its length.
+        let symbol = operators::symbol(text).filter(|_| self.is_cpp);
+        Some(symbol.map_or_else(|| text.to_owned(), |symbol| format!("operator{symbol}")))
     }
 
     /// The rest of `_R…`.
@@ -239,19 +295,26 @@ fn words(path: &str) -> Vec<Word<'_>> {
     let mut start = None;
     let mut braces = 0_u32;
     for (position, c) in path.char_indices().chain([(path.len(), ' ')]) {
-        if c.is_alphanumeric() || c == '_' {
+        if c.is_alphanumeric() || c == '_' || c == '~' {
             if braces == 0 {
                 start.get_or_insert(position);
             }
             continue;
         }
         if let Some(start) = start.take() {
-            let text = &path[start..position];
+            let mut text = &path[start..position];
+            if text == "operator" && braces == 0 {
+                // Its sign belongs to it, and nothing follows.
+                text = path[start..].trim_end();
+            }
             if text != "as" {
                 words.push(Word {
                     text,
                     is_root: !path[..start].ends_with("::"),
                 });
+            }
+            if text.len() > position - start {
+                break;
             }
         }
         match c {

@@ -2,17 +2,15 @@
 //!
 //! Runs of library frames become `...`, since they change with every update of libc and compiler; own frames stay, so
 //! that one suppression does not hide another leak. Valgrind compares with mangled names. Where it did not tell them,
-//! a pattern of the name's parts (`fun:*Tree*insert*`) stands for the mangled name and the demangled one.
+//! a pattern of the name's identifiers with their lengths (`fun:_Z*4Tree6insert*`) is what is known of the mangled name.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use bstr::ByteSlice;
-use cg_names::structure::ParsedName;
 use cg_stream::record::Frame;
 
 use super::matching;
-use super::operators;
+use super::name_pattern::{Scheme, has_types_of_rust, name_pattern};
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
 use crate::own::own_frames;
@@ -23,6 +21,8 @@ pub(crate) struct Written {
     pub(crate) text: String,
     /// Findings without a stack.
     pub(crate) without_stack: usize,
+    /// Suppressions without the name of a function of the program's own: they match all that is alike in its object.
+    pub(crate) of_objects: usize,
 }
 
 /// Suppressions for all findings that are not excused, equal ones once.
@@ -30,6 +30,7 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
     let mut written = Written {
         text: String::new(),
         without_stack: 0,
+        of_objects: 0,
     };
     let mut bodies = HashSet::new();
     let mut names: HashMap<String, u32> = HashMap::new();
@@ -38,24 +39,49 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
             continue;
         }
         let tool = evidence.process(finding.process).tool.as_deref();
-        let Some(body) = body(finding, tool) else {
-            written.without_stack += 1;
-            continue;
-        };
-        if !bodies.insert(body.clone()) {
-            continue;
+        let mut is_written = false;
+        for &scheme in schemes(finding) {
+            let Some(body) = body(finding, tool, scheme) else {
+                written.without_stack += 1;
+                break;
+            };
+            if !bodies.insert(body.clone()) {
+                continue;
+            }
+            is_written = true;
+            let name = name(finding, ruling);
+            let equals = names.entry(name.clone()).or_default();
+            *equals += 1;
+            let number = match *equals {
+                1 => String::new(),
+                number => format!(" {number}"),
+            };
+            // Writing to a string cannot fail.
+            let _ = write!(written.text, "{{\n   {name}{number}\n{body}}}\n");
         }
-        let name = name(finding, ruling);
-        let equals = names.entry(name.clone()).or_default();
-        *equals += 1;
-        let number = match *equals {
-            1 => String::new(),
-            number => format!(" {number}"),
-        };
-        // Writing to a string cannot fail.
-        let _ = write!(written.text, "{{\n   {name}{number}\n{body}}}\n");
+        if is_written && !names_own_function(&finding.stack) {
+            written.of_objects += 1;
+        }
     }
     written
+}
+
+/// The schemes to write a suppression for: both where a name of the stack looks alike in them and is not.
+fn schemes(finding: &Finding) -> &'static [Scheme] {
+    let is_known = finding.suppression.is_some();
+    let own = own_frames(&finding.stack);
+    let has_own = own.contains(&true);
+    let mut names = finding
+        .stack
+        .iter()
+        .zip(own)
+        .filter(|(_, own)| *own || !has_own)
+        .filter_map(|(frame, _)| frame.name.as_deref());
+    if !is_known && names.any(has_types_of_rust) {
+        &[Scheme::Legacy, Scheme::V0]
+    } else {
+        &[Scheme::V0]
+    }
 }
 
 /// `definite leak in make_node, 8c1f…`: what it is, where, and the fingerprint that reports call it by.
@@ -85,13 +111,13 @@ fn shortened(name: &str) -> String {
 }
 
 /// The lines between the name and the closing brace.
-fn body(finding: &Finding, tool: Option<&str>) -> Option<String> {
+fn body(finding: &Finding, tool: Option<&str>, scheme: Scheme) -> Option<String> {
     let by_valgrind = finding
         .suppression
         .as_deref()
         .and_then(|text| parse::parse(text, "").ok())
         .and_then(|suppressions| suppressions.into_iter().next());
-    let lines = frame_lines(&finding.stack, by_valgrind.as_ref());
+    let lines = frame_lines(&finding.stack, by_valgrind.as_ref(), scheme);
     // Valgrind suppresses what it counts, and a signal is not counted.
     if lines.is_empty() || finding.is_fatal_signal() {
         return None;
@@ -129,15 +155,28 @@ fn body(finding: &Finding, tool: Option<&str>) -> Option<String> {
     Some(body)
 }
 
+/// Whether the name of a function of the program's own is known; where no frame is own, that of any function.
+fn names_own_function(stack: &[Frame]) -> bool {
+    let own = own_frames(stack);
+    let has_own = own.contains(&true);
+    stack.iter().zip(own).any(|(frame, own)| {
+        (own || !has_own) && frame.name.as_deref().is_some_and(|name| name != "???")
+    })
+}
+
 /// Frame lines from the innermost frame to the outermost own one.
-fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>) -> Vec<String> {
+fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>, scheme: Scheme) -> Vec<String> {
     /// `VG_MAX_SUPP_CALLERS`.
     const MOST_LINES: usize = 24;
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
     let own = own_frames(stack);
     let last_own = own.iter().rposition(|own| *own);
-    let has_own = last_own.is_some();
-    let end = last_own.map_or(stack.len(), |last| last + 1);
+    // Objects alone are told apart by the frames around them, so each of these is written.
+    let has_own = last_own.is_some() && names_own_function(stack);
+    let end = match last_own {
+        Some(last) if has_own => last + 1,
+        _ => stack.len(),
+    };
     let mut lines: Vec<String> = Vec::new();
     let mut position = 0;
     while position < end {
@@ -146,7 +185,7 @@ fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>) -> Vec<String
         } else {
             0
         };
-        let line = frame_line(&stack[position], written.get(position));
+        let line = frame_line(&stack[position], written.get(position), scheme);
         // One library frame alone, such as malloc, is kept where its name is certain.
         if run > 1 || (run == 1 && line.contains('*') && written.get(position).is_none()) {
             lines.push("...".to_owned());
@@ -162,100 +201,17 @@ fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>) -> Vec<String
     lines
 }
 
-fn frame_line(frame: &Frame, by_valgrind: Option<&FramePattern>) -> String {
+fn frame_line(frame: &Frame, by_valgrind: Option<&FramePattern>, scheme: Scheme) -> String {
     match by_valgrind {
         Some(FramePattern::Function(pattern)) => return format!("fun:{}", pattern.text),
         Some(FramePattern::Object(pattern)) => return format!("obj:{pattern}"),
         _ => {}
     }
     match (frame.name.as_deref(), frame.obj.as_deref()) {
-        (Some(name), _) if name != "???" => format!("fun:{}", name_pattern(name)),
+        (Some(name), _) if name != "???" => format!("fun:{}", name_pattern(name, scheme)),
         (_, Some(object)) => format!("obj:{object}"),
         _ => "obj:*".to_owned(),
     }
-}
-
-/// A pattern that matches a function's mangled name and its demangled one.
-fn name_pattern(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_$.@".contains(c);
-    if name.chars().all(is_plain) || name == "(below main)" {
-        return name.to_owned();
-    }
-    if let Some(mangled) = operators::mangled(name) {
-        return mangled;
-    }
-    let mut pattern = String::from("*");
-    for part in path_parts(name) {
-        pattern.push_str(part);
-        pattern.push('*');
-    }
-    pattern
-}
-
-/// The identifiers of a C++ or Rust path that its mangled name has too, in the same order: without template arguments
-/// and parameters, `std` (`St` when mangled), anonymous namespaces, closures and the second name of a constructor.
-fn path_parts(name: &str) -> Vec<&str> {
-    let path = ParsedName::new(name.as_bytes()).without_return_type();
-    let path = path.to_str().unwrap_or(name);
-    // `<demo::Tree as core::ops::Drop>::drop`: the type, then what follows.
-    let (of_type, path) = match path.strip_prefix('<') {
-        Some(inner) => {
-            let end = closing(inner).unwrap_or(inner.len());
-            let of_type = inner[..end].split(" as ").next().unwrap_or_default();
-            (of_type, inner.get(end + 1..).unwrap_or_default())
-        }
-        None => ("", path),
-    };
-    let mut parts: Vec<&str> = Vec::new();
-    for path in [of_type, path] {
-        let mut depth = 0u32;
-        let mut start = None;
-        let path = path.strip_prefix("(anonymous namespace)").unwrap_or(path);
-        for (position, c) in path.char_indices().chain([(path.len(), '(')]) {
-            if depth == 0 && (c.is_alphanumeric() || c == '_') {
-                start.get_or_insert(position);
-                continue;
-            }
-            if let Some(start) = start.take() {
-                let part = &path[start..position];
-                if part == "operator" {
-                    break;
-                }
-                // `~Tree` is `D1` when mangled, and `Tree::Tree` has `C1` for the second name.
-                let is_destructor = path[..start].ends_with('~');
-                if part != "std" && !is_destructor && parts.last() != Some(&part) {
-                    parts.push(part);
-                }
-            }
-            match c {
-                '<' | '{' | '[' => depth += 1,
-                '>' | '}' | ']' => depth = depth.saturating_sub(1),
-                '(' if depth == 0 && !path[position..].starts_with("(anonymous namespace)") => {
-                    break;
-                }
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-    }
-    parts
-}
-
-/// Where the `>` is that closes what was opened in front of this text.
-fn closing(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    for (position, byte) in text.bytes().enumerate() {
-        match byte {
-            b'<' => depth += 1,
-            // `->` of a function type closes nothing.
-            b'>' if position > 0 && text.as_bytes()[position - 1] == b'-' => {}
-            b'>' if depth == 0 => return Some(position),
-            b'>' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -264,43 +220,28 @@ mod tests {
     use cg_stream::record::Name;
 
     #[test]
-    fn patterns_match_mangled_and_demangled_names() {
-        for (name, mangled) in [
-            ("make_node", "make_node"),
-            ("operator new[](unsigned long)", "_Znam"),
-            ("Tree::insert(int)", "_ZN4Tree6insertEi"),
-            ("Tree::Tree(Tree const&)", "_ZN4TreeC1ERKS_"),
-            ("Tree::~Tree()", "_ZN4TreeD2Ev"),
-            (
-                "(anonymous namespace)::make(int)",
-                "_ZN12_GLOBAL__N_14makeEi",
-            ),
-            (
-                "std::vector<int, std::allocator<int> >::push_back(int const&)",
-                "_ZNSt6vectorIiSaIiEE9push_backERKi",
-            ),
-            ("void grow<int>(int)", "_Z4growIiEvT_"),
-            ("operator==(A const&, A const&)", "_ZeqRK1AS1_"),
-            ("demo::tree::grow", "_ZN4demo4tree4grow17h0123456789abcdefE"),
-            (
-                "demo::tree::grow::{{closure}}",
-                "_ZN4demo4tree4grow28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
-            ),
-            (
-                "demo::grow::{closure#0}",
-                "_RNCNvCs6xxl1lAjzDf_4demo4grow0B3_",
-            ),
-            (
-                "<demo::Tree as core::ops::drop::Drop>::drop",
-                "_ZN52_$LT$demo..Tree$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
-            ),
-        ] {
-            let pattern = name_pattern(name);
-            assert!(matching::is_like(&pattern, mangled), "{pattern} {mangled}");
-            if !name.starts_with("operator") {
-                assert!(matching::is_like(&pattern, name), "{pattern} {name}");
-            }
-        }
+    fn objects_alone_are_written_frame_by_frame_and_counted() {
+        let frame = |name: Option<&'static str>, object: &'static str| Frame {
+            name: name.map(Name::from),
+            obj: Some(Name::from(object)),
+            ..Frame::default()
+        };
+        let stack = [
+            frame(Some("malloc"), "/usr/libexec/valgrind/vgpreload.so"),
+            frame(Some("strdup"), "/usr/lib/libc.so.6"),
+            frame(None, "/bin/demo"),
+            frame(Some("(below main)"), "/usr/lib/libc.so.6"),
+        ];
+        assert!(!names_own_function(&stack));
+        assert_eq!(
+            frame_lines(&stack, None, Scheme::V0),
+            [
+                "fun:malloc",
+                "fun:strdup",
+                "obj:/bin/demo",
+                "fun:(below main)"
+            ]
+        );
     }
 
     fn lines(names: &[&'static str]) -> Vec<String> {
@@ -311,7 +252,7 @@ mod tests {
                 ..Frame::default()
             })
             .collect();
-        frame_lines(&stack, None)
+        frame_lines(&stack, None, Scheme::V0)
     }
 
     #[test]
