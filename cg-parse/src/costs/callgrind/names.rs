@@ -6,7 +6,6 @@
 
 use hashbrown::HashMap;
 
-use crate::error::excerpt;
 use crate::number::whole_u64;
 
 /// What stands behind the `=` of a position line.
@@ -15,6 +14,8 @@ pub(crate) enum Compressed<'a> {
     Definition(u64, &'a [u8]),
     Reference(u64),
     Name(&'a [u8]),
+    /// A number beyond 64 bits: nobody's.
+    Beyond(&'a [u8]),
 }
 
 impl Compressed<'_> {
@@ -23,15 +24,16 @@ impl Compressed<'_> {
         match self {
             Compressed::Definition(number, _) => Some(Some(number)),
             Compressed::Name(_) => Some(None),
-            Compressed::Reference(_) => None,
+            Compressed::Reference(_) | Compressed::Beyond(_) => None,
         }
     }
 }
 
 /// Reads what stands behind the `=`.
-pub(crate) fn read(text: &[u8]) -> Result<Compressed<'_>, String> {
+#[inline]
+pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     let [b'(', rest @ ..] = text else {
-        return Ok(Compressed::Name(text));
+        return Compressed::Name(text);
     };
     let mut number = 0u64;
     let mut digits = 0;
@@ -44,22 +46,18 @@ pub(crate) fn read(text: &[u8]) -> Result<Compressed<'_>, String> {
         digits += 1;
     }
     let [b')', after @ ..] = &rest[digits..] else {
-        return Ok(Compressed::Name(text));
+        return Compressed::Name(text);
     };
     match digits {
-        0 => return Ok(Compressed::Name(text)),
+        0 => return Compressed::Name(text),
         // 19 digits cannot overflow.
         1..=19 => {}
-        _ => {
-            number = whole_u64(&rest[..digits]).ok_or_else(|| {
-                format!(
-                    "expected the number of a name, of at most 64 bits, found {}",
-                    excerpt(&rest[..digits])
-                )
-            })?;
-        }
+        _ => match whole_u64(&rest[..digits]) {
+            Some(long) => number = long,
+            None => return Compressed::Beyond(&rest[..digits]),
+        },
     }
-    Ok(match after {
+    match after {
         _ if after.trim_ascii_start().is_empty() => Compressed::Reference(number),
         // Callgrind separates number and name by one blank; a name may begin with more of them.
         [b' ' | b'\t', name @ ..] => Compressed::Definition(number, name),
@@ -67,7 +65,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Compressed<'_>, String> {
         [b'\'', ..] => Compressed::Name(text),
         // The manual's grammar asks for no blank.
         name => Compressed::Definition(number, name),
-    })
+    }
 }
 
 /// What the numbers of one space stand for.
@@ -123,10 +121,10 @@ mod tests {
 
     #[test]
     fn a_digit_makes_a_parenthesis_a_number() {
-        assert_eq!(read(b"(0) main"), Ok(Compressed::Definition(0, b"main")));
-        assert_eq!(read(b"(12)"), Ok(Compressed::Reference(12)));
-        assert_eq!(read(b"(12) "), Ok(Compressed::Reference(12)));
-        assert_eq!(read(b"(7)x"), Ok(Compressed::Definition(7, b"x")));
+        assert_eq!(read(b"(0) main"), Compressed::Definition(0, b"main"));
+        assert_eq!(read(b"(12)"), Compressed::Reference(12));
+        assert_eq!(read(b"(12) "), Compressed::Reference(12));
+        assert_eq!(read(b"(7)x"), Compressed::Definition(7, b"x"));
         for name in [
             "(below main)",
             "(anonymous namespace)::f",
@@ -136,7 +134,7 @@ mod tests {
             "(1",
             "(7)'(8)",
         ] {
-            assert_eq!(read(name.as_bytes()), Ok(Compressed::Name(name.as_bytes())));
+            assert_eq!(read(name.as_bytes()), Compressed::Name(name.as_bytes()));
         }
     }
 
@@ -144,31 +142,29 @@ mod tests {
     fn numbers_are_of_64_bits() {
         assert_eq!(
             read(b"(18446744073709551615) f"),
-            Ok(Compressed::Definition(u64::MAX, b"f"))
+            Compressed::Definition(u64::MAX, b"f")
         );
         assert_eq!(
             read(b"(000000000000000000000000007)"),
-            Ok(Compressed::Reference(7))
+            Compressed::Reference(7)
         );
-        assert!(read(b"(18446744073709551616) f").is_err());
-        assert!(read(b"(18446744073709551616)").is_err());
+        let beyond = Compressed::Beyond(b"18446744073709551616");
+        assert_eq!(read(b"(18446744073709551616) f"), beyond);
+        assert_eq!(read(b"(18446744073709551616)"), beyond);
     }
 
     #[test]
     fn names_may_look_like_anything() {
-        assert_eq!(read(b"(3) (7)"), Ok(Compressed::Definition(3, b"(7)")));
+        assert_eq!(read(b"(3) (7)"), Compressed::Definition(3, b"(7)"));
         assert_eq!(
             read(b"(3) (1) fake compressed"),
-            Ok(Compressed::Definition(3, b"(1) fake compressed"))
+            Compressed::Definition(3, b"(1) fake compressed")
         );
         assert_eq!(
             read(b"(3)  leading"),
-            Ok(Compressed::Definition(3, b" leading"))
+            Compressed::Definition(3, b" leading")
         );
-        assert_eq!(
-            read(b"(3) fn=(2)"),
-            Ok(Compressed::Definition(3, b"fn=(2)"))
-        );
+        assert_eq!(read(b"(3) fn=(2)"), Compressed::Definition(3, b"fn=(2)"));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Reader<'_> {
             Key::Calls => self.calls_line(value),
             Key::Skipped => Ok(()),
             _ => {
-                let name = self.name(value)?;
+                let name = self.name(value);
                 if let Some(number) = name.defined() {
                     self.name_line = Some(NameLine {
                         line_number: self.line_number,
@@ -109,6 +109,7 @@ impl Reader<'_> {
     }
 
     /// Takes the name of a position line.
+    #[inline(always)]
     fn name_position(&mut self, key: Key, name: Compressed) -> Result<(), Refusal> {
         match key {
             Key::Function => {
@@ -228,10 +229,11 @@ impl Reader<'_> {
     }
 
     /// What stands behind the `=` of a position line.
-    fn name<'n>(&self, value: &'n [u8]) -> Result<Compressed<'n>, Refusal> {
+    #[inline]
+    fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
         match self.compression {
-            Compression::Plain => Ok(Compressed::Name(value)),
-            _ => Ok(names::read(value)?),
+            Compression::Plain => Compressed::Name(value),
+            _ => names::read(value),
         }
     }
 
@@ -239,7 +241,7 @@ impl Reader<'_> {
     #[cold]
     fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
         let has_object = had_object || key == Key::Object;
-        let is_compressed = !matches!(names::read(value), Ok(Compressed::Name(_)));
+        let is_compressed = !matches!(names::read(value), Compressed::Name(_));
         self.compression = match key {
             _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
             Key::Function if has_object => Compression::Plain,
@@ -273,6 +275,7 @@ impl Reader<'_> {
             }
             Compressed::Definition(number, text) => (Some(number), text),
             Compressed::Name(text) => (None, text),
+            Compressed::Beyond(digits) => return Err(beyond(digits).into()),
         };
         let expanded = self.expanded(text);
         let text = expanded.as_deref().unwrap_or(text);
@@ -297,7 +300,7 @@ impl Reader<'_> {
             if index > 0 {
                 expanded.push(b'\'');
             }
-            match names::read(piece).ok()? {
+            match names::read(piece) {
                 Compressed::Reference(number) => {
                     let name = self.functions.get(number)?.name;
                     let text = self.function_names.text(name);
@@ -338,7 +341,16 @@ fn plain_name(
             Ok(name)
         }
         Compressed::Name(text) => Ok(section.strings.intern(text)),
+        Compressed::Beyond(digits) => Err(beyond(digits).into()),
     }
+}
+
+#[cold]
+fn beyond(digits: &[u8]) -> String {
+    format!(
+        "expected the number of a name, of at most 64 bits, found {}",
+        excerpt(digits)
+    )
 }
 
 fn undefined(what: &str, number: u64) -> String {
