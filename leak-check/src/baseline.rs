@@ -13,10 +13,11 @@ use anyhow::Context;
 use cg_stream::record::Count;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Evidence, Finding, ProcessId, Stack};
+use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::growth::LostSize;
 use crate::policy::Ruling;
+use crate::stack::Stack;
 use crate::whole_file::Replaceable;
 
 /// Known findings.
@@ -107,20 +108,23 @@ impl KnownLine {
 impl Baseline {
     /// The counted findings of the evidence as a baseline, by the fingerprints that they are known by.
     pub(crate) fn of(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
-        Baseline::by(evidence, rulings, |ruling| &ruling.fingerprint)
+        Baseline::by(evidence, rulings, |finding, ruling| {
+            ruling.fingerprint(finding)
+        })
     }
 
     /// The counted findings of the evidence as the baseline of today: what it knows by other fingerprints has today's.
     pub(crate) fn renewed(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
-        Baseline::by(evidence, rulings, |ruling| {
-            ruling.renewed.as_ref().unwrap_or(&ruling.fingerprint)
+        Baseline::by(evidence, rulings, |finding, ruling| {
+            let known = || ruling.fingerprint(finding);
+            ruling.renewed.as_ref().unwrap_or_else(known)
         })
     }
 
     fn by<'r>(
         evidence: &Evidence,
         rulings: &'r [Ruling],
-        fingerprint: impl Fn(&'r Ruling) -> &'r Fingerprint,
+        fingerprint: impl Fn(&Finding, &'r Ruling) -> &'r Fingerprint,
     ) -> Baseline {
         let mut in_process: HashMap<(ProcessId, &Fingerprint), Known> = HashMap::new();
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
@@ -128,7 +132,7 @@ impl Baseline {
                 continue;
             }
             let known = in_process
-                .entry((finding.process, fingerprint(ruling)))
+                .entry((finding.process, fingerprint(finding, ruling)))
                 .or_default();
             known.count += 1;
             if let Some(size) = LostSize::of(finding) {
@@ -146,6 +150,11 @@ impl Baseline {
     fn add(&mut self, fingerprint: Fingerprint, known: Known) {
         let most = self.0.entry(fingerprint).or_default();
         *most = most.max(known);
+    }
+
+    /// Whether it knows nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// How many findings with this fingerprint are known in a process.

@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use cg_parse::findings::{FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
-use cg_stream::record::{Count, EndRecord, ErrorRecord, Frame, LeakRecord, RecordType, RunRecord};
+use cg_stream::record::{Count, EndRecord, ErrorRecord, LeakRecord, RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 use serde_json::{Map, Value};
 
 use crate::children::Children;
 use crate::finding::{
-    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Stack, Stacks,
-    Summary,
+    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Summary,
 };
 use crate::reconcile;
+use crate::stack::{KnownFrame, Stack, Stacks};
 
 /// Reads all inputs. What keeps them from being judged is told to `diagnostics` as trouble.
 ///
@@ -52,7 +52,7 @@ struct Collector {
     evidence: Evidence,
     stacks: Stacks,
     /// Those of the input that is being read, by the ids that its reader gave them.
-    frames: Vec<Option<Frame<'static>>>,
+    frames: Vec<Option<KnownFrame>>,
     children: Children,
     source: String,
     /// `None` outside `run` and `end`.
@@ -254,15 +254,20 @@ impl Collector {
     }
 
     fn found_stack(&mut self, stack: StackId, found: &ProcessFindings<'_>) -> Stack {
-        let frames = found.frames(stack).iter().map(|&id| {
+        let frames = found.frames(stack);
+        for &id in frames {
             if self.frames.len() <= id.index() {
                 self.frames.resize(id.index() + 1, None);
             }
-            self.frames[id.index()]
-                .get_or_insert_with(|| found.frame(id).into_owned())
-                .clone()
-        });
-        self.stacks.intern(frames.collect())
+            let known = &mut self.frames[id.index()];
+            if known.is_none() {
+                *known = Some(self.stacks.frame(found.frame(id)));
+            }
+        }
+        let frames = frames
+            .iter()
+            .filter_map(|id| self.frames[id.index()].clone());
+        self.stacks.of_known(frames)
     }
 
     /// The process of a record: that of the section, else one for each pid of loose records in a row.

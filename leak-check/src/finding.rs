@@ -1,10 +1,11 @@
 //! What is judged: the findings of all inputs, and the processes they are from.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 
-use cg_stream::record::{Count, Frame, RunRecord};
+use cg_stream::record::{Count, RunRecord};
+
+use crate::stack::Stack;
 
 /// Everything that was read.
 #[derive(Debug, Default)]
@@ -65,9 +66,6 @@ pub(crate) struct Summary {
     /// Bytes and blocks lost, by kind.
     pub(crate) leaks: [Option<(Count, Count)>; 4],
 }
-
-/// Frames, innermost first. Equal stacks are held once.
-pub(crate) type Stack = Rc<[Frame<'static>]>;
 
 /// One error or loss record.
 #[derive(Debug)]
@@ -285,22 +283,6 @@ impl std::str::FromStr for LeakKinds {
             kinds.0[kind as usize] = true;
         }
         Ok(kinds)
-    }
-}
-
-/// Holds every stack once: processes of one test run share most of theirs.
-#[derive(Default)]
-pub(crate) struct Stacks(HashSet<Stack>);
-
-impl Stacks {
-    pub(crate) fn intern(&mut self, stack: Vec<Frame>) -> Stack {
-        let stack: Vec<Frame<'static>> = stack.into_iter().map(Frame::into_owned).collect();
-        if let Some(known) = self.0.get(stack.as_slice()) {
-            return known.clone();
-        }
-        let stack: Stack = stack.into();
-        self.0.insert(stack.clone());
-        stack
     }
 }
 

@@ -12,7 +12,8 @@ use cg_names::whose::UNKNOWN_INLINED;
 use cg_stream::record::Frame;
 
 use crate::finding::Finding;
-use crate::own::{own_frames, stack_of_program};
+use crate::own::frames_before;
+use crate::stack::Stack;
 
 /// A finding's identity over rebuilds and edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +50,7 @@ impl Fingerprint {
 }
 
 /// Makes fingerprints; each name is brought to its normal form once.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct NormalNames {
     known: RefCell<HashMap<String, String>>,
 }
@@ -57,7 +58,7 @@ pub(crate) struct NormalNames {
 impl NormalNames {
     pub(crate) fn fingerprint(&self, finding: &Finding) -> Fingerprint {
         Fingerprint {
-            frames: self.own_names(stack_of_program(finding)),
+            frames: self.own_names(&finding.stack, frames_before(finding)),
             kind: finding.kind().to_owned(),
         }
     }
@@ -94,15 +95,15 @@ impl NormalNames {
     }
 
     /// The names of the own frames, recursion folded. Where no frame is own, those of all that are no allocator's.
-    fn own_names(&self, stack: &[Frame]) -> Vec<String> {
+    fn own_names(&self, stack: &Stack, before: usize) -> Vec<String> {
         let mut names = Vec::new();
-        for (frame, is_own) in stack.iter().zip(own_frames(stack)) {
+        for (frame, is_own) in stack.iter().skip(before).zip(stack.own_behind(before)) {
             if is_own && frame.name.as_deref() != Some(UNKNOWN_INLINED) {
                 push_folded(&mut names, self.of_frame(frame));
             }
         }
         if names.is_empty() {
-            for frame in stack.iter().skip(cg_names::blame::frame_to_blame(stack)) {
+            for frame in stack.iter().skip(stack.to_blame_behind(before)) {
                 push_folded(&mut names, self.of_frame(frame));
             }
         }
@@ -161,14 +162,14 @@ mod tests {
     use cg_stream::record::Name;
 
     fn names(stack: &[&'static str]) -> Vec<String> {
-        let stack: Vec<Frame> = stack
+        let stack: Stack = stack
             .iter()
             .map(|name| Frame {
                 name: Some(Name::from(*name)),
                 ..Frame::default()
             })
             .collect();
-        NormalNames::default().own_names(&stack)
+        NormalNames::default().own_names(&stack, 0)
     }
 
     #[test]

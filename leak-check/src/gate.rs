@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use anyhow::Context as _;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
@@ -12,10 +11,9 @@ use crate::baseline::Baseline;
 use crate::collect::collect;
 use crate::coverage;
 use crate::finding::Evidence;
-use crate::own::own_frames;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Status, Verdict};
-use crate::report::{self, Format, Report};
+use crate::report::{self, Format, Report, StackLines};
 use crate::suppression::{self, Suppressions};
 use crate::whole_file::Replaceable;
 
@@ -103,7 +101,7 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
             verdict: &verdict,
             defaults_used: suppressions.defaults_used(&verdict.suppression_uses),
             paths: &options.paths,
-            all_frames: options.all_frames,
+            lines: StackLines::new(&options.paths, options.all_frames),
             could_not_judge: diagnostics.had_trouble(),
         };
         report::render(&report, options.format, options.in_colour)?
@@ -186,10 +184,10 @@ fn base_names(evidence: &Evidence) -> HashSet<&str> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
     for finding in &evidence.findings {
-        if !seen.insert(Rc::as_ptr(&finding.stack)) {
+        if !seen.insert(&finding.stack) {
             continue;
         }
-        let own = own_frames(&finding.stack);
+        let own = finding.stack.own();
         let frames = finding.stack.iter().zip(own).filter(|(_, own)| *own);
         let files = frames.filter_map(|(frame, _)| frame.file.as_deref());
         names.extend(files.filter(|file| !file.contains('/')));

@@ -7,6 +7,7 @@ mod gate;
 
 mod finding;
 mod process;
+mod stack;
 
 mod children;
 mod collect;

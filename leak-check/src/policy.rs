@@ -1,6 +1,8 @@
 //! What counts: from the evidence, the policy, suppressions and a baseline to a verdict. Nothing here reads or prints.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use cg_stream::record::{Count, Frame};
 
@@ -103,12 +105,21 @@ pub(crate) struct Ruling {
     pub(crate) status: Status,
     /// The position in its stack of the frame to blame.
     pub(crate) blame: Option<usize>,
-    /// The one that the baseline knows it by, where it does.
-    pub(crate) fingerprint: Fingerprint,
+    /// The one that the baseline knows it by, where it does; made when it is asked for.
+    fingerprint: OnceCell<Fingerprint>,
+    names: Rc<NormalNames>,
     /// Today's, where the baseline knows it by another.
     pub(crate) renewed: Option<Fingerprint>,
     /// How many equal ones the baseline knows in a process; more than that are new.
     pub(crate) known_equals: u64,
+}
+
+impl Ruling {
+    /// The fingerprint of the finding that this is about: the one that the baseline knows it by, where it does.
+    pub(crate) fn fingerprint(&self, finding: &Finding) -> &Fingerprint {
+        self.fingerprint
+            .get_or_init(|| self.names.fingerprint(finding))
+    }
 }
 
 /// The decisions about all findings.
@@ -152,14 +163,20 @@ pub(crate) fn judge(
 ) -> Verdict {
     let mut suppression_uses = vec![0; suppressions.len()];
     let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
-    let names = NormalNames::default();
+    let names = Rc::new(NormalNames::default());
     let mut recognised = Recognised::new(baseline, &names);
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {
         let blame = frame_to_blame(finding, policy, paths);
-        let (fingerprint, renewed) = recognised.known_as(finding);
+        // A baseline that knows nothing need not be asked, and no fingerprint made for it.
+        let (fingerprint, renewed, known_equals) = if baseline.is_empty() {
+            (OnceCell::new(), None, 0)
+        } else {
+            let (fingerprint, renewed) = recognised.known_as(finding);
+            let known_equals = baseline.allowed(&fingerprint);
+            (OnceCell::from(fingerprint), renewed, known_equals)
+        };
         let tool = evidence.process(finding.process).tool.as_deref();
-        let known_equals = baseline.allowed(&fingerprint);
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
             Status::Suppressed
@@ -169,7 +186,9 @@ pub(crate) fn judge(
             Status::Foreign
         } else if is_ignored(finding, blame, policy, paths) {
             Status::Ignored
-        } else if !finding.is_unprinted() {
+        } else if let Some(fingerprint) = fingerprint.get()
+            && !finding.is_unprinted()
+        {
             let equals = seen
                 .entry((finding.process, fingerprint.clone()))
                 .or_default();
@@ -186,6 +205,7 @@ pub(crate) fn judge(
             status,
             blame,
             fingerprint,
+            names: names.clone(),
             renewed,
             known_equals,
         });
@@ -201,7 +221,11 @@ pub(crate) fn judge(
         });
     let (growth, known_without_size) = hold_to_size(evidence, policy, baseline, &mut rulings);
     Verdict {
-        gone: baseline.gone(&Baseline::of(evidence, &rulings)),
+        gone: if baseline.is_empty() {
+            Vec::new()
+        } else {
+            baseline.gone(&Baseline::of(evidence, &rulings))
+        },
         growth,
         known_without_size,
         is_only_without_match,
@@ -246,7 +270,7 @@ fn is_wanted(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &P
 fn is_ignored(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &Paths) -> bool {
     let matches = |frame: &Frame| policy.ignore.match_frame(frame, paths);
     !policy.ignore.is_empty()
-        && blame.is_some_and(|blame| finding.stack[..=blame].iter().any(matches))
+        && blame.is_some_and(|blame| finding.stack.iter().take(blame + 1).any(matches))
 }
 
 /// Lets new leaks pass where they stay within the limits together; a limit that is not given limits nothing.
@@ -287,7 +311,7 @@ fn hold_to_size(
             && let Some(size) = LostSize::of(finding)
         {
             let sum = present
-                .entry((&ruling.fingerprint, finding.process))
+                .entry((ruling.fingerprint(finding), finding.process))
                 .or_default();
             *sum = sum.plus(size);
         }
@@ -316,7 +340,7 @@ fn hold_to_size(
     if !too_large.is_empty() {
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
             if ruling.status == Status::Known
-                && too_large.contains(&(ruling.fingerprint.clone(), finding.process))
+                && too_large.contains(&(ruling.fingerprint(finding).clone(), finding.process))
             {
                 ruling.status = Status::Grown;
             }
@@ -327,8 +351,6 @@ fn hold_to_size(
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
     use crate::finding::{Details, Error, Leak, LeakKind, Process};
     use cg_stream::record::Name;

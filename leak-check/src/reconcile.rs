@@ -4,14 +4,13 @@
 //! errors beyond Valgrind's limits. All of them are in the summaries, and a gate that looks at the records alone would
 //! call such a process clean.
 
-use std::rc::Rc;
-
 use cg_stream::record::Count;
 
 use crate::coverage::LeakOptions;
 use crate::finding::{
     Details, Evidence, Finding, LeakKind, LeakKinds, Process, ProcessId, Unprinted,
 };
+use crate::stack::Stack;
 
 /// What the records of one process add up to.
 #[derive(Clone, Copy, Default)]
@@ -56,7 +55,7 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
             .extend(unprinted.into_iter().map(|unprinted| Finding {
                 process: ProcessId(position),
                 details: Details::Unprinted(unprinted),
-                stack: Rc::from([]),
+                stack: Stack::default(),
                 suppression: None,
             }));
     }

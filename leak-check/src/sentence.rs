@@ -4,13 +4,12 @@
 //! passed on as it is.
 
 use cg_document::number::plural;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 
 use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
 use crate::paths::Paths;
+use crate::stack::Stack;
 use crate::suppression::system_call;
-use cg_names::blame::frame_to_blame;
-use cg_names::whose::{Whose, whose};
 
 /// The sentence, without a full stop.
 pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
@@ -62,7 +61,7 @@ fn leak_sentence(leak: &Leak) -> String {
     }
 }
 
-fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
+fn error_sentence(error: &Error, stack: &Stack, paths: &Paths) -> String {
     let size = error.what.rsplit_once("of size ").map(|(_, size)| size);
     let sized = |verb: &str| {
         let bytes = size.and_then(|size| size.trim().replace(',', "").parse().ok());
@@ -118,10 +117,10 @@ fn error_sentence(error: &Error, stack: &[Frame], paths: &Paths) -> String {
 }
 
 /// The function that was called: the innermost frame, if it is one that the program called into.
-fn called<'a>(stack: &'a [Frame<'_>], otherwise: &'a str) -> &'a str {
+fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
     stack
         .first()
-        .filter(|_| whose(stack)[0] != Whose::Own)
+        .filter(|_| !stack.own()[0])
         .and_then(|frame| frame.name.as_deref())
         .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
 }
@@ -256,8 +255,8 @@ fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
 }
 
 /// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
-fn place(stack: &[Frame], paths: &Paths) -> String {
-    let Some(frame) = stack.get(frame_to_blame(stack)) else {
+fn place(stack: &Stack, paths: &Paths) -> String {
+    let Some(frame) = stack.to_blame() else {
         return "at an unknown place".to_owned();
     };
     match (&frame.file, frame.line) {
@@ -267,9 +266,9 @@ fn place(stack: &[Frame], paths: &Paths) -> String {
     }
 }
 
-fn function<'a>(stack: &'a [Frame<'_>]) -> &'a str {
+fn function(stack: &Stack) -> &str {
     stack
-        .get(frame_to_blame(stack))
+        .to_blame()
         .and_then(|frame| {
             let name = frame.name.as_deref().filter(|name| *name != "???");
             name.or(frame.obj.as_deref())
@@ -293,12 +292,12 @@ mod tests {
 
     use super::*;
     use crate::finding::{Note, ProcessId};
-    use cg_stream::record::Name;
+    use cg_stream::record::{Frame, Name};
 
     /// Function, file and line.
     type FrameText = (&'static str, &'static str, u64);
 
-    fn stack(frames: &[FrameText]) -> crate::finding::Stack {
+    fn stack(frames: &[FrameText]) -> Stack {
         frames
             .iter()
             .map(|(name, file, line)| Frame {

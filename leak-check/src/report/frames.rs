@@ -1,10 +1,15 @@
 //! Frames and stacks as lines of text.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use cg_document::visible;
-use cg_names::whose::{StackLine, folded, whose};
+use cg_names::whose::{StackLine, folded};
 use cg_stream::record::Frame;
 
 use crate::paths::Paths;
+use crate::stack::Stack;
 
 /// The function of a frame; where it has none, its object or address.
 pub(crate) fn function_name(frame: &Frame) -> String {
@@ -39,47 +44,106 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
     }
 }
 
-/// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames in a row that are
-/// not the program's own: a Rust test has some twenty of them below its own. With `all_frames` each has its line.
-pub(crate) fn stack_lines(stack: &[Frame], paths: &Paths, all_frames: bool) -> Vec<String> {
-    let whose = whose(stack);
-    let mut pieces = match all_frames {
-        true => (0..stack.len()).map(StackLine::Frame).collect(),
-        false => folded(&whose),
-    };
-    // The innermost frame is where it happened; it is said in any case.
-    if let Some(StackLine::Libraries { frames, of }) = pieces.first().cloned() {
-        let rest = match frames.len() {
-            2 => StackLine::Frame(1),
-            _ => StackLine::Libraries {
-                frames: 1..frames.end,
-                of,
-            },
-        };
-        pieces.splice(..1, [StackLine::Frame(0), rest]);
-    }
-    let mut lines: Vec<(String, usize)> = Vec::new();
-    for piece in pieces {
-        let line = match piece {
-            StackLine::Frame(position) => {
-                visible(&frame_line(&stack[position], paths)).into_owned()
-            }
-            StackLine::Libraries { frames, of } => format!("… {} frames of {of}", frames.len()),
-        };
-        match lines.last_mut() {
-            Some((last, count)) if *last == line => *count += 1,
-            _ => lines.push((line, 1)),
+/// The lines of stacks. Each frame's is made once, and stacks that read the same are the same numbers.
+pub(crate) struct StackLines<'a> {
+    paths: &'a Paths,
+    /// Every frame has its line.
+    all_frames: bool,
+    known: RefCell<KnownLines>,
+}
+
+#[derive(Default)]
+struct KnownLines {
+    texts: Vec<Rc<str>>,
+    by_text: HashMap<Rc<str>, u32>,
+    by_frame: HashMap<usize, u32>,
+}
+
+/// A line of a stack by its number, and how often it stands there in a row.
+pub(crate) type FoldedLine = (u32, u32);
+
+impl<'a> StackLines<'a> {
+    pub(crate) fn new(paths: &'a Paths, all_frames: bool) -> StackLines<'a> {
+        StackLines {
+            paths,
+            all_frames,
+            known: RefCell::default(),
         }
     }
-    lines
-        .into_iter()
-        .enumerate()
-        .map(|(position, (line, count))| {
-            let word = if position == 0 { "at" } else { "by" };
-            match count {
-                1 => format!("{word} {line}"),
-                count => format!("{word} {line}, {count} times"),
+
+    /// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames in a row that
+    /// are not the program's own: a Rust test has some twenty of them below its own.
+    pub(crate) fn of(&self, stack: &Stack) -> Vec<String> {
+        let folded = self.folded(stack);
+        let known = self.known.borrow();
+        let lines = folded.into_iter().enumerate();
+        lines
+            .map(|(position, (line, count))| {
+                let word = if position == 0 { "at" } else { "by" };
+                let line = &known.texts[line as usize];
+                match count {
+                    1 => format!("{word} {line}"),
+                    count => format!("{word} {line}, {count} times"),
+                }
+            })
+            .collect()
+    }
+
+    /// What [`StackLines::of`] makes lines of.
+    pub(crate) fn folded(&self, stack: &Stack) -> Vec<FoldedLine> {
+        let mut pieces = match self.all_frames {
+            true => (0..stack.len()).map(StackLine::Frame).collect(),
+            false => folded(&stack.whose()),
+        };
+        // The innermost frame is where it happened; it is said in any case.
+        if let Some(StackLine::Libraries { frames, of }) = pieces.first().cloned() {
+            let rest = match frames.len() {
+                2 => StackLine::Frame(1),
+                _ => StackLine::Libraries {
+                    frames: 1..frames.end,
+                    of,
+                },
+            };
+            pieces.splice(..1, [StackLine::Frame(0), rest]);
+        }
+        let mut known = self.known.borrow_mut();
+        let mut lines: Vec<FoldedLine> = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let line = match piece {
+                StackLine::Frame(position) => self.line_of(stack, position, &mut known),
+                StackLine::Libraries { frames, of } => {
+                    known.line(&format!("… {} frames of {of}", frames.len()))
+                }
+            };
+            match lines.last_mut() {
+                Some((last, count)) if *last == line => *count += 1,
+                _ => lines.push((line, 1)),
             }
-        })
-        .collect()
+        }
+        lines
+    }
+
+    fn line_of(&self, stack: &Stack, position: usize, known: &mut KnownLines) -> u32 {
+        let address = stack.known_frames()[position].address();
+        if let Some(line) = known.by_frame.get(&address) {
+            return *line;
+        }
+        let line = known.line(&visible(&frame_line(&stack[position], self.paths)));
+        known.by_frame.insert(address, line);
+        line
+    }
+}
+
+impl KnownLines {
+    fn line(&mut self, text: &str) -> u32 {
+        if let Some(line) = self.by_text.get(text) {
+            return *line;
+        }
+        // Each takes more than four bytes, so that memory ends before the numbers do.
+        let line = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        let text: Rc<str> = text.into();
+        self.texts.push(text.clone());
+        self.by_text.insert(text, line);
+        line
+    }
 }

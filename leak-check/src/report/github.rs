@@ -3,7 +3,7 @@
 //! A step shows 10 annotations of each level and drops the others without a word, so those on lines of the repository
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
-use super::{Entry, Report, kinds, stack_lines};
+use super::{Entry, Report, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report<'_>) -> String {
             }
             properties.push_str(&format!(",title={}", property(&kinds::rule(entry))));
             let mut message = report.message(entry);
-            for line in stack_lines(&entry.finding.stack, report.paths, report.all_frames) {
+            for line in report.lines.of(&entry.finding.stack) {
                 message.push_str(&format!("\n  {line}"));
             }
             for line in report.process_lines(entry) {

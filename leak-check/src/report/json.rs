@@ -2,7 +2,6 @@
 
 use std::io;
 
-use cg_names::blame::frame_to_blame;
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, Total,
 };
@@ -12,6 +11,7 @@ use serde::Serialize;
 use super::Report;
 use crate::finding::{Details, Error, Finding, Leak, Unprinted};
 use crate::policy::{Ruling, Status};
+use crate::stack::Stack;
 
 /// A record with the decision about it.
 #[derive(Serialize)]
@@ -72,8 +72,8 @@ fn write_finding(
     pid: Option<u64>,
 ) -> io::Result<()> {
     let status = ruling.status.word();
-    let fingerprint = ruling.fingerprint.hex();
-    let baseline = known_size(report, ruling);
+    let fingerprint = ruling.fingerprint(finding).hex();
+    let baseline = known_size(report, finding, ruling);
     match &finding.details {
         Details::Leak(leak) => writer.record(&Judged {
             record: leak_record(finding, leak, pid),
@@ -121,11 +121,15 @@ fn write_finding(
 }
 
 /// The size of a known leak in the baseline, where there is more of it now.
-fn known_size(report: &Report<'_>, ruling: &Ruling) -> Option<Counts<'static>> {
+fn known_size(report: &Report<'_>, finding: &Finding, ruling: &Ruling) -> Option<Counts<'static>> {
     if !matches!(ruling.status, Status::Known | Status::Grown) {
         return None;
     }
-    let known = report.verdict.growth.get(&ruling.fingerprint)?.known;
+    let known = report
+        .verdict
+        .growth
+        .get(ruling.fingerprint(finding))?
+        .known;
     Some(Counts::from([
         ("bytes", known.bytes),
         ("blocks", known.blocks),
@@ -176,9 +180,6 @@ fn error_record<'a>(finding: &'a Finding, error: &'a Error, pid: Option<u64>) ->
 }
 
 /// The frame to blame by the stream's own rule, which is not the policy's.
-fn blamed(stack: &[Frame<'static>]) -> Frame<'static> {
-    stack
-        .get(frame_to_blame(stack))
-        .cloned()
-        .unwrap_or_default()
+fn blamed(stack: &Stack) -> Frame<'static> {
+    stack.to_blame().cloned().unwrap_or_default()
 }

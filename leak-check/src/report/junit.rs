@@ -6,7 +6,7 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Report, function_name, stack_lines};
+use super::{Report, function_name};
 use crate::finding::{Finding, Process};
 use crate::policy::Ruling;
 use cg_document::number::plural;
@@ -83,7 +83,7 @@ fn status(
         );
         description.push_str(&line);
         description.push('\n');
-        for line in stack_lines(&finding.stack, report.paths, report.all_frames) {
+        for line in report.lines.of(&finding.stack) {
             description.push_str(&format!("  {line}\n"));
         }
         first.get_or_insert(line);

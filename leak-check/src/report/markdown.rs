@@ -8,7 +8,7 @@ use cg_document::number::{grouped, plural};
 use cg_document::{Block, Document, Span, markdown};
 use cg_stream::record::Count;
 
-use super::{Entry, Report, stack_lines};
+use super::{Entry, Report};
 use crate::fingerprint::Fingerprint;
 use crate::policy::Status;
 
@@ -66,7 +66,7 @@ fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
     if entry.ruling.status == Status::Allowed {
         summary.push(Span::text(" (within the limits)"));
     }
-    let mut lines = stack_lines(&entry.finding.stack, report.paths, report.all_frames);
+    let mut lines = report.lines.of(&entry.finding.stack);
     let processes = report.process_lines(entry).into_iter();
     lines.extend(processes.map(|line| format!("in {line}")));
     Block::Details {

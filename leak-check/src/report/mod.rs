@@ -29,7 +29,7 @@ use crate::paths::Paths;
 use crate::policy::{Ruling, Status, Verdict};
 use crate::sentence::sentence;
 
-pub(crate) use frames::{function_name, stack_lines};
+pub(crate) use frames::{FoldedLine, StackLines, function_name};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,7 @@ pub(crate) struct Report<'a> {
     /// What the default suppressions matched, and how often.
     pub(crate) defaults_used: BTreeMap<&'a str, u64>,
     pub(crate) paths: &'a Paths,
-    /// Every frame of a stack has its line.
-    pub(crate) all_frames: bool,
+    pub(crate) lines: StackLines<'a>,
     /// Something kept the inputs from being judged as a whole.
     pub(crate) could_not_judge: bool,
 }
@@ -120,7 +119,7 @@ impl<'a> Report<'a> {
     pub(crate) fn groups(&self) -> Vec<Group<'a>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::new();
-        let mut entry_of: HashMap<(usize, Status, String, Vec<String>), usize> = HashMap::new();
+        let mut entry_of: HashMap<(usize, Status, String, Vec<FoldedLine>), usize> = HashMap::new();
         for (finding, ruling) in self.findings() {
             if !ruling.status.is_shown() {
                 continue;
@@ -154,7 +153,7 @@ impl<'a> Report<'a> {
                 group,
                 ruling.status,
                 sentence.clone(),
-                stack_lines(&finding.stack, self.paths, self.all_frames),
+                self.lines.folded(&finding.stack),
             );
             let entries = &mut groups[group].entries;
             let entry = *entry_of.entry(key).or_insert_with(|| {
@@ -182,7 +181,7 @@ impl<'a> Report<'a> {
     pub(crate) fn sentence(&self, finding: &Finding, ruling: &Ruling) -> String {
         let mut sentence = visible(&sentence(finding, self.paths)).into_owned();
         if ruling.status == Status::Grown
-            && let Some(growth) = self.verdict.growth.get(&ruling.fingerprint)
+            && let Some(growth) = self.verdict.growth.get(ruling.fingerprint(finding))
         {
             sentence.push_str(&format!("; grown: {growth}"));
         }
@@ -205,7 +204,7 @@ impl<'a> Report<'a> {
         let failing: HashSet<&Fingerprint> = self
             .findings()
             .filter(|(_, ruling)| ruling.status == Status::Grown)
-            .map(|(_, ruling)| &ruling.fingerprint)
+            .map(|(finding, ruling)| ruling.fingerprint(finding))
             .collect();
         self.verdict
             .growth

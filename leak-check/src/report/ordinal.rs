@@ -11,7 +11,7 @@ pub(super) struct Ordinals(HashMap<String, u64>);
 impl Ordinals {
     /// The entry's fingerprint, with a number behind it from the second one on.
     pub(super) fn fingerprint(&mut self, entry: &Entry<'_>) -> String {
-        let hex = entry.ruling.fingerprint.hex();
+        let hex = entry.ruling.fingerprint(entry.finding).hex();
         let number = self.0.entry(hex.clone()).or_default();
         *number += 1;
         match *number {

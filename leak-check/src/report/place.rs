@@ -19,7 +19,6 @@ impl Report<'_> {
     pub(super) fn place(&self, entry: &Entry<'_>) -> Location {
         let stack = &entry.finding.stack;
         let blame = entry.ruling.blame.unwrap_or(0).min(stack.len());
-        let (inner, outer) = stack.split_at(blame);
         let in_root = |frame: &Frame| {
             Some(Location {
                 path: self.paths.in_root(frame.file.as_deref()?)?,
@@ -27,9 +26,10 @@ impl Report<'_> {
                 is_source: true,
             })
         };
-        outer
-            .iter()
-            .chain(inner.iter().rev())
+        let inner = (0..blame).rev();
+        (blame..stack.len())
+            .chain(inner)
+            .map(|position| &stack[position])
             .find_map(in_root)
             .unwrap_or_else(|| self.log_of(entry))
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use super::{Entry, Report, kinds, ordinal, stack_lines};
+use super::{Entry, Report, kinds, ordinal};
 use cg_stream::record::Frame;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
@@ -74,7 +74,7 @@ fn result(
         "properties": { "processes": processes },
     });
     if !entry.finding.stack.is_empty() {
-        let lines = stack_lines(&entry.finding.stack, report.paths, report.all_frames);
+        let lines = report.lines.of(&entry.finding.stack);
         result["stacks"] = json!([{
             "message": { "text": lines.join("\n") },
             "frames": entry.finding.stack.iter().map(|frame| stack_frame(report, frame)).collect::<Vec<Value>>(),

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use cg_document::text::{Screen, write};
 use cg_document::{Document, visible};
 
-use super::{Entry, Report, stack_lines};
+use super::{Entry, Report};
 use crate::policy::Status;
 use crate::sentence::sentence;
 
@@ -100,7 +100,7 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
             entry.ruling.known_equals
         ));
     }
-    for line in stack_lines(&entry.finding.stack, report.paths, report.all_frames) {
+    for line in report.lines.of(&entry.finding.stack) {
         text.push_str(&styled(styles.quiet, &format!("    {line}")));
         text.push('\n');
     }

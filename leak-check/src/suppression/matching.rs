@@ -5,11 +5,11 @@
 //! suppression for the finding itself, else the pattern as it is and demangled.
 
 use cg_names::identity::function_of_build;
-use cg_stream::record::Frame;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
 use crate::finding::{Details, Error, Finding, LeakKind};
+use crate::stack::Stack;
 
 /// A finding as suppressions see it.
 pub(super) struct Target<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Target<'a> {
     kinds: Vec<String>,
     extra: Option<String>,
     leak_kind: Option<LeakKind>,
-    stack: &'a [Frame<'static>],
+    stack: &'a Stack,
     /// The frame lines of the suppression that Valgrind wrote for this finding, one for each frame of its stack.
     written: Vec<FramePattern>,
 }
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
     use crate::finding::{Leak, ProcessId};
-    use cg_stream::record::Name;
+    use cg_stream::record::{Frame, Name};
 
     fn leak(stack: &[(&'static str, &'static str)], written: Option<&str>) -> Finding {
         Finding {

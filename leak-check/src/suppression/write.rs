@@ -13,8 +13,8 @@ use super::matching;
 use super::name_pattern::{Scheme, has_types_of_rust, name_pattern};
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
-use crate::own::own_frames;
 use crate::policy::{Ruling, Verdict};
+use crate::stack::Stack;
 
 /// What was written, and what no suppression can be written for.
 pub(crate) struct Written {
@@ -69,7 +69,7 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
 /// The schemes to write a suppression for: both where a name of the stack looks alike in them and is not.
 fn schemes(finding: &Finding) -> &'static [Scheme] {
     let is_known = finding.suppression.is_some();
-    let own = own_frames(&finding.stack);
+    let own = finding.stack.own();
     let has_own = own.contains(&true);
     let mut names = finding
         .stack
@@ -97,7 +97,7 @@ fn name(finding: &Finding, ruling: &Ruling) -> String {
         .and_then(|blame| finding.stack[blame].name.as_deref())
         .map(|name| format!(" in {}", shortened(name)))
         .unwrap_or_default();
-    let name = format!("{kind}{noun}{place}, {}", ruling.fingerprint.hex());
+    let name = format!("{kind}{noun}{place}, {}", ruling.fingerprint(finding).hex());
     name.replace(['\n', '\r', '{', '}'], " ")
 }
 
@@ -156,8 +156,8 @@ fn body(finding: &Finding, tool: Option<&str>, scheme: Scheme) -> Option<String>
 }
 
 /// Whether the name of a function of the program's own is known; where no frame is own, that of any function.
-fn names_own_function(stack: &[Frame]) -> bool {
-    let own = own_frames(stack);
+fn names_own_function(stack: &Stack) -> bool {
+    let own = stack.own();
     let has_own = own.contains(&true);
     stack.iter().zip(own).any(|(frame, own)| {
         (own || !has_own) && frame.name.as_deref().is_some_and(|name| name != "???")
@@ -165,11 +165,11 @@ fn names_own_function(stack: &[Frame]) -> bool {
 }
 
 /// Frame lines from the innermost frame to the outermost own one.
-fn frame_lines(stack: &[Frame], by_valgrind: Option<&Suppression>, scheme: Scheme) -> Vec<String> {
+fn frame_lines(stack: &Stack, by_valgrind: Option<&Suppression>, scheme: Scheme) -> Vec<String> {
     /// `VG_MAX_SUPP_CALLERS`.
     const MOST_LINES: usize = 24;
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
-    let own = own_frames(stack);
+    let own = stack.own();
     let last_own = own.iter().rposition(|own| *own);
     // Objects alone are told apart by the frames around them, so each of these is written.
     let has_own = last_own.is_some() && names_own_function(stack);
@@ -232,6 +232,7 @@ mod tests {
             frame(None, "/bin/demo"),
             frame(Some("(below main)"), "/usr/lib/libc.so.6"),
         ];
+        let stack = Stack::from_iter(stack);
         assert!(!names_own_function(&stack));
         assert_eq!(
             frame_lines(&stack, None, Scheme::V0),
@@ -245,7 +246,7 @@ mod tests {
     }
 
     fn lines(names: &[&'static str]) -> Vec<String> {
-        let stack: Vec<Frame> = names
+        let stack: Stack = names
             .iter()
             .map(|name| Frame {
                 name: Some(Name::from(*name)),
