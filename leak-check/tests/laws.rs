@@ -62,12 +62,9 @@ fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
             bench.valgrind(file, &[]);
             let before = KINDS.map(|kinds| verdict(&bench, file, kinds));
             for more in [
-                &["--show-leak-kinds=all"][..],
-                &["--track-origins=yes", "--show-reachable=yes"],
-                &["-s", "--num-callers=40"],
-                &["-v"],
-                &["--errors-for-leak-kinds=all"],
-                &["--gen-suppressions=all"],
+                &["--show-leak-kinds=all", "-v"][..],
+                &["--show-reachable=yes", "--track-origins=yes", "-s"],
+                &["--errors-for-leak-kinds=all", "--gen-suppressions=all"],
             ] {
                 bench.valgrind(file, more);
                 for (kinds, before) in KINDS.into_iter().zip(before) {
