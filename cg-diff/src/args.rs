@@ -17,7 +17,7 @@ use regex::Regex;
 use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
 use crate::join::JoinOptions;
 use crate::limits::{self, Limit};
-use crate::pairs;
+use crate::pairs::{self, Benchmarks};
 use crate::runs::Side;
 use cg_names::rules::{self, Rules};
 
@@ -41,7 +41,7 @@ use cg_names::rules::{self, Rules};
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; `-` is standard input.
     ///
-    /// One directory stands for the pairs NAME.out.old and NAME.out in it.
+    /// One directory stands for the pairs NAME.out.old and NAME.out in it and below; one without the other is trouble.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -120,6 +120,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Gates")]
     pub(crate) allow_fragment: bool,
 
+    /// In a directory of pairs, pass over files that lack their counterpart.
+    #[arg(long, help_heading = "Gates")]
+    pub(crate) allow_missing: bool,
+
     #[command(flatten)]
     _common: CommonArgs,
 }
@@ -175,7 +179,7 @@ impl Args {
     /// # Errors
     /// Where they contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
-        let comparisons = self.comparisons()?;
+        let Benchmarks { pairs, missing } = self.benchmarks()?;
         let rules = match &self.rules {
             None => Rules::of_table(),
             Some(path) => Rules::with_file(&read(path)?)
@@ -192,7 +196,9 @@ impl Args {
             self.types.iter().map(|name| name.record_type()).collect()
         };
         Ok(Options {
-            comparisons,
+            comparisons: pairs,
+            missing,
+            allow_missing: self.allow_missing,
             relative_to: match self.relative_to.as_str() {
                 "first" => RelativeTo::First,
                 "previous" => RelativeTo::Previous,
@@ -215,10 +221,13 @@ impl Args {
         })
     }
 
-    fn comparisons(&self) -> anyhow::Result<Vec<Vec<Side>>> {
+    fn benchmarks(&self) -> anyhow::Result<Benchmarks> {
         match &self.files[..] {
             [directory] if directory.is_dir() => pairs::in_directory(directory),
-            _ => Ok(vec![self.sides()?]),
+            _ => Ok(Benchmarks {
+                pairs: vec![self.sides()?],
+                missing: Vec::new(),
+            }),
         }
     }
 

@@ -20,6 +20,10 @@ use crate::{explain, notes};
 pub(crate) struct Options {
     /// The sides of each comparison; several comparisons only of a directory of pairs.
     pub(crate) comparisons: Vec<Vec<Side>>,
+    /// Of a directory of pairs, a sentence on each file that lacks its counterpart.
+    pub(crate) missing: Vec<String>,
+    /// Whether these are no trouble.
+    pub(crate) allow_missing: bool,
     pub(crate) relative_to: RelativeTo,
     /// Compare stacks as the functions in them.
     pub(crate) by_function: bool,
@@ -81,6 +85,13 @@ pub(crate) fn diff(
     let mut is_broken = false;
     let mut judged = vec![false; options.limits.len()];
     let mut events = BTreeSet::new();
+    for missing in &options.missing {
+        if options.allow_missing {
+            diagnostics.warn(missing);
+        } else {
+            diagnostics.trouble(missing);
+        }
+    }
     for sides in &options.comparisons {
         let verdict = compare_sides(sides, options, &mut out, diagnostics)?;
         differs |= verdict.differs;
@@ -103,6 +114,7 @@ pub(crate) fn diff(
 }
 
 /// What one comparison came to.
+#[derive(Default)]
 struct Verdict {
     differs: bool,
     judgement: Judgement,
@@ -138,6 +150,17 @@ fn compare_sides(
             diagnostics.trouble(incomplete);
         }
     }
+    for doubt in &runs.leak_kinds.doubts {
+        if options.is_gate() {
+            diagnostics.trouble(doubt);
+        } else {
+            diagnostics.warn(doubt);
+        }
+    }
+    if let Some(why) = notes::why_meaningless(&runs) {
+        diagnostics.trouble(why);
+        return Ok(Verdict::default());
+    }
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
     let rules = &options.join.rules;
@@ -156,6 +179,7 @@ fn compare_sides(
         _ => runs.sides[compare_options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
+    summary.troubles = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
     for note in &summary.notes {
         diagnostics.warn(note);
     }
@@ -174,6 +198,11 @@ fn compare_sides(
     if !options.limits.is_empty() {
         summary.broken_limits = Some(judgement.broken.clone());
     }
+    // The first of what could not be done; a document says it before its figures.
+    summary
+        .troubles
+        .extend(diagnostics.troubles().iter().cloned());
+    summary.troubles.dedup();
     let comparison = Comparison {
         runs,
         joined: &joined,

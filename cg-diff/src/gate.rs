@@ -9,6 +9,7 @@ use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
 use crate::limits::{Broken, Limit, Limited, Scope};
+use crate::notes;
 use crate::runs::Runs;
 
 /// How many functions that break one limit are named.
@@ -191,6 +192,10 @@ impl Gate<'_> {
         let Some(event) = self.runs.events.iter().position(|event| event == name) else {
             return Ok(None);
         };
+        anyhow::ensure!(
+            !(is_of_caches(name) && notes::have_other_caches(self.runs)),
+            "a limit is on {name}, and the runs have different caches"
+        );
         for side in [sides.0, sides.1] {
             for profile in self.runs.files_of(side) {
                 anyhow::ensure!(
@@ -212,6 +217,13 @@ impl Gate<'_> {
         let has_both = figure.entries[sides.0].is_some() && figure.entries[sides.1].is_some();
         has_both.then_some(figure)
     }
+}
+
+/// True for a count of cache misses, which depends on the caches that were simulated.
+fn is_of_caches(event: &str) -> bool {
+    ["I1m", "ILm", "D1m", "DLm", "I2m", "D2m"]
+        .iter()
+        .any(|miss| event.starts_with(miss))
 }
 
 /// What limits can be on: the events of the runs, and the levels of Massif's snapshots.

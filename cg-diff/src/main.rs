@@ -7,6 +7,7 @@ use cg_stream::tool::{self, Output, WhenClosed};
 mod args;
 mod diff;
 
+mod leak_kinds;
 mod pairs;
 mod runs;
 

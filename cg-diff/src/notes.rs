@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cg_stream::profile::Profile;
 use cg_stream::record::{RecordType, RunRecord, Status};
 use regex::Regex;
 
@@ -35,7 +36,93 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
             differing.join(" ")
         ));
     }
+    notes.extend(runs.leak_kinds.notes.iter().cloned());
     notes
+}
+
+/// Why a comparison of these runs would mean nothing, if so: they count nothing in common, or records of other types.
+pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
+    let sides: Vec<(&str, Vec<&Profile>)> = runs
+        .sides
+        .iter()
+        .map(|(name, files)| {
+            let profiles = runs.profiles[files.clone()].iter();
+            // A fragment does not say what it counts.
+            (
+                name.as_str(),
+                profiles
+                    .filter(|profile| !profile.runs().is_empty())
+                    .collect(),
+            )
+        })
+        .filter(|(_, profiles): &(_, Vec<_>)| !profiles.is_empty())
+        .collect();
+    let (first, others) = sides.split_first()?;
+    for other in others {
+        let events = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<String> {
+            profiles
+                .iter()
+                .flat_map(|profile| profile.events())
+                .cloned()
+                .collect()
+        };
+        let types = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<RecordType> {
+            profiles
+                .iter()
+                .flat_map(|profile| profile.types())
+                .collect()
+        };
+        let (a_events, b_events) = (events(first), events(other));
+        if !a_events.is_empty() && !b_events.is_empty() && a_events.is_disjoint(&b_events) {
+            let list =
+                |events: &BTreeSet<String>| events.iter().cloned().collect::<Vec<_>>().join(" ");
+            return Some(format!(
+                "nothing to compare: {} counts {}, {} counts {}",
+                first.0,
+                list(&a_events),
+                other.0,
+                list(&b_events)
+            ));
+        }
+        let (a_types, b_types) = (types(first), types(other));
+        let tools = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<String> {
+            let runs = profiles.iter().flat_map(|profile| profile.runs());
+            runs.filter_map(|run| run.tool.clone()).collect()
+        };
+        // A run without any record can be one that found nothing, if the same tool wrote it.
+        let has_both = !a_types.is_empty() && !b_types.is_empty();
+        let is_of_other_tool = a_types != b_types && tools(first).is_disjoint(&tools(other));
+        if (has_both || is_of_other_tool) && a_types.is_disjoint(&b_types) {
+            let list = |types: &BTreeSet<RecordType>| {
+                let names: Vec<&str> = types.iter().map(|of| of.name()).collect();
+                if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                }
+            };
+            return Some(format!(
+                "nothing to compare: {} has records of type {}, {} of type {}",
+                first.0,
+                list(&a_types),
+                other.0,
+                list(&b_types)
+            ));
+        }
+    }
+    None
+}
+
+/// Whether sides were measured with other caches, so that their misses say nothing of each other.
+pub(crate) fn have_other_caches(runs: &Runs) -> bool {
+    let sides = runs.sides.iter().map(|(_, files)| -> BTreeSet<String> {
+        let records = runs.profiles[files.clone()]
+            .iter()
+            .flat_map(|profile| profile.runs());
+        records.flat_map(caches).collect()
+    });
+    let said: BTreeSet<BTreeSet<String>> = sides.filter(|said| !said.is_empty()).collect();
+    said.len() > 1
 }
 
 /// A sentence where sides say different things; a side that says nothing says nothing different.

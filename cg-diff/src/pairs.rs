@@ -1,5 +1,6 @@
 //! A directory of benchmark results, old beside new: `NAME.out.old` and `NAME.out`, as gungraun leaves them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,27 +8,54 @@ use anyhow::Context;
 
 use crate::runs::Side;
 
-/// The pairs in a directory and those below it, sorted by name.
+/// The benchmarks in a directory and those below it.
+#[derive(Debug, Default)]
+pub(crate) struct Benchmarks {
+    /// The pairs, sorted by name.
+    pub(crate) pairs: Vec<Vec<Side>>,
+    /// A sentence on each file that lacks its counterpart.
+    pub(crate) missing: Vec<String>,
+}
+
+/// What is in a directory and those below it.
 ///
 /// # Errors
 /// Where a directory cannot be read, or there is no pair in it.
-pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<Vec<Side>>> {
-    let mut olds = Vec::new();
-    find_olds(directory, &mut olds)?;
-    olds.sort();
-    let pairs: Vec<Vec<Side>> = olds
-        .into_iter()
-        .filter_map(|old| {
-            let new = old.with_extension("");
-            new.is_file().then(|| vec![side(old), side(new)])
-        })
-        .collect();
+pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Benchmarks> {
+    let mut files = BTreeSet::new();
+    find(directory, &mut files)?;
+    let mut benchmarks = Benchmarks::default();
+    for file in &files {
+        if is_old(file) {
+            let new = file.with_extension("");
+            if files.contains(&new) {
+                benchmarks.pairs.push(vec![side(file.clone()), side(new)]);
+            } else {
+                benchmarks.missing.push(format!(
+                    "{}: has no result beside it, {}",
+                    file.display(),
+                    new.display()
+                ));
+            }
+        } else {
+            let mut old = file.clone().into_os_string();
+            old.push(".old");
+            let old = PathBuf::from(old);
+            if !files.contains(&old) {
+                benchmarks.missing.push(format!(
+                    "{}: has no baseline beside it, {}",
+                    file.display(),
+                    old.display()
+                ));
+            }
+        }
+    }
     anyhow::ensure!(
-        !pairs.is_empty(),
+        !benchmarks.pairs.is_empty(),
         "{}: expected NAME.out.old beside NAME.out, found no such pair",
         directory.display()
     );
-    Ok(pairs)
+    Ok(benchmarks)
 }
 
 fn side(path: PathBuf) -> Side {
@@ -37,16 +65,20 @@ fn side(path: PathBuf) -> Side {
     }
 }
 
+fn is_old(file: &Path) -> bool {
+    file.to_string_lossy().ends_with(".out.old")
+}
+
 /// Links are not followed, so a directory that links to itself ends.
-fn find_olds(directory: &Path, olds: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn find(directory: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let name = || directory.display().to_string();
     for entry in fs::read_dir(directory).with_context(name)? {
         let entry = entry.with_context(name)?;
         let path = entry.path();
         if entry.file_type().with_context(name)?.is_dir() {
-            find_olds(&path, olds)?;
-        } else if path.to_string_lossy().ends_with(".out.old") {
-            olds.push(path);
+            find(&path, files)?;
+        } else if is_old(&path) || path.to_string_lossy().ends_with(".out") {
+            files.insert(path);
         }
     }
     Ok(())
@@ -64,21 +96,32 @@ mod tests {
         for file in [
             root.path().join("z.out"),
             root.path().join("z.out.old"),
-            root.path().join("alone.out.old"),
+            root.path().join("gone.out.old"),
+            root.path().join("new.out"),
             inner.join("x.out"),
             inner.join("x.out.old"),
         ] {
             fs::write(file, "").unwrap();
         }
-        let names: Vec<String> = in_directory(root.path())
-            .unwrap()
-            .iter()
-            .map(|pair| {
-                let new = pair[1].files[0].strip_prefix(root.path());
-                new.unwrap().display().to_string()
-            })
-            .collect();
+        let benchmarks = in_directory(root.path()).unwrap();
+        let new = |pair: &Vec<Side>| {
+            let new = pair[1].files[0].strip_prefix(root.path());
+            new.unwrap().display().to_string()
+        };
+        let names: Vec<String> = benchmarks.pairs.iter().map(new).collect();
         assert_eq!(names, ["b/c/x.out", "z.out"]);
+        let missing: Vec<String> = benchmarks
+            .missing
+            .iter()
+            .map(|sentence| sentence.replace(&format!("{}/", root.path().display()), ""))
+            .collect();
+        assert_eq!(
+            missing,
+            [
+                "gone.out.old: has no result beside it, gone.out",
+                "new.out: has no baseline beside it, new.out.old"
+            ]
+        );
         let empty = tempfile::tempdir().unwrap();
         assert!(in_directory(empty.path()).is_err());
     }

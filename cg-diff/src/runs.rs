@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::leak_kinds::LeakKinds;
 use cg_parse::{Options, Snapshots};
-use cg_stream::profile::{Names, Profile};
+use cg_stream::profile::{Key, Names, Profile};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
@@ -43,6 +44,8 @@ pub(crate) struct Runs {
     pub(crate) incomplete: Vec<String>,
     /// For each profile and event of `events`: the event's position in the profile, if the profile has it.
     positions: Vec<Vec<Option<usize>>>,
+    /// Which leaks not all runs show.
+    pub(crate) leak_kinds: LeakKinds,
 }
 
 impl Runs {
@@ -66,6 +69,7 @@ impl Runs {
         let mut profiles = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
+        let mut leak_kinds = LeakKinds::default();
         for side in sides {
             let start = profiles.len();
             for file in &cg_parse::without_empty_bases(&side.files) {
@@ -103,6 +107,7 @@ impl Runs {
                         file.display()
                     ));
                 }
+                leak_kinds.add(&profile, file.display().to_string());
                 if how.by_function {
                     profile = profile.by_function()?;
                 }
@@ -111,7 +116,11 @@ impl Runs {
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
-        Ok(Runs::new(names, profiles, ranges, incomplete))
+        leak_kinds.finish(&names.symbols, how.by_function);
+        Ok(Runs {
+            leak_kinds,
+            ..Runs::new(names, profiles, ranges, incomplete)
+        })
     }
 
     fn new(
@@ -137,7 +146,14 @@ impl Runs {
             events,
             incomplete,
             positions,
+            leak_kinds: LeakKinds::default(),
         }
+    }
+
+    /// True for a record that is not compared: of a kind of leak that not all runs show.
+    pub(crate) fn is_left_out(&self, key: &Key) -> bool {
+        key.kind
+            .is_some_and(|kind| self.leak_kinds.left_out.contains(&kind))
     }
 
     /// The profiles of a side.
@@ -194,7 +210,12 @@ impl Runs {
         };
         let profile = &self.profiles[profile];
         if !profile.runs().is_empty() {
-            return Some(profile.total().get(position).copied().unwrap_or(0));
+            let total = profile.total().get(position).copied().unwrap_or(0);
+            let leaks = profile.table(RecordType::Leak);
+            let left_out = (0..leaks.len())
+                .filter(|record| self.is_left_out(leaks.key(*record)))
+                .map(|record| leaks.cost(record).get(position).copied().unwrap_or(0));
+            return Some(total - left_out.sum::<Count>());
         }
         // An event is counted by one type, and told apart by `line` and `call` records at most.
         let sum = |of: RecordType| -> Count {

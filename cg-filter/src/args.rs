@@ -7,7 +7,7 @@ use cg_stream::percent::Percent;
 use cg_stream::tool::CommonArgs;
 use clap::Parser;
 
-use crate::count::{CountKey, Minimum, MinimumPercent};
+use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::filter::Options;
 use crate::pattern::{PatternOptions, Patterns};
 use crate::predicate::{Names, Types};
@@ -32,6 +32,7 @@ use crate::rank::Selection;
   cg-filter --threshold 90 '' callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-filter --callee '^malloc$' --min-percent incl.Ir=1
   cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
+  cg-diff before.out after.out | cg-filter --min-change Ir=5% ''
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
     after_long_help = "An EVENT is looked up in a record's cost, or incl for records that have only that (call \
 records), or else beside them (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. Of the records of a \
@@ -118,6 +119,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENT=P")]
     min_percent: Vec<MinimumPercent>,
 
+    /// Keep records of a diff whose count of this event moved, either way, by at least N or P percent of the old figure.
+    #[arg(long, value_name = "EVENT=P%|N")]
+    min_change: Vec<MinimumChange>,
+
     /// Keep the N most expensive functions, or records of types other than fn, of each type.
     ///
     /// Records of several runs are added up before they are ranked. line and call records stay with their functions
@@ -196,6 +201,7 @@ impl Args {
             },
             minimums: self.min.clone(),
             minimum_percents: self.min_percent.clone(),
+            minimum_changes: self.min_change.clone(),
             selection: match (self.top, self.threshold) {
                 (Some(count), _) => Selection::Top(count),
                 (None, Some(percent)) => Selection::Threshold(percent),

@@ -80,19 +80,10 @@ impl std::fmt::Display for CountKey {
 
 /// A count, or of the array that a diff has the absolute value of last less first, `null` being 0.
 fn read_count(value: Value<'_>) -> Option<Count> {
-    let Some(mut runs) = value.elements() else {
+    if value.elements().is_none() {
         return value.count();
-    };
-    let count = |value: Value<'_>| match value.raw() {
-        b"null" => Some(0),
-        _ => value.count(),
-    };
-    let first = count(runs.next()?.ok()?)?;
-    let mut last = first;
-    for value in runs {
-        last = count(value.ok()?)?;
     }
-    Some((last - first).abs())
+    ends(value).map(|(first, last)| (last - first).abs())
 }
 
 /// `EVENT=N`.
@@ -135,6 +126,109 @@ impl FromStr for MinimumPercent {
     }
 }
 
+/// `EVENT=N` or `EVENT=P%`: how far a figure of a diff has to have moved, either way.
+#[derive(Clone, Debug)]
+pub(crate) struct MinimumChange {
+    pub(crate) key: CountKey,
+    least: LeastChange,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum LeastChange {
+    Count(Count),
+    /// Of the old figure.
+    Percent(Percent),
+}
+
+impl FromStr for MinimumChange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MinimumChange, String> {
+        let (key, least) = split(text, "EVENT=N or EVENT=P%")?;
+        let least = match least.strip_suffix('%') {
+            Some(percent) => LeastChange::Percent(percent.parse()?),
+            None => LeastChange::Count(least.parse::<u64>().map(Count::from).map_err(|_| {
+                format!("expected a number or a percentage behind =, found \"{least}\"")
+            })?),
+        };
+        Ok(MinimumChange { key, least })
+    }
+}
+
+impl MinimumChange {
+    /// True for a change from one figure to another that is large enough. What was nothing before has moved by more
+    /// than any percentage.
+    pub(crate) fn is_reached(&self, Change { old, new }: Change) -> bool {
+        let moved = (new - old).abs();
+        match self.least {
+            LeastChange::Count(least) => moved >= least,
+            LeastChange::Percent(_) if moved == 0 || old == 0 => moved != 0,
+            LeastChange::Percent(least) => least.is_reached(moved, old.abs()),
+        }
+    }
+}
+
+/// The figures of a diff that its `delta` is the difference of; a run that lacks the record has 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) old: Count,
+    pub(crate) new: Count,
+}
+
+impl CountKey {
+    /// The old and the new figure of a diff record; `None` where it does not name them, and in records of no diff.
+    pub(crate) fn find_change(&self, record: &mut Record<'_>) -> Result<Option<Change>, Error> {
+        let (counts, deltas) = match self.is_inclusive {
+            false => (Field::Cost, "delta"),
+            true => (Field::Incl, "incl_delta"),
+        };
+        let mut entries = match record.object(counts)? {
+            Some(counts) => counts
+                .find(&self.event)
+                .map_err(|Malformed| record.malformed())?,
+            None => None,
+        };
+        if entries.is_none() && !self.is_inclusive {
+            entries = record.find(&self.event)?;
+        }
+        let Some(entries) = entries else {
+            return Ok(None);
+        };
+        let Some((first, last)) = ends(entries) else {
+            return Ok(None);
+        };
+        // The run that changes are relative to need not be the first.
+        let delta = match record.find(deltas)?.and_then(|deltas| deltas.fields()) {
+            Some(deltas) => deltas
+                .find(&self.event)
+                .map_err(|Malformed| record.malformed())?,
+            None => None,
+        };
+        let delta = delta
+            .and_then(|delta| delta.count())
+            .unwrap_or(last - first);
+        Ok(Some(Change {
+            old: last - delta,
+            new: last,
+        }))
+    }
+}
+
+/// The first and the last entry of an array, `null` being 0.
+fn ends(value: Value<'_>) -> Option<(Count, Count)> {
+    let mut runs = value.elements()?;
+    let count = |value: Value<'_>| match value.raw() {
+        b"null" => Some(0),
+        _ => value.count(),
+    };
+    let first = count(runs.next()?.ok()?)?;
+    let mut last = first;
+    for value in runs {
+        last = count(value.ok()?)?;
+    }
+    Some((first, last))
+}
+
 /// The two sides of the last `=`; event names of other producers may hold one.
 fn split<'a>(text: &'a str, form: &str) -> Result<(CountKey, &'a str), String> {
     let (key, value) = text
@@ -173,6 +267,42 @@ mod tests {
         assert_eq!(find("Ir", diff), Some(60));
         assert_eq!(find("Dr", diff), Some(3));
         assert_eq!(find("calls", diff), Some(0));
+    }
+
+    #[test]
+    fn a_change_is_measured_by_the_old_figure() {
+        let check = |minimum: &str, line: &str| {
+            let minimum: MinimumChange = minimum.parse().unwrap();
+            let mut reader = Reader::new(line.as_bytes());
+            let mut record = Record::new(reader.next_line().unwrap().unwrap()).unwrap();
+            let change = minimum.key.find_change(&mut record).unwrap();
+            change.map(|change| minimum.is_reached(change))
+        };
+        let diff = r#"{"type":"diff","of":"fn","cost":{"Ir":[100,95],"Dr":[null,1]},"incl":{"Ir":[200,210]},"delta":{"Ir":-5,"Dr":1},"calls":[10,11]}"#;
+        for (minimum, expect) in [
+            ("Ir=5%", true),
+            ("Ir=5.01%", false),
+            ("Ir=5", true),
+            ("Ir=6", false),
+            ("Dr=1000%", true),
+            ("incl.Ir=5%", true),
+            ("incl.Ir=6%", false),
+            ("calls=10%", true),
+            ("calls=2", false),
+        ] {
+            assert_eq!(check(minimum, diff), Some(expect), "{minimum}");
+        }
+        assert_eq!(check("Bc=0", diff), None);
+        assert_eq!(
+            check("Ir=0", r#"{"type":"fn","fn":"f","cost":{"Ir":5}}"#),
+            None
+        );
+        // Relative to the second of three runs.
+        let three = r#"{"type":"diff","of":"fn","cost":{"Ir":[100,50,51]},"delta":{"Ir":1}}"#;
+        assert_eq!(check("Ir=2%", three), Some(true));
+        assert_eq!(check("Ir=3%", three), Some(false));
+        assert!("Ir=x%".parse::<MinimumChange>().is_err());
+        assert!("Ir=-5".parse::<MinimumChange>().is_err());
     }
 
     #[test]

@@ -9,7 +9,11 @@ pub struct Diagnostics {
     sink: Sink,
     progress: Option<ShowProgress>,
     trouble: bool,
+    troubles: Vec<String>,
 }
+
+/// How many messages of trouble are kept for those who want to repeat them.
+const MOST_KEPT: usize = 20;
 
 /// Takes a message and whether it is trouble.
 type Sink = Box<dyn FnMut(&str, bool) + Send>;
@@ -33,6 +37,7 @@ impl Diagnostics {
             sink: Box::new(sink),
             progress: None,
             trouble: false,
+            troubles: Vec::new(),
         }
     }
 
@@ -52,12 +57,21 @@ impl Diagnostics {
     /// Says what could not be done; the tool goes on with what it has and exits 2.
     pub fn trouble(&mut self, message: impl Display) {
         self.trouble = true;
-        (self.sink)(&visible(&message.to_string()), true);
+        let message = visible(&message.to_string()).into_owned();
+        (self.sink)(&message, true);
+        if self.troubles.len() < MOST_KEPT {
+            self.troubles.push(message);
+        }
     }
 
     /// Whether anything could not be done.
     pub fn had_trouble(&self) -> bool {
         self.trouble
+    }
+
+    /// What could not be done, as it was said; of many messages the first.
+    pub fn troubles(&self) -> &[String] {
+        &self.troubles
     }
 
     /// What shows the reading of an input of so many bytes, where it is shown.

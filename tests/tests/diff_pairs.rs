@@ -290,3 +290,107 @@ fn guesses_are_marked_wherever_they_are_shown() {
         assert!(line.contains("guess"), "{format}: {line}");
     }
 }
+
+/// The exit status of cg-diff and what it says on stderr.
+fn judge(arguments: &[&str]) -> (i32, String) {
+    let run = tools::run("cg-diff", arguments, b"");
+    (run.status, run.stderr)
+}
+
+fn path(name: &str) -> String {
+    data("diff/pairs").join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn which_kinds_of_leaks_a_log_shows_is_no_change() {
+    let (default, all) = (path("k-def.log"), path("k-all.log"));
+    for (old, new) in [(&default, &all), (&all, &default)] {
+        let (status, stderr) = judge(&["--fail-if=bytes>+0", "--exit-code", old, new]);
+        assert_eq!(status, 0, "{stderr}");
+        assert!(stderr.contains("does not show reachable leaks"), "{stderr}");
+    }
+    // What is hidden is not what is shown: that cannot be judged, and is no change either.
+    let home = tempfile::tempdir().unwrap();
+    let other = home.path().join("other.log");
+    let text = std::fs::read_to_string(&default).unwrap();
+    let more = text.replace("still reachable: 544 bytes", "still reachable: 545 bytes");
+    assert_ne!(text, more);
+    std::fs::write(&other, more).unwrap();
+    let other = other.to_str().unwrap();
+    assert_eq!(judge(&["--fail-if=bytes>+0", other, &all]).0, 2);
+    assert_eq!(judge(&["--fail-if=bytes>+0", &all, other]).0, 2);
+    assert_eq!(judge(&[other, &all]).0, 0);
+    // A stack is not told apart by kind where functions are compared.
+    assert_eq!(
+        judge(&["--by=fn", "--fail-if=bytes>+0", &default, &all]).0,
+        2
+    );
+}
+
+#[test]
+fn what_has_nothing_in_common_is_not_compared() {
+    for (old, new) in [
+        ("incl_a.cg", "stack_base.massif.out"),
+        ("stack_base.dhat.out", "stack_base.massif.out"),
+        ("stack_base.memcheck.out", "stack_base.massif.out"),
+    ] {
+        for (old, new) in [(old, new), (new, old)] {
+            let run = tools::run("cg-diff", &[&path(old), &path(new)], b"");
+            assert_eq!((run.status, run.text()), (2, ""), "{old} {new}");
+            assert!(run.stderr.contains("nothing to compare"), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn documents_begin_with_what_went_wrong() {
+    let home = tempfile::tempdir().unwrap();
+    let cut = home.path().join("cut.cg");
+    let text = std::fs::read_to_string(path("incl_b.cg")).unwrap();
+    std::fs::write(&cut, &text[..text.find("fn=A").unwrap() + 6]).unwrap();
+    let cut = cut.to_str().unwrap().to_owned();
+    let missing = home.path().join("missing.cg").to_str().unwrap().to_owned();
+    let fragment = home.path().join("fragment.jsonl");
+    std::fs::write(
+        &fragment,
+        "{\"type\":\"fn\",\"fn\":\"A\",\"calls\":1,\"cost\":{\"Ir\":3}}\n",
+    )
+    .unwrap();
+    let fragment = fragment.to_str().unwrap().to_owned();
+    for (new, status) in [(&cut, 2), (&missing, 2), (&fragment, 0)] {
+        let run = tools::run("cg-diff", &[&path("incl_a.cg"), new], b"");
+        assert_eq!(run.status, status, "{}", run.stderr);
+        for (format, line) in [("table", 0), ("markdown", 1)] {
+            let shown = tools::run("cg-fmt", &["-f", format], run.text().as_bytes());
+            let shown = shown
+                .text()
+                .lines()
+                .filter(|line| !line.is_empty())
+                .nth(line);
+            let shown = shown.unwrap_or_default().to_owned();
+            assert!(
+                shown.starts_with("not to be relied on: "),
+                "{format} {new}: {shown}"
+            );
+        }
+    }
+}
+
+#[test]
+fn misses_of_other_caches_are_not_judged() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |name: &str, cache: &str| -> String {
+        let stream = format!(
+            "# callgrind format\nversion: 1\ncmd: ./p\ndesc: I1 cache: {cache}\nevents: Ir D1mr\nfl=a.c\nfn=f\n1 10 2\ntotals: 10 2\n"
+        );
+        let file = home.path().join(name);
+        std::fs::write(&file, stream).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let small = run("small", "32768 B, 64 B, 8-way associative");
+    let large = run("large", "65536 B, 64 B, 8-way associative");
+    assert_eq!(judge(&["--fail-if=D1mr>+5%", &small, &large]).0, 2);
+    assert_eq!(judge(&["--fail-if=D1mr[f]>+5%", &small, &large]).0, 2);
+    assert_eq!(judge(&["--fail-if=Ir>+5%", &small, &large]).0, 0);
+    assert_eq!(judge(&["--fail-if=D1mr>+5%", &small, &small]).0, 0);
+}

@@ -192,7 +192,7 @@ impl<'a> RecordJoin<'a> {
                 let compared = compared_records(self.of, table, self.snapshots);
                 let mut drafts = Vec::with_capacity(table.len());
                 for record in 0..table.len() {
-                    if !compared(record) {
+                    if !compared(record) || runs.is_left_out(table.key(record)) {
                         drafts.push(usize::MAX);
                         continue;
                     }

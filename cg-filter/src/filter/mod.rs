@@ -14,7 +14,7 @@ use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::{Error, Line};
 
 use crate::arcs::{Arcs, FunctionId};
-use crate::count::{CountKey, Minimum, MinimumPercent};
+use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::hold::Held;
 use crate::predicate::{Judgement, Names, Types};
 use crate::rank::{GroupId, Ranking, Selection};
@@ -33,6 +33,7 @@ pub(crate) struct Options {
     pub(crate) names: Names,
     pub(crate) minimums: Vec<Minimum>,
     pub(crate) minimum_percents: Vec<MinimumPercent>,
+    pub(crate) minimum_changes: Vec<MinimumChange>,
     pub(crate) selection: Selection,
     pub(crate) sort: Option<CountKey>,
     pub(crate) exit_status: bool,
@@ -46,7 +47,10 @@ impl Options {
 
     /// Whether `run` records have to be understood.
     fn ask_runs(&self) -> bool {
-        self.ranks() || !self.minimums.is_empty() || !self.minimum_percents.is_empty()
+        self.ranks()
+            || !self.minimums.is_empty()
+            || !self.minimum_percents.is_empty()
+            || !self.minimum_changes.is_empty()
     }
 
     /// How a raw profile is to be parsed: with the records that are asked for.
@@ -124,8 +128,10 @@ impl<'w> Filter<'w> {
     fn new(options: Options, output: &'w mut dyn Write) -> Filter<'w> {
         let minimums = options.minimums.iter().map(|minimum| &minimum.key);
         let percents = options.minimum_percents.iter().map(|minimum| &minimum.key);
+        let changes = options.minimum_changes.iter().map(|minimum| &minimum.key);
         let keys = minimums
             .chain(percents)
+            .chain(changes)
             .map(|key| KeyUse {
                 key: key.clone(),
                 asked: 0,
@@ -203,12 +209,15 @@ impl<'w> Filter<'w> {
         line_number: u64,
     ) -> Result<bool, Error> {
         let mut keys = self.keys.iter_mut();
-        let mut count_of = |record: &mut Record<'_>, key: &CountKey| -> Result<Count, Error> {
-            let count = key.find(record)?;
+        let mut note = |is_found: bool| {
             if let Some(key_use) = keys.next() {
                 key_use.asked += 1;
-                key_use.found += u64::from(count.is_some());
+                key_use.found += u64::from(is_found);
             }
+        };
+        let mut count_of = |record: &mut Record<'_>, key: &CountKey| -> Result<Count, Error> {
+            let count = key.find(record)?;
+            note(count.is_some());
             Ok(count.unwrap_or(0))
         };
         let mut all_reached = true;
@@ -225,6 +234,11 @@ impl<'w> Filter<'w> {
             })?;
             // Nothing is no share of nothing.
             all_reached &= least.is_reached(count, total) && (count, total) != (0, 0);
+        }
+        for minimum in &self.options.minimum_changes {
+            let change = minimum.key.find_change(record)?;
+            note(change.is_some());
+            all_reached &= change.is_some_and(|change| minimum.is_reached(change));
         }
         Ok(all_reached)
     }

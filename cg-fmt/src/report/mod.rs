@@ -35,7 +35,7 @@ use tree::Trees;
 /// What a profile and the options come to.
 pub(crate) enum Report<'a> {
     Records(Listings<'a>),
-    Diff(Diffs<'a>),
+    Diff(Box<Diffs<'a>>),
     Heap(Heap<'a>),
     Tree(Trees<'a>),
     Source(Source),
@@ -49,7 +49,7 @@ impl<'a> Report<'a> {
             return MemoryGraph::of(profile, options).map(Report::Graph);
         }
         if diff::is_wanted(profile, options) {
-            return Ok(Report::Diff(Diffs::of(profile, options)));
+            return Ok(Report::Diff(Box::new(Diffs::of(profile, options))));
         }
         if let Some(heap) = Heap::of(profile, options)? {
             return Ok(Report::Heap(heap));

@@ -280,6 +280,10 @@ pub struct DiffSummary {
     /// How many files each run of the comparison stands for, where one stands for several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<u64>,
+    /// What went wrong, a sentence each: inputs that could not be read to their end, fragments, what could not be judged.
+    /// Such a comparison is not to be relied on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<String>,
     /// Sentences that a reader of the figures should know: the two sides differ in events, only noise moved, …
     pub notes: Vec<String>,
     /// The limits that are broken, a sentence each; `null` where none were set.

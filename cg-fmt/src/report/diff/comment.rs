@@ -63,10 +63,14 @@ impl Diffs<'_> {
 
         let mut document = Document::default();
         document.push(Block::Marker(MARKER));
+        document.blocks.extend(self.troubles());
         document.push(Block::Heading(self.verdict(options)?));
         document.push(Block::Text(format!("{}: {}", self.title, self.census())));
         document.blocks.extend(self.limits());
-        document.push(Block::Table(self.totals()));
+        match self.benchmarks(&events) {
+            Some(benchmarks) => document.push(Block::Table(benchmarks)),
+            None => document.push(Block::Table(self.totals())),
+        }
         if !open.is_empty() {
             document.push(Block::Table(part(open)?));
         }

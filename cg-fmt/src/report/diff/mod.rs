@@ -15,6 +15,7 @@ use super::events::{choose_events, has_event};
 use super::kinds::noun;
 use crate::options::{Format, GroupBy, Options};
 
+mod benchmarks;
 mod columns;
 mod comment;
 mod sum;
@@ -37,6 +38,8 @@ pub(crate) struct Diffs<'a> {
     totals: Vec<PerRun>,
     /// The position of the run that figures are relative to.
     base: usize,
+    /// The comparisons, where they are of different benchmarks.
+    benchmarks: Vec<&'a RunRecord>,
     group_by: Option<GroupBy>,
     /// Rows are ranked by inclusive cost, which is then what people are shown.
     is_inclusive: bool,
@@ -102,7 +105,10 @@ impl<'a> Diffs<'a> {
             .iter()
             .map(|event| total(event, &diffs, &records, runs.len()))
             .collect();
+        let has_benchmarks = diffs.iter().any(|run| run.runs != diffs[0].runs);
+        let benchmarks = if has_benchmarks { diffs } else { Vec::new() };
         Diffs {
+            benchmarks,
             runs,
             title,
             summary,

@@ -31,6 +31,7 @@ pub(super) fn of(diffs: &[&RunRecord]) -> DiffSummary {
             sum.files.clear();
         }
         add_sentences(&mut sum.notes, other.notes);
+        add_sentences(&mut sum.troubles, other.troubles);
         if let Some(broken) = other.broken_limits {
             add_sentences(sum.broken_limits.get_or_insert_default(), broken);
         }

@@ -18,9 +18,13 @@ impl Diffs<'_> {
         let events = self.events(options)?;
         let first = events.first().map(|event| event.name);
         let mut document = Document::default();
+        document.blocks.extend(self.troubles());
         document.push(Block::Heading(format!("cg-diff: {}", self.title)));
         document.push(Block::Text(self.census()));
         document.blocks.extend(self.limits());
+        if let Some(benchmarks) = self.benchmarks(&events) {
+            document.push(Block::Table(benchmarks));
+        }
         let mut table = self.table(&events);
         arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
         let cut = arrange::cut(&mut table, options.rows(), self.measure(), first);
@@ -114,6 +118,14 @@ impl Diffs<'_> {
             lines.push(format!("{more} more limits are broken"));
         }
         lines.into_iter().map(Block::Text).collect()
+    }
+
+    /// What went wrong, before any figure: who reads no further shall not take the comparison for whole.
+    pub(super) fn troubles<'a>(&self) -> Vec<Block<'a>> {
+        let troubles = self.summary.troubles.iter().take(MOST_NOTES);
+        troubles
+            .map(|trouble| Block::Text(format!("not to be relied on: {}", shortened(trouble))))
+            .collect()
     }
 
     /// By how much the rows that were left out changed together.

@@ -1,0 +1,143 @@
+//! Leaks that a log counts and does not show: which kinds are shown is an option of Memcheck's, and no change.
+
+use cg_stream::profile::{Profile, Symbol, Symbols};
+use cg_stream::record::{Count, RecordType};
+
+/// What `--show-leak-kinds` leaves between runs.
+#[derive(Debug, Default)]
+pub(crate) struct LeakKinds {
+    /// The kinds that are not compared: not all runs show them, and they have as much of them by their LEAK SUMMARY.
+    pub(crate) left_out: Vec<Symbol>,
+    /// What to say of these, a sentence a kind.
+    pub(crate) notes: Vec<String>,
+    /// Why nothing can be judged: what a run does not show is not what another shows, or nobody knows.
+    pub(crate) doubts: Vec<String>,
+    /// For each file what it has of each kind.
+    seen: Vec<(String, [Seen; KINDS.len()])>,
+}
+
+/// The kinds of leaks, as records name them.
+const KINDS: [&str; 4] = ["definite", "indirect", "possible", "reachable"];
+
+/// Bytes and blocks.
+type Amount = (Count, Count);
+
+/// What a run has of one kind of leak.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// In its records.
+    shown: Amount,
+    /// By its LEAK SUMMARY, which XML has none of.
+    counted: Option<Amount>,
+    /// Whether its options leave this kind out of what is shown.
+    is_left_out: bool,
+}
+
+impl Seen {
+    fn is_shown(&self) -> bool {
+        self.shown.1 > 0
+    }
+
+    fn is_hidden(&self) -> bool {
+        !self.is_shown()
+            && self
+                .counted
+                .map_or(self.is_left_out, |(_, blocks)| blocks > 0)
+    }
+}
+
+impl LeakKinds {
+    /// Looks at the leaks of a file.
+    pub(crate) fn add(&mut self, profile: &Profile, file: String) {
+        self.seen
+            .push((file, KINDS.map(|word| seen(profile, word))));
+    }
+
+    /// Decides which kinds are compared. Where stacks are compared by function, nothing can be left out of them.
+    pub(crate) fn finish(&mut self, symbols: &Symbols, is_by_function: bool) {
+        for (kind, word) in KINDS.into_iter().enumerate() {
+            let seen = || self.seen.iter().map(|(_, seen)| seen[kind]);
+            let hidden = self.seen.iter().find(|(_, seen)| seen[kind].is_hidden());
+            let (Some((file, _)), true) = (hidden, seen().any(|seen| seen.is_shown())) else {
+                continue;
+            };
+            let amounts = seen().map(|seen| match seen.counted {
+                None if seen.is_shown() => Some(seen.shown),
+                counted => counted,
+            });
+            let amounts: Option<Vec<Amount>> = amounts.collect();
+            match (amounts.as_deref(), symbols.find(word)) {
+                (Some([first, others @ ..]), Some(symbol))
+                    if !is_by_function && others.iter().all(|other| other == first) =>
+                {
+                    self.left_out.push(symbol);
+                    self.notes.push(format!(
+                        "{file} does not show {word} leaks: not compared, each run has {} bytes of them in {} blocks",
+                        first.0, first.1
+                    ));
+                }
+                _ => self.doubts.push(format!(
+                    "{file} does not show {word} leaks, and another run does: run both with the same --show-leak-kinds"
+                )),
+            }
+        }
+    }
+}
+
+fn seen(profile: &Profile, word: &str) -> Seen {
+    let table = profile.table(RecordType::Leak);
+    let position = |event: &str| profile.event(event).unwrap_or(usize::MAX);
+    let (bytes, blocks) = (position("bytes"), position("blocks"));
+    let mut shown = (0, 0);
+    for (record, key) in table.keys().iter().enumerate() {
+        if key
+            .kind
+            .is_some_and(|kind| profile.symbols().text(kind) == word)
+        {
+            let at = |event: usize| table.cost(record).get(event).copied().unwrap_or(0);
+            shown = (shown.0 + at(bytes), shown.1 + at(blocks));
+        }
+    }
+    let mut counted = None;
+    let mut is_left_out = false;
+    for run in profile.runs() {
+        let row = run
+            .extra
+            .get("leak_summary")
+            .and_then(|summary| summary.get(word));
+        let count = |name: &str| row.and_then(|row| row.get(name)?.as_u64()).map(Count::from);
+        if let (Some(bytes), Some(blocks)) = (count("bytes"), count("blocks")) {
+            let (known_bytes, known_blocks) = counted.unwrap_or((0, 0));
+            counted = Some((known_bytes + bytes, known_blocks + blocks));
+        }
+        is_left_out |=
+            run.tool.as_deref() == Some("memcheck") && !shows(run.extra.get("options"), word);
+    }
+    Seen {
+        shown,
+        counted,
+        is_left_out,
+    }
+}
+
+/// Whether Valgrind's options make Memcheck show a kind of leak; the last that says so counts.
+fn shows(options: Option<&serde_json::Value>, word: &str) -> bool {
+    let mut shown: Vec<&str> = vec!["definite", "possible"];
+    let options = options.and_then(|options| options.as_array());
+    for option in options
+        .into_iter()
+        .flatten()
+        .filter_map(|option| option.as_str())
+    {
+        match option.split_once('=') {
+            Some(("--show-leak-kinds", "all")) | Some(("--show-reachable", "yes")) => {
+                shown = vec!["definite", "indirect", "possible", "reachable"];
+            }
+            Some(("--show-leak-kinds", "none")) => shown.clear(),
+            Some(("--show-leak-kinds", kinds)) => shown = kinds.split(',').collect(),
+            Some(("--show-possibly-lost", "no")) => shown.retain(|kind| *kind != "possible"),
+            _ => {}
+        }
+    }
+    shown.contains(&word)
+}
