@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use cg_parse::Snapshots;
+use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_stream::tool::CommonArgs;
 use clap::{Parser, ValueEnum};
@@ -64,6 +65,13 @@ pub(crate) struct Args {
     /// Write the rows that did not change too.
     #[arg(long)]
     pub(crate) all: bool,
+
+    /// Leave out functions whose costs changed by less than this percentage of the total; 0 leaves out none.
+    ///
+    /// Two runs of one program differ by that much where a path is longer or the environment another. What was added,
+    /// removed, renamed or called more often is never left out, nor is any finding. Limits and --exit-code see all.
+    #[arg(long, value_name = "PERCENT", default_value = "0.01")]
+    pub(crate) min_change: Percent,
 
     /// The types of records to compare, instead of all that have costs of their own.
     #[arg(long = "type", value_name = "TYPE", value_enum, value_delimiter = ',')]
@@ -214,6 +222,7 @@ impl Args {
                 renames: !self.no_renames,
             },
             inclusive: self.inclusive,
+            min_change: self.min_change,
             all: self.all,
             exit_code: self.exit_code,
             limits,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_stream::percent::Percent;
 use cg_stream::profile::{FunctionKey, Key, Table};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 
@@ -20,6 +21,8 @@ pub(crate) struct CompareOptions {
     pub(crate) is_to_previous: bool,
     /// Whether rows are judged and ranked by inclusive cost.
     pub(crate) inclusive: bool,
+    /// The share of an event's total that a change has to reach; `None` where every change counts.
+    pub(crate) min_change: Option<Percent>,
 }
 
 impl CompareOptions {
@@ -43,6 +46,8 @@ pub(crate) struct Change {
     /// Its position among the joined rows.
     pub(crate) row: usize,
     pub(crate) status: Status,
+    /// It changed by less than [`CompareOptions::min_change`], and its status is that of a row that did not.
+    pub(crate) is_minor: bool,
     /// The greatest change of any side, of the first event; rows are ranked by it.
     pub(crate) weight: u128,
     /// A record that shows what the row is called: of the last side that has it, the costliest.
@@ -53,9 +58,11 @@ pub(crate) struct Change {
 
 /// Compares all rows. They come ranked: by type, by change, by name.
 pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
+    let totals = figures::totals(runs);
     let mut changes: Vec<Change> = (0..joined.rows.len())
         .map(|row| {
             let (shown, has_several_names) = shown(runs, joined, row);
+            let mut is_minor = false;
             let (status, weight) = if is_plainly_same(runs, joined, row) {
                 (Status::Same, 0)
             } else {
@@ -63,12 +70,19 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
                 match status(runs, joined, row, &figures, options) {
                     // A change within the noise is no change to rank by.
                     Status::Same => (Status::Same, 0),
+                    Status::Changed
+                        if stays_below(runs, joined, row, &figures, &totals, options) =>
+                    {
+                        is_minor = true;
+                        (Status::Same, 0)
+                    }
                     status => (status, weight(runs, joined.rows[row].of, &figures, options)),
                 }
             };
             Change {
                 row,
                 status,
+                is_minor,
                 weight,
                 shown,
                 has_several_names,
@@ -154,6 +168,43 @@ fn status(
         _ if differs => Status::Changed,
         _ => Status::Same,
     }
+}
+
+/// True for a row whose costs all changed by less than the share of their totals that counts: a longer path and another
+/// environment cost that much. Findings are counted one by one, and so are calls: they do not vary by themselves.
+fn stays_below(
+    runs: &Runs,
+    joined: &Joined,
+    row: usize,
+    figures: &Figures,
+    totals: &[Figure],
+    options: CompareOptions,
+) -> bool {
+    let of = joined.rows[row].of;
+    let Some(least) = options.min_change else {
+        return false;
+    };
+    if matches!(of, RecordType::Leak | RecordType::Error) {
+        return false;
+    }
+    let reference = options.reference;
+    let is_below = |figure: &Figure, total: &Figure| {
+        let total = total.entries.iter().flatten().copied().max().unwrap_or(0);
+        (0..runs.sides.len()).all(|side| {
+            let change = figure.change(reference, side).abs();
+            change == 0 || !least.is_reached(change, total)
+        })
+    };
+    let judged = judged(of, figures, options);
+    let costs = |figures: &[Figure]| {
+        let mut pairs = figures.iter().zip(totals);
+        pairs.all(|(figure, total)| is_below(figure, total))
+    };
+    let has_calls_changed = figures
+        .calls
+        .iter()
+        .any(|calls| (0..runs.sides.len()).any(|side| calls.differs(reference, side)));
+    !has_calls_changed && costs(&figures.cost) && costs(judged)
 }
 
 fn weight(runs: &Runs, of: RecordType, figures: &Figures, options: CompareOptions) -> u128 {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Context;
+use cg_stream::percent::Percent;
 use cg_stream::record::{RecordType, Status};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
@@ -29,6 +30,8 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
+    /// The share of an event's total from which on a change counts.
+    pub(crate) min_change: Percent,
     /// Write rows that are the same too.
     pub(crate) all: bool,
     /// The verdict is no where anything differs.
@@ -138,6 +141,7 @@ fn compare_sides(
         reference: options.relative_to.side(sides)?,
         is_to_previous: options.relative_to == RelativeTo::Previous,
         inclusive: options.inclusive,
+        min_change: Some(options.min_change),
     };
     let read_options = ReadOptions {
         snapshots: options.join.snapshots,
@@ -186,6 +190,12 @@ fn compare_sides(
     summary
         .notes
         .extend(notes::likely_noise(runs, &joined, &changes));
+    summary.notes.extend(notes::minor_changes(
+        runs,
+        &joined,
+        &changes,
+        compare_options,
+    ));
     let judgement = gate::judge(
         runs,
         &joined,
@@ -227,7 +237,9 @@ fn compare_sides(
         }
     }
     Ok(Verdict {
-        differs: changes.iter().any(|change| change.status != Status::Same),
+        differs: changes
+            .iter()
+            .any(|change| change.status != Status::Same || change.is_minor),
         judgement,
         events: gate::limited_events(runs),
     })

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use cg_stream::profile::Profile;
-use cg_stream::record::{RecordType, RunRecord, Status};
+use cg_stream::record::{Count, RecordType, RunRecord, Status};
 use regex::Regex;
 
-use crate::compare::Change;
+use crate::compare::{Change, CompareOptions};
+use crate::figures;
 use crate::join::Joined;
 use crate::runs::Runs;
 use cg_names::paths::base_name;
@@ -200,6 +201,35 @@ const NOISE_SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
+/// The sentence on rows that changed too little to be listed.
+pub(crate) fn minor_changes(
+    runs: &Runs,
+    joined: &Joined,
+    changes: &[Change],
+    options: CompareOptions,
+) -> Option<String> {
+    let least = options.min_change?;
+    let minor: Vec<&Change> = changes.iter().filter(|change| change.is_minor).collect();
+    let last = runs.sides.len() - 1;
+    let change_of = |change: &&Change| {
+        let figures = figures::of_row(runs, joined, change.row);
+        figures
+            .cost
+            .first()
+            .map_or(0, |figure| figure.change(options.reference, last))
+    };
+    let sum: Count = minor.iter().map(change_of).sum();
+    let rows = match minor.len() {
+        0 => return None,
+        1 => "1 row".to_owned(),
+        several => format!("{several} rows"),
+    };
+    let event = runs.events.first().map_or("", String::as_str);
+    Some(format!(
+        "{rows} changed by less than {least}% of the total, together by {sum:+} {event}; --min-change 0 lists them"
+    ))
+}
+
 /// The sentence on rows that changed where all of them are of functions known for noise.
 pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> Option<String> {
     if changes.iter().all(|change| change.status == Status::Same) {
@@ -236,7 +266,7 @@ pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{CompareOptions, compare};
+    use crate::compare::compare;
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 

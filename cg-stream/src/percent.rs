@@ -1,5 +1,6 @@
 //! Percentages that options ask for, compared with counts without floating point.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::record::Count;
@@ -35,6 +36,19 @@ impl Percent {
     }
 }
 
+impl fmt::Display for Percent {
+    /// The decimal number, without `%`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = 10_i128.pow(DECIMALS as u32);
+        let fraction = format!("{:0DECIMALS$}", self.billionths % one);
+        write!(f, "{}", self.billionths / one)?;
+        match fraction.trim_end_matches('0') {
+            "" => Ok(()),
+            fraction => write!(f, ".{fraction}"),
+        }
+    }
+}
+
 impl FromStr for Percent {
     type Err = String;
 
@@ -63,6 +77,12 @@ mod tests {
     #[test]
     fn percentages_are_compared_exactly() {
         let percent = |text: &str| text.parse::<Percent>();
+        for text in ["0", "5", "0.01", "12.5", "100"] {
+            assert_eq!(
+                percent(text).map(|percent| percent.to_string()),
+                Ok(text.to_owned())
+            );
+        }
         assert!(percent("0.5").unwrap().is_reached(5, 1000));
         assert!(!percent("0.500000001%").unwrap().is_reached(5, 1000));
         assert!(

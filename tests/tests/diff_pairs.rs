@@ -51,8 +51,10 @@ fn own_rows(records: &[Value]) -> Vec<String> {
     rows
 }
 
+/// Every change is a row, however small.
 fn check(old: &str, new: &str, expect: &[&str]) {
-    assert_eq!(own_rows(&diff(&[], old, new)), expect, "{old} {new}");
+    let rows = own_rows(&diff(&["--min-change", "0"], old, new));
+    assert_eq!(rows, expect, "{old} {new}");
 }
 
 #[test]
@@ -66,6 +68,42 @@ fn a_closure_in_front_of_others_is_added_and_the_others_stay() {
             "changed calc::main 802 807",
         ],
     );
+}
+
+#[test]
+fn a_change_that_is_small_beside_the_total_is_no_row_and_is_told() {
+    let [old, new] = ["closure_base.cg.gz", "closure_inserted.cg.gz"];
+    // 5 of 5.8 million; what was added is a row at any size.
+    let rows = own_rows(&diff(&[], old, new));
+    assert_eq!(
+        rows,
+        ["added calc::each::<calc::main::{closure#0}> null 107"]
+    );
+    let run = |options: &[&str]| {
+        let inputs = [old, new].map(|name| format!("diff/pairs/{name}"));
+        let inputs = inputs.each_ref().map(String::as_str);
+        tools::run("cg-diff", &[options, &inputs].concat(), b"")
+    };
+    let delta = |text: &str| -> i64 {
+        let records = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let of_row = |record: Value| record["delta"]["Ir"].as_i64().unwrap_or(0);
+        records.map(of_row).sum()
+    };
+    let (all, most) = (run(&["--min-change", "0"]), run(&[]));
+    let left_out = delta(all.text()) - delta(most.text());
+    let told = format!("changed by less than 0.01% of the total, together by {left_out:+} Ir");
+    assert!(most.text().contains(&told), "{told}");
+    assert!(!all.text().contains("changed by less"));
+    // Limits and --exit-code see every change.
+    assert_eq!(run(&["--fail-if", "Ir[^calc::main$]>+4"]).status, 1);
+    assert_eq!(run(&["--fail-if", "Ir[^calc::main$]>+5"]).status, 0);
+    let minor =
+        ["mangling_legacy.cg.gz", "mangling_v0.cg.gz"].map(|name| format!("diff/pairs/{name}"));
+    let minor = minor.each_ref().map(String::as_str);
+    let status = tools::run("cg-diff", &[&["--exit-code"][..], &minor].concat(), b"").status;
+    assert_eq!(status, 1);
 }
 
 #[test]
@@ -84,8 +122,13 @@ fn statics_of_one_name_are_told_apart_by_their_directories() {
 
 #[test]
 fn another_mangling_scheme_is_no_change() {
-    let rows = own_rows(&diff(&[], "mangling_legacy.cg.gz", "mangling_v0.cg.gz"));
-    assert_eq!(rows, ["changed core::slice::memchr::memrchr 987 994"]);
+    check(
+        "mangling_legacy.cg.gz",
+        "mangling_v0.cg.gz",
+        &["changed core::slice::memchr::memrchr 987 994"],
+    );
+    let rows = diff(&[], "mangling_legacy.cg.gz", "mangling_v0.cg.gz");
+    assert_eq!(own_rows(&rows), [""; 0]);
 }
 
 #[test]
