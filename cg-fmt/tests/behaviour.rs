@@ -415,7 +415,7 @@ fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
             ),
             "{comment}"
         );
-        assert!(comment.contains("by directory (4) "), "{comment}");
+        assert!(comment.contains("by rule: directory: 4 "), "{comment}");
         assert_eq!(comment.matches("<sub>n</sub>").count(), 1, "{comment}");
         let json = cg_fmt(&["-f", "json"], &stream).stdout;
         assert!(

@@ -142,24 +142,28 @@ impl Diffs<'_> {
             let rules: Vec<String> = summary
                 .joined
                 .iter()
-                .map(|(rule, rows)| format!("{rule} ({})", number::grouped(Count::from(*rows))))
+                .map(|(rule, rows)| format!("{rule}: {}", number::grouped(Count::from(*rows))))
                 .collect();
             notes.push(format!(
-                "joined across different names by {} (--exact joins equal names only)",
+                "rows matched although their names differ, by rule: {} (--exact turns this off)",
                 rules.join(", ")
             ));
         }
         let guesses = self.records.iter().filter(|record| record.guess).count();
+        let rows = |count: Count| match count {
+            1 => "1 row".to_owned(),
+            several => format!("{} rows", number::grouped(several)),
+        };
         if guesses > 0 {
             notes.push(format!(
-                "rows marked as a guess were matched by what else they have in common, not by name: {}",
-                number::grouped(guesses as Count)
+                "{} matched by cost and callers, not by name, and marked as a guess",
+                rows(guesses as Count)
             ));
         }
         if summary.merged > 0 {
             notes.push(format!(
-                "rows that sum several functions of one run, whose names mean the same: {}",
-                number::grouped(Count::from(summary.merged))
+                "{} with the sum of several functions of one run whose names differ only by build noise",
+                rows(Count::from(summary.merged))
             ));
         }
         if let Some(statistic) = &summary.statistic {
