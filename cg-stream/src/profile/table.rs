@@ -181,22 +181,22 @@ impl Table {
     }
 
     /// Adds self cost under the names of its events.
-    #[inline]
     pub(super) fn add_costs(
         &mut self,
         row: usize,
         counts: &Counts,
         events: &mut Vec<String>,
     ) -> Result<(), Refusal> {
-        for (position, (event, count)) in counts.iter().enumerate() {
-            let index = event_index(events, event, position);
+        let mut next = 0;
+        for (event, count) in counts.iter() {
+            let index = event_index(events, event, next);
             sum::add_exact(self.cost.cell(row, index), count).map_err(|sum| sum.of(event))?;
+            next = index + 1;
         }
         Ok(())
     }
 
     /// Adds inclusive cost under the names of its events.
-    #[inline]
     pub(super) fn add_incls(
         &mut self,
         row: usize,
@@ -207,10 +207,12 @@ impl Table {
             return Ok(());
         }
         self.set_has_incl(row);
-        for (position, (event, count)) in counts.iter().enumerate() {
-            let index = event_index(events, event, position);
+        let mut next = 0;
+        for (event, count) in counts.iter() {
+            let index = event_index(events, event, next);
             sum::add_inclusive(self.incl.cell(row, index), count)
                 .map_err(|sum| sum.of(&format!("inclusive {event}")))?;
+            next = index + 1;
         }
         Ok(())
     }
@@ -273,19 +275,25 @@ impl Table {
     }
 }
 
-/// The position of an event, new or known. Events mostly come in their own order, so the search begins at `hint`.
-pub(super) fn event_index(events: &mut Vec<String>, event: &str, hint: usize) -> usize {
-    let from_hint = events
-        .iter()
-        .skip(hint)
-        .position(|known| known == event)
-        .map(|position| position + hint);
-    from_hint
-        .or_else(|| events.iter().position(|known| known == event))
-        .unwrap_or_else(|| {
-            events.push(event.to_owned());
-            events.len() - 1
-        })
+/// The position of an event, new or known. Events mostly come in their own order, some left out, so the search begins
+/// behind the one before.
+#[inline]
+pub(super) fn event_index(events: &mut Vec<String>, event: &str, next: usize) -> usize {
+    for (position, known) in events.iter().enumerate().skip(next) {
+        if known == event {
+            return position;
+        }
+    }
+    event_out_of_order(events, event)
+}
+
+#[cold]
+fn event_out_of_order(events: &mut Vec<String>, event: &str) -> usize {
+    let known = events.iter().position(|known| known == event);
+    known.unwrap_or_else(|| {
+        events.push(event.to_owned());
+        events.len() - 1
+    })
 }
 
 /// Counts of all rows in one allocation; a row is `stride` counts long.
@@ -308,14 +316,20 @@ impl Costs {
         }
     }
 
+    #[inline]
     fn cell(&mut self, row: usize, event: usize) -> &mut Count {
         if event >= self.stride {
-            // Events come first with the `run` record or the first rows, so this happens a few times and early.
-            let same = (0..self.stride).map(Some);
-            let columns: Vec<_> = same.chain((self.stride..=event).map(|_| None)).collect();
-            self.arrange(&columns);
+            self.widen(event + 1);
         }
         &mut self.counts[row * self.stride + event]
+    }
+
+    /// Events come first with the `run` record or the first rows, so this happens a few times and early.
+    #[cold]
+    fn widen(&mut self, stride: usize) {
+        let same = (0..self.stride).map(Some);
+        let columns: Vec<_> = same.chain((self.stride..stride).map(|_| None)).collect();
+        self.arrange(&columns);
     }
 
     fn reorder(&mut self, order: &[usize]) {

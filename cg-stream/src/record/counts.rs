@@ -108,10 +108,10 @@ impl<'a> Counts<'a> {
 
     /// The same counts, their events' names shared, to be kept.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> Counts<'static> {
-        let shared = self.0.into_iter();
-        Counts(exactly(
-            shared.map(|(name, count)| (texts.share(&name), count)),
-        ))
+        let shared = self.0.into_iter().enumerate();
+        Counts(exactly(shared.map(|(position, (name, count))| {
+            (texts.share_event(position, &name), count)
+        })))
     }
 
     /// The same counts, owning their names.
@@ -181,8 +181,9 @@ pub struct PerRun(pub Vec<Option<Count>>);
 
 impl PerRun {
     /// The same entries, to be kept.
-    pub(super) fn exact(self) -> PerRun {
-        PerRun(exactly(self.0.iter().copied()))
+    pub(super) fn exact(mut self) -> PerRun {
+        self.0.shrink_to_fit();
+        self
     }
 
     /// The last entry less the first, both 0 where a run lacks the record.
@@ -217,10 +218,10 @@ pub struct CountsPerRun<'a>(pub Vec<(Name<'a>, PerRun)>);
 impl CountsPerRun<'_> {
     /// The same arrays, their events' names shared, to be kept.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> CountsPerRun<'static> {
-        let shared = self.0.into_iter();
-        CountsPerRun(exactly(
-            shared.map(|(name, entries)| (texts.share(&name), entries.exact())),
-        ))
+        let shared = self.0.into_iter().enumerate();
+        CountsPerRun(exactly(shared.map(|(position, (name, entries))| {
+            (texts.share_event(position, &name), entries.exact())
+        })))
     }
 
     /// The entries of an event, if it is named.

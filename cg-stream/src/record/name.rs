@@ -67,17 +67,41 @@ impl<'a> Name<'a> {
 
 /// Texts of names that are kept, each once.
 #[derive(Clone, Default)]
-pub(crate) struct SharedTexts(HashSet<Arc<str>, FixedState>);
+pub(crate) struct SharedTexts {
+    texts: HashSet<Arc<str>, FixedState>,
+    /// The events of the list that was shared last; those of the next record are mostly the same.
+    events: Vec<Arc<str>>,
+}
 
 impl SharedTexts {
     /// The same name, its text shared with all equal ones.
     pub(crate) fn share(&mut self, name: &Name<'_>) -> Name<'static> {
-        if let Some(known) = self.0.get(name.as_str()) {
-            return Name(Text::Shared(Arc::clone(known)));
+        Name(Text::Shared(self.text(name)))
+    }
+
+    /// The name of an event that stands at a position of its list.
+    pub(crate) fn share_event(&mut self, position: usize, name: &Name<'_>) -> Name<'static> {
+        if let Some(event) = self.events.get(position)
+            && **event == *name.as_str()
+        {
+            return Name(Text::Shared(Arc::clone(event)));
         }
-        let text: Arc<str> = name.as_str().into();
-        self.0.insert(Arc::clone(&text));
+        let text = self.text(name);
+        if let Some(event) = self.events.get_mut(position) {
+            event.clone_from(&text);
+        } else if position == self.events.len() {
+            self.events.push(Arc::clone(&text));
+        }
         Name(Text::Shared(text))
+    }
+
+    fn text(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(name) {
+            return Arc::clone(known);
+        }
+        let text: Arc<str> = name.into();
+        self.texts.insert(Arc::clone(&text));
+        text
     }
 
     /// The same of a name that may not be given.
