@@ -180,12 +180,6 @@ fn exactly<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
 pub struct PerRun(pub Vec<Option<Count>>);
 
 impl PerRun {
-    /// The same entries, to be kept.
-    pub(super) fn exact(mut self) -> PerRun {
-        self.0.shrink_to_fit();
-        self
-    }
-
     /// The last entry less the first, both 0 where a run lacks the record.
     pub fn delta(&self) -> Count {
         let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
@@ -199,15 +193,28 @@ impl Serialize for PerRun {
     }
 }
 
+/// Takes the entries of an array. Nearly all diffs compare two runs.
+fn entries<'de, A: SeqAccess<'de>>(mut array: A) -> Result<PerRun, A::Error> {
+    let mut entries = Vec::with_capacity(2);
+    while let Some(entry) = array.next_element::<Option<ExactInteger>>()? {
+        entries.push(entry.map(|ExactInteger(count)| count));
+    }
+    Ok(PerRun(entries))
+}
+
 impl<'de> Deserialize<'de> for PerRun {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries: Vec<Option<ExactInteger>> = Deserialize::deserialize(deserializer)?;
-        Ok(PerRun(
-            entries
-                .into_iter()
-                .map(|entry| entry.map(|ExactInteger(count)| count))
-                .collect(),
-        ))
+        struct EntriesVisitor;
+        impl<'de> Visitor<'de> for EntriesVisitor {
+            type Value = PerRun;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of event counts")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<PerRun, A::Error> {
+                entries(array)
+            }
+        }
+        deserializer.deserialize_seq(EntriesVisitor)
     }
 }
 
@@ -220,7 +227,7 @@ impl CountsPerRun<'_> {
     pub(super) fn shared(self, texts: &mut SharedTexts) -> CountsPerRun<'static> {
         let shared = self.0.into_iter().enumerate();
         CountsPerRun(exactly(shared.map(|(position, (name, entries))| {
-            (texts.share_event(position, &name), entries.exact())
+            (texts.share_event(position, &name), entries)
         })))
     }
 
@@ -336,12 +343,8 @@ impl<'de> Deserialize<'de> for Total {
                     fn visit_i64<E: Error>(self, value: i64) -> Result<Entry, E> {
                         Ok(Entry::One(value.into()))
                     }
-                    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Entry, A::Error> {
-                        let mut entries = Vec::new();
-                        while let Some(entry) = seq.next_element::<Option<ExactInteger>>()? {
-                            entries.push(entry.map(|ExactInteger(count)| count));
-                        }
-                        Ok(Entry::PerRun(PerRun(entries)))
+                    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Entry, A::Error> {
+                        entries(array).map(Entry::PerRun)
                     }
                 }
                 deserializer.deserialize_any(EntryVisitor)
