@@ -26,6 +26,7 @@ use crate::format::{Lines, Options, Out, Snapshots};
 use cg_names::frame_text::FrameText;
 
 mod kept;
+mod shape;
 mod snapshot;
 mod tree;
 

@@ -5,7 +5,7 @@ use serde_json::Number;
 
 use super::is_separator;
 use super::kept::KeptTrees;
-use super::tree::{Node, Shape};
+use super::shape::{Node, Shape};
 use crate::error::Error;
 use crate::error::excerpt;
 use crate::format::Lines;

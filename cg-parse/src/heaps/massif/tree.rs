@@ -11,88 +11,12 @@ use cg_stream::record::{Count, Counts, Frame, HeapRecord};
 use cg_stream::writer::RenderedFrame;
 
 use super::is_separator;
+use super::shape::Node;
 use super::snapshot::Snapshot;
 use crate::error::Error;
-use crate::error::excerpt;
 use crate::format::Out;
-use crate::number::leading_u64;
 use cg_names::frame_text::FrameText;
 use cg_names::whose::Facts;
-
-/// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.
-pub(super) struct Node<'a> {
-    pub(super) depth: usize,
-    pub(super) children: u64,
-    pub(super) bytes: u64,
-    pub(super) description: &'a [u8],
-}
-
-impl<'a> Node<'a> {
-    fn parse(line: &'a [u8]) -> Option<Node<'a>> {
-        let depth = line.iter().take_while(|byte| **byte == b' ').count();
-        let (children, rest) = leading_u64(line[depth..].strip_prefix(b"n")?)?;
-        let (bytes, rest) = leading_u64(rest.strip_prefix(b": ")?)?;
-        Some(Node {
-            depth,
-            children,
-            bytes,
-            description: rest.strip_prefix(b" ")?,
-        })
-    }
-
-    /// How many places a folded group stands for: `in 3 places, all below massif's threshold (1.00%)`.
-    fn places(&self) -> Option<u64> {
-        let (places, rest) = leading_u64(self.description.strip_prefix(b"in ")?)?;
-        (self.children == 0 && rest.starts_with(b" place")).then_some(places)
-    }
-}
-
-/// Checks that nodes come as the numbers of children before them say.
-#[derive(Default)]
-pub(super) struct Shape {
-    /// How many children each node on the path to the last one still lacks; the last node itself too.
-    lacking: Vec<u64>,
-    has_root: bool,
-}
-
-impl Shape {
-    /// Takes the next line of the tree.
-    pub(super) fn add<'a>(&mut self, line: &'a [u8], line_number: u64) -> Result<Node<'a>, Error> {
-        let Some(node) = Node::parse(line) else {
-            return Err(Error::at(
-                line_number,
-                format!(
-                    "expected a tree node (n2: 130800 0x10920C: ramp (heapy.c:7)), found {}",
-                    excerpt(line)
-                ),
-            ));
-        };
-        if node.depth != self.lacking.len() {
-            return Err(Error::at(
-                line_number,
-                format!(
-                    "expected a tree node at depth {}, found one at depth {}",
-                    self.lacking.len(),
-                    node.depth
-                ),
-            ));
-        }
-        self.has_root = true;
-        if let Some(lacking) = self.lacking.last_mut() {
-            *lacking -= 1;
-        }
-        self.lacking.push(node.children);
-        while self.lacking.last() == Some(&0) {
-            self.lacking.pop();
-        }
-        Ok(node)
-    }
-
-    /// True once no node lacks a child.
-    pub(super) fn is_whole(&self) -> bool {
-        self.has_root && self.lacking.is_empty()
-    }
-}
 
 /// A node whose children are being read.
 struct Open {
