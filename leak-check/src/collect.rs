@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use cg_parse::findings::{FoundError, FoundLeak, ProcessFindings, StackId};
+use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
 use cg_stream::record::{Count, EndRecord, ErrorRecord, LeakRecord, RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
@@ -205,6 +205,9 @@ impl Collector {
                 kind: error.kind.into_string(),
                 what: error.what.into_string(),
                 count: error.cost.get("count"),
+                size: error.size,
+                address: error.address.map(|address| address.into_string()),
+                block: error.block,
                 thread: error.thread,
                 thread_name: error.thread_name.map(|name| name.into_string()),
                 notes,
@@ -232,6 +235,12 @@ impl Collector {
     }
 
     fn take_found_error(&mut self, error: FoundError<'_>, found: &ProcessFindings<'_>) {
+        let Described {
+            size,
+            address,
+            block,
+        } = error.described();
+        let address = address.map(str::to_owned);
         let notes = error.notes.into_iter().map(|note| Note {
             what: note.what.map(|what| what.into_string()),
             stack: self.found_stack(note.stack, found),
@@ -241,6 +250,9 @@ impl Collector {
             kind: error.kind.to_owned(),
             what: error.what.into_string(),
             count: error.count.into(),
+            size,
+            address,
+            block,
             thread: error.thread,
             thread_name: error.thread_name.map(str::to_owned),
         });

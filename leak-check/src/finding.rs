@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use cg_stream::record::{Count, RunRecord};
+use cg_stream::record::{Count, HeapBlock, RunRecord};
 
 use crate::stack::Stack;
 
@@ -104,6 +104,11 @@ pub(crate) struct Error {
     pub(crate) what: String,
     /// How often it happened, as far as is known.
     pub(crate) count: Count,
+    /// How many bytes were read, written or used.
+    pub(crate) size: Option<u64>,
+    pub(crate) address: Option<String>,
+    /// The heap block that the address is in or near.
+    pub(crate) block: Option<HeapBlock>,
     pub(crate) thread: Option<u64>,
     pub(crate) thread_name: Option<String>,
     pub(crate) notes: Vec<Note>,
@@ -114,6 +119,14 @@ pub(crate) struct Error {
 pub(crate) struct Note {
     pub(crate) what: Option<String>,
     pub(crate) stack: Stack,
+}
+
+impl Note {
+    /// Whether its sentence begins so.
+    pub(crate) fn says(&self, start: &str) -> bool {
+        let what = self.what.as_deref();
+        what.is_some_and(|what| what.trim_start().starts_with(start))
+    }
 }
 
 /// What a summary counts beyond the records.

@@ -3,7 +3,7 @@
 //! The subject is the function that the finding is blamed on. What Valgrind says in words that are not known here is
 //! passed on as it is.
 
-use cg_document::number::plural;
+use cg_document::number::{grouped, plural};
 use cg_stream::record::Count;
 
 use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
@@ -62,10 +62,9 @@ fn leak_sentence(leak: &Leak) -> String {
 }
 
 fn error_sentence(error: &Error, stack: &Stack, paths: &Paths) -> String {
-    let size = error.what.rsplit_once("of size ").map(|(_, size)| size);
     let sized = |verb: &str| {
-        let bytes = size.and_then(|size| size.trim().replace(',', "").parse().ok());
-        bytes.map(|bytes: Count| format!("{verb} {}", plural(bytes, "byte", "bytes")))
+        let bytes = error.size?;
+        Some(format!("{verb} {}", plural(bytes.into(), "byte", "bytes")))
     };
     let sentence = match error.kind.as_str() {
         "InvalidRead" => sized("reads"),
@@ -125,51 +124,35 @@ fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
         .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
 }
 
-/// What the address description says of a block: `just past a 16-byte block allocated at parse.rs:10`.
+/// The block that the address is in or near: `just past a 16-byte block allocated at parse.rs:10`.
 fn block(error: &Error, paths: &Paths) -> Option<String> {
-    let (position, note, what) = error
-        .notes
-        .iter()
-        .enumerate()
-        .find_map(|(position, note)| {
-            let what = note.what.as_deref()?.trim();
-            what.contains(" a block of size ")
-                .then_some((position, note, what))
-        })?;
-    // `Address 0x4a435ec is 1,234 bytes after a block of size 40 alloc'd`
-    let (_, description) = what.split_once(" is ")?;
-    let (distance, description) = description.split_once(" bytes ")?;
-    let (side, description) = description.split_once(" a block of size ")?;
-    let (size, state) = description.split_once(' ')?;
-    let distance: Count = distance.replace(',', "").parse().ok()?;
-    let side = match (side, distance) {
-        ("after", 0) => "just past".to_owned(),
-        ("inside", 0) => "at the start of".to_owned(),
-        ("inside", _) => format!("{} into", plural(distance, "byte", "bytes")),
-        (side, _) => format!("{} {side}", plural(distance, "byte", "bytes")),
-    };
+    let block = error.block.as_ref()?;
+    let distance = plural(block.offset.into(), "byte", "bytes");
     let is_free = matches!(error.kind.as_str(), "InvalidFree" | "MismatchedFree");
-    let side = match (is_free, side.as_str()) {
-        (true, "at the start of") => String::new(),
-        _ => format!("{side} "),
+    let side = match (block.side.as_str(), block.offset) {
+        ("inside", 0) if is_free => String::new(),
+        ("inside", 0) => "at the start of ".to_owned(),
+        ("inside", _) => format!("{distance} into "),
+        ("after", 0) => "just past ".to_owned(),
+        (side, _) => format!("{distance} {side} "),
     };
-    let history = match state {
-        "alloc'd" => format!("allocated {}", place(&note.stack, paths)),
-        "free'd" => {
-            let allocated = error.notes[position + 1..]
-                .iter()
-                .find(|note| {
-                    note.what
-                        .as_deref()
-                        .is_some_and(|what| what.trim().starts_with("Block was alloc'd"))
-                })
-                .map(|note| format!(" and allocated {}", place(&note.stack, paths)))
-                .unwrap_or_default();
-            format!("freed {}{allocated}", place(&note.stack, paths))
+    let stack_of = |start: &str| {
+        let mut notes = error.notes.iter();
+        let note = notes.find(|note| note.says(start));
+        note.map(|note| place(&note.stack, paths))
+    };
+    let described = stack_of("Address ").unwrap_or_default();
+    let history = match block.state.as_str() {
+        "allocated" => format!("allocated {described}"),
+        "freed" => {
+            let allocated = stack_of("Block was alloc'd");
+            let allocated = allocated.map(|place| format!(" and allocated {place}"));
+            format!("freed {described}{}", allocated.unwrap_or_default())
         }
+        // `client-defined` and what later versions may say stand on their own.
         other => other.to_owned(),
     };
-    // `client-defined` and what later versions may say stand on their own.
+    let size = grouped(block.size.into());
     let article = if size.starts_with('8')
         || size == "11"
         || size == "18"
@@ -183,26 +166,22 @@ fn block(error: &Error, paths: &Paths) -> Option<String> {
     Some(format!("{side}{article} {size}-byte block {history}"))
 }
 
-/// What the address description says of an address that is in no block.
+/// What is said of an address that is in no block.
 fn address(error: &Error) -> Option<String> {
-    let what = error
-        .notes
-        .iter()
-        .filter_map(|note| note.what.as_deref())
-        .map(str::trim)
-        .find_map(|what| what.strip_prefix("Address "))?;
-    let (address, description) = what.split_once(" is ")?;
+    let address = error.address.as_deref()?;
     let value = u64::from_str_radix(address.trim_start_matches("0x"), 16).ok();
     if value.is_some_and(|value| value < 4096) {
         // The first page is never mapped: a null pointer, and what lies behind it.
         return Some(format!("{address}, through a null pointer"));
     }
+    let note = error.notes.iter().find(|note| note.says("Address "))?;
+    let (_, description) = note.what.as_deref()?.split_once(" is ")?;
     if description.starts_with("not stack'd") {
         return Some(format!(
             "{address}, which is in no block, on no stack, and not recently freed"
         ));
     }
-    Some(format!("{address}, which is {description}"))
+    Some(format!("{address}, which is {}", description.trim()))
 }
 
 /// `passes -3 as size to malloc`
@@ -239,9 +218,7 @@ fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
                 "a stack allocation" => format!("a variable of {}", function(&note.stack)),
                 _ => format!("created by {by} {}", place(&note.stack, paths)),
             }
-        } else if let Some(block) =
-            block(error, paths).filter(|_| what.contains(" a block of size "))
-        {
+        } else if let Some(block) = block(error, paths).filter(|_| note.says("Address ")) {
             block
         } else if what.starts_with("Block was alloc'd") {
             continue;
@@ -292,6 +269,7 @@ mod tests {
 
     use super::*;
     use crate::finding::{Note, ProcessId};
+    use cg_parse::findings::Described;
     use cg_stream::record::{Frame, Name};
 
     /// Function, file and line.
@@ -310,12 +288,16 @@ mod tests {
     }
 
     fn check(kind: &str, what: &str, notes: &[(&str, &[FrameText])], expected: &str) {
+        let described = Described::of(what, notes.iter().map(|(what, _)| *what));
         let finding = Finding {
             process: ProcessId(0),
             details: Details::Error(Error {
                 kind: kind.to_owned(),
                 what: what.to_owned(),
                 count: 1,
+                size: described.size,
+                address: described.address.map(str::to_owned),
+                block: described.block,
                 thread: None,
                 thread_name: None,
                 notes: notes

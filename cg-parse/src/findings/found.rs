@@ -4,6 +4,7 @@
 use cg_stream::Diagnostics;
 use cg_stream::record::{Frame, Name, RunRecord};
 
+use super::described::Described;
 use super::process::Process;
 use super::table::{FrameId, StackId, Table};
 use crate::error::Error;
@@ -66,6 +67,14 @@ pub struct FoundNote<'a> {
     pub what: Option<Name<'a>>,
     /// Its stack; empty where there is none.
     pub stack: StackId,
+}
+
+impl FoundError<'_> {
+    /// What its sentences tell in figures.
+    pub fn described(&self) -> Described<'_> {
+        let notes = self.notes.iter().filter_map(|note| note.what.as_deref());
+        Described::of(&self.what, notes)
+    }
 }
 
 impl<'a> ProcessFindings<'a> {

@@ -33,6 +33,7 @@
 //! | `threads` | the threads that Helgrind announced: `thread`, `root`, and the `stack` that created it |
 //! | `user_comment`, `log_file_qualifiers` | what `--xml-user-comment` and `%q{…}` in a file name put there |
 
+mod described;
 mod fields;
 mod found;
 mod kinds;
@@ -47,6 +48,7 @@ mod table;
 pub(crate) mod text;
 pub(crate) mod xml;
 
+pub use described::Described;
 pub use found::{FoundError, FoundLeak, FoundNote, ProcessFindings};
 pub use table::{FrameId, StackId};
 

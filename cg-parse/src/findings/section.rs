@@ -4,6 +4,7 @@ use cg_names::blame::frames_before_program;
 use cg_stream::record::{Count, Counts, ErrorRecord, LeakRecord, Name, Note, RunRecord, Total};
 use serde_json::{Value, json};
 
+use super::described::Described;
 use super::found::{FoundError, FoundNote};
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
 use super::summary::{ErrorSummary, HeapSummary, LeakSummary};
@@ -147,6 +148,12 @@ impl Process {
             .unwrap_or(StackId::EMPTY);
         let before = frames_before_program(found.kind, table.frames_of(blamed).len());
         let place = table.to_blame(blamed, before);
+        let Described {
+            size,
+            address,
+            block,
+        } = found.described();
+        let address = address.map(|address| Name::from(address.to_owned()));
         let stack = table.record_stack(found.stack);
         let notes = found.notes.into_iter().map(|note| Note {
             what: note.what,
@@ -161,6 +168,9 @@ impl Process {
             kind: Name::from(found.kind),
             what: found.what,
             cost: Counts::from([("count", Count::from(found.count))]),
+            size,
+            address,
+            block,
             thread: found.thread,
             thread_name: found.thread_name.map(Name::from),
             pid: self.pid,

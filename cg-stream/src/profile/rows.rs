@@ -12,8 +12,8 @@ use super::{FunctionKey, Names, Profile};
 use crate::intern::TooMany;
 use crate::record::declaration::records;
 use crate::record::{
-    CallRecord, Callee, Counts, ErrorRecord, FnRecord, Frame, HeapRecord, LeakRecord, LineRecord,
-    Name, Note, ProgramPointRecord, Record, RecordType, StackRecord,
+    CallRecord, Callee, Counts, ErrorRecord, FnRecord, Frame, HeapBlock, HeapRecord, LeakRecord,
+    LineRecord, Name, Note, ProgramPointRecord, Record, RecordType, StackRecord,
 };
 use crate::{Error, Line, Writer};
 
@@ -146,6 +146,18 @@ impl Kept<'_> for Option<u64> {
 
     fn of_detail(held: &Option<u64>) -> Self {
         *held
+    }
+}
+
+impl Kept<'_> for Option<HeapBlock> {
+    type Held = Option<HeapBlock>;
+
+    fn to_detail(self) -> Self {
+        self
+    }
+
+    fn of_detail(held: &Self) -> Self {
+        held.clone()
     }
 }
 

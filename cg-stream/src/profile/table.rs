@@ -3,7 +3,7 @@
 use super::key::Key;
 use super::sum::{self, Beyond, Refusal};
 use crate::intern::{Id, Keys, TooMany};
-use crate::record::{Count, Counts, Name, Note};
+use crate::record::{Count, Counts, HeapBlock, Name, Note};
 
 crate::ids! {
     struct RowId;
@@ -55,6 +55,12 @@ pub struct Detail {
     pub thread: Option<u64>,
     /// Of an `error` record.
     pub thread_name: Option<Name<'static>>,
+    /// Of an `error` record: how many bytes it is about.
+    pub size: Option<u64>,
+    /// Of an `error` record.
+    pub address: Option<Name<'static>>,
+    /// Of an `error` record: what the address is in or near.
+    pub block: Option<HeapBlock>,
     /// Of a `leak` or `error` record.
     pub suppression: Option<Name<'static>>,
     /// Of a `program_point` record: access counts for each byte of its blocks.

@@ -146,6 +146,12 @@ macro_rules! records {
             key what: Name,
             /// `count`: how often it happened, as far as the input tells.
             cost cost: Counts,
+            /// How many bytes were read, written or used, where the sentence tells.
+            detail size: Option<u64>,
+            /// The address, `0x` and hex digits as the input has them, where a sentence tells.
+            detail address: Option<Name>,
+            /// The heap block that the address is in or near, where a sentence tells.
+            detail block: Option<HeapBlock>,
             /// Valgrind's number of the thread.
             detail thread: Option<u64>,
             /// The thread's name.

@@ -17,7 +17,7 @@ pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, Moved, Status, Why};
 pub use name::Name;
 pub(crate) use name::SharedTexts;
-pub use parts::{Callee, Frame, Note};
+pub use parts::{Callee, Frame, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
 pub use snapshot::SnapshotRecord;
 pub use structs::{

@@ -71,6 +71,20 @@ impl Note<'_> {
     }
 }
 
+/// The heap block that an address is in or near, as Valgrind describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HeapBlock {
+    /// Its size in bytes.
+    pub size: u64,
+    /// How many bytes the address is from where the block begins; `after` it, from where it ends.
+    pub offset: u64,
+    /// Where the address is: `before`, `inside` or `after` the block.
+    pub side: String,
+    /// `allocated` or `freed`; else Valgrind's own word, such as `client-defined`.
+    pub state: String,
+}
+
 /// The called end of an arc.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
