@@ -1,7 +1,10 @@
 //! The figures of a row: an entry a side for every event.
 
+use std::collections::HashSet;
+
 use cg_stream::profile::{Key, Table};
 use cg_stream::record::{Count, PerRun, RecordType};
+use foldhash::fast::FixedState;
 
 use crate::join::Joined;
 use crate::key;
@@ -177,14 +180,11 @@ fn distinct(table: &Table, records: &[u32]) -> Count {
     if records.len() < 2 {
         return records.len() as Count;
     }
-    let mut keys: Vec<Key> = Vec::with_capacity(records.len());
-    for record in records {
-        let key = key::exact(table.key(*record as usize));
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys.len() as Count
+    let keys = records
+        .iter()
+        .map(|record| key::exact(table.key(*record as usize)));
+    let distinct: HashSet<Key, FixedState> = keys.collect();
+    distinct.len() as Count
 }
 
 #[cfg(test)]
