@@ -1,7 +1,7 @@
 //! From records to rows and back, for every type that is declared.
 //!
-//! What a role means is written here once: `into_key!` and `into_row!` add a record's field up, `out_of_row!` makes the
-//! field of the sum again.
+//! What a role means is written here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a record's field
+//! up, `out_of_row!` makes the field of the sum again.
 
 use std::io;
 
@@ -256,6 +256,16 @@ macro_rules! into_detail {
     ($other:ident $field:ident of $record:ident, $detail:ident) => {};
 }
 
+/// Takes out of a detail what another does not agree on.
+macro_rules! agree {
+    (agreed $field:ident of $known:ident, $other:ident) => {
+        if $known.$field != $other.$field {
+            $other.$field = Default::default();
+        }
+    };
+    ($role:ident $field:ident of $known:ident, $other:ident) => {};
+}
+
 /// A field of the record that a row stands for.
 macro_rules! out_of_row {
     (function $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
@@ -333,7 +343,9 @@ macro_rules! rows {
                         #[allow(unused_mut, reason = "most types have no field for it")]
                         let mut detail = Detail::default();
                         $(into_detail!($role $field of record, detail);)*
-                        table.add_detail(row, row == rows, detail);
+                        table.add_detail(row, row == rows, detail, |_known, _other| {
+                            $(agree!($role $field of _known, _other);)*
+                        });
                     }
                     Ok(())
                 }

@@ -249,29 +249,26 @@ impl Table {
         self.has_incl[row] = true;
     }
 
-    /// Adds the detail of a record whose row is new or not.
-    pub(super) fn add_detail(&mut self, row: usize, is_new: bool, other: Detail) {
+    /// Adds the detail of a record whose row is new or not. `agree` takes out of its second detail what all records have
+    /// to agree on and the first does not have.
+    pub(super) fn add_detail(
+        &mut self,
+        row: usize,
+        is_new: bool,
+        mut other: Detail,
+        agree: impl Fn(&Detail, &mut Detail),
+    ) {
         if self.details.len() <= row {
             self.details.resize(row + 1, None);
         }
-        let known = &mut self.details[row];
-        if is_new {
-            *known = (other != Detail::default()).then(|| Box::new(other));
-            return;
+        let detail = &mut self.details[row];
+        if !is_new {
+            let mut known = detail.take().map_or_else(Detail::default, |known| *known);
+            agree(&known, &mut other);
+            agree(&other, &mut known);
+            other = other.max(known);
         }
-        let agreed = known.as_ref().and_then(|known| known.pid);
-        let pid = agreed.filter(|pid| Some(*pid) == other.pid);
-        let other = Detail { pid, ..other };
-        match known {
-            Some(known) => {
-                known.pid = pid;
-                if **known < other {
-                    **known = other;
-                }
-            }
-            None if other == Detail::default() => {}
-            None => *known = Some(Box::new(other)),
-        }
+        *detail = (other != Detail::default()).then(|| Box::new(other));
     }
 
     /// Puts the columns of counts in another order: the event at `order[n]` becomes the one at `n`.
