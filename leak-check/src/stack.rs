@@ -2,7 +2,6 @@
 //! held once, with what they tell of whose code they are, and a stack is pointers to them.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::ops::Index;
 use std::rc::Rc;
@@ -10,6 +9,7 @@ use std::rc::Rc;
 use cg_names::blame::frame_to_blame_by;
 use cg_names::whose::{Facts, Whose, whose_at};
 use cg_stream::record::Frame;
+use foldhash::HashSet;
 
 /// Frames, innermost first. Stacks of one [`Stacks`] are equal where their frames are.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! Frames and stacks as lines of text.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use cg_document::visible;
 use cg_names::whose::{StackLine, folded};
 use cg_stream::record::Frame;
+use foldhash::HashMap;
 
 use crate::paths::Paths;
 use crate::stack::Stack;
