@@ -190,12 +190,11 @@ fn compare_sides(
     summary
         .notes
         .extend(notes::likely_noise(runs, &joined, &changes));
-    summary.notes.extend(notes::minor_changes(
-        runs,
-        &joined,
-        &changes,
-        compare_options,
-    ));
+    summary.left_out = notes::left_out(runs, &joined, &changes, compare_options);
+    if let Some(left_out) = &summary.left_out {
+        let note = notes::of_left_out(runs, left_out, options.min_change);
+        summary.notes.push(note);
+    }
     let judgement = gate::judge(
         runs,
         &joined,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use cg_stream::percent::Percent;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, RecordType, RunRecord, Status};
+use cg_stream::record::{LeftOut, RecordType, RunRecord, Status};
 use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
@@ -201,33 +202,40 @@ const NOISE_SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The sentence on rows that changed too little to be listed.
-pub(crate) fn minor_changes(
+/// The rows that changed too little to be listed, and their sum; `None` where there are none.
+pub(crate) fn left_out(
     runs: &Runs,
     joined: &Joined,
     changes: &[Change],
     options: CompareOptions,
-) -> Option<String> {
-    let least = options.min_change?;
-    let minor: Vec<&Change> = changes.iter().filter(|change| change.is_minor).collect();
+) -> Option<LeftOut> {
     let last = runs.sides.len() - 1;
-    let change_of = |change: &&Change| {
+    let mut left_out = LeftOut::default();
+    for change in changes.iter().filter(|change| change.is_minor) {
+        left_out.rows += 1;
         let figures = figures::of_row(runs, joined, change.row);
-        figures
-            .cost
-            .first()
-            .map_or(0, |figure| figure.change(options.reference, last))
-    };
-    let sum: Count = minor.iter().map(change_of).sum();
-    let rows = match minor.len() {
-        0 => return None,
+        for (event, figure) in runs.events.iter().zip(&figures.cost) {
+            // Each is a small share of a total that fits.
+            let change = i64::try_from(figure.change(options.reference, last)).unwrap_or(0);
+            if change != 0 {
+                *left_out.delta.entry(event.clone()).or_insert(0) += change;
+            }
+        }
+    }
+    (left_out.rows > 0).then_some(left_out)
+}
+
+/// The sentence on what was left out.
+pub(crate) fn of_left_out(runs: &Runs, left_out: &LeftOut, least: Percent) -> String {
+    let rows = match left_out.rows {
         1 => "1 row".to_owned(),
         several => format!("{several} rows"),
     };
     let event = runs.events.first().map_or("", String::as_str);
-    Some(format!(
+    let sum = left_out.delta.get(event).copied().unwrap_or(0);
+    format!(
         "{rows} changed by less than {least}% of the total, together by {sum:+} {event}; --min-change 0 lists them"
-    ))
+    )
 }
 
 /// The sentence on rows that changed where all of them are of functions known for noise.

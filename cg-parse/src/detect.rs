@@ -17,8 +17,7 @@ pub(crate) fn format_of<R: Read>(
 ) -> Result<Format, Error> {
     let mut seen = 0;
     loop {
-        let bytes = lines.peek_more().map_err(Error::Input)?;
-        let is_whole = bytes.len() == seen;
+        let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
@@ -32,12 +31,21 @@ pub(crate) fn format_of<R: Read>(
     }
 }
 
+/// More of an input than was seen, and whether that is all of it. What is buffered already is looked at before anything is
+/// waited for.
+fn look<R: Read>(lines: &mut LineReader<R>, seen: usize) -> Result<(&[u8], bool), Error> {
+    if lines.buffered().len() == seen {
+        lines.peek_more().map_err(Error::Input)?;
+    }
+    let bytes = lines.buffered();
+    Ok((bytes, bytes.len() == seen))
+}
+
 /// Whether an input is a stream already. Blocks only until its first line's beginning is there.
 pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Error> {
     let mut seen = 0;
     loop {
-        let bytes = lines.peek_more().map_err(Error::Input)?;
-        let is_whole = bytes.len() == seen;
+        let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
         let text = bytes.trim_ascii_start();
         if text.first().is_some_and(|byte| *byte != b'{') {

@@ -256,11 +256,21 @@ fn differences_sum_to_the_difference_of_the_totals() {
     let (before, after) = ("pair/before.callgrind.out", "pair/after.callgrind.out");
     let totals = |profile: &str| sums(&records(&stream(profile)), "run", "total")["Ir"];
     let delta = |old: &str, new: &str| {
-        let diffs = records(&stdout("cg-diff", &[old, new], b""));
-        sums(&diffs, "diff", "delta")
-            .get("Ir")
-            .copied()
-            .unwrap_or(0)
+        let sum = |options: &[&str]| {
+            let diffs = records(&stdout("cg-diff", &[options, &[old, new]].concat(), b""));
+            let rows = sums(&diffs, "diff", "delta")
+                .get("Ir")
+                .copied()
+                .unwrap_or(0);
+            // What changed too little for a row of its own, and nothing else, is told in the run record.
+            let left_out = diffs[0]["left_out"]["delta"]["Ir"].as_i64().unwrap_or(0);
+            (rows, i128::from(left_out))
+        };
+        let (all, none) = sum(&["--min-change", "0"]);
+        let (most, left_out) = sum(&[]);
+        assert_eq!((most + left_out, none), (all, 0));
+        assert_ne!(left_out, 0, "the pair has such changes");
+        all
     };
     assert_eq!(delta(before, after), totals(after) - totals(before));
     assert_eq!(delta(after, before), totals(before) - totals(after));

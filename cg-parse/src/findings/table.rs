@@ -13,11 +13,11 @@ use cg_stream::record::{Frame, Name};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-/// A name, a sentence, or any other text of a [`Table`].
+/// A name, a sentence, or any other text of a `Table`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NameId(u32);
 
-/// A frame of a [`Table`].
+/// A frame of a `Table`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FrameId(u32);
 
@@ -28,7 +28,7 @@ impl FrameId {
     }
 }
 
-/// A stack of a [`Table`]. Equal stacks have equal ids.
+/// A stack of a `Table`. Equal stacks have equal ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId(u32);
 

@@ -270,6 +270,9 @@ pub struct DiffSummary {
     pub inclusive: bool,
     /// How many rows there are of each status, rows that are not shown too.
     pub rows: BTreeMap<Status, u64>,
+    /// What changed too little to be a row of its own, where anything did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// How many rows were joined by which rule; a row may have taken several. Empty where all names were equal.
     pub joined: BTreeMap<String, u64>,
     /// How many rows are sums of several records of one run.
@@ -289,6 +292,16 @@ pub struct DiffSummary {
     /// The limits that are broken, a sentence each; `null` where none were set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_limits: Option<Vec<String>>,
+}
+
+/// Rows that changed by less than what counts as a change. With them the rows of a type sum to the difference of the
+/// totals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many they are; they count as `same`.
+    pub rows: u64,
+    /// Event → the sum of what `delta` says of each.
+    pub delta: BTreeMap<String, i64>,
 }
 
 impl DiffSummary {

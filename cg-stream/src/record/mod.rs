@@ -14,7 +14,7 @@ mod run;
 mod snapshot;
 
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
-pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, Moved, Status, Why};
+pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, LeftOut, Moved, Status, Why};
 pub use name::Name;
 pub(crate) use name::SharedTexts;
 pub use parts::{Callee, Frame, HeapBlock, Note};
