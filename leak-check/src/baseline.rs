@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::growth::LostSize;
-use crate::policy::Ruling;
+use crate::ruling::Ruling;
 use crate::stack::Stack;
 use crate::whole_file::Replaceable;
 

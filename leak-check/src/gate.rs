@@ -12,8 +12,9 @@ use crate::collect::collect;
 use crate::coverage;
 use crate::finding::Evidence;
 use crate::paths::Paths;
-use crate::policy::{self, Policy, Status, Verdict};
+use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, Format, Report, StackLines};
+use crate::ruling::Status;
 use crate::suppression::{self, Suppressions};
 use crate::whole_file::Replaceable;
 

@@ -20,6 +20,7 @@ mod frame_patterns;
 mod growth;
 mod own;
 mod policy;
+mod ruling;
 mod suppression;
 
 mod paths;

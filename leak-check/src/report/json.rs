@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::finding::{Details, Error, Finding, Leak, Unprinted};
-use crate::policy::{Ruling, Status};
+use crate::ruling::{Ruling, Status};
 use crate::stack::Stack;
 
 /// A record with the decision about it.

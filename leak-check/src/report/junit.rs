@@ -8,7 +8,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Report, function_name};
 use crate::finding::{Finding, Process};
-use crate::policy::Ruling;
+use crate::ruling::Ruling;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;

@@ -10,7 +10,7 @@ use cg_stream::record::Count;
 
 use super::{Entry, Report};
 use crate::fingerprint::Fingerprint;
-use crate::policy::Status;
+use crate::ruling::Status;
 
 /// The first line of every comment, so that the next run can find and replace it.
 const MARKER: &str = "leak-check";

@@ -26,7 +26,8 @@ use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
 use crate::fingerprint::Fingerprint;
 use crate::growth::Growth;
 use crate::paths::Paths;
-use crate::policy::{Ruling, Status, Verdict};
+use crate::policy::Verdict;
+use crate::ruling::{Ruling, Status};
 use crate::sentence::sentence;
 
 pub(crate) use frames::{FoldedLine, StackLines, function_name};

@@ -6,7 +6,7 @@ use cg_stream::record::Count;
 use super::Report;
 use crate::coverage::Coverage;
 use crate::finding::{LeakKind, Process};
-use crate::policy::Status;
+use crate::ruling::Status;
 
 /// The findings of one leak kind, or the errors.
 #[derive(Default)]

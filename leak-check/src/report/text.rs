@@ -8,7 +8,7 @@ use cg_document::text::{Screen, write};
 use cg_document::{Document, visible};
 
 use super::{Entry, Report};
-use crate::policy::Status;
+use crate::ruling::Status;
 use crate::sentence::sentence;
 
 /// Colours, none of which says anything that the words do not.

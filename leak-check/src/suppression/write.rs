@@ -13,7 +13,8 @@ use super::matching;
 use super::name_pattern::{Scheme, has_types_of_rust, name_pattern};
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
-use crate::policy::{Ruling, Verdict};
+use crate::policy::Verdict;
+use crate::ruling::Ruling;
 use crate::stack::Stack;
 
 /// What was written, and what no suppression can be written for.
