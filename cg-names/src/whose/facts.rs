@@ -58,7 +58,9 @@ impl Facts {
         Facts {
             alone: alone(name, file, object, place),
             address: frame.addr.as_deref().map_or(0, address),
-            is_bare: !name.contains("::") || ParsedName::new(name.as_bytes()).is_bare(),
+            // Only what was inlined in Rust asks for it.
+            is_bare: !name.contains("::")
+                || (file.ends_with(".rs") && ParsedName::new(name.as_bytes()).is_bare()),
             is_nameless: name == UNKNOWN_INLINED,
             is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),
@@ -141,8 +143,10 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     if is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package)) {
         return certain(Runtime);
     }
-    let function = ParsedName::new(name.as_bytes());
-    if let Some(by_path) = by_path(name, &function, place) {
+    // Names without a path, as C's are, need not be taken apart.
+    if name.contains("::")
+        && let Some(by_path) = by_path(name, &ParsedName::new(name.as_bytes()), place)
+    {
         return by_path;
     }
     match place {
@@ -159,11 +163,12 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         return certain(System);
     }
     let is_rust = base.ends_with(".rs");
-    if is_rust && function.has_generic_argument("alloc::alloc::Global") {
-        // An allocator as an argument: only what the library itself is built of has one.
-        return certain(Runtime);
-    }
     if is_rust {
+        let function = ParsedName::new(name.as_bytes());
+        if function.has_generic_argument("alloc::alloc::Global") {
+            // An allocator as an argument: only what the library itself is built of has one.
+            return certain(Runtime);
+        }
         let is_closure = function.is_bare_closure();
         return Alone::BareRust { is_closure };
     }

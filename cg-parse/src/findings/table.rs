@@ -190,6 +190,7 @@ impl Table {
         self.stack_index.clear();
     }
 
+    #[inline]
     pub(super) fn record_frame(&self, id: FrameId) -> Frame<'_> {
         let row = self.frames[id.0 as usize];
         let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));

@@ -13,6 +13,8 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
+    // Called for every line of every tree, from two rooms.
+    #[inline(always)]
     pub(super) fn parse(line: &'a [u8]) -> Option<Node<'a>> {
         let depth = line.iter().take_while(|byte| **byte == b' ').count();
         let (children, rest) = leading_u64(line[depth..].strip_prefix(b"n")?)?;

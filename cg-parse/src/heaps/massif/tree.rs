@@ -5,10 +5,13 @@
 //! leave over, which is mostly nothing. Its stack is the path from the root, innermost frame first; inlined frames are
 //! levels of their own. The records of a tree sum to the bytes of its root by construction.
 
+use std::collections::HashMap;
+
 use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Frame, HeapRecord};
 use cg_stream::writer::RenderedFrame;
+use foldhash::fast::FixedState;
 
 use super::is_separator;
 use super::shape::Node;
@@ -43,6 +46,7 @@ pub(super) fn write_records(
         },
         stack: Vec::new(),
         facts: Vec::new(),
+        known_facts: HashMap::default(),
         rendered: Vec::new(),
         cost_name: snapshot.cost_name(),
         path: Vec::new(),
@@ -73,6 +77,8 @@ struct Writing<'t, 'o, 'w> {
     stack: Vec<Frame<'t>>,
     /// What each of them tells of whose code it is.
     facts: Vec<Facts>,
+    /// The same by the text of the frame: a tree has few different frames.
+    known_facts: HashMap<&'t [u8], Facts, FixedState>,
     /// `stack`, ready to be written.
     rendered: Vec<RenderedFrame>,
     cost_name: &'static str,
@@ -100,7 +106,11 @@ impl<'t> Writing<'t, '_, '_> {
             let frame = self.described.frame(node.description);
             self.rendered
                 .push(RenderedFrame::new(&frame).map_err(Error::Output)?);
-            self.facts.push(Facts::of(&frame));
+            let facts = self
+                .known_facts
+                .entry(node.description)
+                .or_insert_with(|| Facts::of(&frame));
+            self.facts.push(*facts);
             self.stack.push(frame);
         }
         self.path.push(Open {
