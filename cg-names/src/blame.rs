@@ -11,7 +11,6 @@ use crate::whose::{Facts, Whose, whose_at};
 /// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
 /// there is no frame.
 pub fn frame_to_blame(stack: &[Frame]) -> usize {
-    // Most stacks are decided by their first frames.
     let facts: Vec<Facts> = stack.iter().map(Facts::of).collect();
     frame_to_blame_by(facts.len(), |position| facts.get(position).copied())
 }

@@ -1,6 +1,7 @@
 //! What rows are grouped by, and the group of a function.
 
 use bstr::BString;
+use cg_names::paths::base_name;
 use cg_names::structure::ParsedName;
 
 use crate::options::GroupBy;
@@ -45,7 +46,8 @@ pub(crate) fn group_of(
         let mut places = [obj, file].into_iter().flatten();
         places
             .find(|place| *place != UNKNOWN)
-            .map_or_else(|| UNKNOWN.to_owned(), base_name)
+            .map_or(UNKNOWN, base_name)
+            .to_owned()
     };
     let function = ParsedName::new(name.unwrap_or_default().as_bytes());
     let of_path = |view: Option<BString>| view.map_or_else(in_place, |view| view.to_string());
@@ -56,12 +58,6 @@ pub(crate) fn group_of(
         GroupBy::Crate => of_path(function.crate_name()),
         GroupBy::Module => of_path(function.module_name()),
     }
-}
-
-fn base_name(path: &str) -> String {
-    path.rsplit_once('/')
-        .map_or(path, |(_, name)| name)
-        .to_owned()
 }
 
 #[cfg(test)]

@@ -44,6 +44,11 @@ impl Whose {
 /// Whose each frame of a stack is, innermost first.
 pub fn whose(stack: &[Frame]) -> Vec<Whose> {
     let facts: Vec<Facts> = stack.iter().map(Facts::of).collect();
+    whose_by(&facts)
+}
+
+/// [`whose`] for a stack of which the facts are known.
+pub fn whose_by(facts: &[Facts]) -> Vec<Whose> {
     (0..facts.len())
         .map(|position| whose_at(position, |at| facts.get(at).copied()))
         .collect()

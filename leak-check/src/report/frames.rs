@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use cg_document::visible;
+use cg_names::paths::base_name;
 use cg_names::whose::{StackLine, folded};
 use cg_stream::record::Frame;
 use foldhash::HashMap;
@@ -17,7 +18,7 @@ pub(crate) fn function_name(frame: &Frame) -> String {
     let text = match (name, frame.obj.as_deref(), frame.addr.as_deref()) {
         (Some(name), _, _) => name.to_owned(),
         (None, Some(object), _) => {
-            format!("??? in {}", object.rsplit('/').next().unwrap_or(object))
+            format!("??? in {}", base_name(object))
         }
         (None, None, Some(address)) => address.to_owned(),
         (None, None, None) => "???".to_owned(),
@@ -32,10 +33,7 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
         (Some(file), Some(line), _) => format!("{name} ({}:{line})", paths.shown(file)),
         (Some(file), None, _) => format!("{name} ({})", paths.shown(file)),
         (None, _, Some(object)) => {
-            format!(
-                "{name} (in {})",
-                object.rsplit('/').next().unwrap_or(object)
-            )
+            format!("{name} (in {})", base_name(object))
         }
         (None, _, None) => match &frame.addr {
             Some(address) if name == "???" => address.to_string(),

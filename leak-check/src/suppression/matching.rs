@@ -5,6 +5,7 @@
 //! suppression for the finding itself, else the pattern as it is and demangled.
 
 use cg_names::identity::function_of_build;
+use cg_names::paths::base_name;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
@@ -71,7 +72,7 @@ impl<'a> Target<'a> {
                 (None, _) => is_like(pattern, "???"),
             },
             FramePattern::Source(pattern, line) => frame.file.as_deref().is_some_and(|file| {
-                let base = file.rsplit('/').next().unwrap_or(file);
+                let base = base_name(file);
                 (is_like(pattern, base) || is_like(pattern, file))
                     && line.is_none_or(|line| frame.line == Some(line))
             }),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cg_document::number;
-use cg_names::whose::{self, Facts, StackLine, Whose, whose_at};
+use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
@@ -193,10 +193,7 @@ fn folded_path(
             })
         })
         .collect();
-    let whose: Vec<Whose> = (0..facts.len())
-        .map(|position| whose_at(position, |at| facts.get(at).copied()))
-        .collect();
-    whose::folded(&whose)
+    whose::folded(&whose::whose_by(&facts))
         .into_iter()
         .map(|piece| match piece {
             StackLine::Frame(position) => What::Frame(frames[position]),
