@@ -9,7 +9,7 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat, gzip-compressed or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat, packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",

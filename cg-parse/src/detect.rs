@@ -4,8 +4,8 @@ use cg_stream::lines::LineReader;
 use std::io::Read;
 
 use crate::error::Error;
-use crate::findings;
 use crate::format::Format;
+use crate::{findings, foreign};
 
 /// How much of an input is looked at before it is given up: logs may begin with a program's own output.
 const FARTHEST_LOOK: usize = 1024 * 1024;
@@ -15,12 +15,20 @@ pub(crate) fn format_of<R: Read>(
     lines: &mut LineReader<R>,
     asked_for: Option<Format>,
 ) -> Result<Format, Error> {
+    if asked_for.is_none() && is_stream(lines)? {
+        return Err(Error::whole(
+            "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read it as it is",
+        ));
+    }
     let mut seen = 0;
     loop {
         let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
+        }
+        if let Some(message) = foreign::binary(bytes) {
+            return Err(Error::whole(message));
         }
         if let Some(format) = asked_for.or_else(|| recognise(bytes, is_whole)) {
             return Ok(format);
@@ -230,6 +238,9 @@ fn defines_number(line: &[u8]) -> bool {
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
+    if let Some(message) = foreign::text(bytes) {
+        return Error::whole(message);
+    }
     let first = bytes
         .split(|byte| *byte == b'\n')
         .find(|line| !line.trim_ascii().is_empty())

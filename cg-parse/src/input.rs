@@ -1,14 +1,14 @@
-//! Inputs: files, `-` for stdin, gzip by its magic bytes.
+//! Inputs: files, and `-` for stdin, unpacked where they are packed.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cg_stream::diagnostics::{Diagnostics, Progress};
-use flate2::bufread::MultiGzDecoder;
 
 use crate::error::Error;
 use crate::format::Lines;
+use crate::packed;
 
 /// An input that is open, decompressed, and knows what to be called in messages.
 pub(crate) struct Input {
@@ -22,7 +22,7 @@ impl Input {
     pub(crate) fn open(path: &Path, diagnostics: &Diagnostics) -> Result<Input, Error> {
         let name = name_of(path);
         let reader = if path.as_os_str() == "-" {
-            decompressed(io::stdin())
+            packed::unpacked(Uninterrupted(io::stdin()))
         } else {
             File::open(path).and_then(|file| {
                 let metadata = file.metadata()?;
@@ -37,11 +37,11 @@ impl Input {
                     .then(|| diagnostics.progress(metadata.len()))
                     .flatten();
                 match progress {
-                    Some(progress) => decompressed(Watched {
+                    Some(progress) => packed::unpacked(Uninterrupted(Watched {
                         input: file,
                         progress,
-                    }),
-                    None => decompressed(file),
+                    })),
+                    None => packed::unpacked(Uninterrupted(file)),
                 }
             })
         };
@@ -93,23 +93,6 @@ pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
         .filter(|path| !is_base(path))
         .cloned()
         .collect()
-}
-
-/// The input as it is, or unpacked where it begins with gzip's magic bytes.
-fn decompressed(input: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut input = Uninterrupted(input);
-    let mut head = Vec::with_capacity(2);
-    (&mut input).take(2).read_to_end(&mut head)?;
-    let is_gzip = head == [0x1f, 0x8b];
-    let whole = io::Cursor::new(head).chain(input);
-    Ok(if is_gzip {
-        Box::new(MultiGzDecoder::new(BufReader::with_capacity(
-            128 * 1024,
-            whole,
-        )))
-    } else {
-        Box::new(whole)
-    })
 }
 
 /// Reads again where a signal interrupted the system call. Not every decoder does so itself.
@@ -177,7 +160,7 @@ mod tests {
                 was_interrupted: false,
             };
             let mut read = Vec::new();
-            let mut reader = decompressed(input).unwrap();
+            let mut reader = packed::unpacked(Uninterrupted(input)).unwrap();
             // A reader that does not try again itself.
             let mut byte = [0];
             while reader.read(&mut byte).unwrap() > 0 {

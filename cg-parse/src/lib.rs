@@ -8,12 +8,14 @@ mod error;
 mod format;
 mod input;
 mod number;
+mod packed;
 
 mod costs;
 pub mod findings;
 mod heaps;
 
 mod detect;
+mod foreign;
 
 mod profiles;
 pub mod stream;

@@ -349,20 +349,74 @@ fn lines_may_end_in_carriage_return_and_line_feed() {
 }
 
 #[test]
-fn gzip_is_read_as_what_is_in_it() {
+fn packed_input_is_read_as_what_is_in_it() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     use std::io::Write as _;
     for (tool, args, profile) in READERS {
-        let stream = stream_of(profile);
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(&stream).unwrap();
-        let packed = packer.finish().unwrap();
-        if tool != "cg-parse" {
-            let plain = run(tool, &with(args, &["-"]), &stream);
-            assert_eq!(run(tool, &with(args, &["-"]), &packed), plain, "{tool}");
+        // cg-parse reads the profile, the others the stream of it.
+        let input = match tool {
+            "cg-parse" => std::fs::read(cg_tests::data(profile)).unwrap(),
+            _ => stream_of(profile),
+        };
+        let plain = run(tool, &with(args, &["-"]), &input);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&input).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let zstd = compress_to_vec(&input[..], CompressionLevel::Fastest);
+        for packed in [&gzip, &zstd] {
+            assert_eq!(run(tool, &with(args, &["-"]), packed), plain, "{tool}");
+            let cut = run(tool, &with(args, &["-"]), &packed[..packed.len() / 2]);
+            assert_eq!(cut.status, 2, "{tool}");
+            assert!(cut.stderr.contains("data ends early"), "{}", cut.stderr);
         }
-        let cut = run(tool, &with(args, &["-"]), &packed[..packed.len() / 2]);
-        assert_eq!(cut.status, 2, "{tool}");
     }
+}
+
+#[test]
+fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
+    let recording = [&b"PERFILE2\x68\0\0\0\0\x1b[31m"[..], &[0xff; 9000]].concat();
+    let picture = b"<?xml version=\"1.0\"?>\n<svg>\n<title>main</title>\n</svg>\n";
+    let archive = [&[b'x'; 257][..], b"ustar\0", b"\nevents: Ir\nfn=f\n1 2\n"].concat();
+    let program = std::fs::read(tools::folder().join("cg-parse")).unwrap();
+    let cases: [(&[u8], &str); 4] = [
+        (
+            &recording,
+            "this is a recording of perf; perf script -i FILE | cg-parse",
+        ),
+        (
+            picture,
+            "this is an SVG picture; cg-parse reads the profile that it was made of",
+        ),
+        (
+            &archive,
+            "this is a tar archive; tar -xOf FILE MEMBER | cg-parse",
+        ),
+        (
+            &program,
+            "this is an ELF file (a program, a library or a core dump); a profiler runs a program and writes what \
+             cg-parse reads: valgrind --tool=callgrind PROGRAM",
+        ),
+    ];
+    for (tool, args, _) in READERS {
+        for (input, message) in cases {
+            let refused = run(tool, &with(args, &["-"]), input);
+            assert_eq!(refused.status, 2, "{tool}");
+            let expected = format!("{tool}: <stdin>: {message}");
+            assert!(
+                refused.stderr.lines().any(|line| line == expected),
+                "{tool}: {}",
+                refused.stderr
+            );
+            let raw = refused.stderr.bytes().find(|byte| *byte == 0x1b);
+            assert_eq!(raw, None, "{tool}");
+        }
+    }
+    let stream = run("cg-parse", &[], &stream_of(PROFILE));
+    assert_eq!((stream.status, stream.stdout.len()), (2, 0));
+    assert_eq!(
+        stream.stderr,
+        "cg-parse: <stdin>: this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read it as it is\n"
+    );
 }
 
 #[test]

@@ -1,0 +1,342 @@
+//! What an input is that no reader takes, and which command makes something readable of it.
+//!
+//! Binary files show themselves by bytes at their beginning, before anything is taken for text; text that nobody
+//! recognised often shows by some words what printed it. What is said of binary files is fixed text: none of their bytes
+//! is shown.
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// How a kind of input is told, and what to do with it.
+struct Sign {
+    /// Where the bytes stand.
+    at: usize,
+    bytes: &'static [u8],
+    /// What has them.
+    of: &'static str,
+    /// A command, or what else helps.
+    then: &'static str,
+}
+
+const BINARY: &[Sign] = &[
+    Sign {
+        at: 0,
+        bytes: b"PERFILE2",
+        of: "a recording of perf",
+        then: "perf script -i FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"2ELIFREP",
+        of: "a recording of perf of the other byte order",
+        then: "perf script -i FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"SIMPLEPERF",
+        of: "a recording of simpleperf",
+        then: "simpleperf report-sample --show-callchain -i FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xfd7zXZ\0",
+        of: "xz data",
+        then: "xz -dc FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\x5d\0\0",
+        of: "lzma data",
+        then: "xz -dc FILE | cg-parse",
+    },
+    Sign {
+        at: 4,
+        bytes: b"1AY&SY",
+        of: "bzip2 data",
+        then: "bzip2 -dc FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\x04\x22\x4d\x18",
+        of: "lz4 data",
+        then: "lz4 -dc FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\x1f\x9d",
+        of: "compress data",
+        then: "gzip -dc FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"PK\x03\x04",
+        of: "a zip archive",
+        then: "unzip -p FILE MEMBER | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"7z\xbc\xaf\x27\x1c",
+        of: "a 7z archive",
+        then: "7z x -so FILE MEMBER | cg-parse",
+    },
+    Sign {
+        at: 257,
+        bytes: b"ustar",
+        of: "a tar archive",
+        then: "tar -xOf FILE MEMBER | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"!<arch>\n",
+        of: "a static library",
+        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\x7fELF",
+        of: "an ELF file (a program, a library or a core dump)",
+        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xcf\xfa\xed\xfe",
+        of: "a Mach-O file (a program or a library)",
+        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+    },
+    Sign {
+        at: 0,
+        bytes: b"FLR\0",
+        of: "a recording of Java's flight recorder",
+        then: "jfr print --events jdk.ExecutionSample FILE shows it as text",
+    },
+    Sign {
+        at: 0,
+        bytes: b"SQLite format 3\0",
+        of: "an SQLite database",
+        then: "sqlite3 FILE .dump shows it as text",
+    },
+    Sign {
+        at: 0,
+        bytes: b"gmon\x01\0\0\0",
+        of: "a profile of gprof",
+        then: "gprof PROGRAM FILE shows it as text",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xfb)\x03",
+        of: "a profile of Python's cProfile",
+        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xfb\xa9\x03",
+        of: "a profile of Python's cProfile",
+        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"{(\x03",
+        of: "a profile of Python's cProfile",
+        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"%PDF-",
+        of: "a PDF document",
+        then: "it is the profile behind it that cg-parse reads",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\x89PNG\r\n",
+        of: "a PNG picture",
+        then: "it is the profile behind it that cg-parse reads",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xff\xfe",
+        of: "text in UTF-16",
+        then: "iconv -f UTF-16 -t UTF-8 FILE | cg-parse",
+    },
+    Sign {
+        at: 0,
+        bytes: b"\xfe\xff",
+        of: "text in UTF-16",
+        then: "iconv -f UTF-16 -t UTF-8 FILE | cg-parse",
+    },
+];
+
+/// Words of the lines that printouts begin with.
+const PRINTOUTS: &[(&str, &str, &str)] = &[
+    ("<svg", "an SVG picture", BEHIND),
+    ("<!doctype html", "a web page", BEHIND),
+    ("<html", "a web page", BEHIND),
+    (
+        "profile data file",
+        "a printout of callgrind_annotate or cg_annotate",
+        BEHIND,
+    ),
+    ("-- cachegrind profile", "a printout of cg_annotate", BEHIND),
+    ("ms_print arguments:", "a printout of ms_print", BEHIND),
+    (
+        "most calls to allocation functions",
+        "a printout of heaptrack_print",
+        BEHIND,
+    ),
+    ("flat profile:", "a printout of gprof", BEHIND),
+    (
+        "performance counter stats for",
+        "a printout of perf stat",
+        "perf stat -x, PROGRAM writes what cg-parse reads",
+    ),
+    (
+        "# to display the perf.data header info",
+        "a printout of perf report",
+        "perf script -i perf.data | cg-parse",
+    ),
+    (
+        "<?xml",
+        "an XML document",
+        "cg-parse reads that of valgrind --xml=yes",
+    ),
+];
+
+const BEHIND: &str = "cg-parse reads the profile that it was made of";
+
+/// A message about a binary file that these first bytes show, if they do.
+pub(crate) fn binary(bytes: &[u8]) -> Option<String> {
+    let sign = BINARY.iter().find(|sign| {
+        bytes
+            .get(sign.at..)
+            .is_some_and(|rest| rest.starts_with(sign.bytes))
+    })?;
+    Some(format!("this is {}; {}", sign.of, sign.then))
+}
+
+/// A message about text that no reader recognised, as far as its beginning tells what it is.
+pub(crate) fn text(bytes: &[u8]) -> Option<String> {
+    /// Printouts say what they are within this many bytes.
+    const HEAD: usize = 4096;
+    let head = bytes[..bytes.len().min(HEAD)].to_ascii_lowercase();
+    let printout = PRINTOUTS
+        .iter()
+        .find(|(words, ..)| memchr::memmem::find(&head, words.as_bytes()).is_some());
+    if let Some((_, of, then)) = printout {
+        return Some(format!("this is {of}; {then}"));
+    }
+    match bytes.trim_ascii_start().first() {
+        Some(b'{') => Some(match keys(bytes).as_slice() {
+            [] => "this is JSON, and no profile that cg-parse reads".to_owned(),
+            keys => format!(
+                "this is JSON with {}, and no profile that cg-parse reads",
+                keys.join(", ")
+            ),
+        }),
+        Some(b'[') => Some("this is a JSON array, and no profile that cg-parse reads".to_owned()),
+        _ if bytes.contains(&0) => Some("this is binary data of an unknown kind".to_owned()),
+        _ => None,
+    }
+}
+
+/// The first keys of an object, quoted, as far as it can be read.
+fn keys(bytes: &[u8]) -> Vec<String> {
+    const MOST: usize = 5;
+    const LONGEST: usize = 30;
+    struct Keys<'a>(&'a mut Vec<String>);
+    impl<'de> Visitor<'de> for Keys<'_> {
+        type Value = ();
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                if self.0.len() == MOST {
+                    self.0.push("…".to_owned());
+                    break;
+                }
+                let text: String = key.chars().take(LONGEST).collect();
+                self.0.push(format!("\"{text}\""));
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(())
+        }
+    }
+    let mut keys = Vec::new();
+    // It is not known to be JSON, nor to be whole: the keys in front of the first mistake are those that are wanted.
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Keys(&mut keys));
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sign_is_found_and_says_what_to_do() {
+        for sign in BINARY {
+            let mut file = vec![b'x'; sign.at];
+            file.extend_from_slice(sign.bytes);
+            file.extend_from_slice(b"\0\xff\x1b[31m");
+            let message = binary(&file).unwrap();
+            assert_eq!(message, format!("this is {}; {}", sign.of, sign.then));
+            assert_eq!(binary(&file[..sign.at + sign.bytes.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn a_program_that_prints_such_words_is_no_file_of_the_kind() {
+        for output in [
+            "gmon starts\n",
+            "BZh\n",
+            "ustar\n",
+            "PK\n",
+            "{(\n",
+            "SQLite format 3\n",
+        ] {
+            assert_eq!(binary(output.as_bytes()), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn text_is_told_by_its_words_or_its_keys() {
+        let cases = [
+            (
+                "<?xml version=\"1.0\"?>\n<svg width=\"1\">",
+                Some("this is an SVG picture; cg-parse reads the profile that it was made of"),
+            ),
+            (
+                "\n Performance counter stats for 'ls':\n",
+                Some(
+                    "this is a printout of perf stat; perf stat -x, PROGRAM writes what cg-parse reads",
+                ),
+            ),
+            (
+                "{\"nodes\":[1,2],\"a\\u001bb\":{\"x\":1}}",
+                Some(
+                    "this is JSON with \"nodes\", \"a\u{1b}b\", and no profile that cg-parse reads",
+                ),
+            ),
+            (
+                "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6}",
+                Some(
+                    "this is JSON with \"a\", \"b\", \"c\", \"d\", \"e\", …, and no profile that cg-parse reads",
+                ),
+            ),
+            (
+                "{\"a\":1,\"b\":",
+                Some("this is JSON with \"a\", \"b\", and no profile that cg-parse reads"),
+            ),
+            (
+                "{",
+                Some("this is JSON, and no profile that cg-parse reads"),
+            ),
+            (
+                " [1]",
+                Some("this is a JSON array, and no profile that cg-parse reads"),
+            ),
+            ("a\0b", Some("this is binary data of an unknown kind")),
+            ("hello\nworld\n", None),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(text(input.as_bytes()).as_deref(), expected, "{input}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Packed inputs: gzip (RFC 1952) and zstd (RFC 8878), told by their magic bytes.
+//!
+//! A file may hold several members (gzip's word) or frames (zstd's) behind each other; what is in them is one text. Zeros
+//! behind a member are padding, as gzip has it; anything else there is trouble, and so is a checksum that is not that of
+//! the data. What a file holds is handed out before its trouble is told, up to the last block that is whole: profiles of
+//! programs that were killed just end.
+
+use std::error::Error as _;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use flate2::bufread::GzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// As many bytes as tell a packed input: zstd's magic number.
+const MAGIC_LENGTH: u64 = 4;
+
+/// How much of a packed input is read at once.
+const BUFFER_SIZE: usize = 128 * 1024;
+
+/// The input as it is, or unpacked where its first bytes say that it is packed.
+pub(crate) fn unpacked(mut input: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut head = Vec::new();
+    (&mut input).take(MAGIC_LENGTH).read_to_end(&mut head)?;
+    let is_packed = matches!(
+        head[..],
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]
+    );
+    let whole = Cursor::new(head).chain(input);
+    Ok(if is_packed {
+        Box::new(Members {
+            state: State::Between(BufReader::with_capacity(BUFFER_SIZE, whole)),
+            seen: false,
+        })
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// What is in the members of a packed input, one behind the other.
+struct Members<R> {
+    state: State<R>,
+    /// Whether a member was read. Padding stands behind one.
+    seen: bool,
+}
+
+enum State<R> {
+    Between(R),
+    Gzip(GzDecoder<R>),
+    Zstd(Box<Frame<R>>),
+    AtEnd,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = match &mut self.state {
+                State::AtEnd => return Ok(0),
+                State::Between(_) => 0,
+                State::Gzip(member) => member.read(out).map_err(|error| named("gzip", error))?,
+                State::Zstd(frame) => frame.read(out)?,
+            };
+            if length > 0 || out.is_empty() {
+                return Ok(length);
+            }
+            self.state = match std::mem::replace(&mut self.state, State::AtEnd) {
+                State::Between(input) => self.begin(input)?,
+                State::Gzip(member) => State::Between(member.into_inner()),
+                State::Zstd(frame) => State::Between(frame.input),
+                State::AtEnd => State::AtEnd,
+            };
+        }
+    }
+}
+
+impl<R: BufRead> Members<R> {
+    /// The member that follows, if one does.
+    fn begin(&mut self, mut input: R) -> io::Result<State<R>> {
+        let first = loop {
+            let Some(first) = input.fill_buf()?.first().copied() else {
+                return Ok(State::AtEnd);
+            };
+            if first != 0 || !self.seen {
+                break first;
+            }
+            input.consume(1);
+        };
+        self.seen = true;
+        match first {
+            0x1f => Ok(State::Gzip(GzDecoder::new(input))),
+            0x28 | 0x50..=0x5f => Frame::begin(input),
+            _ => Err(invalid(
+                "what follows the packed data is neither gzip nor zstd".to_owned(),
+            )),
+        }
+    }
+}
+
+/// A frame of zstd's.
+struct Frame<R> {
+    decoder: FrameDecoder,
+    input: R,
+    /// Why the frame ended before its end; told once all that was in it has been read.
+    cut: Option<io::Error>,
+}
+
+impl<R: BufRead> Frame<R> {
+    /// The frame that begins here; one to be skipped is.
+    fn begin(mut input: R) -> io::Result<State<R>> {
+        let mut decoder = FrameDecoder::new();
+        match decoder.init(&mut input) {
+            Ok(()) => Ok(State::Zstd(Box::new(Frame {
+                decoder,
+                input,
+                cut: None,
+            }))),
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => {
+                let length = u64::from(length);
+                let skipped = io::copy(&mut (&mut input).take(length), &mut io::sink())?;
+                if skipped < length {
+                    return Err(io::ErrorKind::UnexpectedEof.into()).map_err(zstd);
+                }
+                Ok(State::Between(input))
+            }
+            Err(error) => Err(of_decoder(error)),
+        }
+    }
+
+    /// The frame's text. An end of the input inside the frame is an error behind all whole blocks.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        /// A block without content that is the frame's last, and a checksum for frames that have one.
+        const LAST_BLOCK: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
+        const ONE_BLOCK: BlockDecodingStrategy = BlockDecodingStrategy::UptoBlocks(1);
+        loop {
+            let length = self.decoder.read(out)?;
+            if length > 0 || out.is_empty() {
+                return Ok(length);
+            }
+            if self.decoder.is_finished() {
+                return match self.cut.take() {
+                    Some(error) => Err(error),
+                    None => self.verify().map(|()| 0),
+                };
+            }
+            if let Err(error) = self.decoder.decode_blocks(&mut self.input, ONE_BLOCK) {
+                let error = of_decoder(error);
+                if error.kind() != io::ErrorKind::UnexpectedEof {
+                    return Err(error);
+                }
+                // The decoder keeps as much text as a later block may refer to; the last block lets go of it.
+                self.decoder
+                    .decode_blocks(LAST_BLOCK, ONE_BLOCK)
+                    .map_err(of_decoder)?;
+                self.cut = Some(error);
+            }
+        }
+    }
+
+    fn verify(&self) -> io::Result<()> {
+        let claimed = self.decoder.get_checksum_from_data();
+        if claimed.is_some() && claimed != self.decoder.get_calculated_checksum() {
+            return Err(invalid(
+                "the zstd data is damaged: its checksum differs".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The decoder's error as one of reading: that of the input below it where it has one, so that an end is told from damage.
+fn of_decoder(error: FrameDecoderError) -> io::Error {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(inner) = inner.downcast_ref::<io::Error>() {
+            return match inner.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => zstd(inner.kind().into()),
+            };
+        }
+        cause = inner.source();
+    }
+    invalid(format!("the zstd data is damaged: {error}"))
+}
+
+fn zstd(error: io::Error) -> io::Error {
+    named("zstd", error)
+}
+
+/// An end or damage of packed data, named as such; errors of the system stay as they are.
+fn named(format: &str, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("the {format} data ends early: the file is cut short"),
+        ),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            invalid(format!("the {format} data is damaged: {error}"))
+        }
+        _ => error,
+    }
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// Reads a byte at a time, so that nothing depends on how bytes arrive, and returns what came before an error too.
+    fn read(bytes: &[u8]) -> (Vec<u8>, Option<String>) {
+        struct Dripping(Cursor<Vec<u8>>);
+        impl Read for Dripping {
+            fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+                let length = out.len().min(1);
+                self.0.read(&mut out[..length])
+            }
+        }
+        let mut text = Vec::new();
+        let error = match unpacked(Dripping(Cursor::new(bytes.to_vec()))) {
+            Ok(mut reader) => reader.read_to_end(&mut text).err(),
+            Err(error) => Some(error),
+        };
+        (text, error.map(|error| error.to_string()))
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text).unwrap();
+        packed.finish().unwrap()
+    }
+
+    /// `printf 'one\ntwo\n' | zstd --check`: one frame with a checksum.
+    const ONE_TWO: &[u8] = &[
+        0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x41, 0x00, 0x00, b'o', b'n', b'e', b'\n', b't', b'w',
+        b'o', b'\n', 0xe6, 0xa6, 0x0e, 0x40,
+    ];
+
+    #[test]
+    fn members_and_frames_are_one_text() {
+        let skippable = [0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
+        let cases: [(&str, Vec<u8>, &[u8]); 8] = [
+            ("as it is", b"one\n".to_vec(), b"one\n"),
+            ("shorter than a magic number", b"o".to_vec(), b"o"),
+            ("gzip", gzip(b"one\n"), b"one\n"),
+            (
+                "two members",
+                [gzip(b"one\n"), gzip(b"two\n")].concat(),
+                b"one\ntwo\n",
+            ),
+            (
+                "padding between and behind",
+                [&gzip(b"one\n")[..], &[0; 600], &gzip(b"two\n"), &[0; 9]].concat(),
+                b"one\ntwo\n",
+            ),
+            ("zstd", ONE_TWO.to_vec(), b"one\ntwo\n"),
+            (
+                "frames to skip",
+                [&skippable[..], ONE_TWO, &skippable, ONE_TWO].concat(),
+                b"one\ntwo\none\ntwo\n",
+            ),
+            (
+                "both",
+                [&gzip(b"zero\n")[..], ONE_TWO].concat(),
+                b"zero\none\ntwo\n",
+            ),
+        ];
+        for (what, packed, expected) in cases {
+            assert_eq!(read(&packed), (expected.to_vec(), None), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_whole_is_read_before_trouble_is_told() {
+        let zipped = gzip(b"one\ntwo\n");
+        let without_end = [&ONE_TWO[..6], &[0x40], &ONE_TWO[7..17]].concat();
+        let mut damaged = ONE_TWO.to_vec();
+        damaged[9] = b'u';
+        let cases: [(&str, Vec<u8>, &[u8], &str); 6] = [
+            (
+                "something behind a member",
+                [&zipped[..], b"GARBAGE"].concat(),
+                b"one\ntwo\n",
+                "what follows the packed data is neither gzip nor zstd",
+            ),
+            (
+                "gzip without its checksum",
+                zipped[..zipped.len() - 8].to_vec(),
+                b"one\ntwo\n",
+                "the gzip data ends early: the file is cut short",
+            ),
+            (
+                "zstd without its checksum",
+                ONE_TWO[..17].to_vec(),
+                b"one\ntwo\n",
+                "the zstd data ends early: the file is cut short",
+            ),
+            (
+                "zstd without its last block",
+                without_end,
+                b"one\ntwo\n",
+                "the zstd data ends early: the file is cut short",
+            ),
+            (
+                "zstd with another byte",
+                damaged,
+                b"une\ntwo\n",
+                "the zstd data is damaged: its checksum differs",
+            ),
+            (
+                "a frame to skip that is cut",
+                [ONE_TWO, &[0x50, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]].concat(),
+                b"one\ntwo\n",
+                "the zstd data ends early: the file is cut short",
+            ),
+        ];
+        for (what, packed, text, error) in cases {
+            let expected = (text.to_vec(), Some(error.to_owned()));
+            assert_eq!(read(&packed), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn no_cut_and_no_wrong_byte_is_read_as_whole() {
+        for packed in [gzip(b"one\ntwo\n"), ONE_TWO.to_vec()] {
+            for length in 4..packed.len() {
+                let (text, error) = read(&packed[..length]);
+                assert!(b"one\ntwo\n".starts_with(&text[..]), "{length}");
+                assert!(error.is_some(), "{length}");
+            }
+        }
+        // Byte 5 is the size of the window, of which a larger one is as good.
+        for position in 6..ONE_TWO.len() {
+            let mut damaged = ONE_TWO.to_vec();
+            damaged[position] ^= 0x55;
+            let (_, error) = read(&damaged);
+            assert!(error.is_some(), "{position}");
+        }
+    }
+}
