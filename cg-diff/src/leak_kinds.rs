@@ -1,7 +1,7 @@
 //! Leaks that a log counts and does not show: which kinds are shown is an option of Memcheck's, and no change.
 
 use cg_stream::profile::{Profile, Symbol, Symbols};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, LeakKind, RecordType};
 
 /// What `--show-leak-kinds` leaves between runs.
 #[derive(Debug, Default)]
@@ -13,11 +13,8 @@ pub(crate) struct LeakKinds {
     /// Why nothing can be judged: what a run does not show is not what another shows, or nobody knows.
     pub(crate) doubts: Vec<String>,
     /// For each file what it has of each kind.
-    seen: Vec<(String, [Seen; KINDS.len()])>,
+    seen: Vec<(String, [Seen; LeakKind::ALL.len()])>,
 }
-
-/// The kinds of leaks, as records name them.
-const KINDS: [&str; 4] = ["definite", "indirect", "possible", "reachable"];
 
 /// Bytes and blocks.
 type Amount = (Count, Count);
@@ -50,14 +47,16 @@ impl LeakKinds {
     /// Looks at the leaks of a file.
     pub(crate) fn add(&mut self, profile: &Profile, file: String) {
         self.seen
-            .push((file, KINDS.map(|word| seen(profile, word))));
+            .push((file, LeakKind::ALL.map(|kind| seen(profile, kind))));
     }
 
     /// Decides which kinds are compared. Where stacks are compared by function, nothing can be left out of them.
     pub(crate) fn finish(&mut self, symbols: &Symbols, is_by_function: bool) {
-        for (kind, word) in KINDS.into_iter().enumerate() {
-            let seen = || self.seen.iter().map(|(_, seen)| seen[kind]);
-            let hidden = self.seen.iter().find(|(_, seen)| seen[kind].is_hidden());
+        for kind in LeakKind::ALL {
+            let word = kind.word();
+            let of_kind = |seen: &[Seen; LeakKind::ALL.len()]| seen[kind as usize];
+            let seen = || self.seen.iter().map(|(_, seen)| of_kind(seen));
+            let hidden = self.seen.iter().find(|(_, seen)| of_kind(seen).is_hidden());
             let (Some((file, _)), true) = (hidden, seen().any(|seen| seen.is_shown())) else {
                 continue;
             };
@@ -84,7 +83,7 @@ impl LeakKinds {
     }
 }
 
-fn seen(profile: &Profile, word: &str) -> Seen {
+fn seen(profile: &Profile, leak_kind: LeakKind) -> Seen {
     let table = profile.table(RecordType::Leak);
     let position = |event: &str| profile.event(event).unwrap_or(usize::MAX);
     let (bytes, blocks) = (position("bytes"), position("blocks"));
@@ -92,7 +91,7 @@ fn seen(profile: &Profile, word: &str) -> Seen {
     for (record, key) in table.keys().iter().enumerate() {
         if key
             .kind
-            .is_some_and(|kind| profile.symbols().text(kind) == word)
+            .is_some_and(|kind| profile.symbols().text(kind) == leak_kind.word())
         {
             let at = |event: usize| table.cost(record).get(event).copied().unwrap_or(0);
             shown = (shown.0 + at(bytes), shown.1 + at(blocks));
@@ -101,17 +100,16 @@ fn seen(profile: &Profile, word: &str) -> Seen {
     let mut counted = None;
     let mut is_left_out = false;
     for run in profile.runs() {
-        let row = run
-            .extra
-            .get("leak_summary")
-            .and_then(|summary| summary.get(word));
-        let count = |name: &str| row.and_then(|row| row.get(name)?.as_u64()).map(Count::from);
-        if let (Some(bytes), Some(blocks)) = (count("bytes"), count("blocks")) {
-            let (known_bytes, known_blocks) = counted.unwrap_or((0, 0));
-            counted = Some((known_bytes + bytes, known_blocks + blocks));
+        if let Some(summary) = run.process.leak_summary {
+            let row = summary.of(leak_kind);
+            let (bytes, blocks) = counted.unwrap_or((0, 0));
+            counted = Some((
+                bytes + Count::from(row.bytes),
+                blocks + Count::from(row.blocks),
+            ));
         }
-        is_left_out |=
-            run.tool.as_deref() == Some("memcheck") && !shows(run.extra.get("options"), word);
+        is_left_out |= run.tool.as_deref() == Some("memcheck")
+            && !shows(&run.process.options, leak_kind.word());
     }
     Seen {
         shown,
@@ -121,14 +119,9 @@ fn seen(profile: &Profile, word: &str) -> Seen {
 }
 
 /// Whether Valgrind's options make Memcheck show a kind of leak; the last that says so counts.
-fn shows(options: Option<&serde_json::Value>, word: &str) -> bool {
+fn shows(options: &[String], word: &str) -> bool {
     let mut shown: Vec<&str> = vec!["definite", "possible"];
-    let options = options.and_then(|options| options.as_array());
-    for option in options
-        .into_iter()
-        .flatten()
-        .filter_map(|option| option.as_str())
-    {
+    for option in options {
         match option.split_once('=') {
             Some(("--show-leak-kinds", "all")) | Some(("--show-reachable", "yes")) => {
                 shown = vec!["definite", "indirect", "possible", "reachable"];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cg_stream::percent::Percent;
 use cg_stream::profile::Profile;
-use cg_stream::record::{LeftOut, RecordType, RunRecord, Status};
+use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status};
 use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
@@ -172,13 +172,11 @@ fn normalised_command(command: &str, rules: &Rules) -> String {
 
 /// Cache parameters, which Valgrind's tools describe in their headers under `I1 cache`, `D1 cache` and `LL cache`.
 fn caches(run: &RunRecord) -> BTreeSet<String> {
-    run.extra
-        .values()
-        .filter_map(|value| value.as_object())
-        .flatten()
-        .filter(|(key, _)| key.ends_with("cache"))
-        .filter_map(|(key, value)| Some(format!("{key} {}", value.as_str()?)))
-        .collect()
+    let Some(Description::ByKey(texts)) = &run.desc else {
+        return BTreeSet::new();
+    };
+    let caches = texts.iter().filter(|(key, _)| key.ends_with("cache"));
+    caches.map(|(key, text)| format!("{key} {text}")).collect()
 }
 
 /// Cost that follows random seeds, addresses and block sizes rather than the code that was changed: what it is called

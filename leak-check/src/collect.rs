@@ -5,15 +5,14 @@ use std::rc::Rc;
 
 use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
-use cg_stream::record::{Count, EndRecord, ErrorRecord, LeakRecord, RecordType, RunRecord};
+use cg_stream::record::{
+    EndRecord, ErrorRecord, LeakKind, LeakRecord, ProcessFacts, RecordType, RunRecord,
+};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
-use serde_json::{Map, Value};
 
 use crate::children::Children;
-use crate::finding::{
-    Details, Error, Evidence, Finding, Leak, LeakKind, Note, Process, ProcessId, Summary,
-};
+use crate::finding::{Details, Error, Evidence, Finding, Leak, Note, Process, ProcessId, Summary};
 use crate::reconcile;
 use crate::stack::{KnownFrame, Stack, Stacks};
 
@@ -312,19 +311,20 @@ impl Collector {
             [] => self.source.clone(),
             sources => sources.join(", "),
         };
-        let is_true = |field| run.extra.get(field) == Some(&Value::Bool(true));
+        let facts = &run.process;
+        let heap = facts.heap_summary;
         Process {
             source,
             command: run.command.clone(),
             pid: run.pid,
-            parent_pid: run.extra.get("ppid").and_then(Value::as_u64),
-            summary: summary(&run.extra),
-            is_forked: is_true("forked"),
-            options: options(&run.extra),
-            in_use_at_exit: in_use_at_exit(&run.extra),
-            all_heap_blocks_freed: is_true("all_heap_blocks_freed"),
-            has_execed: is_true("exec"),
-            stopped_reporting: is_true("stopped_reporting"),
+            parent_pid: facts.ppid,
+            summary: summary(facts),
+            is_forked: facts.forked,
+            options: facts.options.clone(),
+            in_use_at_exit: heap.map(|heap| (heap.in_use_bytes.into(), heap.in_use_blocks.into())),
+            all_heap_blocks_freed: facts.all_heap_blocks_freed,
+            has_execed: facts.exec,
+            stopped_reporting: facts.stopped_reporting,
             tool: run.tool.clone(),
             not_judged: None,
             is_whole: false,
@@ -351,7 +351,7 @@ impl Collector {
             return;
         };
         let process = &mut self.evidence.processes[section.process.0];
-        let is_complete = process.run.extra.get("complete") != Some(&Value::Bool(false));
+        let is_complete = process.run.process.complete != Some(false);
         // A filter passes `end` on as it was, so it still says how many records there were before.
         let is_filtered = section.records < end.records;
         process.is_whole = is_complete && !is_filtered;
@@ -399,35 +399,14 @@ fn cannot_judge(run: &RunRecord) -> Option<String> {
         .then(|| format!("expected a run of memcheck, helgrind or drd, found one of {tool}"))
 }
 
-fn summary(extra: &Map<String, Value>) -> Summary {
-    let count = |value: Option<&Value>| value.and_then(Value::as_u64).map(Count::from);
-    let contexts = count(
-        extra
-            .get("error_summary")
-            .and_then(|summary| summary.get("contexts")),
-    );
-    let leaks = LeakKind::ALL.map(|kind| {
-        let row = extra.get("leak_summary")?.get(kind.word())?;
-        Some((count(row.get("bytes"))?, count(row.get("blocks"))?))
-    });
+fn summary(facts: &ProcessFacts) -> Summary {
     Summary {
-        contexts,
-        repeated_leaks: count(extra.get("repeated_leaks")).unwrap_or(0),
-        unprinted_errors: count(extra.get("unprinted_errors")).unwrap_or(0),
-        leaks,
+        contexts: facts.error_summary.map(|summary| summary.contexts.into()),
+        repeated_leaks: facts.repeated_leaks.into(),
+        unprinted_errors: facts.unprinted_errors.into(),
+        leaks: LeakKind::ALL.map(|kind| {
+            let row = facts.leak_summary?.of(kind);
+            Some((row.bytes.into(), row.blocks.into()))
+        }),
     }
-}
-
-fn options(extra: &Map<String, Value>) -> Vec<String> {
-    let options = extra.get("options").and_then(Value::as_array);
-    let options = options.into_iter().flatten();
-    options
-        .filter_map(|option| option.as_str().map(str::to_owned))
-        .collect()
-}
-
-fn in_use_at_exit(extra: &Map<String, Value>) -> Option<(Count, Count)> {
-    let heap = extra.get("heap_summary")?;
-    let count = |field| heap.get(field).and_then(Value::as_u64).map(Count::from);
-    Some((count("in_use_bytes")?, count("in_use_blocks")?))
 }

@@ -3,9 +3,9 @@
 //! Text logs sum up every kind. XML has summaries from protocol 6 on; before, what `--show-leak-kinds` leaves out is
 //! nowhere in it, and only Valgrind's own options, which XML repeats, tell that.
 
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
-use crate::finding::{Evidence, LeakKind, LeakKinds, Process};
+use crate::finding::{Evidence, LeakKinds, Process};
 
 /// What is known of one leak kind in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

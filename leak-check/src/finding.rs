@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use cg_stream::record::{Count, HeapBlock, RunRecord};
+use cg_stream::record::{Count, HeapBlock, LeakKind, RunRecord};
 
 use crate::stack::Stack;
 
@@ -178,48 +178,6 @@ impl Finding {
 
     pub(crate) fn is_unprinted(&self) -> bool {
         matches!(self.details, Details::Unprinted(_))
-    }
-}
-
-/// Memcheck's leak kinds, in the order of its LEAK SUMMARY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum LeakKind {
-    Definite,
-    Indirect,
-    Possible,
-    Reachable,
-}
-
-impl LeakKind {
-    pub(crate) const ALL: [LeakKind; 4] = [
-        LeakKind::Definite,
-        LeakKind::Indirect,
-        LeakKind::Possible,
-        LeakKind::Reachable,
-    ];
-
-    /// The word that options, suppressions and records use.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            LeakKind::Definite => "definite",
-            LeakKind::Indirect => "indirect",
-            LeakKind::Possible => "possible",
-            LeakKind::Reachable => "reachable",
-        }
-    }
-
-    /// The kind as the LEAK SUMMARY calls it.
-    pub(crate) fn phrase(self) -> &'static str {
-        match self {
-            LeakKind::Definite => "definitely lost",
-            LeakKind::Indirect => "indirectly lost",
-            LeakKind::Possible => "possibly lost",
-            LeakKind::Reachable => "still reachable",
-        }
-    }
-
-    pub(crate) fn from_word(word: &str) -> Option<LeakKind> {
-        LeakKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 

@@ -212,7 +212,7 @@ mod tests {
             let finding = Finding {
                 process: crate::finding::ProcessId(0),
                 details: crate::finding::Details::Leak(crate::finding::Leak {
-                    kind: crate::finding::LeakKind::Definite,
+                    kind: cg_stream::record::LeakKind::Definite,
                     bytes: 1,
                     blocks: 1,
                     indirect_bytes: 0,

@@ -267,7 +267,8 @@ fn hold_to_size(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Details, Error, Leak, LeakKind, Process};
+    use crate::finding::{Details, Error, Leak, Process};
+    use cg_stream::record::LeakKind;
     use cg_stream::record::Name;
 
     fn finding(details: Details, frames: &[&'static str]) -> Finding {

@@ -4,12 +4,10 @@
 //! errors beyond Valgrind's limits. All of them are in the summaries, and a gate that looks at the records alone would
 //! call such a process clean.
 
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
 use crate::coverage::LeakOptions;
-use crate::finding::{
-    Details, Evidence, Finding, LeakKind, LeakKinds, Process, ProcessId, Unprinted,
-};
+use crate::finding::{Details, Evidence, Finding, LeakKinds, Process, ProcessId, Unprinted};
 use crate::stack::Stack;
 
 /// What the records of one process add up to.

@@ -4,9 +4,9 @@
 //! passed on as it is.
 
 use cg_document::number::{grouped, plural};
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
-use crate::finding::{Details, Error, Finding, Leak, LeakKind, Unprinted};
+use crate::finding::{Details, Error, Finding, Leak, Unprinted};
 use crate::paths::Paths;
 use crate::stack::Stack;
 use crate::suppression::system_call;

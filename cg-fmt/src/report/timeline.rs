@@ -23,7 +23,7 @@ impl<'a> Timeline<'a> {
         let time_unit = profile
             .runs()
             .first()
-            .and_then(|run| run.extra.get("time_unit")?.as_str())
+            .and_then(|run| run.time_unit.as_deref())
             .unwrap_or("time unit");
         Some(Timeline {
             profile,

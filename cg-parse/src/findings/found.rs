@@ -94,7 +94,7 @@ impl<'a> ProcessFindings<'a> {
     pub fn leaks(&self) -> impl Iterator<Item = FoundLeak<'a>> {
         let table = self.table;
         self.process.leaks.iter().map(|leak| FoundLeak {
-            kind: leak.kind.name(),
+            kind: leak.kind.word(),
             bytes: leak.bytes,
             blocks: leak.blocks,
             indirect_bytes: leak.indirect_bytes,

@@ -3,45 +3,9 @@
 //! `32 (8 direct, 24 indirect) bytes in 1 blocks are definitely lost in loss record 4 of 10`; in the delta modes each
 //! number is followed by ` (+N)` or ` (-N)`, and from Valgrind 3.21 on `new` stands before `loss record`.
 
+use cg_stream::record::LeakKind;
+
 use super::fields::{amount, skip};
-
-/// How lost a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum LeakKind {
-    Definite,
-    Indirect,
-    Possible,
-    Reachable,
-}
-
-impl LeakKind {
-    pub(super) const ALL: [LeakKind; 4] = [
-        LeakKind::Definite,
-        LeakKind::Indirect,
-        LeakKind::Possible,
-        LeakKind::Reachable,
-    ];
-
-    /// The name in a `leak` record, which is also that in `--show-leak-kinds`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            LeakKind::Definite => "definite",
-            LeakKind::Indirect => "indirect",
-            LeakKind::Possible => "possible",
-            LeakKind::Reachable => "reachable",
-        }
-    }
-
-    /// Memcheck's words.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            LeakKind::Definite => "definitely lost",
-            LeakKind::Indirect => "indirectly lost",
-            LeakKind::Possible => "possibly lost",
-            LeakKind::Reachable => "still reachable",
-        }
-    }
-}
 
 /// What the sentence says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +38,7 @@ pub(super) fn parse(sentence: &[u8]) -> Option<LossRecord> {
     let rest = skip(rest, b" blocks are ")?;
     let (kind, rest) = LeakKind::ALL
         .iter()
-        .find_map(|kind| Some((*kind, skip(rest, kind.words().as_bytes())?)))?;
+        .find_map(|kind| Some((*kind, skip(rest, kind.phrase().as_bytes())?)))?;
     let rest = skip(rest, b" in ")?;
     let rest = match skip(rest, b"new ") {
         Some(rest) => {

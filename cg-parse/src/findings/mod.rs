@@ -42,7 +42,6 @@ mod preamble;
 mod process;
 mod section;
 mod stacks;
-mod summary;
 mod sums;
 mod table;
 pub(crate) mod text;

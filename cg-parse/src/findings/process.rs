@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::leak::{LeakKind, LossRecord};
-use super::summary::{Blocks, ErrorSummary, HeapSummary, LeakSummary};
+use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary};
+
+use super::leak::LossRecord;
 use super::table::{NameId, StackId};
 
 /// An error as it is kept.
@@ -246,6 +247,13 @@ impl Process {
         self.heap_summary = None;
         // That of a check that the program asked for on its way says nothing of the end.
         self.leak_summary = None;
+    }
+
+    /// What the HEAP SUMMARY says was in use at exit.
+    pub(super) fn set_in_use(&mut self, in_use: Blocks) {
+        let summary = self.heap_summary.get_or_insert_default();
+        summary.in_use_bytes = in_use.bytes;
+        summary.in_use_blocks = in_use.blocks;
     }
 
     /// Begins a LEAK SUMMARY.

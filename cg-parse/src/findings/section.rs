@@ -1,13 +1,14 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frames_before_program;
-use cg_stream::record::{Count, Counts, ErrorRecord, LeakRecord, Name, Note, RunRecord, Total};
-use serde_json::{Value, json};
+use cg_stream::record::{
+    Count, Counts, ErrorRecord, Frame, LeakRecord, LogFileQualifier, Name, Note, ProcessFacts,
+    RunRecord, SignalFacts, ThreadFacts, Total, UsedSuppression,
+};
 
 use super::described::Described;
 use super::found::{FoundError, FoundNote};
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
-use super::summary::{ErrorSummary, HeapSummary, LeakSummary};
 use super::table::{StackId, Table};
 use crate::format::Out;
 
@@ -62,82 +63,48 @@ impl Process {
                 .map(|(event, total)| (Name::from(event), total))
                 .collect(),
         ));
-        self.put_facts(&mut run.extra, table);
+        let threads = self.threads.iter().map(|thread| thread.facts(table));
+        run.threads = threads.collect();
+        run.process = self.facts(table);
         run
     }
 
-    fn put_facts(&self, facts: &mut serde_json::Map<String, Value>, table: &Table) {
-        facts.insert("complete".to_owned(), self.is_complete.into());
-        let mut put = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                facts.insert(name.to_owned(), value);
-            }
-        };
-        put("ppid", self.ppid.map(Value::from));
-        put(
-            "options",
-            list(&self.options, |option| Value::from(option.as_str())),
-        );
-        put("quiet", self.is_quiet.then_some(true.into()));
-        put(
-            "only_preamble",
-            self.has_only_preamble.then_some(true.into()),
-        );
-        put("forked", self.is_forked.then_some(true.into()));
-        put("exec", self.has_execed.then_some(true.into()));
-        put("heap_summary", self.heap_summary.map(HeapSummary::value));
-        put(
-            "all_heap_blocks_freed",
-            self.all_heap_blocks_freed.then_some(true.into()),
-        );
-        put(
-            "leak_summary",
-            self.leak_summary.as_ref().map(LeakSummary::value),
-        );
-        put(
-            "repeated_leaks",
-            Some(self.repeated_leaks())
-                .filter(|repeated| *repeated > 0)
-                .map(Value::from),
-        );
-        put("error_summary", self.error_summary.map(ErrorSummary::value));
-        put(
-            "unprinted_errors",
-            Some(self.unprinted_errors)
-                .filter(|errors| *errors > 0)
-                .map(Value::from),
-        );
-        put(
-            "fatal_signal",
-            self.fatal_signal.as_ref().map(|signal| signal.value(table)),
-        );
-        put(
-            "error_limit_reached",
-            self.error_limit_reached.then_some(true.into()),
-        );
-        put(
-            "stopped_reporting",
-            self.stopped_reporting.then_some(true.into()),
-        );
-        put(
-            "used_suppressions",
-            list(
-                &self.used_suppressions,
-                |(name, count)| json!({ "name": name, "count": count }),
-            ),
-        );
-        put("threads", list(&self.threads, |thread| thread.value(table)));
-        put(
-            "user_comment",
-            self.user_comment.as_deref().map(Value::from),
-        );
-        put(
-            "log_file_qualifiers",
-            list(
-                &self.log_file_qualifiers,
-                |(variable, value)| json!({ "variable": variable, "value": value }),
-            ),
-        );
+    fn facts(&self, table: &Table) -> ProcessFacts {
+        ProcessFacts {
+            all_heap_blocks_freed: self.all_heap_blocks_freed,
+            complete: Some(self.is_complete),
+            error_limit_reached: self.error_limit_reached,
+            error_summary: self.error_summary,
+            exec: self.has_execed,
+            fatal_signal: self.fatal_signal.as_ref().map(|signal| signal.facts(table)),
+            forked: self.is_forked,
+            heap_summary: self.heap_summary,
+            leak_summary: self.leak_summary,
+            log_file_qualifiers: self
+                .log_file_qualifiers
+                .iter()
+                .map(|(variable, value)| LogFileQualifier {
+                    value: value.clone(),
+                    variable: variable.clone(),
+                })
+                .collect(),
+            only_preamble: self.has_only_preamble,
+            options: self.options.clone(),
+            ppid: self.ppid,
+            quiet: self.is_quiet,
+            repeated_leaks: self.repeated_leaks(),
+            stopped_reporting: self.stopped_reporting,
+            unprinted_errors: self.unprinted_errors,
+            used_suppressions: self
+                .used_suppressions
+                .iter()
+                .map(|(name, count)| UsedSuppression {
+                    count: *count,
+                    name: name.clone(),
+                })
+                .collect(),
+            user_comment: self.user_comment.clone(),
+        }
     }
 
     fn error_record<'a>(&self, found: FoundError<'a>, table: &'a Table) -> ErrorRecord<'a> {
@@ -188,7 +155,7 @@ impl Process {
             file: place.file,
             line: place.line,
             obj: place.obj,
-            kind: Name::from(leak.kind.name()),
+            kind: Name::from(leak.kind.word()),
             cost: Counts::from([
                 ("bytes", Count::from(leak.bytes)),
                 ("blocks", Count::from(leak.blocks)),
@@ -253,41 +220,32 @@ impl FatalSignal {
         format!("Process terminating with default action of signal {named}")
     }
 
-    fn value(&self, table: &Table) -> Value {
-        let mut value = json!({ "name": self.name });
-        if let Value::Object(fields) = &mut value {
-            let mut put = |name: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    fields.insert(name.to_owned(), value);
-                }
-            };
-            put("signal", self.number.map(Value::from));
-            put("event", self.event.as_deref().map(Value::from));
-            put("address", self.address.as_deref().map(Value::from));
-            put("thread", self.thread.map(Value::from));
-            put("stack", Some(stack_value(table, self.stack)));
+    fn facts(&self, table: &Table) -> SignalFacts {
+        SignalFacts {
+            address: self.address.clone(),
+            event: self.event.clone(),
+            name: self.name.clone(),
+            signal: self.number,
+            stack: owned_stack(table, self.stack),
+            thread: self.thread,
         }
-        value
     }
 }
 
 impl AnnouncedThread {
-    fn value(&self, table: &Table) -> Value {
-        if self.is_root {
-            json!({ "thread": self.thread, "root": true })
-        } else {
-            json!({ "thread": self.thread, "stack": stack_value(table, self.stack) })
+    fn facts(&self, table: &Table) -> ThreadFacts {
+        ThreadFacts {
+            root: self.is_root,
+            stack: (!self.is_root).then(|| owned_stack(table, self.stack)),
+            thread: Some(self.thread),
+            ..ThreadFacts::default()
         }
     }
 }
 
-fn stack_value(table: &Table, stack: StackId) -> Value {
-    // Frames are strings and numbers; there is nothing that JSON could not hold.
-    serde_json::to_value(table.record_stack(stack)).unwrap_or_default()
-}
-
-fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Option<Value> {
-    (!items.is_empty()).then(|| Value::Array(items.iter().map(value).collect()))
+fn owned_stack(table: &Table, stack: StackId) -> Vec<Frame<'static>> {
+    let stack = table.record_stack(stack);
+    stack.into_iter().map(Frame::into_owned).collect()
 }
 
 /// A sum of figures that are `u64` each.

@@ -1,9 +1,8 @@
 //! Conservation: what was read of a process, held against Valgrind's own summaries.
 
 use cg_stream::Diagnostics;
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
-use super::leak::LeakKind;
 use super::process::Process;
 use super::section::sum;
 
@@ -44,7 +43,7 @@ impl Process {
                 "{process}: LEAK SUMMARY has {} bytes in {} blocks {}, but the loss records sum to {bytes} bytes in {blocks} blocks",
                 expected.bytes,
                 expected.blocks,
-                kind.words()
+                kind.phrase()
             ));
         }
     }

@@ -3,93 +3,206 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
-use crate::record::{Count, Counts, RunRecord, Total};
+use crate::record::{Count, Counts, Name, RunRecord, Total};
+
+/// Fields that say texts by key, of which the keys agree or not, each for itself.
+const BY_KEY: [&str; 5] = ["desc", "event_names", "derived", "labels", "units"];
 
 impl Profile {
     /// The `run` record of all runs added up; `None` of a fragment, which has none.
     pub fn run_record(&self) -> Option<RunRecord> {
         let (first, others) = self.runs().split_first()?;
         let mut run = first.clone();
-        for other in others {
-            run.tool = run.tool.filter(|tool| Some(tool) == other.tool.as_ref());
-            run.creator = run
-                .creator
-                .filter(|text| Some(text) == other.creator.as_ref());
-            run.command = run
-                .command
-                .filter(|text| Some(text) == other.command.as_ref());
-            run.pid = run.pid.filter(|pid| Some(*pid) == other.pid);
-            for source in &other.source {
-                if !run.source.contains(source) {
-                    run.source.push(source.clone());
-                }
-            }
-            run.extra
-                .retain(|field, value| match (value, other.extra.get(field)) {
-                    // Of what is said by key, the keys agree or not.
-                    (Value::Object(known), Some(Value::Object(other)))
-                        if ["desc", "event_names", "derived"].contains(&field.as_str()) =>
-                    {
-                        known.retain(|key, text| other.get(key) == Some(text));
-                        !known.is_empty()
-                    }
-                    (value, other) => other == Some(value),
-                });
+        if !others.is_empty() {
+            run = agreed(first, others);
+            self.add_sums(&mut run);
         }
         if !run.is_diff() {
             run.events = self.events().to_vec();
             let total = Counts::from_row_with_zeros(self.events(), self.total().iter().copied());
             run.total = Total::One(total.into_owned());
         }
-        if !others.is_empty() {
-            self.add_sums(&mut run);
-        }
         Some(run)
     }
 
     /// What adds up over the runs besides their totals.
     fn add_sums(&self, run: &mut RunRecord) {
-        let parts = |run: &RunRecord| run.extra.get("parts").and_then(Value::as_u64);
-        if self.runs().iter().any(|run| parts(run).is_some()) {
-            let sum = self.runs().iter().filter_map(parts);
-            let sum = sum.fold(0, u64::saturating_add);
-            run.extra.insert("parts".to_owned(), sum.into());
-        }
-        if self.runs().iter().all(|run| summary(run).is_none()) {
-            return;
-        }
-        // A run without a summary of its own was counted as it was summed up. Summaries are arithmetic modulo 2^64.
-        let mut sums: Vec<u64> = vec![0; self.events().len()];
-        for run in self.runs() {
-            let summary = summary(run);
-            for (sum, event) in sums.iter_mut().zip(self.events()) {
-                let said = summary
-                    .and_then(|summary| summary.get(event))
-                    .and_then(|count| {
-                        let negative = || count.as_i64().map(i64::cast_unsigned);
-                        count.as_u64().or_else(negative)
-                    });
-                let total = || run.total.one().map_or(0, |total| total.get(event) as u64);
-                *sum = sum.wrapping_add(said.unwrap_or_else(total));
+        for source in self.runs().iter().flat_map(|run| &run.source) {
+            if !run.source.contains(source) {
+                run.source.push(source.clone());
             }
         }
+        let parts = self.runs().iter().filter_map(|run| run.costs.parts);
+        run.costs.parts = parts.reduce(u64::saturating_add);
+        let durations = self.runs().iter().map(|run| run.sampling.duration);
+        let sum = durations.reduce(|sum, duration| sum?.checked_add(duration?));
+        run.sampling.duration = sum.flatten();
+        self.add_summaries(run);
+    }
+
+    /// Summaries are arithmetic modulo 2^64. A run without one of its own was counted as it was summed up.
+    fn add_summaries(&self, run: &mut RunRecord) {
+        run.costs.summary = Counts::default();
+        if self.runs().iter().all(|run| run.costs.summary.is_empty()) {
+            return;
+        }
+        let mut sums: Vec<u64> = vec![0; self.events().len()];
+        for run in self.runs() {
+            for (sum, event) in sums.iter_mut().zip(self.events()) {
+                let total = || run.total.one().map_or(0, |total| total.get(event));
+                let said = run.costs.summary_of(event).unwrap_or_else(total);
+                *sum = sum.wrapping_add(said as u64);
+            }
+        }
+        let is_signed = self.total().iter().any(|total| *total < 0);
         let is_total = |(sum, total): (&u64, &Count)| *sum == *total as u64;
         if !sums.iter().zip(self.total()).all(is_total) {
-            let names = self.events().iter().cloned();
-            let is_signed = self.total().iter().any(|total| *total < 0);
-            let value = |sum: u64| match is_signed {
-                true => Value::from(sum.cast_signed()),
-                false => Value::from(sum),
+            let count = |sum: u64| match is_signed {
+                true => Count::from(sum.cast_signed()),
+                false => Count::from(sum),
             };
-            let sums: Map<String, Value> = names.zip(sums.into_iter().map(value)).collect();
-            run.extra.insert("summary".to_owned(), sums.into());
-        } else {
-            run.extra.remove("summary");
+            let events = self.events().iter().map(|event| Name::from(event.clone()));
+            run.costs.summary = Counts(events.zip(sums.into_iter().map(count)).collect());
         }
     }
 }
 
-/// What the producer counted, where that is not the sum of the costs.
-fn summary(run: &RunRecord) -> Option<&Map<String, Value>> {
-    run.extra.get("summary").and_then(Value::as_object)
+/// What all runs say alike.
+fn agreed(first: &RunRecord, others: &[RunRecord]) -> RunRecord {
+    let mut agreed = fields(first);
+    for other in others {
+        let other = fields(other);
+        agreed.retain(|field, value| match (value, other.get(field)) {
+            (Value::Object(known), Some(Value::Object(other)))
+                if BY_KEY.contains(&field.as_str()) =>
+            {
+                known.retain(|key, text| other.get(key) == Some(text));
+                !known.is_empty()
+            }
+            (value, other) => other == Some(value),
+        });
+    }
+    let agreed: RunRecord = serde_json::from_value(Value::Object(agreed)).unwrap_or_default();
+    RunRecord {
+        // What frames the record, and what is added up.
+        stream: first.stream,
+        runs: first.runs.clone(),
+        source: first.source.clone(),
+        events: first.events.clone(),
+        total: first.total.clone(),
+        ..agreed
+    }
+}
+
+/// A record as the fields that a stream has of it.
+fn fields(run: &RunRecord) -> Map<String, Value> {
+    match serde_json::to_value(run) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::fields;
+    use crate::Reader;
+    use crate::profile::Profile;
+
+    /// The `run` record of several, with these fields beside what frames it.
+    fn added_up(runs: &[Value]) -> Value {
+        let mut profile = Profile::default();
+        for run in runs {
+            let mut record =
+                json!({"type": "run", "stream": 1, "events": ["Ir"], "total": {"Ir": 10}});
+            if let (Value::Object(record), Value::Object(run)) = (&mut record, run) {
+                record.extend(run.clone());
+            }
+            let text = record.to_string();
+            let mut reader = Reader::new(text.as_bytes());
+            profile.add(&reader.next_line().unwrap().unwrap()).unwrap();
+        }
+        let mut record = fields(&profile.run_record().unwrap());
+        for framing in ["type", "stream", "events", "total"] {
+            record.remove(framing);
+        }
+        record.into()
+    }
+
+    #[test]
+    fn several_runs_say_what_all_of_them_say() {
+        let cases = [
+            // One run says what it said, whatever that is.
+            (
+                vec![json!({"mode": "heap", "own": [1], "pid": 3})],
+                json!({"mode": "heap", "own": [1], "pid": 3}),
+            ),
+            (
+                vec![
+                    json!({"mode": "heap", "own": 1, "time_unit": "ms", "pid": 3}),
+                    json!({"mode": "heap", "own": 2, "time_unit": "ms"}),
+                ],
+                json!({"mode": "heap", "time_unit": "ms"}),
+            ),
+            // Texts by key agree key by key; two texts agree or not.
+            (
+                vec![
+                    json!({"desc": {"D1 cache": "32 B", "I1 cache": "8 B"}, "units": {"cpu": "ns"}, "labels": {"a": "1"}}),
+                    json!({"desc": {"D1 cache": "64 B", "I1 cache": "8 B"}, "units": {"cpu": "ns"}, "labels": {"a": "2"}}),
+                ],
+                json!({"desc": {"I1 cache": "8 B"}, "units": {"cpu": "ns"}}),
+            ),
+            (
+                vec![json!({"desc": "a"}), json!({"desc": {"a": "b"}})],
+                json!({}),
+            ),
+            // Durations and parts are added up, a duration only where all have one.
+            (
+                vec![json!({"duration": 5, "parts": 2}), json!({"duration": 7})],
+                json!({"duration": 12, "parts": 2}),
+            ),
+            (vec![json!({"duration": 5}), json!({})], json!({})),
+            (
+                vec![json!({"duration": u64::MAX}), json!({"duration": 1})],
+                json!({}),
+            ),
+            // A run without a summary of its own counted what it sums to.
+            (
+                vec![json!({"summary": {"Ir": 12}}), json!({})],
+                json!({"summary": {"Ir": 22}}),
+            ),
+            (
+                vec![
+                    json!({"summary": {"Ir": 12}}),
+                    json!({"summary": {"Ir": 8}}),
+                ],
+                json!({}),
+            ),
+            (
+                vec![json!({"source": ["a", "b"]}), json!({"source": ["b", "c"]})],
+                json!({"source": ["a", "b", "c"]}),
+            ),
+        ];
+        for (runs, expected) in cases {
+            assert_eq!(added_up(&runs), expected, "{runs:?}");
+        }
+    }
+
+    #[test]
+    fn a_fact_of_another_type_is_an_error() {
+        for field in [
+            r#""parts":"2""#,
+            r#""complete":"yes""#,
+            r#""duration":1.5"#,
+            r#""units":["ns"]"#,
+            r#""error_summary":{"contexts":1}"#,
+            r#""leak_summary":{"definite":{"bytes":1,"blocks":1}}"#,
+        ] {
+            let text = format!("{{\"type\":\"run\",\"events\":[],\"total\":{{}},{field}}}");
+            let mut reader = Reader::new(text.as_bytes());
+            let line = reader.next_line().unwrap().unwrap();
+            assert!(Profile::default().add(&line).is_err(), "{field}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord};
+use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord, is_false};
 
 /// What became of a record between the first run and the last.
 #[derive(
@@ -320,8 +320,4 @@ impl DiffSummary {
 
 fn is_empty_per_run(calls: &PerRun) -> bool {
     calls.0.is_empty()
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

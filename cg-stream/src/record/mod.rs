@@ -8,6 +8,8 @@ mod structs;
 
 mod counts;
 mod diff;
+mod facts;
+mod leak_kind;
 mod name;
 mod parts;
 mod run;
@@ -15,6 +17,11 @@ mod snapshot;
 
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, LeftOut, Moved, Status, Why};
+pub use facts::{
+    Blocks, CostFacts, Description, DhatFacts, ErrorSummary, HeapSummary, LeakSummary,
+    LogFileQualifier, ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
+};
+pub use leak_kind::LeakKind;
 pub use name::Name;
 pub(crate) use name::SharedTexts;
 pub use parts::{Callee, Frame, HeapBlock, Note};
@@ -68,6 +75,11 @@ record_types! {
 /// True for 0; serde's way of leaving out a count that is optional.
 fn is_zero(value: &u64) -> bool {
     *value == 0
+}
+
+/// True for what is not so, which is left out.
+fn is_false(is_so: &bool) -> bool {
+    !is_so
 }
 
 /// Reads the fields a type does not name itself, without `type`, which serde's `flatten` would hand over too.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Total;
+use super::{CostFacts, Description, DhatFacts, ProcessFacts, SamplingFacts, ThreadFacts, Total};
 
 /// Where a stream is from, what its events are called, and what they sum to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,28 @@ pub struct RunRecord {
     pub events: Vec<String>,
     /// The sum of self cost over the records of one type.
     pub total: Total,
-    /// What only this tool has (`time_unit`, `mode`, `parts`, `summary`, …).
+    /// What the profile says of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desc: Option<Description>,
+    /// The threads that the producer names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadFacts>,
+    /// What times are counted in, of a heap profile: `i`, `ms`, `instrs`, `µs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
+    /// What only Callgrind and Cachegrind say.
+    #[serde(flatten)]
+    pub costs: CostFacts,
+    /// What only Memcheck, Helgrind and DRD say.
+    #[serde(flatten)]
+    pub process: ProcessFacts,
+    /// What only DHAT says.
+    #[serde(flatten)]
+    pub dhat: DhatFacts,
+    /// What only sampling profilers say.
+    #[serde(flatten)]
+    pub sampling: SamplingFacts,
+    /// Fields that this version does not know, and those of a [`DiffSummary`](super::DiffSummary).
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }

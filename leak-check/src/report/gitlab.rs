@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::{Report, kinds, ordinal};
-use crate::finding::LeakKind;
+use cg_stream::record::LeakKind;
 
 pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
     let mut ordinals = ordinal::Ordinals::default();

@@ -1,7 +1,7 @@
 //! What each kind of finding means, for the formats that explain their rules.
 
 use super::Entry;
-use crate::finding::LeakKind;
+use cg_stream::record::LeakKind;
 
 /// A name for the kind that says on its own what it is about.
 pub(super) fn rule(entry: &Entry<'_>) -> String {

@@ -20,9 +20,9 @@ use std::io;
 
 use cg_document::number::plural;
 use cg_document::visible;
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
-use crate::finding::{Evidence, Finding, LeakKind, ProcessId};
+use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
 use crate::growth::Growth;
 use crate::paths::Paths;

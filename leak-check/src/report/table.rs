@@ -1,11 +1,11 @@
 //! The table at the end of a report, in the manner of the LEAK SUMMARY.
 
 use cg_document::{Block, Cell, Column, Layout, Table};
-use cg_stream::record::Count;
+use cg_stream::record::{Count, LeakKind};
 
 use super::Report;
 use crate::coverage::Coverage;
-use crate::finding::{LeakKind, Process};
+use crate::finding::Process;
 use crate::ruling::Status;
 
 /// The findings of one leak kind, or the errors.

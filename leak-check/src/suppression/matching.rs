@@ -9,8 +9,9 @@ use cg_names::paths::base_name;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
-use crate::finding::{Details, Error, Finding, LeakKind};
+use crate::finding::{Details, Error, Finding};
 use crate::stack::Stack;
+use cg_stream::record::LeakKind;
 
 /// A finding as suppressions see it.
 pub(super) struct Target<'a> {

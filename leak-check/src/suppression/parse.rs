@@ -241,7 +241,7 @@ fn frame_pattern(line: &str) -> Option<FramePattern> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::LeakKind;
+    use cg_stream::record::LeakKind;
 
     #[test]
     fn an_entry_is_read_as_valgrind_reads_it() {

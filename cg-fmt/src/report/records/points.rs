@@ -2,7 +2,7 @@
 
 use cg_document::{Audience, Cell, Column, Layout, number};
 use cg_stream::profile::{Profile, Table as Rows};
-use cg_stream::record::{Count, RecordType, RunRecord};
+use cg_stream::record::{Count, RecordType};
 
 /// The average size up to which dh_view calls blocks tiny.
 const TINY: Count = 16;
@@ -96,19 +96,17 @@ pub(crate) fn push_columns<'a>(
     rows: &'a Rows,
 ) {
     let runs = profile.runs();
-    let number =
-        |run: &RunRecord, field: &str| run.extra.get(field).and_then(|value| value.as_u64());
     let points = AllPoints {
         profile,
         rows,
         time: runs
             .iter()
-            .filter_map(|run| number(run, "end_time"))
+            .filter_map(|run| run.dhat.end_time)
             .map(Count::from)
             .sum(),
         short_lived: runs
             .first()
-            .and_then(|run| number(run, "short_lived"))
+            .and_then(|run| run.dhat.short_lived)
             .map_or(SHORT_LIVED, Count::from),
     };
     let unit = mega_time_unit(profile).unwrap_or("million");
@@ -171,12 +169,7 @@ pub(crate) fn push_columns<'a>(
 }
 
 fn mega_time_unit(profile: &Profile) -> Option<&str> {
-    profile
-        .runs()
-        .first()?
-        .extra
-        .get("mega_time_unit")?
-        .as_str()
+    profile.runs().first()?.dhat.mega_time_unit.as_deref()
 }
 
 /// The totals in the words of DHAT's own summary.
@@ -185,11 +178,8 @@ pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
     if profile.table(RecordType::ProgramPoint).is_empty() {
         return None;
     }
-    let word = |field: &str, otherwise: &'static str| -> String {
-        let said = run.extra.get(field).and_then(|unit| unit.as_str());
-        said.unwrap_or(otherwise).to_owned()
-    };
-    let (bytes, blocks) = (word("bytes_unit", "bytes"), word("blocks_unit", "blocks"));
+    let bytes = run.dhat.bytes_unit.as_deref().unwrap_or("bytes");
+    let blocks = run.dhat.blocks_unit.as_deref().unwrap_or("blocks");
     let total = |event: &str| {
         let event = profile.event(event)?;
         profile.total().get(event).copied().map(number::grouped)

@@ -135,7 +135,7 @@ mod tests {
         event_definition(b"CEst = Ir + 10 L1m : Cycles", &mut facts);
         event_definition(b"L1m = D1mr + D1mw", &mut facts);
         assert_eq!(
-            serde_json::Value::from(facts.extra()),
+            serde_json::to_value(facts.facts()).unwrap(),
             serde_json::json!({
                 "event_names": {"CEst": "Cycles", "sysTime": "elapsed time"},
                 "derived": {"CEst": "Ir + 10 L1m", "L1m": "D1mr + D1mw"}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use cg_stream::record::{CostFacts, Description};
 
 /// Something every part of a section may say; only what all of them agree on is said of the whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,42 +117,33 @@ impl RunFacts {
         *sum = sum.wrapping_add(count);
     }
 
-    /// What a `run` record has of these besides its named fields.
-    pub(crate) fn extra(&self) -> Map<String, Value> {
-        let mut extra = Map::new();
-        if self.parts > 0 {
-            extra.insert("parts".to_owned(), self.parts.into());
+    /// The cache parameters and the like.
+    pub(crate) fn description(&self) -> Option<Description> {
+        let by_key: BTreeMap<String, String> = self
+            .descriptions
+            .iter()
+            .filter(|(key, _)| ![TRIGGER, TIMERANGE].contains(&key.as_str()))
+            .filter_map(|(key, value)| Some((key.clone(), value.one()?.clone())))
+            .collect();
+        (!by_key.is_empty()).then_some(Description::ByKey(by_key))
+    }
+
+    /// What only these tools say, without the summary.
+    pub(crate) fn facts(&self) -> CostFacts {
+        let described = |key: &str| self.descriptions.get(key)?.one().cloned();
+        CostFacts {
+            derived: self.derived.clone(),
+            event_names: self.event_names.clone(),
+            part: self.part.one().copied(),
+            parts: Some(self.parts).filter(|parts| *parts > 0),
+            thread: self.thread.one().copied(),
+            timerange: described(TIMERANGE),
+            trigger: described(TRIGGER),
+            ..CostFacts::default()
         }
-        for (key, number) in [("part", &self.part), ("thread", &self.thread)] {
-            if let Some(number) = number.one() {
-                extra.insert(key.to_owned(), (*number).into());
-            }
-        }
-        let mut descriptions = Map::new();
-        for (key, value) in &self.descriptions {
-            let Some(value) = value.one() else { continue };
-            match key.as_str() {
-                // These two are of the run and not of how it was simulated.
-                "Trigger" => extra.insert("trigger".to_owned(), value.as_str().into()),
-                "Timerange" => extra.insert("timerange".to_owned(), value.as_str().into()),
-                _ => descriptions.insert(key.clone(), value.as_str().into()),
-            };
-        }
-        for (key, texts) in [
-            ("desc", descriptions),
-            ("event_names", texts(&self.event_names)),
-            ("derived", texts(&self.derived)),
-        ] {
-            if !texts.is_empty() {
-                extra.insert(key.to_owned(), texts.into());
-            }
-        }
-        extra
     }
 }
 
-fn texts(map: &BTreeMap<String, String>) -> Map<String, Value> {
-    map.iter()
-        .map(|(key, text)| (key.clone(), text.as_str().into()))
-        .collect()
-}
+// These two keys of `desc:` lines are of the run and not of how it was simulated.
+const TRIGGER: &str = "Trigger";
+const TIMERANGE: &str = "Timerange";

@@ -4,9 +4,8 @@ use std::cmp::Ordering;
 use std::io;
 
 use cg_stream::record::{
-    CallRecord, Callee, Count, Counts, FnRecord, LineRecord, Name, RunRecord, Total,
+    CallRecord, Callee, CostFacts, Count, Counts, FnRecord, LineRecord, Name, RunRecord, Total,
 };
-use serde_json::{Map, Value};
 
 use super::{ArcKey, FunctionId, FunctionKey, LineKey, Section, StringId};
 use crate::error::Error;
@@ -51,10 +50,6 @@ impl Section {
 
     fn run_record(&self) -> RunRecord {
         let facts = &self.run;
-        let mut extra = facts.extra();
-        if let Some(summary) = self.differing_summary() {
-            extra.insert("summary".to_owned(), summary.into());
-        }
         RunRecord {
             creator: facts.creator.one().cloned(),
             command: facts.command.one().cloned(),
@@ -64,13 +59,17 @@ impl Section {
             total: Total::One(
                 Counts::from_row_with_zeros(&self.events, self.total.iter().copied()).into_owned(),
             ),
-            extra,
+            desc: facts.description(),
+            costs: CostFacts {
+                summary: self.differing_summary().unwrap_or_default(),
+                ..facts.facts()
+            },
             ..RunRecord::new(facts.tool())
         }
     }
 
     /// The files' own summary, where it is not the sum of their cost lines.
-    fn differing_summary(&self) -> Option<Map<String, Value>> {
+    fn differing_summary(&self) -> Option<Counts<'static>> {
         let summary = &self.run.summary;
         let differs = self.events.iter().zip(&self.total).any(|(event, total)| {
             summary
@@ -78,17 +77,11 @@ impl Section {
                 .is_some_and(|count| self.signedness.count(*count) != *total)
         });
         differs.then(|| {
-            self.events
-                .iter()
-                .filter_map(|event| {
-                    let count = *summary.get(event)?;
-                    let value = match u64::try_from(self.signedness.count(count)) {
-                        Ok(count) => Value::from(count),
-                        Err(_) => Value::from(count.cast_signed()),
-                    };
-                    Some((event.clone(), value))
-                })
-                .collect()
+            let counts = self.events.iter().filter_map(|event| {
+                let count = self.signedness.count(*summary.get(event)?);
+                Some((Name::from(event.clone()), count))
+            });
+            Counts(counts.collect())
         })
     }
 

@@ -1,9 +1,9 @@
 //! The lines of HEAP SUMMARY, LEAK SUMMARY and ERROR SUMMARY.
 
+use cg_stream::record::{Blocks, ErrorSummary, LeakKind};
+
 use crate::findings::fields::{amount, skip};
-use crate::findings::leak::LeakKind;
 use crate::findings::process::Process;
-use crate::findings::summary::{Blocks, ErrorSummary};
 
 /// Reads a line of a summary into the process; false where it is another line.
 pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
@@ -52,7 +52,7 @@ fn heap_row(message: &[u8], process: &mut Process) -> bool {
     let message = skip(message, b"malloc/free: ").unwrap_or(message);
     if let Some(rest) = skip(message, b"in use at exit: ") {
         if let Some((blocks, _)) = blocks(rest) {
-            process.heap_summary.get_or_insert_default().in_use = blocks;
+            process.set_in_use(blocks);
         }
         return true;
     }
@@ -86,7 +86,7 @@ fn leak_row(message: &[u8], process: &mut Process) -> bool {
     }
     for kind in LeakKind::ALL {
         if let Some(rest) =
-            skip(message, kind.words().as_bytes()).and_then(|rest| skip(rest, b": "))
+            skip(message, kind.phrase().as_bytes()).and_then(|rest| skip(rest, b": "))
         {
             if let Some((blocks, is_delta)) = blocks(rest) {
                 process.set_leak_summary(kind, blocks, is_delta);
@@ -112,7 +112,7 @@ fn blocks(text: &[u8]) -> Option<(Blocks, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::summary::HeapSummary;
+    use cg_stream::record::HeapSummary;
 
     #[test]
     fn summaries_of_every_age() {
@@ -129,14 +129,11 @@ mod tests {
         ] {
             assert!(read(line.as_bytes(), &mut process), "{line}");
         }
-        let in_use = Blocks {
-            bytes: 7681,
-            blocks: 44,
-        };
         assert_eq!(
             process.heap_summary,
             Some(HeapSummary {
-                in_use,
+                in_use_bytes: 7681,
+                in_use_blocks: 44,
                 allocs: 50,
                 frees: 8,
                 allocated_bytes: 11937

@@ -1,9 +1,11 @@
 //! `<error>`: an error or, where its kind begins with `Leak_`, a loss record.
 
+use cg_stream::record::LeakKind;
+
 use super::frame;
 use super::scanner::{Token, unescape_into};
 use crate::findings::fields::whole_amount;
-use crate::findings::leak::{self, LeakKind, LossRecord};
+use crate::findings::leak::{self, LossRecord};
 use crate::findings::process::{ErrorRow, Process};
 use crate::findings::stacks::Stacks;
 use crate::findings::table::{NameId, Table};

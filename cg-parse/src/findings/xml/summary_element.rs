@@ -3,10 +3,10 @@
 //! `<suppressed>` is a row of one and a number of another. In 3.26.0 `<still_reachable>` is not closed where nothing is
 //! reachable, so a row lasts until the next begins.
 
+use cg_stream::record::{Blocks, LeakKind};
+
 use crate::findings::fields::amount;
-use crate::findings::leak::LeakKind;
 use crate::findings::process::Process;
-use crate::findings::summary::Blocks;
 
 /// A summary while it is read.
 pub(super) struct Summary {
@@ -110,7 +110,7 @@ impl Summary {
     fn end_row(&self, blocks: Blocks, is_delta: bool, process: &mut Process) {
         match self.row {
             Row::None => {}
-            Row::InUse => process.heap_summary.get_or_insert_default().in_use = blocks,
+            Row::InUse => process.set_in_use(blocks),
             Row::Leaks(kind) => process.set_leak_summary(kind, blocks, is_delta),
             Row::Suppressed => process.leak_summary.get_or_insert_default().suppressed = blocks,
         }

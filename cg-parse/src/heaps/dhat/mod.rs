@@ -13,7 +13,9 @@ use std::io::{self, Read as _};
 
 use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
-use cg_stream::record::{Count, Counts, Frame, Name, ProgramPointRecord, RunRecord, Total};
+use cg_stream::record::{
+    Count, Counts, DhatFacts, Frame, Name, ProgramPointRecord, RunRecord, Total,
+};
 use cg_stream::writer::RenderedFrame;
 
 use crate::error::Error;
@@ -136,28 +138,18 @@ fn run_record(source: &str, file: &File, events: &[&Event]) -> Result<RunRecord,
             .map(|(event, sum)| (Name::from(event), sum))
             .collect(),
     ));
-    for (key, name) in [
-        ("mode", &file.mode),
-        ("verb", &file.verb),
-        ("byte_unit", &file.byte_unit),
-        ("bytes_unit", &file.bytes_unit),
-        ("blocks_unit", &file.blocks_unit),
-        ("time_unit", &file.time_unit),
-        ("mega_time_unit", &file.mega_time_unit),
-    ] {
-        if let Some(name) = text(name) {
-            run.extra.insert(key.to_owned(), name.into());
-        }
-    }
-    for (key, number) in [
-        ("short_lived", file.short_lived),
-        ("end_time", file.end_time),
-        ("gmax_time", file.gmax_time),
-    ] {
-        if let Some(number) = number {
-            run.extra.insert(key.to_owned(), number.into());
-        }
-    }
+    run.time_unit = text(&file.time_unit);
+    run.dhat = DhatFacts {
+        blocks_unit: text(&file.blocks_unit),
+        byte_unit: text(&file.byte_unit),
+        bytes_unit: text(&file.bytes_unit),
+        end_time: file.end_time,
+        gmax_time: file.gmax_time,
+        mega_time_unit: text(&file.mega_time_unit),
+        mode: text(&file.mode),
+        short_lived: file.short_lived,
+        verb: text(&file.verb),
+    };
     Ok(run)
 }
 

@@ -28,7 +28,7 @@ fn a_point_of_the_heap_mode_has_all_counts() {
     check(
         &valgrind(HEAP, &[POINT]),
         &[
-            r#"{"type":"run","stream":1,"tool":"dhat","command":"./prog","pid":17,"source":["in"],"events":["total_bytes","total_blocks","gmax_bytes","gmax_blocks","end_bytes","end_blocks","read_bytes","write_bytes"],"total":{"total_bytes":100,"total_blocks":2,"gmax_bytes":50,"gmax_blocks":1,"end_bytes":0,"end_blocks":0,"read_bytes":7,"write_bytes":9},"end_time":900,"gmax_time":400,"mega_time_unit":"Minstr","mode":"heap","short_lived":500,"time_unit":"instrs","verb":"Allocated"}"#,
+            r#"{"type":"run","stream":1,"tool":"dhat","command":"./prog","pid":17,"source":["in"],"events":["total_bytes","total_blocks","gmax_bytes","gmax_blocks","end_bytes","end_blocks","read_bytes","write_bytes"],"total":{"total_bytes":100,"total_blocks":2,"gmax_bytes":50,"gmax_blocks":1,"end_bytes":0,"end_blocks":0,"read_bytes":7,"write_bytes":9},"time_unit":"instrs","end_time":900,"gmax_time":400,"mega_time_unit":"Minstr","mode":"heap","short_lived":500,"verb":"Allocated"}"#,
             r#"{"type":"program_point","fn":"grow","file":"a.c","line":3,"cost":{"total_bytes":100,"total_blocks":2,"gmax_bytes":50,"gmax_blocks":1,"read_bytes":7,"write_bytes":9},"max_bytes":60,"max_blocks":1,"lifetime":30,"accesses":[2,2,2,null,0],"stack":[{"fn":"malloc","obj":"/usr/vgpreload_dhat-amd64-linux.so","addr":"0x1"},{"fn":"grow","file":"a.c","line":3,"addr":"0x2"},{"fn":"main","file":"a.c","line":9,"addr":"0x3"}]}"#,
             r#"{"type":"end","records":1}"#,
         ],
@@ -47,7 +47,7 @@ fn other_modes_have_totals_only() {
             ],
         ),
         &[
-            r#"{"type":"run","stream":1,"tool":"dhat","command":"./prog","pid":17,"source":["in"],"events":["total_bytes","total_blocks"],"total":{"total_bytes":10,"total_blocks":5},"end_time":900,"gmax_time":400,"mega_time_unit":"Minstr","mode":"copy","time_unit":"instrs","verb":"Copied"}"#,
+            r#"{"type":"run","stream":1,"tool":"dhat","command":"./prog","pid":17,"source":["in"],"events":["total_bytes","total_blocks"],"total":{"total_bytes":10,"total_blocks":5},"time_unit":"instrs","end_time":900,"gmax_time":400,"mega_time_unit":"Minstr","mode":"copy","verb":"Copied"}"#,
             r#"{"type":"program_point","fn":"main","file":"a.c","line":9,"cost":{"total_bytes":10,"total_blocks":1},"stack":[{"fn":"main","file":"a.c","line":9,"addr":"0x3"}]}"#,
             r#"{"type":"program_point","fn":"grow","file":"a.c","line":3,"cost":{"total_bytes":0,"total_blocks":4},"stack":[{"fn":"grow","file":"a.c","line":3,"addr":"0x2"},{"fn":"main","file":"a.c","line":9,"addr":"0x3"}]}"#,
             r#"{"type":"end","records":2}"#,
@@ -61,7 +61,7 @@ fn dhat_rs_has_columns_and_units_of_its_own() {
     check(
         text,
         &[
-            r#"{"type":"run","stream":1,"tool":"dhat","creator":"dhat-rs","command":"dr","pid":5,"source":["in"],"events":["total_bytes","total_blocks"],"total":{"total_bytes":200,"total_blocks":1},"blocks_unit":"events","byte_unit":"unit","bytes_unit":"units","end_time":38,"mega_time_unit":"s","mode":"rust-ad-hoc","time_unit":"µs","verb":"Allocated"}"#,
+            r#"{"type":"run","stream":1,"tool":"dhat","creator":"dhat-rs","command":"dr","pid":5,"source":["in"],"events":["total_bytes","total_blocks"],"total":{"total_bytes":200,"total_blocks":1},"time_unit":"µs","blocks_unit":"events","byte_unit":"unit","bytes_unit":"units","end_time":38,"mega_time_unit":"s","mode":"rust-ad-hoc","verb":"Allocated"}"#,
             r#"{"type":"program_point","fn":"dr::main","file":"dr/src/main.rs","line":11,"cost":{"total_bytes":200,"total_blocks":1},"stack":[{"fn":"dr::main","file":"dr/src/main.rs","line":11,"addr":"0x55b5"}]}"#,
             r#"{"type":"end","records":1}"#,
         ],

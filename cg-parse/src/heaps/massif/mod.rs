@@ -19,7 +19,7 @@
 //! memory goes with the largest tree. Trees of all snapshots are kept in a temporary file.
 
 use cg_stream::Diagnostics;
-use cg_stream::record::{Counts, Name, RunRecord, Total};
+use cg_stream::record::{Counts, Description, Name, RunRecord, Total};
 
 use crate::error::Error;
 use crate::format::{Lines, Options, Out, Snapshots};
@@ -195,13 +195,8 @@ impl Massif {
                 .map(|(event, count)| (Name::from(event), count))
                 .collect(),
         ));
-        let mut say = |key: &str, value: &Option<String>| {
-            if let Some(value) = value {
-                run.extra.insert(key.to_owned(), value.as_str().into());
-            }
-        };
-        say("desc", &self.desc);
-        say("time_unit", &self.time_unit);
+        run.desc = self.desc.clone().map(Description::Text);
+        run.time_unit.clone_from(&self.time_unit);
         Ok(run)
     }
 

@@ -1,0 +1,328 @@
+//! What a `run` record says that only some tools know. Each group stands beside the other fields of its record.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Count, Counts, Frame, LeakKind, is_false, is_zero};
+
+/// The `desc` of a profile: one text, as Massif has it, or texts by key, as Callgrind has them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Description {
+    /// The text of Massif's `desc:` line.
+    Text(String),
+    /// Callgrind's `desc:` lines by what stands in front of their colon: cache parameters and the like.
+    ByKey(BTreeMap<String, String>),
+}
+
+/// What profiles of Callgrind and Cachegrind say of their run, as far as all parts agree on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CostFacts {
+    /// Formulas of derived events.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub derived: BTreeMap<String, String>,
+    /// Long names of events.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub event_names: BTreeMap<String, String>,
+    /// The part's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<u64>,
+    /// How many parts were added up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u64>,
+    /// The profile's own summary, where it is not the sum of its costs.
+    #[serde(
+        skip_serializing_if = "Counts::is_empty",
+        deserialize_with = "owned_counts"
+    )]
+    pub summary: Counts<'static>,
+    /// The thread's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
+    /// Which basic blocks the part is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timerange: Option<String>,
+    /// Why the part was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
+}
+
+/// What logs of Memcheck, Helgrind and DRD say of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessFacts {
+    /// The last leak check found nothing.
+    #[serde(skip_serializing_if = "is_false")]
+    pub all_heap_blocks_freed: bool,
+    /// Whether the log says itself that it is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
+    /// Valgrind stopped after this many errors.
+    #[serde(skip_serializing_if = "is_false")]
+    pub error_limit_reached: bool,
+    /// ERROR SUMMARY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_summary: Option<ErrorSummary>,
+    /// The process went on as another program.
+    #[serde(skip_serializing_if = "is_false")]
+    pub exec: bool,
+    /// The signal that ended the process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fatal_signal: Option<SignalFacts>,
+    /// It forked or was forked; the log does not tell which.
+    #[serde(skip_serializing_if = "is_false")]
+    pub forked: bool,
+    /// HEAP SUMMARY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heap_summary: Option<HeapSummary>,
+    /// LEAK SUMMARY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leak_summary: Option<LeakSummary>,
+    /// The variables of `%q{VARIABLE}` in Valgrind's file names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log_file_qualifiers: Vec<LogFileQualifier>,
+    /// Nothing but the preamble came.
+    #[serde(skip_serializing_if = "is_false")]
+    pub only_preamble: bool,
+    /// Valgrind's own options.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ppid: Option<u64>,
+    /// The log has no summaries, as with `-q`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub quiet: bool,
+    /// How many loss records of earlier leak checks the last one has again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repeated_leaks: u64,
+    /// Valgrind stopped reporting errors.
+    #[serde(skip_serializing_if = "is_false")]
+    pub stopped_reporting: bool,
+    /// How many different errors the log counts that it does not have.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unprinted_errors: u64,
+    /// The suppressions that matched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub used_suppressions: Vec<UsedSuppression>,
+    /// `--xml-user-comment`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_comment: Option<String>,
+}
+
+/// Bytes and blocks of one row of a summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// How many there are.
+    pub blocks: u64,
+    /// What they hold.
+    pub bytes: u64,
+}
+
+/// HEAP SUMMARY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeapSummary {
+    /// All bytes that were ever allocated.
+    pub allocated_bytes: u64,
+    /// Calls that allocated.
+    pub allocs: u64,
+    /// Calls that freed.
+    pub frees: u64,
+    /// Blocks in use at exit.
+    pub in_use_blocks: u64,
+    /// Bytes in use at exit.
+    pub in_use_bytes: u64,
+}
+
+/// LEAK SUMMARY: direct bytes and blocks by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeakSummary {
+    definite: Blocks,
+    indirect: Blocks,
+    possible: Blocks,
+    reachable: Blocks,
+    /// What suppressions took out.
+    #[serde(default)]
+    pub suppressed: Blocks,
+}
+
+impl LeakSummary {
+    /// The row of a kind.
+    pub fn of(&self, kind: LeakKind) -> Blocks {
+        match kind {
+            LeakKind::Definite => self.definite,
+            LeakKind::Indirect => self.indirect,
+            LeakKind::Possible => self.possible,
+            LeakKind::Reachable => self.reachable,
+        }
+    }
+
+    /// The row of a kind, to be filled in.
+    pub fn of_mut(&mut self, kind: LeakKind) -> &mut Blocks {
+        match kind {
+            LeakKind::Definite => &mut self.definite,
+            LeakKind::Indirect => &mut self.indirect,
+            LeakKind::Possible => &mut self.possible,
+            LeakKind::Reachable => &mut self.reachable,
+        }
+    }
+}
+
+/// ERROR SUMMARY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// How many different errors there are.
+    pub contexts: u64,
+    /// How often errors happened.
+    pub errors: u64,
+    /// How often suppressed ones did.
+    pub suppressed: u64,
+    /// How many different ones were suppressed.
+    pub suppressed_contexts: u64,
+}
+
+/// The signal that ended a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SignalFacts {
+    /// The address that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// What happened there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// `SIGSEGV`.
+    pub name: String,
+    /// Its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<u64>,
+    /// Where the process was.
+    #[serde(deserialize_with = "owned_stack")]
+    pub stack: Vec<Frame<'static>>,
+    /// The thread's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
+}
+
+/// A variable of `%q{VARIABLE}` and what it held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogFileQualifier {
+    /// What it held.
+    pub value: String,
+    /// Its name.
+    pub variable: String,
+}
+
+/// A suppression and how often it matched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedSuppression {
+    /// How often it matched.
+    pub count: u64,
+    /// Its name.
+    pub name: String,
+}
+
+/// What profiles of DHAT say of their run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DhatFacts {
+    /// What the blocks are counted in, where it is not blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_unit: Option<String>,
+    /// The unit of one byte, where it is not a byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_unit: Option<String>,
+    /// The unit of several bytes, where it is not bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_unit: Option<String>,
+    /// When the program ended, in `time_unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<u64>,
+    /// When most bytes were live, in `time_unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gmax_time: Option<u64>,
+    /// What a million of `time_unit` is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mega_time_unit: Option<String>,
+    /// `heap`, `copy`, `ad-hoc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// A block that lives shorter than this, in `time_unit`, is short-lived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_lived: Option<u64>,
+    /// `Allocated`: what the program did with the blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verb: Option<String>,
+}
+
+/// What a sampling profiler says of how it sampled, as far as it says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SamplingFacts {
+    /// How long was profiled, in nanoseconds. It adds up over several runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u64>,
+    /// What else is known of the run, by key: the host, the machine, what a user wrote beside it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Samples a second. A number; an interval of 0.7 ms is no whole one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_rate: Option<serde_json::Number>,
+    /// The unit of an event, where it is not a plain count: `ns`, `bytes`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
+}
+
+/// A thread that the producer names: one that Helgrind announced, or one that was sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThreadFacts {
+    /// The process it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u64>,
+    /// The process's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// True for the program's first thread, which nothing created.
+    #[serde(skip_serializing_if = "is_false")]
+    pub root: bool,
+    /// Where Helgrind saw it created.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "owned_optional_stack"
+    )]
+    pub stack: Option<Vec<Frame<'static>>>,
+    /// Its number: Valgrind's, or the system's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_name: Option<String>,
+}
+
+fn owned_counts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Counts<'static>, D::Error> {
+    Counts::deserialize(deserializer).map(Counts::into_owned)
+}
+
+fn owned_stack<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Frame<'static>>, D::Error> {
+    let stack: Vec<Frame> = Deserialize::deserialize(deserializer)?;
+    Ok(stack.into_iter().map(Frame::into_owned).collect())
+}
+
+fn owned_optional_stack<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Frame<'static>>>, D::Error> {
+    owned_stack(deserializer).map(Some)
+}
+
+impl CostFacts {
+    /// The profile's own count of an event, where it has a summary that says so.
+    pub fn summary_of(&self, event: &str) -> Option<Count> {
+        let mut counts = self.summary.iter();
+        counts.find_map(|(name, count)| (name == event).then_some(count))
+    }
+}
