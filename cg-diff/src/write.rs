@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Symbol};
+use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Callee, Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Name,
     PerRun, RecordType, RunRecord, Status, Total,
@@ -285,14 +285,14 @@ impl Comparison<'_> {
         stacks
             .frames(stack)
             .iter()
-            .map(|FrameKey { function, line }| {
-                let function = self.function_name(*function);
+            .map(|frame| {
+                let function = self.function_name(frame.function);
                 Frame {
                     name: function.name,
                     file: function.file,
-                    line: *line,
+                    line: frame.line,
                     obj: function.obj,
-                    addr: None,
+                    ..Frame::default().with_marks(frame.marks)
                 }
             })
             .collect()

@@ -6,10 +6,10 @@ use cg_parse::{Format, Options, Snapshots};
 use cg_stream::tool::CommonArgs;
 use clap::{Parser, ValueEnum};
 
-/// Parse what Valgrind's tools write into a stream of JSON lines.
+/// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat, packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat, and folded stacks; packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -80,6 +80,7 @@ enum FormatName {
     Xml,
     Massif,
     Dhat,
+    Folded,
 }
 
 impl FormatName {
@@ -91,6 +92,7 @@ impl FormatName {
             FormatName::Xml => Format::Xml,
             FormatName::Massif => Format::Massif,
             FormatName::Dhat => Format::Dhat,
+            FormatName::Folded => Format::Folded,
         }
     }
 }

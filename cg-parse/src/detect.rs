@@ -1,11 +1,13 @@
 //! Recognises a format by content, never by file name.
+//!
+//! What a format shows itself by is known to its reader; the lists here say in which order readers are asked.
 
 use cg_stream::lines::LineReader;
 use std::io::Read;
 
 use crate::error::Error;
 use crate::format::Format;
-use crate::{findings, foreign};
+use crate::{costs, findings, foreign, heaps, stacks};
 
 /// How much of an input is looked at before it is given up: logs may begin with a program's own output.
 const FARTHEST_LOOK: usize = 1024 * 1024;
@@ -30,7 +32,7 @@ pub(crate) fn format_of<R: Read>(
         if let Some(message) = foreign::binary(bytes) {
             return Err(Error::whole(message));
         }
-        if let Some(format) = asked_for.or_else(|| recognise(bytes, is_whole)) {
+        if let Some(format) = asked_for.or_else(|| recognise(&Head::new(bytes, is_whole))) {
             return Ok(format);
         }
         if is_whole || seen > FARTHEST_LOOK {
@@ -78,163 +80,100 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
     }
 }
 
-/// The format that these first bytes of an input show, if they do; `is_whole` where nothing follows them.
-fn recognise(bytes: &[u8], is_whole: bool) -> Option<Format> {
-    let text = bytes.trim_ascii_start();
-    // A program's own output can come before the document, and a log can stand inside another tool's XML.
-    if memchr::memmem::find(text, b"<valgrindoutput").is_some() {
-        return Some(Format::Xml);
-    }
-    if text.starts_with(b"{") {
-        let head = &text[..text.len().min(4096)];
-        if memchr::memmem::find(head, b"\"dhatFileVersion\"").is_some() {
-            return Some(Format::Dhat);
-        }
-    }
-    recognise_by_lines(bytes, is_whole)
+/// The beginning of an input, as far as it was looked at.
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) reach: Reach,
 }
 
-/// Callgrind, Cachegrind, Massif and logs show themselves by the first line that only they have.
-fn recognise_by_lines(bytes: &[u8], is_whole: bool) -> Option<Format> {
-    let whole_lines = if is_whole {
-        bytes.len()
-    } else {
-        memchr::memrchr(b'\n', bytes)?
-    };
-    // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`). Its `cmd:` is
-    // not escaped, so whatever stands behind it may be an argument's further lines.
-    let mut only_cachegrind_keys = true;
-    let mut has_command = false;
-    let mut header_lines = 0;
-    let mut start = 0;
-    for line in bytes[..whole_lines].split(|byte| *byte == b'\n') {
-        start += line.len() + 1;
-        let line = line.trim_ascii_end();
-        if line.starts_with(b"# callgrind format") {
-            return Some(Format::Callgrind);
-        }
-        if line.starts_with(b"#-----------")
-            || line.starts_with(b"snapshot=")
-            || line.starts_with(b"time_unit:")
-        {
-            return Some(Format::Massif);
-        }
-        if findings::text::is_log_line(line) {
-            return Some(Format::Log);
-        }
-        if line.starts_with(b"events:") {
-            if !only_cachegrind_keys || header_lines == 0 {
-                return Some(Format::Callgrind);
-            }
-            let body = bytes.get(start..whole_lines).unwrap_or_default();
-            let looked = if is_whole {
-                Looked::AtAll
-            } else if bytes.len() > FARTHEST_LOOK {
-                Looked::Enough
-            } else {
-                Looked::AtBeginning
-            };
-            return recognise_body(body, looked);
-        }
-        if line.starts_with(b"desc:") || line.starts_with(b"cmd:") {
-            header_lines += 1;
-            has_command |= line.starts_with(b"cmd:");
-        } else if is_callgrind_key(line) || !(has_command || is_blank_or_comment(line)) {
-            only_cachegrind_keys = false;
-        }
-    }
-    None
-}
-
-/// How much of a body was looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Looked {
-    AtBeginning,
-    /// More will not be waited for.
+/// How much of an input was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Some; there may be more.
+    Beginning,
+    /// There may be more, but it will not be waited for.
     Enough,
-    AtAll,
+    All,
 }
 
-/// Callgrind's or Cachegrind's, by what stands behind a header that can be either's.
-///
-/// Cachegrind's body has nothing but files, functions, absolute lines with counts, and `summary:` at the end. One that
-/// begins with a position at once is Cachegrind's unless a line of Callgrind's follows. Blank lines and comments in front
-/// are Callgrind's custom, but somebody may have put them into a profile of Cachegrind's: there its end decides.
-fn recognise_body(body: &[u8], looked: Looked) -> Option<Format> {
-    let mut is_in_front = true;
-    let mut has_blank_in_front = false;
-    let mut lines = body.split(|byte| *byte == b'\n');
-    while let Some(line) = lines.next() {
-        let line = line.trim_ascii_end();
-        if is_blank_or_comment(line) {
-            has_blank_in_front |= is_in_front;
-            continue;
-        }
-        // A function may be called `(1)`; in front of a name this is Callgrind's compression.
-        let is_compressed = has_blank_in_front && defines_number(line);
-        if is_callgrind_line(line) || is_compressed {
-            return Some(Format::Callgrind);
-        }
-        if line.starts_with(b"summary:") {
-            if !is_in_front {
-                return Some(Format::Cachegrind);
+impl<'a> Head<'a> {
+    fn new(bytes: &'a [u8], is_whole: bool) -> Head<'a> {
+        let reach = if is_whole {
+            Reach::All
+        } else if bytes.len() > FARTHEST_LOOK {
+            Reach::Enough
+        } else {
+            Reach::Beginning
+        };
+        Head { bytes, reach }
+    }
+
+    /// The lines that are there to their ends, with where they begin; blanks behind them are left out.
+    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let end = match self.reach {
+            Reach::All => self.bytes.len(),
+            _ => memchr::memrchr(b'\n', self.bytes).map_or(0, |last| last + 1),
+        };
+        let mut rest = &self.bytes[..end];
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
             }
-            // In front of the costs it is Callgrind's, unless there are none.
-            return match lines.find(|line| !is_blank_or_comment(line)) {
-                Some(_) => Some(Format::Callgrind),
-                None if looked == Looked::AtBeginning => None,
-                None => Some(Format::Cachegrind),
-            };
-        }
-        is_in_front = false;
-    }
-    match looked {
-        Looked::AtBeginning if is_in_front || has_blank_in_front => None,
-        Looked::AtAll if has_blank_in_front => Some(Format::Callgrind),
-        _ => Some(Format::Cachegrind),
-    }
-}
-
-fn is_blank_or_comment(line: &[u8]) -> bool {
-    line.is_empty() || line.starts_with(b"#")
-}
-
-/// True for header lines that only Callgrind's format has.
-fn is_callgrind_key(line: &[u8]) -> bool {
-    const KEYS: [&[u8]; 7] = [
-        b"version:",
-        b"creator:",
-        b"pid:",
-        b"part:",
-        b"thread:",
-        b"positions:",
-        b"event:",
-    ];
-    KEYS.iter().any(|key| line.starts_with(key))
-}
-
-/// True for lines that Cachegrind's format has not: calls, objects, jumps, relative lines, the sums of a part.
-fn is_callgrind_line(line: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 10] = [
-        b"calls=", b"rcalls=", b"cfn=", b"cfi=", b"cfl=", b"cob=", b"ob=", b"jump=", b"jcnd=",
-        b"totals:",
-    ];
-    match line {
-        [b'+' | b'-', b'0'..=b'9', ..] | [b'*', b' ', ..] => true,
-        _ => BEGINNINGS
-            .iter()
-            .any(|beginning| line.starts_with(beginning)),
-    }
-}
-
-/// `fn=(1) main`: a name with a number in front of it.
-fn defines_number(line: &[u8]) -> bool {
-    let name = line.get(3..).filter(|_| line.get(2) == Some(&b'='));
-    name.and_then(|name| name.strip_prefix(b"("))
-        .is_some_and(|name| {
-            let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            digits > 0 && matches!(&name[digits..], [b')', _, ..])
+            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let (line, behind) = rest.split_at(length);
+            rest = behind;
+            let at = start;
+            start += length;
+            Some((at, line.trim_ascii_end()))
         })
+    }
+}
+
+/// Whether a format is recognised in the beginning of an input.
+type ByHead = fn(&Head) -> bool;
+/// Whether a line is one that only a format has.
+type ByLine = fn(&[u8]) -> bool;
+
+/// Formats that show themselves at the beginning of an input, or by words that are in no other.
+const BY_BEGINNING: [(Format, ByHead); 2] = [
+    (Format::Xml, findings::xml::is_document),
+    (Format::Dhat, heaps::dhat::is_document),
+];
+
+/// Formats that a line shows: the first line that only one of them has. A program's own output can stand in front.
+const BY_LINE: [(Format, ByLine); 2] = [
+    (Format::Massif, heaps::massif::is_header_line),
+    (Format::Log, findings::text::is_log_line),
+];
+
+/// Formats that take many lines to be told, asked in this order once all is seen that will be looked at. A log or a
+/// profile that begins with a program's output would have shown itself until then.
+const BY_MANY_LINES: [(Format, ByHead); 1] = [(Format::Folded, stacks::folded::is_folded)];
+
+/// The format that the beginning of an input shows, if it does.
+fn recognise(head: &Head) -> Option<Format> {
+    let find = |formats: &[(Format, ByHead)]| {
+        let found = formats.iter().find(|(_, is_of)| is_of(head));
+        found.map(|(format, _)| *format)
+    };
+    if let Some(format) = find(&BY_BEGINNING) {
+        return Some(format);
+    }
+    let costs = costs::recognise::recognise(head);
+    let before = costs.map_or(usize::MAX, |(at, _)| at);
+    let by_line = head
+        .whole_lines()
+        .take_while(|(at, _)| *at < before)
+        .find_map(|(_, line)| BY_LINE.iter().find(|(_, is_of)| is_of(line)));
+    if let Some((format, _)) = by_line {
+        return Some(*format);
+    }
+    match costs {
+        Some((_, format)) => format,
+        None if head.reach == Reach::Beginning => None,
+        None => find(&BY_MANY_LINES),
+    }
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
@@ -248,7 +187,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
     Error::at(
         1,
         format!(
-            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output: it begins with {}; cg-parse --from FORMAT overrides",
+            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output, nor as folded stacks: it begins with {}; cg-parse --from FORMAT overrides",
             crate::error::excerpt(first)
         ),
     )

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use cg_stream::intern::TooMany;
+
 /// Why a profile could not be parsed.
 #[derive(Debug)]
 pub enum Error {
@@ -66,6 +68,12 @@ impl fmt::Display for Error {
             Error::Input(_) => f.write_str("cannot read the input"),
             Error::Output(_) => f.write_str("cannot write the stream"),
         }
+    }
+}
+
+impl From<TooMany> for Error {
+    fn from(too_many: TooMany) -> Error {
+        Error::whole(too_many.to_string())
     }
 }
 

@@ -150,18 +150,6 @@ const BINARY: &[Sign] = &[
         of: "a PNG picture",
         then: "it is the profile behind it that cg-parse reads",
     },
-    Sign {
-        at: 0,
-        bytes: b"\xff\xfe",
-        of: "text in UTF-16",
-        then: "iconv -f UTF-16 -t UTF-8 FILE | cg-parse",
-    },
-    Sign {
-        at: 0,
-        bytes: b"\xfe\xff",
-        of: "text in UTF-16",
-        then: "iconv -f UTF-16 -t UTF-8 FILE | cg-parse",
-    },
 ];
 
 /// Words of the lines that printouts begin with.

@@ -26,6 +26,8 @@ pub enum Format {
     Massif,
     /// DHAT's JSON, of Valgrind or of dhat-rs.
     Dhat,
+    /// Folded stacks: `main;work;read 17`, a line a stack.
+    Folded,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

@@ -9,6 +9,7 @@ use cg_stream::diagnostics::{Diagnostics, Progress};
 use crate::error::Error;
 use crate::format::Lines;
 use crate::packed;
+use crate::utf16::{ByteOrder, Utf16};
 
 /// An input that is open, decompressed, and knows what to be called in messages.
 pub(crate) struct Input {
@@ -52,11 +53,16 @@ impl Input {
     }
 }
 
-/// The lines of an input, behind the mark that editors of other systems put in front of UTF-8.
+/// The lines of an input, behind the mark that editors of other systems put in front of UTF-8. A text whose mark says that
+/// it is UTF-16 is read as UTF-8.
 pub(crate) fn lines(reader: Box<dyn Read + Send>) -> Result<Lines, Error> {
     let mut lines = Lines::new(reader);
-    if lines.peek(BYTE_ORDER_MARK.len()).map_err(Error::Input)? == BYTE_ORDER_MARK {
+    let beginning = lines.peek(BYTE_ORDER_MARK.len()).map_err(Error::Input)?;
+    if beginning == BYTE_ORDER_MARK {
         lines.consume(BYTE_ORDER_MARK.len());
+    } else if let Some(order) = ByteOrder::of_mark(beginning) {
+        lines.consume(2);
+        return Ok(Lines::new(Box::new(Utf16::new(lines, order))));
     }
     Ok(lines)
 }

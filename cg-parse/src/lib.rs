@@ -1,6 +1,6 @@
-//! Parses what Valgrind's tools write into a cost stream. This crate alone knows their file formats.
+//! Parses what Valgrind's tools and other profilers write into a cost stream. This crate alone knows their file formats.
 //!
-//! Readers stand together by what they read: `costs`, `findings` and `heaps`. A format is one module with one
+//! Readers stand together by what they read: `costs`, `findings`, `heaps` and `stacks`. A format is one module with one
 //! function of one signature, and gets what `format` has for all of them; a `match` in `profiles` picks.
 #![warn(missing_docs)]
 
@@ -9,10 +9,12 @@ mod format;
 mod input;
 mod number;
 mod packed;
+mod utf16;
 
 mod costs;
 pub mod findings;
 mod heaps;
+mod stacks;
 
 mod detect;
 mod foreign;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::findings::ProcessFindings;
 use crate::format::{Format, Options, Out};
 use crate::input::{self, Input};
-use crate::{detect, findings, heaps};
+use crate::{detect, findings, heaps, stacks};
 
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
@@ -100,6 +100,7 @@ impl<'a> Parser<'a> {
             }
             Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
             Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Folded => stacks::folded::parse(&source, &mut lines, options, out, diagnostics),
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

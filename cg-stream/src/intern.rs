@@ -219,6 +219,11 @@ impl<I: Id, P: Pieces> Interner<I, P> {
         self.pieces.piece(self.place(id))
     }
 
+    /// All values, in the order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = &P::Piece> {
+        (0..self.ends.len()).map(|position| self.pieces.piece(place(&self.ends, position)))
+    }
+
     /// Where the parts of a value stand among the parts of all values, for what is known of each part.
     pub fn place(&self, id: I) -> Range<usize> {
         place(&self.ends, id.index())
@@ -374,6 +379,7 @@ mod tests {
         assert_eq!(ids.map(Id::index), [0, 1, 2, 3]);
         assert_eq!(slices.intern(&[]), Ok(ids[1]));
         assert_eq!((slices.get(ids[1]), slices.place(ids[3])), (&[][..], 3..5));
+        assert!(slices.all().eq([&[1, 2][..], &[], &[1], &[2, 1]]));
         slices.clear();
         assert_eq!(slices.find(&[1]), None);
         assert_eq!(slices.intern(&[1]), Ok(NameId::FIRST));

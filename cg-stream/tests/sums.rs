@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 const FORMAT: &str = include_str!("../FORMAT.md");
 
 /// What makes records the same one, besides their type.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "fn", "file", "obj", "site", "line", "addr", "callee", "kind", "what", "snapshot", "stack",
-    "part", "thread", "type",
+    "part", "thread", "process", "cut", "type",
 ];
 /// Event counts.
 const COUNTS: [&str; 2] = ["cost", "incl"];
@@ -42,7 +42,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "error", "fn": "f", "obj": "/lib/a.so", "kind": "Race", "what": "Possible data race", "cost": {"count": 2}, "thread": 1, "thread_name": "main", "pid": 4, "stack": frames, "notes": [{"what": "at", "stack": frames}, {"what": "by"}], "suppression": "{\n}"}),
         json!({"type": "heap", "fn": "f", "obj": "/lib/a.so", "snapshot": 3, "peak": false, "cost": {"bytes": 9}, "places": 4, "stack": frames}),
         json!({"type": "program_point", "obj": "/lib/a.so", "cost": {"total_bytes": 9, "end_bytes": 2}, "max_bytes": 5, "max_blocks": 2, "lifetime": 77, "accesses": [1, null, 3], "stack": frames}),
-        json!({"type": "stack", "fn": "f", "file": "a.c", "line": 3, "obj": "/lib/a.so", "cost": {"Ir": 17}, "stack": frames}),
+        json!({"type": "stack", "fn": "f", "file": "a.c", "line": 3, "obj": "/lib/a.so", "thread": "worker", "process": "demo", "pid": 4, "estimated": true, "cut": true, "cost": {"Ir": 17}, "stack": [{"fn": "f", "inlined": true, "jit": true}, {"fn": "g", "kernel": true, "waker": true}]}),
     ]);
     records
 }
@@ -168,13 +168,22 @@ fn addresses_of_a_stack_do_not_count() {
         let Some(stack) = record.get("stack") else {
             continue;
         };
-        for (field, is_key) in [("addr", false), ("fn", true), ("line", true), ("obj", true)] {
+        for (field, is_key) in [
+            ("addr", false),
+            ("fn", true),
+            ("line", true),
+            ("obj", true),
+            ("kernel", true),
+            ("jit", true),
+            ("inlined", true),
+            ("waker", true),
+        ] {
             let mut other = record.clone();
             let mut frames = stack.clone();
-            frames[0][field] = if field == "line" {
-                json!(77)
-            } else {
-                json!("other")
+            frames[0][field] = match field {
+                "line" => json!(77),
+                "fn" | "obj" | "addr" => json!("other"),
+                _ => json!(frames[0].get(field).is_none()),
             };
             other["stack"] = frames;
             let rows = added_up(&[record.to_string(), other.to_string()]).len();

@@ -143,7 +143,7 @@ impl Collector<'_> {
             // The first event that the record counts at all: those of other types are 0 here.
             let whole = cost.iter().copied().find(|count| *count != 0).unwrap_or(0);
             let mut seen = BTreeSet::new();
-            for (position, FrameKey { function, line }) in frames.iter().enumerate() {
+            for (position, FrameKey { function, line, .. }) in frames.iter().enumerate() {
                 let outer = frames
                     .get(position + 1)
                     .and_then(|frame| self.node(frame.function));

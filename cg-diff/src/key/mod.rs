@@ -8,14 +8,17 @@ pub(crate) mod normal;
 
 use cg_stream::profile::Key;
 
-/// A record's key without what no two runs share: the number of the snapshot, addresses, and the part or thread it is
-/// of. Records that differ by these alone are summed.
+/// A record's key without what two runs need not share: the number of the snapshot, addresses, the part, thread or
+/// process it is of, and whether its stack was cut. Records that differ by these alone are summed.
 pub(crate) fn exact(key: &Key) -> Key {
     Key {
         addr: None,
         snapshot: None,
         part: None,
         thread: None,
+        thread_name: None,
+        process: None,
+        cut: false,
         ..*key
     }
 }

@@ -56,7 +56,10 @@ impl Facts {
         let object = frame.obj.as_deref().unwrap_or_default();
         let place = Directory::of(file);
         Facts {
-            alone: alone(name, file, object, place),
+            alone: match frame.kernel {
+                true => Alone::Certain(Whose::System),
+                false => alone(name, file, object, place),
+            },
             address: frame.addr.as_deref().map_or(0, address),
             // Only what was inlined in Rust asks for it.
             is_bare: !name.contains("::")
@@ -112,6 +115,11 @@ impl Directory {
     }
 }
 
+/// Valgrind writes `???` for what it does not know, perf `[unknown]`.
+fn is_unknown(name: &str) -> bool {
+    matches!(name, "" | "???" | "[unknown]")
+}
+
 fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     use Whose::{Allocator, Own, Replacement, Runtime, System};
     let certain = Alone::Certain;
@@ -128,13 +136,12 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     if is_system_object(object) {
         return certain(System);
     }
-    let is_unknown = name.is_empty() || name == "???";
-    if is_unknown {
+    if is_unknown(name) {
         let whose = match place {
             Directory::Runtime => Runtime,
             Directory::System => System,
             // Code that nothing is known of: neither a file nor an object.
-            Directory::None if object.is_empty() || object == "???" => System,
+            Directory::None if is_unknown(object) => System,
             _ => Own,
         };
         return certain(whose);
@@ -306,6 +313,10 @@ fn is_start(name: &str, base: &str, place: Directory) -> bool {
 /// `/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`: what the system installs, not what a project builds; and its own
 /// libraries wherever they lie.
 fn is_system_object(path: &str) -> bool {
+    // What Linux maps into every process: the kernel's own code for calls into it.
+    if path.starts_with("[v") {
+        return true;
+    }
     let below = path.strip_prefix("/usr").unwrap_or(path);
     let directory = below
         .strip_prefix('/')

@@ -284,6 +284,21 @@ fn headers_of_cxx_are_the_runtimes_where_they_were_inlined() {
 #[test]
 fn code_of_which_nothing_is_known_is_not_own() {
     assert_eq!(letters(&["???", "???||/home/dev/demo", "???||???"]), "SOS");
+    assert_eq!(
+        letters(&["[unknown]", "[unknown]||/opt/demo", "[unknown]||[unknown]"]),
+        "SOS"
+    );
+}
+
+#[test]
+fn the_kernel_is_the_system() {
+    let read = named("my_read");
+    let kernel = Frame {
+        kernel: true,
+        ..read.clone()
+    };
+    assert_eq!(whose(&[kernel, read]), [Whose::System, Whose::Own]);
+    assert_eq!(letters(&["__vdso_gettimeofday||[vdso]"]), "S");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use section::Section;
 
 use crate::error::Error;
 
+pub(crate) mod recognise;
 pub(crate) mod section;
 pub(crate) mod sums;
 

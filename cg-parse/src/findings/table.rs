@@ -200,6 +200,7 @@ impl Table {
             line: row.line.map(u64::from),
             obj: name(row.obj),
             addr: name(row.addr),
+            ..Frame::default()
         }
     }
 }

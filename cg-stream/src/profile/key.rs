@@ -1,7 +1,7 @@
 //! What makes two records the same record.
 
 use crate::intern::{Slices, Texts, TooMany};
-use crate::record::{Frame, Name};
+use crate::record::{Frame, FrameMarks, Name};
 
 /// A function as rows name it: what a record says of `fn`, `file` and `obj`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,8 +26,8 @@ pub type Symbols = Texts<Symbol>;
 
 /// The key of a row: records of one type whose keys are equal are added up.
 ///
-/// Process, thread name and instruction addresses of stacks are no part of it, so the same leak in two processes is one
-/// row.
+/// The number of a process and instruction addresses of stacks are no part of it, so the same leak in two processes is
+/// one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The function, or that of the frame to blame.
@@ -50,6 +50,12 @@ pub struct Key {
     pub part: Option<u64>,
     /// The thread, where parts are kept apart.
     pub thread: Option<u64>,
+    /// Of a `stack` record: the thread's name.
+    pub thread_name: Option<Symbol>,
+    /// Of a `stack` record: the process's name.
+    pub process: Option<Symbol>,
+    /// Of a `stack` record: whether the stack lacks its outermost frames.
+    pub cut: bool,
     /// The stack, where the type has one.
     pub stack: Option<StackId>,
 }
@@ -61,6 +67,8 @@ pub struct FrameKey {
     pub function: FunctionKey,
     /// The source line.
     pub line: Option<u64>,
+    /// What the frame is marked as.
+    pub marks: FrameMarks,
 }
 
 /// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses.
@@ -84,6 +92,7 @@ impl Stacks {
             self.wanted.push(FrameKey {
                 function: function_key(symbols, &frame.name, &frame.file, &frame.obj)?,
                 line: frame.line,
+                marks: frame.marks(),
             });
         }
         let known = self.frames.len();

@@ -87,6 +87,18 @@ impl Keyed<'_> for u64 {
     }
 }
 
+impl Keyed<'_> for bool {
+    type Held = bool;
+
+    fn to_key(&self, _: &mut Names) -> Result<bool, TooMany> {
+        Ok(*self)
+    }
+
+    fn of_key(held: bool, _: &Names) -> Self {
+        held
+    }
+}
+
 impl<'a> Keyed<'a> for Callee<'a> {
     type Held = Option<FunctionKey>;
 
@@ -124,6 +136,7 @@ impl<'a> Keyed<'a> for Vec<Frame<'a>> {
                 line: frame.line,
                 obj: Keyed::of_key(frame.function.obj, names),
                 addr: Keyed::of_key(*addr, names),
+                ..Frame::default().with_marks(frame.marks)
             })
             .collect()
     }

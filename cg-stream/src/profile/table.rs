@@ -41,6 +41,8 @@ pub struct Beside {
     pub max_blocks: Column<u64>,
     /// Of a `program_point` record.
     pub lifetime: Column<u64>,
+    /// Of a `stack` record: whether some of it is an estimate.
+    pub estimated: Column<bool>,
 }
 
 /// What a row says that is neither key nor number.
@@ -65,7 +67,7 @@ pub struct Detail {
     pub suppression: Option<Name<'static>>,
     /// Of a `program_point` record: access counts for each byte of its blocks.
     pub accesses: Option<Vec<Option<u64>>>,
-    /// Of a `leak` or `error` record: the process, where all records added up agree.
+    /// Of a `leak`, `error` or `stack` record: the process, where all records added up agree.
     pub pid: Option<u64>,
 }
 

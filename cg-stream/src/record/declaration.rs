@@ -223,6 +223,19 @@ macro_rules! records {
             key line: Option<u64>,
             /// Object of the frame to blame.
             function obj: Option<Name>,
+            /// The thread's name.
+            #[serde(rename = "thread")]
+            key thread_name: Option<Name>,
+            /// The process's name.
+            key process: Option<Name>,
+            /// The process.
+            agreed pid: Option<u64>,
+            /// True where the stack is an estimate made from a graph of calls.
+            #[serde(skip_serializing_if = "is_false")]
+            any estimated: bool,
+            /// True where the producer did not follow the stack to its outermost frame.
+            #[serde(skip_serializing_if = "is_false")]
+            key cut: bool,
             /// Self cost of this stack.
             cost cost: Counts,
             /// Innermost frame first.

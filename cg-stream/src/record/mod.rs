@@ -24,7 +24,7 @@ pub use facts::{
 pub use leak_kind::LeakKind;
 pub use name::Name;
 pub(crate) use name::SharedTexts;
-pub use parts::{Callee, Frame, HeapBlock, Note};
+pub use parts::{Callee, Frame, FrameMarks, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
 pub use snapshot::SnapshotRecord;
 pub use structs::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, SharedTexts};
+use super::{Name, SharedTexts, is_false};
 
 /// One frame of a stack, with what is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,6 +23,54 @@ pub struct Frame<'a> {
     /// The instruction address, `0x` and upper-case hex digits as the input has them.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub addr: Option<Name<'a>>,
+    /// The frame is of the operating system's kernel.
+    #[serde(skip_serializing_if = "is_false")]
+    pub kernel: bool,
+    /// The code was made while the program ran.
+    #[serde(skip_serializing_if = "is_false")]
+    pub jit: bool,
+    /// The function was inlined into the next frame outwards.
+    #[serde(skip_serializing_if = "is_false")]
+    pub inlined: bool,
+    /// The frame is of the stack that woke the thread whose stack this is.
+    #[serde(skip_serializing_if = "is_false")]
+    pub waker: bool,
+}
+
+/// What a frame is marked as; each is the field of [`Frame`] of that name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameMarks {
+    /// Of the kernel.
+    pub kernel: bool,
+    /// Made while the program ran.
+    pub jit: bool,
+    /// Inlined into the next frame outwards.
+    pub inlined: bool,
+    /// Of the stack that woke the thread.
+    pub waker: bool,
+}
+
+impl<'a> Frame<'a> {
+    /// What the frame is marked as.
+    pub fn marks(&self) -> FrameMarks {
+        FrameMarks {
+            kernel: self.kernel,
+            jit: self.jit,
+            inlined: self.inlined,
+            waker: self.waker,
+        }
+    }
+
+    /// The frame with these marks and no other.
+    pub fn with_marks(self, marks: FrameMarks) -> Frame<'a> {
+        Frame {
+            kernel: marks.kernel,
+            jit: marks.jit,
+            inlined: marks.inlined,
+            waker: marks.waker,
+            ..self
+        }
+    }
 }
 
 impl Frame<'_> {
@@ -34,7 +82,9 @@ impl Frame<'_> {
             line: self.line,
             obj: texts.share_any(&self.obj),
             addr: texts.share_any(&self.addr),
+            ..Frame::default()
         }
+        .with_marks(self.marks())
     }
 
     /// The same frame, owning its names.
@@ -45,6 +95,10 @@ impl Frame<'_> {
             line: self.line,
             obj: self.obj.map(Name::into_owned),
             addr: self.addr.map(Name::into_owned),
+            kernel: self.kernel,
+            jit: self.jit,
+            inlined: self.inlined,
+            waker: self.waker,
         }
     }
 }

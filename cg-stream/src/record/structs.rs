@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::declaration::records;
-use super::{Callee, Counts, Frame, HeapBlock, Name, Note, Record, is_zero};
+use super::{Callee, Counts, Frame, HeapBlock, Name, Note, Record, is_false, is_zero};
 
 /// Makes the type of a declared field, with serde's attributes: one field after the other is moved from the second
 /// braces to the first.

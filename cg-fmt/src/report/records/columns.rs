@@ -126,7 +126,19 @@ fn push_keys<'a>(
     };
     where_any("cycle", |rows, row| rows.beside().cycle.get(row));
     where_any("part", |rows, row| rows.key(row).part);
-    where_any("thread", |rows, row| rows.key(row).thread);
+    if kind != RecordType::Stack {
+        where_any("thread", |rows, row| rows.key(row).thread);
+        return;
+    }
+    let mut name_where_any = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
+        if (0..rows.len()).any(|row| symbol(rows, row).is_some()) {
+            columns.push(Column::new(name, Layout::Text, move |row| {
+                text(symbol(rows, row))
+            }));
+        }
+    };
+    name_where_any("thread", |rows, row| rows.key(row).thread_name);
+    name_where_any("process", |rows, row| rows.key(row).process);
 }
 
 /// All rows by cost (of calls: by inclusive cost), largest first, then by names as bytes.
@@ -163,4 +175,10 @@ fn order_of_keys(profile: &Profile, rows: &Rows, a: usize, b: usize) -> Ordering
         .then_with(|| profile.text(a.kind).cmp(&profile.text(b.kind)))
         .then_with(|| profile.text(a.what).cmp(&profile.text(b.what)))
         .then_with(|| (a.snapshot, a.part, a.thread).cmp(&(b.snapshot, b.part, b.thread)))
+        .then_with(|| {
+            profile
+                .text(a.thread_name)
+                .cmp(&profile.text(b.thread_name))
+        })
+        .then_with(|| profile.text(a.process).cmp(&profile.text(b.process)))
 }

@@ -26,10 +26,17 @@ use self::document::Document;
 use self::scanner::{Scanner, Token};
 use super::found::{ProcessFindings, Take};
 use super::table::Table;
+use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options};
 
 pub(super) use self::scanner::unescape_into;
+
+/// True where an input has a document. A program's own output can come before it, and a log can stand inside another
+/// tool's XML.
+pub(crate) fn is_document(head: &Head) -> bool {
+    memchr::memmem::find(head.bytes, b"<valgrindoutput").is_some()
+}
 
 /// Parses documents and hands on the process of each.
 pub(crate) fn parse(

@@ -18,6 +18,7 @@ use cg_stream::record::{
 };
 use cg_stream::writer::RenderedFrame;
 
+use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 use cg_names::frame_text::FrameText;
@@ -26,6 +27,13 @@ use cg_names::whose::Facts;
 mod file;
 
 use file::{File, ProgramPoint};
+
+/// True where an input begins as DHAT's file does.
+pub(crate) fn is_document(head: &Head) -> bool {
+    let text = head.bytes.trim_ascii_start();
+    let beginning = &text[..text.len().min(4096)];
+    text.starts_with(b"{") && memchr::memmem::find(beginning, b"\"dhatFileVersion\"").is_some()
+}
 
 pub(crate) fn parse(
     source: &str,

@@ -33,6 +33,13 @@ mod tree;
 use kept::KeptTrees;
 use snapshot::Snapshot;
 
+/// True for a line that only Massif's files begin with.
+pub(crate) fn is_header_line(line: &[u8]) -> bool {
+    [&b"#-----------"[..], b"snapshot=", b"time_unit:"]
+        .iter()
+        .any(|beginning| line.starts_with(beginning))
+}
+
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,

@@ -1,0 +1,13 @@
+//! Call stacks that profilers sampled, or that were counted under their names.
+//!
+//! A format reads an input into a [`table`] and hands that to [`write`], which is the one place that knows the records.
+//! So a reader is one function, and what makes its format recognisable is another:
+//!
+//! | format | read by |
+//! |---|---|
+//! | folded stacks | [`folded`] |
+
+mod table;
+mod write;
+
+pub(crate) mod folded;

@@ -1,0 +1,330 @@
+//! Frames and stacks, each held once, and what the stacks cost.
+//!
+//! A stack is its innermost frame and the rest of it, outwards: [`StackId`] is the number of such a pair, so stacks that
+//! begin at one root share it, and memory goes with what is different. Readers that meet a stack from its root call
+//! [`StackTable::push`] frame by frame; those that meet its innermost frame first collect frames for
+//! [`StackTable::stack`].
+
+use cg_names::demangle::demangle;
+use cg_stream::intern::{Id, Keys, Texts, TooMany};
+use cg_stream::record::{Count, Frame, FrameMarks, Name};
+
+cg_stream::ids! {
+    /// A function, file, object, thread or process.
+    pub(crate) struct TextId;
+    /// A frame: what is known of it.
+    pub(crate) struct FrameId;
+    /// A stack that has a frame at least.
+    pub(crate) struct StackId;
+    /// A stack of a thread, which has costs.
+    pub(crate) struct RowId;
+}
+
+/// What is known of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct FrameParts {
+    pub(crate) name: Option<TextId>,
+    pub(crate) file: Option<TextId>,
+    pub(crate) line: Option<u64>,
+    pub(crate) obj: Option<TextId>,
+    /// Frames that differ in their address are different ones here, and one to readers of the stream.
+    pub(crate) addr: Option<u64>,
+    pub(crate) marks: FrameMarks,
+}
+
+/// What costs are added up under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Row {
+    /// `None` of a sample without frames.
+    pub(crate) stack: Option<StackId>,
+    /// The thread's name.
+    pub(crate) thread: Option<TextId>,
+    /// The process's name.
+    pub(crate) process: Option<TextId>,
+    /// The process.
+    pub(crate) pid: Option<u64>,
+    /// The stack was made from a graph of calls.
+    pub(crate) estimated: bool,
+    /// The producer did not follow the stack to its outermost frame.
+    pub(crate) cut: bool,
+}
+
+/// A frame and what called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    frame: FrameId,
+    outer: Option<StackId>,
+}
+
+/// The stacks of a profile with their costs.
+#[derive(Default)]
+#[allow(
+    dead_code,
+    reason = "samplers that write the innermost frame first need all of it"
+)]
+pub(crate) struct StackTable {
+    texts: Texts<TextId>,
+    frames: Keys<FrameId, FrameParts>,
+    stacks: Keys<StackId, Node>,
+    rows: Keys<RowId, Row>,
+    events: Vec<String>,
+    /// A column an event. Each is as long as the last row that has a cost there.
+    costs: Vec<Vec<Count>>,
+    /// The stack that [`StackTable::stack`] made last, outermost first, with the frame that was pushed for each.
+    last: Vec<(FrameId, StackId)>,
+}
+
+#[allow(
+    dead_code,
+    reason = "samplers that write the innermost frame first need all of it"
+)]
+impl StackTable {
+    /// A table without stacks whose costs are of these events.
+    pub(crate) fn new(events: impl IntoIterator<Item = impl Into<String>>) -> StackTable {
+        let mut table = StackTable::default();
+        for event in events {
+            table.event(&event.into());
+        }
+        table
+    }
+
+    /// The position of an event, new or known.
+    pub(crate) fn event(&mut self, name: &str) -> usize {
+        if let Some(known) = self.events.iter().position(|event| event == name) {
+            return known;
+        }
+        self.events.push(name.to_owned());
+        self.costs.push(Vec::new());
+        self.events.len() - 1
+    }
+
+    /// A name as a profile has it.
+    #[inline]
+    pub(crate) fn text(&mut self, name: &[u8]) -> Result<TextId, TooMany> {
+        match std::str::from_utf8(name) {
+            Ok(text) => self.texts.intern(text),
+            Err(_) => self.texts.intern(&Name::from_bytes(name)),
+        }
+    }
+
+    /// A name, unless it is empty.
+    #[inline]
+    pub(crate) fn given(&mut self, name: &[u8]) -> Result<Option<TextId>, TooMany> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        self.text(name).map(Some)
+    }
+
+    /// The name of a function, demangled where that is wanted; `None` for an empty one.
+    pub(crate) fn function(
+        &mut self,
+        name: &[u8],
+        is_demangled: bool,
+    ) -> Result<Option<TextId>, TooMany> {
+        match is_demangled {
+            true => self.given(&demangle(name)),
+            false => self.given(name),
+        }
+    }
+
+    /// A frame, new or known.
+    #[inline]
+    pub(crate) fn frame(&mut self, frame: FrameParts) -> Result<FrameId, TooMany> {
+        self.frames.intern(frame)
+    }
+
+    /// The stack that has a further frame at its innermost end; `None` is the stack without frames.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        outer: Option<StackId>,
+        frame: FrameId,
+    ) -> Result<StackId, TooMany> {
+        self.stacks.intern(Node { frame, outer })
+    }
+
+    /// The stack of these frames, innermost first; `None` where there are none.
+    ///
+    /// Stacks that follow each other mostly have their outer frames in common, which are not looked up again.
+    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
+        let outermost_first = || frames.iter().rev();
+        let known = outermost_first()
+            .zip(&self.last)
+            .take_while(|(frame, (last, _))| *frame == last)
+            .count();
+        self.last.truncate(known);
+        let mut stack = self.last.last().map(|(_, stack)| *stack);
+        for frame in outermost_first().skip(known) {
+            let pushed = self.push(stack, *frame)?;
+            self.last.push((*frame, pushed));
+            stack = Some(pushed);
+        }
+        Ok(stack)
+    }
+
+    /// The row of a stack of a thread, new or known. It is written even if nothing is added to it.
+    #[inline]
+    pub(crate) fn row(&mut self, row: Row) -> Result<RowId, TooMany> {
+        self.rows.intern(row)
+    }
+
+    /// Adds to the cost of a row. That the sum fits in 64 bits is looked at when it is written.
+    #[inline]
+    pub(crate) fn add(&mut self, row: RowId, event: usize, count: Count) {
+        *self.cost_mut(row, event) += count;
+    }
+
+    /// The cost of a row, to be changed.
+    #[inline]
+    pub(crate) fn cost_mut(&mut self, row: RowId, event: usize) -> &mut Count {
+        let column = &mut self.costs[event];
+        if column.len() <= row.index() {
+            column.resize(row.index() + 1, 0);
+        }
+        &mut column[row.index()]
+    }
+
+    /// Multiplies all costs of an event; false where one no longer fits in 128 bits, and then none is changed.
+    pub(crate) fn multiply(&mut self, event: usize, by: Count) -> bool {
+        let column = &mut self.costs[event];
+        let fits = |cost: &Count| cost.checked_mul(by).is_some();
+        let fit = column.iter().all(fits);
+        if fit {
+            column.iter_mut().for_each(|cost| *cost *= by);
+        }
+        fit
+    }
+
+    /// Puts the events in another order: the one at `order[n]` becomes the one at `n`.
+    pub(crate) fn reorder_events(&mut self, order: &[usize]) {
+        let events = order.iter().map(|event| self.events[*event].clone());
+        self.events = events.collect();
+        let costs = order
+            .iter()
+            .map(|event| std::mem::take(&mut self.costs[*event]));
+        self.costs = costs.collect();
+    }
+
+    pub(crate) fn events(&self) -> &[String] {
+        &self.events
+    }
+
+    /// All rows, in the order of their ids.
+    pub(crate) fn rows(&self) -> &[Row] {
+        self.rows.all()
+    }
+
+    /// The cost of a row by its position.
+    #[inline]
+    pub(crate) fn cost(&self, row: usize, event: usize) -> Count {
+        self.costs[event].get(row).copied().unwrap_or(0)
+    }
+
+    /// The costs of all rows that have any, of all events.
+    pub(crate) fn costs_mut(&mut self) -> impl Iterator<Item = &mut Count> {
+        self.costs.iter_mut().flatten()
+    }
+
+    /// All frames, in the order of their ids.
+    pub(crate) fn frames(&self) -> &[FrameParts] {
+        self.frames.all()
+    }
+
+    /// The frames of a stack, innermost first.
+    pub(crate) fn frames_of(&self, stack: Option<StackId>) -> impl Iterator<Item = FrameId> {
+        let mut rest = stack;
+        std::iter::from_fn(move || {
+            let node = self.stacks.get(rest?);
+            rest = node.outer;
+            Some(node.frame)
+        })
+    }
+
+    /// The innermost frame of a stack, and what called it.
+    pub(crate) fn innermost(&self, stack: StackId) -> (FrameId, Option<StackId>) {
+        let node = self.stacks.get(stack);
+        (node.frame, node.outer)
+    }
+
+    /// How many different stacks there are, parts of others among them.
+    pub(crate) fn stack_count(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// All texts, in the order of their ids.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.all()
+    }
+
+    pub(crate) fn name(&self, text: Option<TextId>) -> Option<&str> {
+        text.map(|text| self.texts.text(text))
+    }
+
+    /// A frame as records have it.
+    pub(crate) fn record_frame(&self, frame: &FrameParts) -> Frame<'_> {
+        let name = |text| self.name(text).map(Name::from);
+        Frame {
+            name: name(frame.name),
+            file: name(frame.file),
+            line: frame.line,
+            obj: name(frame.obj),
+            addr: frame.addr.map(|addr| Name::from(format!("{addr:#x}"))),
+            ..Frame::default()
+        }
+        .with_marks(frame.marks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(table: &mut StackTable, name: &str) -> FrameId {
+        let name = table.given(name.as_bytes()).unwrap();
+        table
+            .frame(FrameParts {
+                name,
+                ..FrameParts::default()
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn a_stack_is_the_same_from_either_end() {
+        let mut table = StackTable::new(["samples"]);
+        let [main, a, b] = ["main", "a", "b"].map(|name| frame(&mut table, name));
+        for inwards in [vec![main, a, b], vec![main, b], vec![], vec![main, a, b, b]] {
+            let mut pushed = None;
+            for frame in &inwards {
+                pushed = Some(table.push(pushed, *frame).unwrap());
+            }
+            let outwards: Vec<FrameId> = inwards.iter().rev().copied().collect();
+            assert_eq!(table.stack(&outwards), Ok(pushed));
+            assert_eq!(table.frames_of(pushed).collect::<Vec<_>>(), outwards);
+        }
+    }
+
+    #[test]
+    fn rows_are_of_a_stack_and_a_thread() {
+        let mut table = StackTable::new(["cycles", "samples"]);
+        let f = frame(&mut table, "f");
+        let stack = table.stack(&[f]).unwrap();
+        let worker = table.given(b"worker").unwrap();
+        for (thread, count) in [(None, 3), (worker, 4), (None, 5)] {
+            let row = Row {
+                stack,
+                thread,
+                ..Row::default()
+            };
+            let row = table.row(row).unwrap();
+            table.add(row, 0, count);
+            table.add(row, 1, 1);
+        }
+        let costs = |event| [0, 1].map(|row| table.cost(row, event));
+        assert_eq!(
+            (table.rows().len(), costs(0), costs(1)),
+            (2, [8, 4], [2, 1])
+        );
+    }
+}
