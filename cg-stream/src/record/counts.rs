@@ -1,9 +1,10 @@
 //! Event counts in records: exact integers under event names, in the order they were written.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 use super::Name;
 use super::name::SharedTexts;
@@ -11,7 +12,7 @@ use super::name::SharedTexts;
 /// One event count. Every `u64` that a profile can hold fits, and so do the negative counts that `cg_diff` writes.
 pub type Count = i128;
 
-/// An integer of JSON as a [`Count`]; floats, strings and numbers beyond 64 bits are refused.
+/// A [`Count`] as a stream has it, an integer of JSON; floats, strings and numbers beyond 64 bits are refused.
 #[derive(Clone, Copy)]
 struct ExactInteger(Count);
 
@@ -34,23 +35,57 @@ impl<'de> Deserialize<'de> for ExactInteger {
     }
 }
 
-/// Writes a count as a JSON integer; `serde_json` writes 128-bit integers slower than 64-bit ones.
-fn serialize_count<S: Serializer>(count: Count, serializer: S) -> Result<S::Ok, S::Error> {
-    if let Ok(value) = u64::try_from(count) {
-        serializer.serialize_u64(value)
-    } else if let Ok(value) = i64::try_from(count) {
-        serializer.serialize_i64(value)
-    } else {
-        Err(serde::ser::Error::custom("a count does not fit in 64 bits"))
+impl Serialize for ExactInteger {
+    // `serde_json` writes 128-bit integers slower than 64-bit ones.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Ok(value) = u64::try_from(self.0) {
+            serializer.serialize_u64(value)
+        } else if let Ok(value) = i64::try_from(self.0) {
+            serializer.serialize_i64(value)
+        } else {
+            Err(serde::ser::Error::custom("a count does not fit in 64 bits"))
+        }
     }
 }
 
-struct SerializedCount(Count);
+/// Something under each event's name, in the order they were written.
+type ByEvent<'a, T> = Vec<(Name<'a>, T)>;
 
-impl Serialize for SerializedCount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize_count(self.0, serializer)
+/// Reads an object that has something under each event's name, as the stream has it.
+fn by_event<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<ByEvent<'de, T>, D::Error> {
+    struct EventsVisitor<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for EventsVisitor<T> {
+        type Value = ByEvent<'de, T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object with a key for each event")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            // Callgrind has 13 events with cache and branch simulation: one allocation serves nearly all records.
+            let mut pairs = Vec::with_capacity(13);
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
     }
+    deserializer.deserialize_map(EventsVisitor(PhantomData))
+}
+
+/// The same, owning the names.
+fn owned<T>(pairs: ByEvent<'_, T>) -> ByEvent<'static, T> {
+    let pairs = pairs.into_iter();
+    pairs.map(|(name, of)| (name.into_owned(), of)).collect()
+}
+
+/// The same, the names shared, to be kept without the room that reading asked for.
+fn shared<T>(pairs: ByEvent<'_, T>, texts: &mut SharedTexts) -> ByEvent<'static, T> {
+    let mut shared = Vec::with_capacity(pairs.len());
+    for (position, (name, of)) in pairs.into_iter().enumerate() {
+        shared.push((texts.share_event(position, &name), of));
+    }
+    shared
 }
 
 /// `{"Ir":812004,"Dr":1021}`: event names with their counts. An event left out is 0.
@@ -108,20 +143,12 @@ impl<'a> Counts<'a> {
 
     /// The same counts, their events' names shared, to be kept.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> Counts<'static> {
-        let shared = self.0.into_iter().enumerate();
-        Counts(exactly(shared.map(|(position, (name, count))| {
-            (texts.share_event(position, &name), count)
-        })))
+        Counts(shared(self.0, texts))
     }
 
     /// The same counts, owning their names.
     pub fn into_owned(self) -> Counts<'static> {
-        Counts(
-            self.0
-                .into_iter()
-                .map(|(name, count)| (name.into_owned(), count))
-                .collect(),
-        )
+        Counts(owned(self.0))
     }
 }
 
@@ -138,40 +165,20 @@ impl<'a, const N: usize> From<[(&'a str, Count); N]> for Counts<'a> {
 
 impl Serialize for Counts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, count) in &self.0 {
-            map.serialize_entry(name, &SerializedCount(*count))?;
-        }
-        map.end()
+        let counts = self.0.iter();
+        serializer.collect_map(counts.map(|(name, count)| (name, ExactInteger(*count))))
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountsVisitor;
-        impl<'de> Visitor<'de> for CountsVisitor {
-            type Value = Counts<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of event counts")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                // Callgrind has 13 events with cache and branch simulation: one allocation serves nearly all records.
-                let mut pairs = Vec::with_capacity(13);
-                while let Some((name, ExactInteger(count))) = map.next_entry()? {
-                    pairs.push((name, count));
-                }
-                Ok(Counts(pairs))
-            }
-        }
-        deserializer.deserialize_map(CountsVisitor)
+        let counts = by_event(deserializer)?.into_iter();
+        Ok(Counts(
+            counts
+                .map(|(name, ExactInteger(count))| (name, count))
+                .collect(),
+        ))
     }
-}
-
-/// Collects what is kept without the room that reading asked for.
-fn exactly<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
-    let mut exact = Vec::with_capacity(items.len());
-    exact.extend(items);
-    exact
 }
 
 /// What a diff holds for one event, call count or total: an entry per run, in the order the runs were given, `null`
@@ -189,32 +196,19 @@ impl PerRun {
 
 impl Serialize for PerRun {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|entry| entry.map(SerializedCount)))
+        serializer.collect_seq(self.0.iter().map(|entry| entry.map(ExactInteger)))
     }
-}
-
-/// Takes the entries of an array. Nearly all diffs compare two runs.
-fn entries<'de, A: SeqAccess<'de>>(mut array: A) -> Result<PerRun, A::Error> {
-    let mut entries = Vec::with_capacity(2);
-    while let Some(entry) = array.next_element::<Option<ExactInteger>>()? {
-        entries.push(entry.map(|ExactInteger(count)| count));
-    }
-    Ok(PerRun(entries))
 }
 
 impl<'de> Deserialize<'de> for PerRun {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor;
-        impl<'de> Visitor<'de> for EntriesVisitor {
-            type Value = PerRun;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array of event counts")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<PerRun, A::Error> {
-                entries(array)
-            }
-        }
-        deserializer.deserialize_seq(EntriesVisitor)
+        let entries: Vec<Option<ExactInteger>> = Deserialize::deserialize(deserializer)?;
+        let counts = entries.into_iter();
+        Ok(PerRun(
+            counts
+                .map(|entry| entry.map(|ExactInteger(count)| count))
+                .collect(),
+        ))
     }
 }
 
@@ -225,10 +219,7 @@ pub struct CountsPerRun<'a>(pub Vec<(Name<'a>, PerRun)>);
 impl CountsPerRun<'_> {
     /// The same arrays, their events' names shared, to be kept.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> CountsPerRun<'static> {
-        let shared = self.0.into_iter().enumerate();
-        CountsPerRun(exactly(shared.map(|(position, (name, entries))| {
-            (texts.share_event(position, &name), entries)
-        })))
+        CountsPerRun(shared(self.0, texts))
     }
 
     /// The entries of an event, if it is named.
@@ -246,12 +237,7 @@ impl CountsPerRun<'_> {
 
     /// The same arrays, owning their names.
     pub fn into_owned(self) -> CountsPerRun<'static> {
-        CountsPerRun(
-            self.0
-                .into_iter()
-                .map(|(name, entries)| (name.into_owned(), entries))
-                .collect(),
-        )
+        CountsPerRun(owned(self.0))
     }
 }
 
@@ -263,21 +249,7 @@ impl Serialize for CountsPerRun<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for CountsPerRun<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PerRunVisitor;
-        impl<'de> Visitor<'de> for PerRunVisitor {
-            type Value = CountsPerRun<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of arrays of event counts")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(CountsPerRun(pairs))
-            }
-        }
-        deserializer.deserialize_map(PerRunVisitor)
+        by_event(deserializer).map(CountsPerRun)
     }
 }
 
@@ -325,53 +297,27 @@ impl Serialize for Total {
 
 impl<'de> Deserialize<'de> for Total {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        enum Entry {
-            One(Count),
+        #[derive(serde::Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "expected an integer of at most 64 bits or an array of them"
+        )]
+        enum OneOrPerRun {
+            One(ExactInteger),
             PerRun(PerRun),
         }
-        impl<'de> Deserialize<'de> for Entry {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct EntryVisitor;
-                impl<'de> Visitor<'de> for EntryVisitor {
-                    type Value = Entry;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("an integer of at most 64 bits or an array of them")
-                    }
-                    fn visit_u64<E: Error>(self, value: u64) -> Result<Entry, E> {
-                        Ok(Entry::One(value.into()))
-                    }
-                    fn visit_i64<E: Error>(self, value: i64) -> Result<Entry, E> {
-                        Ok(Entry::One(value.into()))
-                    }
-                    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Entry, A::Error> {
-                        entries(array).map(Entry::PerRun)
-                    }
-                }
-                deserializer.deserialize_any(EntryVisitor)
+        let (mut one, mut per_run) = (Vec::new(), Vec::new());
+        for (name, entry) in owned(by_event(deserializer)?) {
+            match entry {
+                OneOrPerRun::One(ExactInteger(count)) => one.push((name, count)),
+                OneOrPerRun::PerRun(entries) => per_run.push((name, entries)),
             }
         }
-        struct TotalVisitor;
-        impl<'de> Visitor<'de> for TotalVisitor {
-            type Value = Total;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of totals")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Total, A::Error> {
-                let (mut one, mut per_run) = (Vec::new(), Vec::new());
-                while let Some((name, entry)) = map.next_entry::<String, Entry>()? {
-                    match entry {
-                        Entry::One(count) => one.push((Name::from(name), count)),
-                        Entry::PerRun(entries) => per_run.push((Name::from(name), entries)),
-                    }
-                }
-                match (one.is_empty(), per_run.is_empty()) {
-                    (_, true) => Ok(Total::One(Counts(one))),
-                    (true, false) => Ok(Total::PerRun(CountsPerRun(per_run))),
-                    (false, false) => Err(A::Error::custom("a total mixes integers and arrays")),
-                }
-            }
+        match (one.is_empty(), per_run.is_empty()) {
+            (_, true) => Ok(Total::One(Counts(one))),
+            (true, false) => Ok(Total::PerRun(CountsPerRun(per_run))),
+            (false, false) => Err(D::Error::custom("a total mixes integers and arrays")),
         }
-        deserializer.deserialize_map(TotalVisitor)
     }
 }
 
