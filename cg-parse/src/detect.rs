@@ -68,11 +68,11 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
         let line_end = memchr::memchr(b'\n', text).or(is_whole.then_some(text.len()));
         if let Some(line_end) = line_end {
             #[derive(serde::Deserialize)]
-            struct Typed {
+            struct TypedLine {
                 #[serde(rename = "type")]
                 _type: String,
             }
-            return Ok(serde_json::from_slice::<Typed>(&text[..line_end]).is_ok());
+            return Ok(serde_json::from_slice::<TypedLine>(&text[..line_end]).is_ok());
         }
         if seen > FARTHEST_LOOK {
             return Ok(false);

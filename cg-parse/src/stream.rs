@@ -134,7 +134,7 @@ pub fn read(
         reader: Box::new(source),
     };
     let parser = thread::spawn(move || parse_into(input, &options, sender));
-    let mut reader = Reader::new(Parsed {
+    let mut reader = Reader::new(ParsedInput {
         blocks: receiver,
         block: Vec::new(),
         taken: 0,
@@ -260,21 +260,21 @@ fn parse_into(input: Input, options: &Options, sender: SyncSender<Message>) {
 }
 
 /// The receiving end, read as the bytes of a stream.
-struct Parsed {
+struct ParsedInput {
     blocks: Receiver<Message>,
     block: Vec<u8>,
     taken: usize,
     messages: Vec<Message>,
 }
 
-impl Parsed {
+impl ParsedInput {
     /// The messages that came between the lines, in order.
     fn finish(self) -> Vec<Message> {
         self.messages
     }
 }
 
-impl Read for Parsed {
+impl Read for ParsedInput {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.block.len() {
             match self.blocks.recv() {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
+use cg_stream::intern::Id as _;
 use cg_stream::record::{
     EndRecord, ErrorRecord, LeakKind, LeakRecord, ProcessFacts, RecordType, RunRecord,
 };

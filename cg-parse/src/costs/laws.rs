@@ -9,10 +9,10 @@ use crate::format::Options;
 use crate::testing::{Parsed, parse};
 
 /// Counts by record and what is counted; a record is all it says but for its counts.
-type Sums = BTreeMap<(String, String), i128>;
+type RecordSums = BTreeMap<(String, String), i128>;
 
-fn sums(texts: &[&str], options: &Options) -> Sums {
-    let mut sums = Sums::new();
+fn sums(texts: &[&str], options: &Options) -> RecordSums {
+    let mut sums = RecordSums::new();
     for text in texts {
         let parsed = parse(text.as_bytes(), options);
         assert!(parsed.is_whole(), "{text}: {:?}", parsed.messages);
@@ -21,7 +21,7 @@ fn sums(texts: &[&str], options: &Options) -> Sums {
     sums
 }
 
-fn add(parsed: &Parsed, sums: &mut Sums) {
+fn add(parsed: &Parsed, sums: &mut RecordSums) {
     for kind in ["run", "fn", "line", "call"] {
         for record in parsed.of(kind) {
             let mut record: Value = serde_json::from_str(&format!("{{{record}")).unwrap();

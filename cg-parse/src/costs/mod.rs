@@ -12,6 +12,8 @@ pub(crate) mod sums;
 
 mod cachegrind;
 mod callgrind;
+mod continued;
+mod refusal;
 
 #[cfg(test)]
 mod laws;

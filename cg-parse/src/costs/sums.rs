@@ -3,7 +3,7 @@
 use cg_stream::Diagnostics;
 
 use super::{PartDone, cachegrind, callgrind};
-use crate::costs::section::{Overflow, Section};
+use crate::costs::section::Section;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 
@@ -50,7 +50,7 @@ impl Summed {
             Summed::Callgrind => callgrind::levels::fold(section),
             Summed::Cachegrind => cachegrind::fold(section),
         };
-        folded.map_err(|Overflow| Error::whole("a sum of counts is beyond 64 bits"))?;
+        folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
         section.write(options, out)
     }
 }

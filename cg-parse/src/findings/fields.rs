@@ -2,23 +2,23 @@
 
 /// A number, and whether a change to it was written behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Amount {
+pub(super) struct PrintedAmount {
     pub(super) value: u64,
     pub(super) is_delta: bool,
 }
 
 /// The amount at the beginning of `bytes`, and what follows it. Nothing larger than `u64` is an amount.
-pub(super) fn amount(bytes: &[u8]) -> Option<(Amount, &[u8])> {
+pub(super) fn amount(bytes: &[u8]) -> Option<(PrintedAmount, &[u8])> {
     let (value, rest) = number(bytes)?;
     if let Some(change) = skip(rest, b" (+").or_else(|| skip(rest, b" (-"))
         && let Some((_, after)) = number(change)
         && let Some(rest) = skip(after, b")")
     {
         let is_delta = true;
-        return Some((Amount { value, is_delta }, rest));
+        return Some((PrintedAmount { value, is_delta }, rest));
     }
     let is_delta = false;
-    Some((Amount { value, is_delta }, rest))
+    Some((PrintedAmount { value, is_delta }, rest))
 }
 
 /// All of `bytes` as an amount, blanks around it apart.

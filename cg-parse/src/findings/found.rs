@@ -6,7 +6,7 @@ use cg_stream::record::{Frame, Name, RunRecord};
 
 use super::described::Described;
 use super::process::Process;
-use super::table::{FrameId, StackId, Table};
+use super::table::{FindingTable, FrameId, StackId};
 use crate::error::Error;
 use crate::format::Out;
 
@@ -16,10 +16,10 @@ pub(crate) type Take<'a> =
 
 /// The findings of a process, or of one of the programs that it was in turn.
 pub struct ProcessFindings<'a> {
-    pub(super) process: &'a Process,
-    pub(super) table: &'a Table,
-    pub(super) source: &'a str,
-    pub(super) trouble: Option<&'a str>,
+    process: &'a Process,
+    table: &'a FindingTable,
+    source: &'a str,
+    trouble: Option<&'a str>,
 }
 
 /// A loss record of Memcheck.
@@ -75,6 +75,32 @@ impl FoundError<'_> {
         let notes = self.notes.iter().filter_map(|note| note.what.as_deref());
         Described::of(&self.what, notes)
     }
+}
+
+/// Hands on what was read of each process, and why that cannot be all of it.
+///
+/// # Errors
+/// Where the table had no room for all of it, and whatever the one that takes it says.
+pub(super) fn hand_on<'a>(
+    processes: impl Iterator<Item = (&'a Process, Option<String>)>,
+    table: &FindingTable,
+    source: &str,
+    take: Take<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    for (process, trouble) in processes {
+        table
+            .check_room()
+            .map_err(|too_many| Error::whole(too_many.to_string()))?;
+        let found = ProcessFindings {
+            process,
+            table,
+            source,
+            trouble: trouble.as_deref(),
+        };
+        take(&found, diagnostics)?;
+    }
+    Ok(())
 }
 
 impl<'a> ProcessFindings<'a> {
@@ -139,5 +165,32 @@ impl<'a> ProcessFindings<'a> {
             None => self.check_sums(diagnostics),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_handed_on_where_there_was_no_room_for_all_of_it() {
+        let process = Process::default();
+        let handed_on = |table: &FindingTable| {
+            let mut taken = 0;
+            let result = hand_on(
+                [(&process, None)].into_iter(),
+                table,
+                "log",
+                &mut |_, _| {
+                    taken += 1;
+                    Ok(())
+                },
+                &mut Diagnostics::to(|_, _| {}),
+            );
+            (result.map_err(|error| error.to_string()), taken)
+        };
+        assert_eq!(handed_on(&FindingTable::new(true)), (Ok(()), 1));
+        let message = "more than four billion different names, stacks or rows".to_owned();
+        assert_eq!(handed_on(&FindingTable::full()), (Err(message), 0));
     }
 }

@@ -28,16 +28,16 @@ pub(super) fn of_version(
 
 /// A tool and a kind of its errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct SentenceKind {
     /// The tool, where the sentence gives it away: all tools have the errors about descriptors.
     pub(super) tool: Option<&'static str>,
     pub(super) name: &'static str,
 }
 
 /// The kind of the error that has this sentence; `None` where it is not that of an error.
-pub(super) fn of(sentence: &[u8]) -> Option<Kind> {
+pub(super) fn of(sentence: &[u8]) -> Option<SentenceKind> {
     let kind = |tool, name| {
-        Some(Kind {
+        Some(SentenceKind {
             tool: Some(tool),
             name,
         })
@@ -51,7 +51,7 @@ pub(super) fn of(sentence: &[u8]) -> Option<Kind> {
     if let Some(name) = of_drd(sentence) {
         return kind("drd", name);
     }
-    of_descriptor(sentence).map(|name| Kind { tool: None, name })
+    of_descriptor(sentence).map(|name| SentenceKind { tool: None, name })
 }
 
 fn of_memcheck(sentence: &[u8]) -> Option<&'static str> {

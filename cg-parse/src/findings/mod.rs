@@ -2,7 +2,7 @@
 //!
 //! Both readers fill a `process::Process` for each process they meet, which is handed on as [`ProcessFindings`]. `section` makes a section of the stream of it: a
 //! `run` record, `error` and `leak` records in the order of the log, and `end` unless the log was cut short. Names, frames
-//! and stacks are kept once in a `table::Table`, and a finding is a few numbers into it, so that memory grows with
+//! and stacks are kept once in a `table::FindingTable`, and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
 //!
 //! An error's `thread` is the number that the log gives it: Valgrind's own, but in text logs of Helgrind and DRD these

@@ -5,28 +5,28 @@ use std::collections::HashMap;
 use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary};
 
 use super::leak::LossRecord;
-use super::table::{NameId, StackId};
+use super::table::{StackId, WordsId};
 
 /// An error as it is kept.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorRow {
-    pub(super) kind: NameId,
+    pub(super) kind: WordsId,
     /// Whether it is an error for sure, and no message of other words that has a stack too.
     pub(super) is_known: bool,
-    pub(super) what: NameId,
+    pub(super) what: WordsId,
     /// How often it happened, as far as the log tells: a text log that is not of `-s` shows each error once.
     pub(super) count: u64,
     pub(super) thread: Option<u64>,
-    pub(super) thread_name: Option<NameId>,
+    pub(super) thread_name: Option<WordsId>,
     pub(super) stack: StackId,
     pub(super) notes: Box<[NoteRow]>,
-    pub(super) suppression: Option<NameId>,
+    pub(super) suppression: Option<WordsId>,
 }
 
 /// What else is said of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoteRow {
-    pub(super) what: Option<NameId>,
+    pub(super) what: Option<WordsId>,
     pub(super) stack: StackId,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct LeakRow {
     pub(super) blocks: u64,
     pub(super) indirect_bytes: u64,
     pub(super) stack: StackId,
-    pub(super) suppression: Option<NameId>,
+    pub(super) suppression: Option<WordsId>,
 }
 
 /// The signal that ended the process.

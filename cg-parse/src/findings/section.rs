@@ -9,14 +9,14 @@ use cg_stream::record::{
 use super::described::Described;
 use super::found::{FoundError, FoundNote};
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
-use super::table::{StackId, Table};
+use super::table::{FindingTable, StackId};
 use crate::format::Out;
 
 impl Process {
     /// Writes the section; it has an `end` where it is whole.
     pub(super) fn write_records(
         &self,
-        table: &Table,
+        table: &FindingTable,
         source: &str,
         is_whole: bool,
         out: &mut Out,
@@ -34,7 +34,7 @@ impl Process {
         if is_whole { out.end() } else { out.flush() }
     }
 
-    pub(super) fn run_record(&self, table: &Table, source: &str) -> RunRecord {
+    pub(super) fn run_record(&self, table: &FindingTable, source: &str) -> RunRecord {
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
             tool: self.tool.clone(),
@@ -69,7 +69,7 @@ impl Process {
         run
     }
 
-    fn facts(&self, table: &Table) -> ProcessFacts {
+    fn facts(&self, table: &FindingTable) -> ProcessFacts {
         ProcessFacts {
             all_heap_blocks_freed: self.all_heap_blocks_freed,
             complete: Some(self.is_complete),
@@ -107,7 +107,7 @@ impl Process {
         }
     }
 
-    fn error_record<'a>(&self, found: FoundError<'a>, table: &'a Table) -> ErrorRecord<'a> {
+    fn error_record<'a>(&self, found: FoundError<'a>, table: &'a FindingTable) -> ErrorRecord<'a> {
         // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
         let blamed = std::iter::once(found.stack)
             .chain(found.notes.iter().map(|note| note.stack))
@@ -147,7 +147,7 @@ impl Process {
         }
     }
 
-    fn leak_record<'a>(&self, leak: &LeakRow, table: &'a Table) -> LeakRecord<'a> {
+    fn leak_record<'a>(&self, leak: &LeakRow, table: &'a FindingTable) -> LeakRecord<'a> {
         let stack = table.record_stack(leak.stack);
         let place = table.to_blame(leak.stack, 0);
         LeakRecord {
@@ -169,7 +169,7 @@ impl Process {
 }
 
 impl ErrorRow {
-    pub(super) fn found<'a>(&self, table: &'a Table) -> FoundError<'a> {
+    pub(super) fn found<'a>(&self, table: &'a FindingTable) -> FoundError<'a> {
         let text = |name| table.text(name);
         let notes = self.notes.iter().map(|note| FoundNote {
             what: note.what.map(|what| Name::from(text(what))),
@@ -220,7 +220,7 @@ impl FatalSignal {
         format!("Process terminating with default action of signal {named}")
     }
 
-    fn facts(&self, table: &Table) -> SignalFacts {
+    fn facts(&self, table: &FindingTable) -> SignalFacts {
         SignalFacts {
             address: self.address.clone(),
             event: self.event.clone(),
@@ -233,7 +233,7 @@ impl FatalSignal {
 }
 
 impl AnnouncedThread {
-    fn facts(&self, table: &Table) -> ThreadFacts {
+    fn facts(&self, table: &FindingTable) -> ThreadFacts {
         ThreadFacts {
             root: self.is_root,
             stack: (!self.is_root).then(|| owned_stack(table, self.stack)),
@@ -243,7 +243,7 @@ impl AnnouncedThread {
     }
 }
 
-fn owned_stack(table: &Table, stack: StackId) -> Vec<Frame<'static>> {
+fn owned_stack(table: &FindingTable, stack: StackId) -> Vec<Frame<'static>> {
     let stack = table.record_stack(stack);
     stack.into_iter().map(Frame::into_owned).collect()
 }

@@ -1,11 +1,11 @@
 //! The stacks of an error or a leak while they are read: its own, and those of its notes.
 
 use super::process::NoteRow;
-use super::table::{FrameId, StackId, Table};
+use super::table::{FindingTable, FrameId, StackId};
 
 /// Stacks that are being put together.
 #[derive(Debug, Default)]
-pub(super) struct Stacks {
+pub(super) struct GatheredStacks {
     main: StackId,
     notes: Vec<NoteRow>,
     /// The frames of the stack that is being read.
@@ -25,12 +25,12 @@ enum Owner {
     Nameless,
 }
 
-impl Stacks {
+impl GatheredStacks {
     /// Stacks whose notes begin with these.
-    pub(super) fn with_notes(notes: Vec<NoteRow>) -> Stacks {
-        Stacks {
+    pub(super) fn with_notes(notes: Vec<NoteRow>) -> GatheredStacks {
+        GatheredStacks {
             notes,
-            ..Stacks::default()
+            ..GatheredStacks::default()
         }
     }
 
@@ -41,25 +41,25 @@ impl Stacks {
 
     /// Begins a stack, which belongs to the note before it. Without a note that still has none it is the main one, even
     /// behind notes: Valgrind 3.24 prints that of an error about descriptors last.
-    pub(super) fn begin_stack(&mut self, table: &mut Table) {
+    pub(super) fn begin_stack(&mut self, table: &mut FindingTable) {
         self.end_stack(table);
     }
 
     /// Adds a note. The stack that follows is its own.
-    pub(super) fn note(&mut self, what: &[u8], table: &mut Table) {
+    pub(super) fn note(&mut self, what: &[u8], table: &mut FindingTable) {
         self.end_stack(table);
         self.push_note(what, table);
         self.owner = Owner::Note(self.notes.len() - 1);
     }
 
     /// Adds a note that has no stack: the one that follows belongs to what was said before.
-    pub(super) fn remark(&mut self, what: &[u8], table: &mut Table) {
+    pub(super) fn remark(&mut self, what: &[u8], table: &mut FindingTable) {
         self.end_stack(table);
         self.push_note(what, table);
     }
 
     /// Says more in the last note, if that is where the next stack goes; else in a note of its own.
-    pub(super) fn say_more(&mut self, what: &[u8], table: &mut Table) {
+    pub(super) fn say_more(&mut self, what: &[u8], table: &mut FindingTable) {
         let Owner::Note(position) = self.owner else {
             self.note(what, table);
             return;
@@ -73,31 +73,31 @@ impl Stacks {
     }
 
     /// The stack that follows belongs to something that has no words.
-    pub(super) fn nameless_note(&mut self, table: &mut Table) {
+    pub(super) fn nameless_note(&mut self, table: &mut FindingTable) {
         self.end_stack(table);
         self.owner = Owner::Nameless;
     }
 
     /// The stack that follows is the main one.
-    pub(super) fn expect_main(&mut self, table: &mut Table) {
+    pub(super) fn expect_main(&mut self, table: &mut FindingTable) {
         self.end_stack(table);
         self.owner = Owner::Main;
     }
 
     /// The main stack and the notes.
-    pub(super) fn finish(mut self, table: &mut Table) -> (StackId, Vec<NoteRow>) {
+    pub(super) fn finish(mut self, table: &mut FindingTable) -> (StackId, Vec<NoteRow>) {
         self.end_stack(table);
         (self.main, self.notes)
     }
 
-    fn push_note(&mut self, what: &[u8], table: &mut Table) {
+    fn push_note(&mut self, what: &[u8], table: &mut FindingTable) {
         self.notes.push(NoteRow {
             what: Some(table.name(what)),
             stack: StackId::EMPTY,
         });
     }
 
-    fn end_stack(&mut self, table: &mut Table) {
+    fn end_stack(&mut self, table: &mut FindingTable) {
         if self.frames.is_empty() {
             return;
         }

@@ -3,91 +3,106 @@
 //! A log repeats few frames many times. A frame is looked up by the bytes that the log has for it, and taken apart only
 //! when these are new.
 
-use std::hash::BuildHasher;
-use std::ops::Range;
-
 use cg_names::blame::frame_to_blame_by;
 use cg_names::demangle::demangle;
 use cg_names::whose::Facts;
+use cg_stream::intern::{Bytes, Id as _, Slices, Texts, TooMany};
 use cg_stream::record::{Frame, Name};
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 
-/// A name, a sentence, or any other text of a `Table`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct NameId(u32);
-
-/// A frame of a `Table`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FrameId(u32);
-
-impl FrameId {
-    /// Its position among the frames of the input, counted from 0.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+cg_stream::ids! {
+    /// A name, a sentence, or any other text of a [`FindingTable`].
+    pub(super) struct WordsId;
+    /// A frame of an input.
+    pub struct FrameId;
+    /// A stack of an input. Equal stacks have equal ids.
+    pub struct StackId;
 }
-
-/// A stack of a `Table`. Equal stacks have equal ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StackId(u32);
 
 impl StackId {
     /// The stack without frames.
-    pub(super) const EMPTY: StackId = StackId(0);
+    pub(super) const EMPTY: StackId = StackId::FIRST;
+}
+
+impl Default for StackId {
+    fn default() -> StackId {
+        StackId::EMPTY
+    }
 }
 
 /// What a log says of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameRow {
-    pub(super) name: Option<NameId>,
-    pub(super) file: Option<NameId>,
+    pub(super) name: Option<WordsId>,
+    pub(super) file: Option<WordsId>,
     pub(super) line: Option<u32>,
-    pub(super) obj: Option<NameId>,
-    pub(super) addr: Option<NameId>,
+    pub(super) obj: Option<WordsId>,
+    pub(super) addr: Option<WordsId>,
 }
 
-/// Names, frames and stacks by number.
-pub(super) struct Table {
-    names: Names,
-    /// The frames as the input writes them: text `n` of these is row `n` of `frames`.
-    raw_frames: RawTexts,
+/// Names, frames and stacks by id.
+///
+/// A table that has no id left gives the first one instead and remembers that it did: nothing is handed on of what was
+/// read so.
+pub(super) struct FindingTable {
+    names: Texts<WordsId>,
+    /// The frames as the input writes them.
+    raw_frames: Bytes<FrameId>,
     frames: Vec<FrameRow>,
     /// What each frame tells of whose code it is.
     facts: Vec<Facts>,
     /// Names that were left mangled are demangled.
     demangles: bool,
-    /// The frames of all stacks, one stack behind the other.
-    stack_frames: Vec<FrameId>,
-    /// Where in `stack_frames` each stack ends. The first is the empty one.
-    stack_ends: Vec<usize>,
-    stack_index: HashTable<StackId>,
-    hasher: FixedState,
+    stacks: Slices<StackId, FrameId>,
+    is_full: bool,
 }
 
-impl Table {
+impl FindingTable {
     /// An empty table; it demangles names or leaves them as they are.
-    pub(super) fn new(demangles: bool) -> Table {
-        Table {
+    pub(super) fn new(demangles: bool) -> FindingTable {
+        let mut table = FindingTable {
             demangles,
             facts: Vec::new(),
-            names: Names::default(),
-            raw_frames: RawTexts::default(),
+            names: Texts::default(),
+            raw_frames: Bytes::default(),
             frames: Vec::new(),
-            stack_frames: Vec::new(),
-            stack_ends: vec![0],
-            stack_index: HashTable::new(),
-            hasher: FixedState::default(),
+            stacks: Slices::default(),
+            is_full: false,
+        };
+        table.stack(&[]);
+        table
+    }
+
+    /// A table that something found no room in.
+    #[cfg(test)]
+    pub(super) fn full() -> FindingTable {
+        FindingTable {
+            is_full: true,
+            ..FindingTable::new(true)
         }
     }
 
+    /// Whether everything that was asked for has an id of its own.
+    ///
+    /// # Errors
+    /// Where something had to go without.
+    pub(super) fn check_room(&self) -> Result<(), TooMany> {
+        if self.is_full { Err(TooMany) } else { Ok(()) }
+    }
+
     /// The id of these bytes of an input, as a [`Name`].
-    pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
-        self.names.intern(Name::from_bytes(bytes).as_str())
+    pub(super) fn name(&mut self, bytes: &[u8]) -> WordsId {
+        self.words(Name::from_bytes(bytes).as_str())
+    }
+
+    fn words(&mut self, text: &str) -> WordsId {
+        self.names.intern(text).unwrap_or_else(|TooMany| {
+            self.is_full = true;
+            WordsId::FIRST
+        })
     }
 
     /// The id of a function's name.
-    pub(super) fn function(&mut self, bytes: &[u8]) -> NameId {
+    pub(super) fn function(&mut self, bytes: &[u8]) -> WordsId {
         if self.demangles {
             self.name(&demangle(bytes))
         } else {
@@ -104,7 +119,7 @@ impl Table {
     pub(super) fn row(&mut self, frame: &Frame) -> FrameRow {
         let mut name = |name: &Option<Name>| {
             let text = name.as_deref()?;
-            Some(self.names.intern(text))
+            Some(self.words(text))
         };
         FrameRow {
             name: name(&frame.name),
@@ -116,50 +131,40 @@ impl Table {
     }
 
     /// The text of a name.
-    pub(super) fn text(&self, id: NameId) -> &str {
-        &self.names.texts[id.0 as usize]
+    pub(super) fn text(&self, id: WordsId) -> &str {
+        self.names.text(id)
     }
 
     /// The frame that the input writes as `raw`; `parse` takes it apart where it is new.
     pub(super) fn frame(
         &mut self,
         raw: &[u8],
-        parse: impl FnOnce(&[u8], &mut Table) -> FrameRow,
+        parse: impl FnOnce(&[u8], &mut FindingTable) -> FrameRow,
     ) -> FrameId {
-        let (id, is_new) = self.raw_frames.intern(raw);
-        if is_new {
+        let Ok(id) = self.raw_frames.intern(raw) else {
+            self.is_full = true;
+            return FrameId::FIRST;
+        };
+        if id.index() == self.frames.len() {
             let row = parse(raw, self);
             self.frames.push(row);
-            let facts = Facts::of(&self.record_frame(FrameId(id)));
+            let facts = Facts::of(&self.record_frame(id));
             self.facts.push(facts);
         }
-        FrameId(id)
+        id
     }
 
     /// The id of a stack.
     pub(super) fn stack(&mut self, frames: &[FrameId]) -> StackId {
-        if frames.is_empty() {
-            return StackId::EMPTY;
-        }
-        let hash = self.hasher.hash_one(frames);
-        let known = self
-            .stack_index
-            .find(hash, |id| self.frames_of(*id) == frames);
-        if let Some(id) = known {
-            return *id;
-        }
-        let id = StackId(dense_id(self.stack_ends.len()));
-        self.stack_frames.extend_from_slice(frames);
-        self.stack_ends.push(self.stack_frames.len());
-        let (ends, all, hasher) = (&self.stack_ends, &self.stack_frames, &self.hasher);
-        self.stack_index
-            .insert_unique(hash, id, |id| hasher.hash_one(&all[stack_range(ends, *id)]));
-        id
+        self.stacks.intern(frames).unwrap_or_else(|TooMany| {
+            self.is_full = true;
+            StackId::EMPTY
+        })
     }
 
     /// The frames of a stack, innermost first.
     pub(super) fn frames_of(&self, id: StackId) -> &[FrameId] {
-        &self.stack_frames[stack_range(&self.stack_ends, id)]
+        self.stacks.get(id)
     }
 
     /// A stack as records have it.
@@ -174,9 +179,7 @@ impl Table {
     pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> Frame<'_> {
         let frames = &self.frames_of(id)[skipped..];
         let position = frame_to_blame_by(frames.len(), |position| {
-            frames
-                .get(position)
-                .map(|frame| self.facts[frame.0 as usize])
+            frames.get(position).map(|frame| self.facts[frame.index()])
         });
         frames
             .get(position)
@@ -185,15 +188,14 @@ impl Table {
 
     /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.
     pub(super) fn forget_stacks(&mut self) {
-        self.stack_frames.clear();
-        self.stack_ends.truncate(1);
-        self.stack_index.clear();
+        self.stacks.clear();
+        self.stack(&[]);
     }
 
     #[inline]
     pub(super) fn record_frame(&self, id: FrameId) -> Frame<'_> {
-        let row = self.frames[id.0 as usize];
-        let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));
+        let row = self.frames[id.index()];
+        let name = |id: Option<WordsId>| id.map(|id| Name::from(self.text(id)));
         Frame {
             name: name(row.name),
             file: name(row.file),
@@ -205,90 +207,14 @@ impl Table {
     }
 }
 
-fn stack_range(ends: &[usize], id: StackId) -> Range<usize> {
-    let position = id.0 as usize;
-    match position.checked_sub(1) {
-        Some(before) => ends[before]..ends[position],
-        None => 0..0,
-    }
-}
-
-/// A position as an id. Four billion entries do not fit into the memory that would hold them.
-fn dense_id(position: usize) -> u32 {
-    u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// Different names by number.
-#[derive(Default)]
-struct Names {
-    texts: Vec<Box<str>>,
-    index: HashTable<NameId>,
-    hasher: FixedState,
-}
-
-impl Names {
-    fn intern(&mut self, text: &str) -> NameId {
-        let hash = self.hasher.hash_one(text);
-        let texts = &self.texts;
-        let is = |id: &NameId| *texts[id.0 as usize] == *text;
-        if let Some(id) = self.index.find(hash, is) {
-            return *id;
-        }
-        let id = NameId(dense_id(texts.len()));
-        self.texts.push(text.into());
-        let (texts, hasher) = (&self.texts, &self.hasher);
-        self.index
-            .insert_unique(hash, id, |id| hasher.hash_one(&*texts[id.0 as usize]));
-        id
-    }
-}
-
-/// Different texts by number, in one buffer.
-#[derive(Default)]
-struct RawTexts {
-    bytes: Vec<u8>,
-    /// Where in `bytes` each text ends.
-    ends: Vec<usize>,
-    index: HashTable<u32>,
-    hasher: FixedState,
-}
-
-impl RawTexts {
-    /// The number of a text, and whether it is new.
-    fn intern(&mut self, text: &[u8]) -> (u32, bool) {
-        let hash = self.hasher.hash_one(text);
-        if let Some(id) = self.index.find(hash, |id| self.get(*id) == text) {
-            return (*id, false);
-        }
-        let id = dense_id(self.ends.len());
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
-        let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
-        self.index.insert_unique(hash, id, |id| {
-            hasher.hash_one(&bytes[text_range(ends, *id)])
-        });
-        (id, true)
-    }
-
-    fn get(&self, id: u32) -> &[u8] {
-        &self.bytes[text_range(&self.ends, id)]
-    }
-}
-
-fn text_range(ends: &[usize], id: u32) -> Range<usize> {
-    let position = id as usize;
-    let start = position.checked_sub(1).map_or(0, |before| ends[before]);
-    start..ends[position]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn equal_stacks_have_equal_ids() {
-        let mut table = Table::new(true);
-        let frame = |table: &mut Table, raw: &[u8]| {
+        let mut table = FindingTable::new(true);
+        let frame = |table: &mut FindingTable, raw: &[u8]| {
             table.frame(raw, |raw, table| FrameRow {
                 name: Some(table.name(raw)),
                 ..FrameRow::default()

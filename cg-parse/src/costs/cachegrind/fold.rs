@@ -17,10 +17,10 @@ use cg_names::whose::{Whose, whose};
 use cg_stream::record::{Frame, Name};
 use hashbrown::HashMap;
 
-use crate::costs::section::{FunctionId, FunctionKey, Overflow, Section, StringId};
+use crate::costs::section::{FunctionId, FunctionKey, NoRoom, Section, StringId};
 
 /// Makes one function of those that are one.
-pub(crate) fn fold(section: &mut Section) -> Result<(), Overflow> {
+pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
     let mut by_name: HashMap<StringId, Vec<(FunctionId, FunctionKey)>> = HashMap::new();
     for (id, key) in section.present() {
         by_name.entry(key.name).or_default().push((id, key));

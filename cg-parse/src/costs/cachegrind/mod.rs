@@ -20,8 +20,11 @@
 //! one.
 
 use cg_stream::Diagnostics;
+use cg_stream::intern::TooMany;
 
 use super::PartDone;
+use super::continued::{NameLine, continued};
+use super::refusal::Refusal;
 use crate::costs::callgrind::{counts::LineCounts, header};
 use crate::costs::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
 use crate::error::Error;
@@ -46,7 +49,7 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     section.run.add_source(source);
-    let mut reader = Reader {
+    let mut reader = CachegrindReader {
         source,
         section,
         part_done,
@@ -73,39 +76,6 @@ pub(crate) fn read(
         .inspect_err(|_| reader.section.leave_open())
 }
 
-/// Why reading stops.
-enum Refusal {
-    /// The line at hand is none of the format's; it may be the rest of the line before it.
-    Unknown(String),
-    /// Something about the line at hand is not as it should be.
-    Line(String),
-    /// It has nothing to do with the line.
-    Other(Error),
-}
-
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal::Line(message)
-    }
-}
-
-impl Refusal {
-    fn at(self, line_number: u64) -> Error {
-        match self {
-            Refusal::Unknown(message) | Refusal::Line(message) => Error::at(line_number, message),
-            Refusal::Other(error) => error,
-        }
-    }
-}
-
-/// A line that gave a name.
-#[derive(Clone, Copy)]
-struct NameLine {
-    line_number: u64,
-    key: NameKey,
-    name: StringId,
-}
-
 #[derive(Clone, Copy)]
 enum NameKey {
     Function,
@@ -113,7 +83,7 @@ enum NameKey {
     LineFile,
 }
 
-struct Reader<'a> {
+struct CachegrindReader<'a> {
     source: &'a str,
     section: &'a mut Section,
     part_done: PartDone<'a>,
@@ -132,14 +102,14 @@ struct Reader<'a> {
     /// The file of the lines: `file`, but for `fi=` in old profiles.
     line_file: StringId,
     function: Option<FunctionId>,
-    /// The last line that gave a name.
-    name_line: Option<NameLine>,
+    /// The last line that gave a name, and that name.
+    name_line: Option<NameLine<(NameKey, StringId)>>,
     counts: LineCounts,
     row: Vec<u64>,
     summary: Option<Vec<i128>>,
 }
 
-impl Reader<'_> {
+impl CachegrindReader<'_> {
     fn read(&mut self, lines: &mut Lines) -> Result<(), Refusal> {
         while lines
             .advance()
@@ -212,7 +182,7 @@ impl Reader<'_> {
         let function = match self.function {
             Some(function) => function,
             // cg_annotate calls these `<unspecified>`; a name that is not given is left out here.
-            None => self.begin_function(StringId::NOT_GIVEN),
+            None => self.begin_function(StringId::NOT_GIVEN)?,
         };
         let signedness = self.section.signedness();
         self.row.clear();
@@ -227,10 +197,7 @@ impl Reader<'_> {
             self.row[*column] = self.row[*column].wrapping_add(*count);
             *sum += signedness.count(*count);
         }
-        let too_large = |_| "a sum of counts is beyond 64 bits".to_owned();
-        self.section
-            .add_cost(function, &self.row)
-            .map_err(too_large)?;
+        self.section.add_cost(function, &self.row)?;
         if self.wants_lines {
             let key = LineKey {
                 function,
@@ -238,29 +205,23 @@ impl Reader<'_> {
                 line: line_number,
                 address: None,
             };
-            self.section
-                .add_line(key, &self.row, &[], false)
-                .map_err(too_large)?;
+            self.section.add_line(key, &self.row, &[], false)?;
         }
         Ok(())
     }
 
     fn name_line(&mut self, key: NameKey, name: &[u8]) -> Result<(), Refusal> {
         self.body()?;
-        let id = self.section.strings.intern(name);
-        self.name_line = Some(NameLine {
-            line_number: self.line_number,
-            key,
-            name: id,
-        });
+        let id = self.section.strings.intern(name)?;
+        self.name_line = Some(NameLine::new(self.line_number, (key, id)));
         match key {
             NameKey::Function => {
                 let id = if self.demangle {
-                    self.section.strings.intern(&demangle(name))
+                    self.section.strings.intern(&demangle(name))?
                 } else {
                     id
                 };
-                self.begin_function(id);
+                self.begin_function(id)?;
             }
             NameKey::File => {
                 self.file = id;
@@ -272,14 +233,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn begin_function(&mut self, name: StringId) -> FunctionId {
+    fn begin_function(&mut self, name: StringId) -> Result<FunctionId, TooMany> {
         let function = self.section.function(FunctionKey {
             name,
             file: self.file,
             object: StringId::NOT_GIVEN,
-        });
+        })?;
         self.function = Some(function);
-        function
+        Ok(function)
     }
 
     fn header_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
@@ -335,21 +296,19 @@ impl Reader<'_> {
             command.extend_from_slice(line);
             return Ok(true);
         }
-        let Some(NameLine { key, name, .. }) = self
+        let given = self
             .name_line
-            .filter(|name| name.line_number + 1 == self.line_number)
-        else {
+            .and_then(|name| name.continued_at(self.line_number));
+        let Some((key, begun)) = given else {
             return Ok(false);
         };
-        let mut name = self.section.strings.get(name).to_vec();
-        name.push(b'\n');
-        name.extend_from_slice(line);
-        self.diagnostics.warn(format!(
-            "{}:{}: taken for the rest of the name in the line before: {}",
+        let name = continued(
+            self.section.strings.get(begun),
+            line,
             self.source,
             self.line_number,
-            excerpt(line)
-        ));
+            self.diagnostics,
+        );
         self.name_line(key, &name)?;
         Ok(true)
     }

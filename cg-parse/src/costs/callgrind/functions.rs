@@ -11,28 +11,33 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::decoration::{Decoration, decoration_of};
-use crate::costs::section::{Keys, StringId, Strings};
+use crate::costs::section::{StringId, Strings};
 use cg_names::demangle::demangle;
+use cg_stream::intern::{Id as _, Keys, TooMany};
 
-/// A function's name with its decorations, as the file has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NameId(u32);
+cg_stream::ids! {
+    /// A function's name with its decorations, as the file has it.
+    pub(crate) struct DecoratedId;
+    /// A function as the file names it: what costs and arcs are added to while a part is read.
+    pub(crate) struct NodeId;
+}
 
 /// All names of functions that a file uses.
 pub(crate) struct FunctionNames {
     demangle: bool,
     /// By the number of the text.
-    by_text: Vec<Option<NameId>>,
-    names: Vec<FunctionName>,
+    by_text: Vec<Option<DecoratedId>>,
+    names: Vec<DecoratedName>,
     decorations: Vec<Decoration>,
 }
 
 #[derive(Clone, Copy)]
-struct FunctionName {
+struct DecoratedName {
     text: StringId,
     /// The name as it is written where it has no decoration.
     plain: StringId,
-    decoration: Option<u32>,
+    /// Where its decoration stands among all of them.
+    decoration: Option<usize>,
 }
 
 /// What a name stands for once it is known how the file decorates names.
@@ -53,22 +58,26 @@ impl FunctionNames {
         }
     }
 
-    /// The number of a name.
-    pub(crate) fn intern(&mut self, text: &[u8], strings: &mut Strings) -> NameId {
-        let text_id = strings.intern(text);
+    /// The id of a name.
+    pub(crate) fn intern(
+        &mut self,
+        text: &[u8],
+        strings: &mut Strings,
+    ) -> Result<DecoratedId, TooMany> {
+        let text_id = strings.intern(text)?;
         if let Some(id) = self.of_text(text_id) {
-            return id;
+            return Ok(id);
         }
         let decoration = decoration_of(text).map(|decoration| {
             self.decorations.push(decoration);
-            u32::try_from(self.decorations.len() - 1).unwrap_or(u32::MAX)
+            self.decorations.len() - 1
         });
         let plain = match decoration {
             Some(_) => text_id,
-            None => self.readable(text_id, 0..text.len(), strings),
+            None => self.readable(text_id, 0..text.len(), strings)?,
         };
-        let id = NameId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
-        self.names.push(FunctionName {
+        let id = DecoratedId::at(self.names.len())?;
+        self.names.push(DecoratedName {
             text: text_id,
             plain,
             decoration,
@@ -77,39 +86,44 @@ impl FunctionNames {
             self.by_text.resize(text_id.index() + 1, None);
         }
         self.by_text[text_id.index()] = Some(id);
-        id
+        Ok(id)
     }
 
-    fn of_text(&self, text: StringId) -> Option<NameId> {
+    fn of_text(&self, text: StringId) -> Option<DecoratedId> {
         self.by_text.get(text.index()).copied().flatten()
     }
 
     /// A piece of a text as its source has it.
-    fn readable(&self, text: StringId, piece: Range<usize>, strings: &mut Strings) -> StringId {
+    fn readable(
+        &self,
+        text: StringId,
+        piece: Range<usize>,
+        strings: &mut Strings,
+    ) -> Result<StringId, TooMany> {
         let whole = strings.get(text);
         let is_whole = piece.len() == whole.len();
         let piece = &whole[piece];
         let name = match self.demangle.then(|| demangle(piece)) {
             Some(Cow::Owned(demangled)) => demangled,
-            _ if is_whole => return text,
+            _ if is_whole => return Ok(text),
             _ => piece.to_vec(),
         };
         strings.intern(&name)
     }
 
     /// The name as the file writes it.
-    pub(crate) fn text(&self, id: NameId) -> StringId {
-        self.names[id.0 as usize].text
+    pub(crate) fn text(&self, id: DecoratedId) -> StringId {
+        self.names[id.index()].text
     }
 
-    fn decoration(&self, id: NameId) -> Option<&Decoration> {
-        self.names[id.0 as usize]
+    fn decoration(&self, id: DecoratedId) -> Option<&Decoration> {
+        self.names[id.index()]
             .decoration
-            .map(|index| &self.decorations[index as usize])
+            .map(|position| &self.decorations[position])
     }
 
     /// Whether a name is a second level for certain: the name without it is known too.
-    pub(crate) fn has_level(&self, id: NameId, strings: &Strings) -> bool {
+    pub(crate) fn has_level(&self, id: DecoratedId, strings: &Strings) -> bool {
         self.decoration(id)
             .and_then(|decoration| decoration.without_level.clone())
             .is_some_and(|range| self.is_known(&strings.get(self.text(id))[range], strings))
@@ -122,7 +136,12 @@ impl FunctionNames {
     }
 
     /// Whether a call from `caller` to `callee` shows that names carry their callers.
-    pub(crate) fn shows_chains(&self, caller: NameId, callee: NameId, strings: &Strings) -> bool {
+    pub(crate) fn shows_chains(
+        &self,
+        caller: DecoratedId,
+        callee: DecoratedId,
+        strings: &Strings,
+    ) -> bool {
         let Some(chain) = self
             .decoration(callee)
             .and_then(|decoration| decoration.chain.as_ref())
@@ -144,56 +163,46 @@ impl FunctionNames {
     }
 
     /// What a name stands for, where names carry their callers or do not.
-    pub(crate) fn folded(&self, id: NameId, has_chains: bool, strings: &mut Strings) -> Folded {
-        let name = self.names[id.0 as usize];
+    pub(crate) fn folded(
+        &self,
+        id: DecoratedId,
+        has_chains: bool,
+        strings: &mut Strings,
+    ) -> Result<Folded, TooMany> {
+        let name = self.names[id.index()];
         let Some(decoration) = self.decoration(id) else {
-            return Folded {
+            return Ok(Folded {
                 name: name.plain,
                 is_deeper: false,
-            };
+            });
         };
-        if has_chains && let Some(chain) = &decoration.chain {
-            return Folded {
-                name: self.readable(name.text, chain.function.clone(), strings),
-                is_deeper: chain.has_level,
-            };
-        }
-        if let Some(range) = &decoration.without_level
-            && (has_chains || self.is_known(&strings.get(name.text)[range.clone()], strings))
-        {
-            return Folded {
-                name: self.readable(name.text, range.clone(), strings),
-                is_deeper: true,
-            };
-        }
-        let whole = 0..strings.get(name.text).len();
-        Folded {
-            name: self.readable(name.text, whole, strings),
-            is_deeper: false,
-        }
+        let (piece, is_deeper) = match (&decoration.chain, &decoration.without_level) {
+            (Some(chain), _) if has_chains => (chain.function.clone(), chain.has_level),
+            (_, Some(range))
+                if has_chains || self.is_known(&strings.get(name.text)[range.clone()], strings) =>
+            {
+                (range.clone(), true)
+            }
+            _ => (0..strings.get(name.text).len(), false),
+        };
+        Ok(Folded {
+            name: self.readable(name.text, piece, strings)?,
+            is_deeper,
+        })
     }
 }
 
-/// A function as the file names it: what costs and arcs are added to while a part is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NodeId(pub(crate) u32);
-
-impl NodeId {
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
+/// What makes such a function one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    pub(crate) name: NameId,
+    pub(crate) name: DecoratedId,
     pub(crate) object: StringId,
     pub(crate) file: StringId,
 }
 
 /// How a position came about, from the least reliable to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Certainty {
+pub(crate) enum PositionCertainty {
     /// A call left it out, and the caller's was in force.
     Assumed,
     /// In force where the function itself begins.
@@ -206,21 +215,21 @@ pub(crate) enum Certainty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) name: StringId,
-    pub(crate) certainty: Certainty,
+    pub(crate) certainty: PositionCertainty,
 }
 
 /// All functions of a file.
 pub(crate) struct Nodes {
-    nodes: Keys<Node>,
+    nodes: Keys<NodeId, Node>,
     /// What corrects a node: its function's object and file turned out to be others than a call had assumed.
     corrected: Vec<Node>,
-    certainty: Vec<(Certainty, Certainty)>,
+    certainty: Vec<(PositionCertainty, PositionCertainty)>,
 }
 
 impl Nodes {
     pub(crate) fn new() -> Nodes {
         Nodes {
-            nodes: Keys::new(),
+            nodes: Keys::default(),
             corrected: Vec::new(),
             certainty: Vec::new(),
         }
@@ -236,20 +245,24 @@ impl Nodes {
     }
 
     /// The function with this name and these positions.
-    pub(crate) fn find(&mut self, name: NameId, object: Position, file: Position) -> NodeId {
+    pub(crate) fn find(
+        &mut self,
+        name: DecoratedId,
+        object: Position,
+        file: Position,
+    ) -> Result<NodeId, TooMany> {
         let node = Node {
             name,
             object: object.name,
             file: file.name,
         };
-        let index = self.nodes.number(node);
-        if index == self.corrected.len() {
+        let id = self.nodes.intern(node)?;
+        if self.corrected.len() < self.nodes.len() {
             self.corrected.push(node);
             self.certainty.push((object.certainty, file.certainty));
         }
-        let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
         self.confirm(id, object, file);
-        id
+        Ok(id)
     }
 
     /// The function that a number stands for, used with these positions; `None` where another one is meant.
@@ -261,10 +274,10 @@ impl Nodes {
             return true;
         }
         let (object_certainty, file_certainty) = self.certainty[id.index()];
-        let is_other = |known: StringId, certainty: Certainty, position: Position| {
+        let is_other = |known: StringId, certainty: PositionCertainty, position: Position| {
             known != position.name
-                && position.certainty == Certainty::Explicit
-                && certainty > Certainty::Assumed
+                && position.certainty == PositionCertainty::Explicit
+                && certainty > PositionCertainty::Assumed
         };
         if is_other(node.object, object_certainty, object)
             || is_other(node.file, file_certainty, file)
@@ -273,11 +286,15 @@ impl Nodes {
         }
         let node = &mut self.corrected[id.index()];
         let certainty = &mut self.certainty[id.index()];
-        if object_certainty == Certainty::Assumed && object.certainty > Certainty::Assumed {
+        if object_certainty == PositionCertainty::Assumed
+            && object.certainty > PositionCertainty::Assumed
+        {
             node.object = object.name;
             certainty.0 = object.certainty;
         }
-        if file_certainty == Certainty::Assumed && file.certainty > Certainty::Assumed {
+        if file_certainty == PositionCertainty::Assumed
+            && file.certainty > PositionCertainty::Assumed
+        {
             node.file = file.name;
             certainty.1 = file.certainty;
         }

@@ -17,13 +17,14 @@
 //! count all of them, its inclusive cost is that of the calls into the callee's first level, so that the arcs into a
 //! function add up to its inclusive cost.
 
+use cg_stream::intern::Id as _;
 use hashbrown::HashMap;
 
 use super::functions::{FunctionNames, NodeId, Nodes};
-use super::part::{Arcs, Part};
+use super::part::{NodeArc, NodeLine, Part};
 use crate::costs::section::{
-    ArcKey, FunctionId, FunctionKey, LineKey, Overflow, Section, Signedness, StringId,
-    add_inclusive_row, add_row,
+    ArcId, ArcKey, CostRows, FunctionId, FunctionKey, LineId, LineKey, NoRoom, Section, Signedness,
+    StringId, add_calls, add_inclusive_row, add_row,
 };
 
 mod circles;
@@ -54,17 +55,17 @@ pub(crate) fn fold(
     names: &FunctionNames,
     shown: Shown,
     section: &mut Section,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     let mut folded: Vec<FoldedNode> = Vec::with_capacity(part.present.len());
     for node in &part.present {
         let known = nodes.get(*node);
-        let name = names.folded(known.name, shown.chains, &mut section.strings);
+        let name = names.folded(known.name, shown.chains, &mut section.strings)?;
         folded.push(FoldedNode {
             function: section.function(FunctionKey {
                 name: name.name,
                 file: known.file,
                 object: known.object,
-            }),
+            })?,
             is_deeper: name.is_deeper,
             node: *node,
         });
@@ -107,14 +108,14 @@ fn add_inclusive_by_levels(
     part: &Part,
     folded: &mut [FoldedNode],
     section: &mut Section,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     folded.sort_unstable_by_key(|node| (node.function, node.is_deeper, node.node.index()));
     let mut inclusive = Vec::new();
     for nodes in folded.chunk_by(|a, b| a.function == b.function) {
         // A part that began inside a recursion may know the deeper levels only.
         let first_level = nodes[0].is_deeper;
         let first = nodes.iter().filter(|node| node.is_deeper == first_level);
-        let mut sums = Sums::new(part);
+        let mut sums = FunctionSums::new(part);
         for node in first {
             sums.add_node(part, node.node)?;
         }
@@ -122,10 +123,8 @@ fn add_inclusive_by_levels(
         let mut calls = 0u64;
         for node in nodes {
             let index = node.node.index();
-            calls = calls
-                .checked_add(part.called[index])
-                .and_then(|calls| calls.checked_add(part.called_by_itself[index]))
-                .ok_or(Overflow)?;
+            add_calls(&mut calls, part.called[index])?;
+            add_calls(&mut calls, part.called_by_itself[index])?;
         }
         section.add_inclusive(nodes[0].function, &inclusive, calls)?;
     }
@@ -133,7 +132,7 @@ fn add_inclusive_by_levels(
 }
 
 /// What is needed to tell the inclusive cost of a function.
-struct Sums {
+struct FunctionSums {
     own: Vec<u64>,
     incoming: Vec<u64>,
     outgoing: Vec<u64>,
@@ -141,10 +140,10 @@ struct Sums {
     calls: u64,
 }
 
-impl Sums {
-    fn new(part: &Part) -> Sums {
+impl FunctionSums {
+    fn new(part: &Part) -> FunctionSums {
         let zeros = vec![0; part.own.event_count()];
-        Sums {
+        FunctionSums {
             own: zeros.clone(),
             incoming: zeros.clone(),
             outgoing: zeros,
@@ -153,20 +152,16 @@ impl Sums {
         }
     }
 
-    fn add_node(&mut self, part: &Part, node: NodeId) -> Result<(), Overflow> {
+    fn add_node(&mut self, part: &Part, node: NodeId) -> Result<(), NoRoom> {
         let (index, signedness) = (node.index(), part.signedness);
         add_row(&mut self.own, part.own.row(index), signedness)?;
         add_inclusive_row(&mut self.incoming, part.incoming.row(index), signedness)?;
         add_inclusive_row(&mut self.outgoing, part.outgoing.row(index), signedness)?;
-        self.called = self
-            .called
-            .checked_add(part.called[index])
-            .ok_or(Overflow)?;
-        Ok(())
+        add_calls(&mut self.called, part.called[index])
     }
 
     /// What came in where the function was called, else self cost and what went out.
-    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), Overflow> {
+    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
         out.clear();
         if self.called > 0 {
             out.extend_from_slice(&self.incoming);
@@ -181,11 +176,11 @@ impl Sums {
 fn add_inclusive_without_levels(
     part: &Part,
     folded: &mut [FoldedNode],
-    arcs: &Arcs<(NodeId, NodeId)>,
+    arcs: &CostRows<ArcId, (NodeId, NodeId), u64>,
     lookup: impl Fn(NodeId) -> Option<FoldedNode>,
     believes_all: bool,
     section: &mut Section,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     let signedness = part.signedness;
     folded.sort_unstable_by_key(|node| (node.function, node.node.index()));
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
@@ -195,28 +190,27 @@ fn add_inclusive_without_levels(
         .enumerate()
         .map(|(place, function)| (*function, place))
         .collect();
-    let mut sums: Vec<Sums> = functions.iter().map(|_| Sums::new(part)).collect();
+    let mut sums: Vec<FunctionSums> = functions.iter().map(|_| FunctionSums::new(part)).collect();
     for node in folded.iter() {
         let own = part.own.row(node.node.index());
         add_row(&mut sums[place[&node.function]].own, own, signedness)?;
     }
-    let mut between: Vec<circles::Arc> = Vec::with_capacity(arcs.calls.len());
-    for (row, (caller, callee)) in arcs.keys.all().iter().enumerate() {
-        let (Some(caller), Some(callee)) = (lookup(*caller), lookup(*callee)) else {
+    let mut between: Vec<circles::Between> = Vec::with_capacity(arcs.len());
+    for (row, (caller, callee)) in arcs.all() {
+        let (Some(caller), Some(callee)) = (lookup(caller), lookup(callee)) else {
             continue;
         };
         let (caller, callee) = (place[&caller.function], place[&callee.function]);
-        let calls = arcs.calls[row];
-        let sum = &mut sums[callee].calls;
-        *sum = sum.checked_add(calls).ok_or(Overflow)?;
+        let calls = *arcs.facts(row);
+        add_calls(&mut sums[callee].calls, calls)?;
         if caller == callee {
             continue;
         }
-        let cost = arcs.cost.row(row);
-        sums[callee].called = sums[callee].called.checked_add(calls).ok_or(Overflow)?;
+        let cost = arcs.inclusive(row);
+        add_calls(&mut sums[callee].called, calls)?;
         add_inclusive_row(&mut sums[callee].incoming, cost, signedness)?;
         add_inclusive_row(&mut sums[caller].outgoing, cost, signedness)?;
-        between.push(circles::Arc {
+        between.push(circles::Between {
             caller,
             callee,
             row,
@@ -226,7 +220,8 @@ fn add_inclusive_without_levels(
     let is_recursive = circles::recursive(
         &circle_of,
         &between,
-        &arcs.cost,
+        |row| arcs.inclusive(row),
+        part.own.event_count(),
         signedness,
         believes_all,
         |place| sums[place].incoming.as_slice(),
@@ -242,7 +237,7 @@ fn add_inclusive_without_levels(
             .entry(arc.caller)
             .or_insert_with(|| vec![0; part.own.event_count()]);
         if in_circle(arc.callee) != Some(circle) {
-            add_inclusive_row(sum, arcs.cost.row(arc.row), signedness)?;
+            add_inclusive_row(sum, arcs.inclusive(arc.row), signedness)?;
         }
     }
     let mut inclusive = Vec::new();
@@ -271,19 +266,19 @@ fn add_inclusive_without_levels(
 /// A line's self cost is that of all levels, its inclusive cost that of the function's first level: the lines of a
 /// function then add up to the function, in both.
 fn add_lines(
-    lines: &super::part::Lines,
+    lines: &CostRows<LineId, NodeLine, bool>,
     lookup: impl Fn(NodeId) -> Option<FoldedNode>,
     section: &mut Section,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     let mut inclusive = Vec::new();
-    for (row, key) in lines.keys.all().iter().enumerate() {
+    for (line, key) in lines.all() {
         let Some(node) = lookup(key.node) else {
             continue;
         };
         inclusive.clear();
         if !node.is_deeper {
-            inclusive.extend_from_slice(lines.own.row(row));
-            add_inclusive_row(&mut inclusive, lines.calls.row(row), section.signedness())?;
+            inclusive.extend_from_slice(lines.own(line));
+            add_inclusive_row(&mut inclusive, lines.inclusive(line), section.signedness())?;
         }
         section.add_line(
             LineKey {
@@ -292,20 +287,20 @@ fn add_lines(
                 line: key.line,
                 address: key.address,
             },
-            lines.own.row(row),
+            lines.own(line),
             &inclusive,
-            !node.is_deeper && lines.has_calls[row],
+            !node.is_deeper && *lines.facts(line),
         )?;
     }
     Ok(())
 }
 
 fn add_arcs(
-    calls: &Arcs<super::part::NodeArc>,
+    arcs: &CostRows<ArcId, NodeArc, u64>,
     lookup: impl Fn(NodeId) -> Option<FoldedNode>,
     section: &mut Section,
-) -> Result<(), Overflow> {
-    for (row, key) in calls.keys.all().iter().enumerate() {
+) -> Result<(), NoRoom> {
+    for (arc, key) in arcs.all() {
         let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
             continue;
         };
@@ -323,8 +318,8 @@ fn add_arcs(
                 },
                 line: key.line,
             },
-            calls.calls[row],
-            if is_nested { &[] } else { calls.cost.row(row) },
+            *arcs.facts(arc),
+            if is_nested { &[] } else { arcs.inclusive(arc) },
         )?;
     }
     Ok(())

@@ -6,12 +6,12 @@
 use hashbrown::HashMap;
 
 use super::decoration::decoration_of;
-use crate::costs::section::{FunctionKey, Overflow, Section};
+use crate::costs::section::{FunctionKey, NoRoom, Section};
 
 /// Adds what is left of deeper levels to their functions, where the section has these.
 ///
 /// A part without the first level was spent below it, so all that the deeper level cost is its cost too.
-pub(crate) fn fold(section: &mut Section) -> Result<(), Overflow> {
+pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
     let strings = &section.strings;
     let without_level = |key: FunctionKey| {
         let name = strings.get(key.name);

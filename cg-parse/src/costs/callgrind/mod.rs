@@ -56,5 +56,5 @@ pub(crate) fn read(
     part_done: PartDone,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    reader::Reader::new(source, options, section, part_done, diagnostics).read(lines)
+    reader::CallgrindReader::new(source, options, section, part_done, diagnostics).read(lines)
 }

@@ -1,7 +1,13 @@
 //! What one part of a profile costs, by the functions as the file names them.
 
+use std::hash::Hash;
+
+use cg_stream::intern::Id as _;
+
 use super::functions::NodeId;
-use crate::costs::section::{CostTable, Keys, Overflow, Signedness, StringId};
+use crate::costs::section::{
+    ArcId, CostRows, CostTable, LineId, NoRoom, Signedness, StringId, add_calls,
+};
 
 /// A line of a function, or an instruction of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,25 +50,12 @@ pub(crate) struct Part {
     /// The nodes that anything is known of, each once, in the order of the file.
     pub(crate) present: Vec<NodeId>,
     is_present: Vec<bool>,
-    /// Arcs between nodes, kept only while cycles may have to be found.
-    pub(crate) arcs: Option<Arcs<(NodeId, NodeId)>>,
-    pub(crate) lines: Option<Lines>,
-    pub(crate) calls: Option<Arcs<NodeArc>>,
-}
-
-/// Arcs with their cost and how many calls they stand for.
-pub(crate) struct Arcs<K> {
-    pub(crate) keys: Keys<K>,
-    pub(crate) cost: CostTable,
-    pub(crate) calls: Vec<u64>,
-}
-
-/// Lines with their self cost and that of the calls which leave from them.
-pub(crate) struct Lines {
-    pub(crate) keys: Keys<NodeLine>,
-    pub(crate) own: CostTable,
-    pub(crate) calls: CostTable,
-    pub(crate) has_calls: Vec<bool>,
+    /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found.
+    pub(crate) arcs: Option<CostRows<ArcId, (NodeId, NodeId), u64>>,
+    /// Lines with their self cost and that of the calls which leave from them, and whether any leave.
+    pub(crate) lines: Option<CostRows<LineId, NodeLine, bool>>,
+    /// Arcs from lines, with how many calls they stand for.
+    pub(crate) calls: Option<CostRows<ArcId, NodeArc, u64>>,
 }
 
 impl Part {
@@ -76,14 +69,9 @@ impl Part {
             called_by_itself: Vec::new(),
             present: Vec::new(),
             is_present: Vec::new(),
-            arcs: Some(Arcs::new(events)),
-            lines: (wanted.lines || wanted.addresses).then(|| Lines {
-                keys: Keys::new(),
-                own: CostTable::new(events),
-                calls: CostTable::new(events),
-                has_calls: Vec::new(),
-            }),
-            calls: wanted.calls.then(|| Arcs::new(events)),
+            arcs: Some(CostRows::of_arcs(events)),
+            lines: (wanted.lines || wanted.addresses).then(|| CostRows::new(events)),
+            calls: wanted.calls.then(|| CostRows::of_arcs(events)),
         }
     }
 
@@ -107,38 +95,65 @@ impl Part {
 
     /// Adds self cost to a node that was entered.
     #[inline]
-    pub(crate) fn add_own(&mut self, node: NodeId, counts: &[u64]) -> Result<(), Overflow> {
+    pub(crate) fn add_own(&mut self, node: NodeId, counts: &[u64]) -> Result<(), NoRoom> {
         self.own.add(node.index(), counts, self.signedness)
     }
 
-    /// Adds calls between two nodes that were entered.
+    /// Adds self cost to a line, where lines are wanted.
+    #[inline]
+    pub(crate) fn add_line(&mut self, key: NodeLine, counts: &[u64]) -> Result<(), NoRoom> {
+        match &mut self.lines {
+            Some(lines) => {
+                let line = lines.row(key)?;
+                lines.add_own(line, counts, self.signedness)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds calls between two nodes that were entered, from this line of the caller.
     pub(crate) fn add_call(
         &mut self,
-        caller: NodeId,
+        from: NodeLine,
         callee: NodeId,
         calls: u64,
         counts: &[u64],
-    ) -> Result<(), Overflow> {
+    ) -> Result<(), NoRoom> {
+        let (caller, signedness) = (from.node, self.signedness);
         if let Some(arcs) = &mut self.arcs {
-            arcs.add((caller, callee), calls, counts, self.signedness)?;
+            add_arc(arcs, (caller, callee), calls, counts, signedness)?;
+        }
+        if let Some(arcs) = &mut self.calls {
+            let key = NodeArc {
+                caller,
+                callee,
+                file: from.file,
+                line: from.line,
+            };
+            add_arc(arcs, key, calls, counts, signedness)?;
         }
         if caller == callee {
-            return add(&mut self.called_by_itself[callee.index()], calls);
+            return add_calls(&mut self.called_by_itself[callee.index()], calls);
         }
-        add(&mut self.called[callee.index()], calls)?;
+        if let Some(lines) = &mut self.lines {
+            let line = lines.row(from)?;
+            *lines.facts_mut(line) = true;
+            lines.add_inclusive(line, counts, signedness)?;
+        }
+        add_calls(&mut self.called[callee.index()], calls)?;
         self.incoming
-            .add_inclusive(callee.index(), counts, self.signedness)?;
+            .add_inclusive(callee.index(), counts, signedness)?;
         self.outgoing
-            .add_inclusive(caller.index(), counts, self.signedness)
+            .add_inclusive(caller.index(), counts, signedness)
     }
 
     /// Whether all counts so far mean the same when they are read as signed.
-    pub(crate) fn become_signed(&mut self) -> Result<(), Overflow> {
+    pub(crate) fn become_signed(&mut self) -> Result<(), NoRoom> {
         let fits = [&self.own, &self.incoming, &self.outgoing]
             .iter()
             .all(|table| table.fits_signed());
         self.signedness = Signedness::Signed;
-        if fits { Ok(()) } else { Err(Overflow) }
+        if fits { Ok(()) } else { Err(NoRoom::Sum) }
     }
 
     /// Forgets all counts, at a cost that grows with what the part had and not with what the file has.
@@ -159,80 +174,19 @@ impl Part {
             calls.clear();
         }
         if let Some(lines) = &mut self.lines {
-            lines.keys.clear();
-            lines.own.clear();
-            lines.calls.clear();
-            lines.has_calls.clear();
+            lines.clear();
         }
     }
 }
 
-impl<K: Copy + Eq + std::hash::Hash> Arcs<K> {
-    pub(crate) fn new(events: usize) -> Arcs<K> {
-        Arcs {
-            keys: Keys::new(),
-            cost: CostTable::new(events),
-            calls: Vec::new(),
-        }
-    }
-
-    pub(crate) fn add(
-        &mut self,
-        key: K,
-        calls: u64,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), Overflow> {
-        let row = self.keys.number(key);
-        if row == self.calls.len() {
-            self.calls.push(0);
-            self.cost.grow_to(row + 1);
-        }
-        add(&mut self.calls[row], calls)?;
-        self.cost.add_inclusive(row, counts, signedness)
-    }
-
-    fn clear(&mut self) {
-        self.keys.clear();
-        self.cost.clear();
-        self.calls.clear();
-    }
-}
-
-impl Lines {
-    fn row(&mut self, key: NodeLine) -> usize {
-        let row = self.keys.number(key);
-        if row == self.has_calls.len() {
-            self.has_calls.push(false);
-            self.own.grow_to(row + 1);
-            self.calls.grow_to(row + 1);
-        }
-        row
-    }
-
-    pub(crate) fn add_own(
-        &mut self,
-        key: NodeLine,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), Overflow> {
-        let row = self.row(key);
-        self.own.add(row, counts, signedness)
-    }
-
-    pub(crate) fn add_calls(
-        &mut self,
-        key: NodeLine,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), Overflow> {
-        let row = self.row(key);
-        self.has_calls[row] = true;
-        self.calls.add_inclusive(row, counts, signedness)
-    }
-}
-
-fn add(sum: &mut u64, number: u64) -> Result<(), Overflow> {
-    *sum = sum.checked_add(number).ok_or(Overflow)?;
-    Ok(())
+fn add_arc<K: Copy + Eq + Hash>(
+    arcs: &mut CostRows<ArcId, K, u64>,
+    key: K,
+    calls: u64,
+    counts: &[u64],
+    signedness: Signedness,
+) -> Result<(), NoRoom> {
+    let arc = arcs.row(key)?;
+    add_calls(arcs.facts_mut(arc), calls)?;
+    arcs.add_inclusive(arc, counts, signedness)
 }

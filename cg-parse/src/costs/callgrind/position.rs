@@ -8,7 +8,7 @@ use crate::error::excerpt;
 use crate::number::leading_u64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+enum Subposition {
     Instr,
     BasicBlock,
     Line,
@@ -17,7 +17,7 @@ enum Field {
 /// The fields in front of the costs and the numbers last seen in them.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
-    fields: Vec<Field>,
+    fields: Vec<Subposition>,
     /// Numbers of the last cost line; lines before 1 (`-4` behind `2`) wrap around and come back.
     last: [u64; 3],
     line_field: Option<usize>,
@@ -26,14 +26,14 @@ pub(crate) struct Positions {
 
 impl Positions {
     pub(crate) fn new() -> Positions {
-        Positions::of(vec![Field::Line])
+        Positions::of(vec![Subposition::Line])
     }
 
-    fn of(fields: Vec<Field>) -> Positions {
+    fn of(fields: Vec<Subposition>) -> Positions {
         let field = |wanted| fields.iter().position(|field| *field == wanted);
         Positions {
-            line_field: field(Field::Line),
-            instr_field: field(Field::Instr),
+            line_field: field(Subposition::Line),
+            instr_field: field(Subposition::Instr),
             fields,
             last: [0; 3],
         }
@@ -45,9 +45,9 @@ impl Positions {
         for word in value.split(u8::is_ascii_whitespace) {
             let field = match word {
                 b"" => continue,
-                b"instr" | b"addr" => Field::Instr,
-                b"bb" => Field::BasicBlock,
-                b"line" => Field::Line,
+                b"instr" | b"addr" => Subposition::Instr,
+                b"bb" => Subposition::BasicBlock,
+                b"line" => Subposition::Line,
                 _ => {
                     return Err(format!(
                         "expected instr, bb or line in positions:, found {}",

@@ -1,15 +1,18 @@
 //! Reads a profile line by line: one pass, costs first, nothing allocated a line.
 
 use cg_stream::Diagnostics;
+use cg_stream::intern::TooMany;
 
 use super::counts::LineCounts;
-use super::functions::{Certainty, FunctionNames, NameId, NodeId, Nodes, Position};
+use super::functions::{DecoratedId, FunctionNames, NodeId, Nodes, Position, PositionCertainty};
 use super::inclusive::Shown;
 use super::names::NumberTable;
-use super::part::{NodeArc, NodeLine, Part, Wanted};
+use super::part::{NodeLine, Part, Wanted};
 use super::position::Positions;
 use crate::costs::PartDone;
-use crate::costs::section::{Overflow, Section, Signedness, StringId};
+use crate::costs::continued::NameLine;
+use crate::costs::refusal::Refusal;
+use crate::costs::section::{NoRoom, Section, Signedness, StringId};
 use crate::error::Error;
 use crate::error::excerpt;
 use crate::format::{Lines, Options};
@@ -20,19 +23,19 @@ mod headers;
 
 mod ends;
 
-use positions::{Compression, NameLine};
+use positions::{BodyKey, Compression};
 
 /// A function's number: its name, and the function it stands for once it was used.
 #[derive(Clone, Copy)]
 struct Numbered {
-    name: NameId,
+    name: DecoratedId,
     node: Option<NodeId>,
 }
 
 /// A function as a line names it.
 #[derive(Clone, Copy)]
 struct Named {
-    name: NameId,
+    name: DecoratedId,
     number: Option<u64>,
 }
 
@@ -49,11 +52,11 @@ impl InForce {
         is_fresh: false,
     };
 
-    fn position(self, otherwise: Certainty) -> Position {
+    fn position(self, otherwise: PositionCertainty) -> Position {
         Position {
             name: self.name,
             certainty: if self.is_fresh {
-                Certainty::Explicit
+                PositionCertainty::Explicit
             } else {
                 otherwise
             },
@@ -74,7 +77,7 @@ enum Stage {
     Totals,
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct CallgrindReader<'a> {
     source: &'a str,
     section: &'a mut Section,
     part_done: PartDone<'a>,
@@ -128,8 +131,8 @@ pub(super) struct Reader<'a> {
     callee_file: Option<StringId>,
     /// How many calls the next cost line is the cost of.
     calls: Option<u64>,
-    /// The last line that gave a name.
-    name_line: Option<NameLine>,
+    /// The last line that gave a name, with its key and the number that the name was given.
+    name_line: Option<NameLine<(BodyKey, Option<u64>)>>,
     /// A line of the part was taken for the rest of a name.
     has_continued_names: bool,
     /// The `cmd:` of the part, while further lines may belong to it.
@@ -139,16 +142,6 @@ pub(super) struct Reader<'a> {
     row: Vec<u64>,
 }
 
-/// Why reading stops.
-enum Refusal {
-    /// The line at hand is none of the format's; it may be the rest of the line before it.
-    Unknown(String),
-    /// Something about the line at hand is not as it should be.
-    Line(String),
-    /// It has nothing to do with the line.
-    Other(Error),
-}
-
 /// A command line, of which Callgrind escapes nothing.
 struct Command {
     text: Vec<u8>,
@@ -156,42 +149,21 @@ struct Command {
     line_number: u64,
 }
 
-impl From<String> for Refusal {
-    fn from(message: String) -> Refusal {
-        Refusal::Line(message)
-    }
-}
-
-impl From<Overflow> for Refusal {
-    fn from(_: Overflow) -> Refusal {
-        Refusal::Line("a sum of counts is beyond 64 bits".to_owned())
-    }
-}
-
-impl Refusal {
-    fn at(self, line_number: u64) -> Error {
-        match self {
-            Refusal::Unknown(message) | Refusal::Line(message) => Error::at(line_number, message),
-            Refusal::Other(error) => error,
-        }
-    }
-}
-
-impl<'a> Reader<'a> {
+impl<'a> CallgrindReader<'a> {
     pub(super) fn new(
         source: &'a str,
         options: &Options,
         section: &'a mut Section,
         part_done: PartDone<'a>,
         diagnostics: &'a mut Diagnostics,
-    ) -> Reader<'a> {
+    ) -> CallgrindReader<'a> {
         let wanted = Wanted {
             lines: options.lines,
             addresses: options.instr,
             calls: options.calls,
         };
         section.run.add_source(source);
-        Reader {
+        CallgrindReader {
             source,
             part: Part::new(section.event_count(), section.signedness(), wanted),
             section,
@@ -332,7 +304,7 @@ impl<'a> Reader<'a> {
         }
         let node = match self.node {
             Some(node) => node,
-            None => self.use_function(),
+            None => self.use_function()?,
         };
         if self.calls.is_some() {
             return self.call_cost(node);
@@ -347,10 +319,7 @@ impl<'a> Reader<'a> {
         self.part.add_own(node, counts)?;
         // The line behind a jump has positions only, and is no line with a cost of 0.
         if self.part.lines.is_some() && !counts.is_empty() {
-            let key = self.line_key(node);
-            if let Some(lines) = &mut self.part.lines {
-                lines.add_own(key, counts, self.part.signedness)?;
-            }
+            self.part.add_line(self.line_key(node), counts)?;
         }
         Ok(())
     }
@@ -368,7 +337,7 @@ impl<'a> Reader<'a> {
     /// The cost line behind `calls=`.
     fn call_cost(&mut self, node: NodeId) -> Result<(), Refusal> {
         let calls = self.calls.take().unwrap_or(0);
-        let callee = self.use_callee();
+        let callee = self.use_callee()?;
         if !self.shown.chains
             && self.function_names.shows_chains(
                 self.nodes.get(node).name,
@@ -385,23 +354,8 @@ impl<'a> Reader<'a> {
                 &self.row
             }
         };
-        self.part.add_call(node, callee, calls, counts)?;
-        let key = self.line_key(node);
-        let part = &mut self.part;
-        if let Some(arcs) = &mut part.calls {
-            let arc = NodeArc {
-                caller: node,
-                callee,
-                file: key.file,
-                line: key.line,
-            };
-            arcs.add(arc, calls, counts, part.signedness)?;
-        }
-        if node != callee
-            && let Some(lines) = &mut part.lines
-        {
-            lines.add_calls(key, counts, part.signedness)?;
-        }
+        let from = self.line_key(node);
+        self.part.add_call(from, callee, calls, counts)?;
         Ok(())
     }
 
@@ -413,32 +367,32 @@ impl<'a> Reader<'a> {
         self.counts.clear();
         let node = match self.node {
             Some(node) => node,
-            None => self.use_function(),
+            None => self.use_function()?,
         };
         self.call_cost(node)
     }
 
     /// The function in force is used: from now on its number stands for this function.
-    fn use_function(&mut self) -> NodeId {
-        let object = self.object.position(Certainty::InForce);
-        let file = self.function_file.position(Certainty::InForce);
+    fn use_function(&mut self) -> Result<NodeId, TooMany> {
+        let object = self.object.position(PositionCertainty::InForce);
+        let file = self.function_file.position(PositionCertainty::InForce);
         let named = match self.function {
             Some(named) => named,
             // Cost in front of the first `fn=` belongs to a function without a name.
             None => Named {
-                name: self.function_names.intern(b"", &mut self.section.strings),
+                name: self.function_names.intern(b"", &mut self.section.strings)?,
                 number: None,
             },
         };
         self.object.is_fresh = false;
         self.function_file.is_fresh = false;
-        let node = self.use_named(named, object, file);
+        let node = self.use_named(named, object, file)?;
         self.node = Some(node);
-        node
+        Ok(node)
     }
 
     /// The function called is used.
-    fn use_callee(&mut self) -> NodeId {
+    fn use_callee(&mut self) -> Result<NodeId, TooMany> {
         // KCachegrind's converters name the file behind the function; it is then still waiting.
         if let Some(object) = self.called_object.take() {
             self.callee_object = Some(object);
@@ -449,9 +403,9 @@ impl<'a> Reader<'a> {
         let position = |given: Option<StringId>, in_force: StringId| Position {
             name: given.unwrap_or(in_force),
             certainty: if given.is_some() {
-                Certainty::Explicit
+                PositionCertainty::Explicit
             } else {
-                Certainty::Assumed
+                PositionCertainty::Assumed
             },
         };
         let object = position(self.callee_object, self.object.name);
@@ -459,14 +413,19 @@ impl<'a> Reader<'a> {
         let named = match self.callee {
             Some(named) => named,
             None => Named {
-                name: self.function_names.intern(b"", &mut self.section.strings),
+                name: self.function_names.intern(b"", &mut self.section.strings)?,
                 number: None,
             },
         };
         self.use_named(named, object, file)
     }
 
-    fn use_named(&mut self, named: Named, object: Position, file: Position) -> NodeId {
+    fn use_named(
+        &mut self,
+        named: Named,
+        object: Position,
+        file: Position,
+    ) -> Result<NodeId, TooMany> {
         let known = named
             .number
             .and_then(|number| self.functions.get(number))
@@ -474,7 +433,7 @@ impl<'a> Reader<'a> {
         let node = match known {
             Some(node) if self.nodes.reuse(node, object, file) => node,
             _ => {
-                let node = self.nodes.find(named.name, object, file);
+                let node = self.nodes.find(named.name, object, file)?;
                 if let (Some(number), None) = (named.number, known) {
                     let numbered = Numbered {
                         name: named.name,
@@ -486,14 +445,14 @@ impl<'a> Reader<'a> {
             }
         };
         self.part.enter(node);
-        node
+        Ok(node)
     }
 
     fn become_signed(&mut self) -> Result<(), Refusal> {
         self.part
             .become_signed()
             .and_then(|()| self.section.become_signed())
-            .map_err(|Overflow| {
+            .map_err(|_| {
                 Refusal::Line(
                     "a negative count in a profile that also has counts beyond 2^63".to_owned(),
                 )
@@ -518,7 +477,7 @@ fn scatter(counts: &[u64], columns: &[usize], row: &mut Vec<u64>) -> Result<(), 
             row.resize(column + 1, 0);
         }
         // Only an event named twice finds something there.
-        row[*column] = row[*column].checked_add(*count).ok_or(Overflow)?;
+        row[*column] = row[*column].checked_add(*count).ok_or(NoRoom::Sum)?;
     }
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! Tables of event counts: rows of 64-bit cells, added up exactly.
 
+use std::fmt;
+
+use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 
 /// How the 64 bits of a cell are read. Valgrind's own counts are unsigned and use the whole range (an underflow is
@@ -21,9 +24,29 @@ impl Signedness {
     }
 }
 
-/// A sum that 64 bits cannot hold.
+/// What a section cannot take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overflow;
+pub(crate) enum NoRoom {
+    /// A sum that 64 bits cannot hold.
+    Sum,
+    /// More different names or rows than there are ids.
+    Ids(TooMany),
+}
+
+impl From<TooMany> for NoRoom {
+    fn from(too_many: TooMany) -> NoRoom {
+        NoRoom::Ids(too_many)
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRoom::Sum => f.write_str("a sum of counts is beyond 64 bits"),
+            NoRoom::Ids(too_many) => too_many.fmt(f),
+        }
+    }
+}
 
 /// Rows of counts, one cell an event.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +86,7 @@ impl CostTable {
         row: usize,
         counts: &[u64],
         signedness: Signedness,
-    ) -> Result<(), Overflow> {
+    ) -> Result<(), NoRoom> {
         let cells = &mut self.cells[row * self.events..][..self.events];
         add_row(cells, counts, signedness)
     }
@@ -75,7 +98,7 @@ impl CostTable {
         row: usize,
         counts: &[u64],
         signedness: Signedness,
-    ) -> Result<(), Overflow> {
+    ) -> Result<(), NoRoom> {
         let cells = &mut self.cells[row * self.events..][..self.events];
         add_inclusive_row(cells, counts, signedness)
     }
@@ -114,7 +137,7 @@ pub(crate) fn add_row(
     cells: &mut [u64],
     counts: &[u64],
     signedness: Signedness,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     let mut has_overflown = false;
     for (cell, count) in cells.iter_mut().zip(counts) {
         let (sum, carry) = match signedness {
@@ -126,7 +149,7 @@ pub(crate) fn add_row(
     }
     if has_overflown {
         take_back(cells, counts);
-        return Err(Overflow);
+        return Err(NoRoom::Sum);
     }
     Ok(())
 }
@@ -142,7 +165,7 @@ pub(crate) fn add_inclusive_row(
     cells: &mut [u64],
     counts: &[u64],
     signedness: Signedness,
-) -> Result<(), Overflow> {
+) -> Result<(), NoRoom> {
     if signedness == Signedness::Signed {
         return add_row(cells, counts, signedness);
     }
@@ -154,7 +177,7 @@ pub(crate) fn add_inclusive_row(
     }
     if has_overflown {
         take_back(cells, counts);
-        return Err(Overflow);
+        return Err(NoRoom::Sum);
     }
     Ok(())
 }
@@ -185,7 +208,10 @@ mod tests {
         table.add(1, &[u64::MAX], Signedness::Unsigned).unwrap();
         table.add(1, &[0, 7], Signedness::Unsigned).unwrap();
         assert_eq!(table.row(1), [u64::MAX, 7]);
-        assert_eq!(table.add(1, &[1, 1], Signedness::Unsigned), Err(Overflow));
+        assert_eq!(
+            table.add(1, &[1, 1], Signedness::Unsigned),
+            Err(NoRoom::Sum)
+        );
         assert_eq!(table.row(1), [u64::MAX, 7], "nothing wrapped is kept");
     }
 
@@ -200,7 +226,7 @@ mod tests {
         assert_eq!(Signedness::Signed.count(table.row(0)[0]), -3);
         assert_eq!(
             table.add(0, &[i64::MIN.cast_unsigned()], Signedness::Signed),
-            Err(Overflow)
+            Err(NoRoom::Sum)
         );
     }
 
@@ -209,7 +235,7 @@ mod tests {
         let sum = |counts: [u64; 2]| {
             let mut cells = [counts[0]];
             let added = add_inclusive_row(&mut cells, &counts[1..], Signedness::Unsigned);
-            added.map(|()| cells[0]).map_err(|Overflow| cells[0])
+            added.map(|()| cells[0]).map_err(|_| cells[0])
         };
         let below = |missing: u64| missing.wrapping_neg();
         assert_eq!(sum([below(3), 10]), Ok(7));

@@ -59,10 +59,11 @@ impl Cycles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cg_stream::intern::Id;
 
     #[test]
     fn cycles_that_share_a_function_are_one() {
-        let f = FunctionId;
+        let f = |position| FunctionId::at(position).unwrap();
         let mut cycles = Cycles::default();
         cycles.join(&[f(5), f(6)]);
         cycles.join(&[f(2), f(3)]);

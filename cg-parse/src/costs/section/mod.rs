@@ -3,23 +3,39 @@
 //! Callgrind and Cachegrind profiles are added up here, part by part and file by file, and written once all is read.
 //! Nothing in it knows a file format; the readers hand over what they found, already attributed to functions.
 
-use std::hash::{BuildHasher, Hash};
-
+use cg_stream::intern::{Bytes, TooMany};
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 
 mod costs;
 mod cycles;
 mod merge;
+mod rows;
 mod run;
-mod strings;
 mod write;
 
-pub(crate) use costs::{CostTable, Overflow, Signedness, add_inclusive_row, add_row};
+pub(crate) use costs::{CostTable, NoRoom, Signedness, add_inclusive_row, add_row};
 pub(crate) use cycles::Cycles;
+pub(crate) use rows::{CostRows, add_calls};
 pub(crate) use run::RunFacts;
-pub(crate) use strings::{StringId, Strings};
+
+cg_stream::ids! {
+    /// A name in the files of a section: of a function, a file or an object.
+    pub(crate) struct StringId;
+    /// A function of a section.
+    pub(crate) struct FunctionId;
+    /// A line of a function, or an instruction of it.
+    pub(crate) struct LineId;
+    /// The calls from one line of a function to another function.
+    pub(crate) struct ArcId;
+}
+
+/// Names, each kept once. The first is the one that is not given.
+pub(crate) type Strings = Bytes<StringId>;
+
+impl StringId {
+    /// The empty string, which stands for a name that is not given.
+    pub(crate) const NOT_GIVEN: StringId = StringId::FIRST;
+}
 
 /// What makes a function one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,16 +43,6 @@ pub(crate) struct FunctionKey {
     pub(crate) name: StringId,
     pub(crate) file: StringId,
     pub(crate) object: StringId,
-}
-
-/// A function of a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FunctionId(u32);
-
-impl FunctionId {
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// A source line inside a function, or an instruction of it.
@@ -59,76 +65,12 @@ pub(crate) struct ArcKey {
     pub(crate) line: u64,
 }
 
-/// Keys under small numbers, in the order they were first met.
-pub(crate) struct Keys<K> {
-    keys: Vec<K>,
-    index: HashTable<u32>,
-    hasher: FixedState,
-}
-
-impl<K: Copy + Eq + Hash> Keys<K> {
-    pub(crate) fn new() -> Keys<K> {
-        Keys {
-            keys: Vec::new(),
-            index: HashTable::new(),
-            hasher: FixedState::default(),
-        }
-    }
-
-    /// The number of a key, given out if it is new.
-    #[inline]
-    pub(crate) fn number(&mut self, key: K) -> usize {
-        let Keys {
-            keys,
-            index,
-            hasher,
-        } = self;
-        let hash = hasher.hash_one(key);
-        if let Some(number) = index.find(hash, |number| keys[*number as usize] == key) {
-            return *number as usize;
-        }
-        let number = u32::try_from(keys.len()).unwrap_or(u32::MAX);
-        keys.push(key);
-        index.insert_unique(hash, number, |number| {
-            hasher.hash_one(keys[*number as usize])
-        });
-        number as usize
-    }
-
-    pub(crate) fn all(&self) -> &[K] {
-        &self.keys
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.keys.clear();
-        self.index.clear();
-    }
-}
-
-/// What is known of each function.
-struct Functions {
-    keys: Keys<FunctionKey>,
-    cost: CostTable,
-    inclusive: CostTable,
-    calls: Vec<u64>,
-    /// Whether a function has a record in this section; with parts kept apart not every known function has one.
-    is_present: Vec<bool>,
-}
-
-/// Lines, with the cost of what they call.
-struct LineCosts {
-    keys: Keys<LineKey>,
-    cost: CostTable,
-    inclusive: CostTable,
-    /// Whether calls leave from the line.
-    has_calls: Vec<bool>,
-}
-
-/// Arcs, with the cost of what they call.
-struct ArcCosts {
-    keys: Keys<ArcKey>,
-    inclusive: CostTable,
-    calls: Vec<u64>,
+/// What is known of a function besides its costs.
+#[derive(Clone, Copy, Debug, Default)]
+struct FunctionFacts {
+    calls: u64,
+    /// Whether the function has a record. Those that nothing was charged to and those that were merged away have none.
+    is_present: bool,
 }
 
 /// A section in the making.
@@ -141,32 +83,31 @@ pub(crate) struct Section {
     events: Vec<String>,
     signedness: Signedness,
     total: Vec<Count>,
-    functions: Functions,
-    lines: LineCosts,
-    arcs: ArcCosts,
+    functions: CostRows<FunctionId, FunctionKey, FunctionFacts>,
+    /// With each line, whether calls leave from it.
+    lines: CostRows<LineId, LineKey, bool>,
+    /// With each arc, how many calls it stands for.
+    arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
 }
 
 impl Section {
     /// A section for what this tool counted.
     pub(crate) fn new(tool: &'static str, has_inclusive: bool) -> Section {
+        let mut strings = Strings::default();
+        // The first string of a table always has an id.
+        let _ = strings.intern(b"");
         Section {
-            strings: Strings::new(),
+            strings,
             run: RunFacts::new(tool),
             has_inclusive,
             is_complete: true,
             events: Vec::new(),
             signedness: Signedness::default(),
             total: Vec::new(),
-            functions: Functions {
-                keys: Keys::new(),
-                cost: CostTable::default(),
-                inclusive: CostTable::default(),
-                calls: Vec::new(),
-                is_present: Vec::new(),
-            },
-            lines: LineCosts::new(0),
-            arcs: ArcCosts::new(0),
+            functions: CostRows::new(0),
+            lines: CostRows::new(0),
+            arcs: CostRows::of_arcs(0),
             cycles: Cycles::default(),
         }
     }
@@ -186,16 +127,11 @@ impl Section {
     }
 
     /// Reads all counts as signed from here on, as a negative one was met.
-    pub(crate) fn become_signed(&mut self) -> Result<(), Overflow> {
-        let tables = [
-            &self.functions.cost,
-            &self.functions.inclusive,
-            &self.lines.cost,
-            &self.lines.inclusive,
-            &self.arcs.inclusive,
-        ];
-        if !tables.iter().all(|table| table.fits_signed()) {
-            return Err(Overflow);
+    pub(crate) fn become_signed(&mut self) -> Result<(), NoRoom> {
+        let fits =
+            self.functions.fits_signed() && self.lines.fits_signed() && self.arcs.fits_signed();
+        if !fits {
+            return Err(NoRoom::Sum);
         }
         self.signedness = Signedness::Signed;
         Ok(())
@@ -217,33 +153,40 @@ impl Section {
             .collect();
         let events = self.events.len();
         self.total.resize(events, 0);
-        for table in [
-            &mut self.functions.cost,
-            &mut self.functions.inclusive,
-            &mut self.lines.cost,
-            &mut self.lines.inclusive,
-            &mut self.arcs.inclusive,
-        ] {
-            table.widen(events);
-        }
+        self.functions.widen(events);
+        self.lines.widen(events);
+        self.arcs.widen(events);
         columns
     }
 
     /// The function with this identity.
-    pub(crate) fn function(&mut self, key: FunctionKey) -> FunctionId {
-        let number = self.functions.keys.number(key);
-        FunctionId(u32::try_from(number).unwrap_or(u32::MAX))
+    pub(crate) fn function(&mut self, key: FunctionKey) -> Result<FunctionId, TooMany> {
+        self.functions.row(key)
     }
 
-    /// The self cost of a function that has a record.
+    /// The functions that have a record, and what makes them one and the same.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (FunctionId, FunctionKey)> {
+        let functions = &self.functions;
+        functions
+            .all()
+            .filter(|(function, _)| functions.facts(*function).is_present)
+    }
+
+    /// What makes a function itself.
+    pub(crate) fn key_of(&self, function: FunctionId) -> FunctionKey {
+        self.functions.key(function)
+    }
+
+    /// The self cost of a function.
     pub(crate) fn cost(&self, function: FunctionId) -> &[u64] {
-        self.functions.cost.row(function.index())
+        self.functions.own(function)
     }
 
     /// Adds self cost, and to the total with it.
-    pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), Overflow> {
-        let row = self.presence(function);
-        self.functions.cost.add(row, cost, self.signedness)?;
+    #[inline]
+    pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), NoRoom> {
+        self.functions.facts_mut(function).is_present = true;
+        self.functions.add_own(function, cost, self.signedness)?;
         for (total, count) in self.total.iter_mut().zip(cost) {
             *total += self.signedness.count(*count);
         }
@@ -256,28 +199,12 @@ impl Section {
         function: FunctionId,
         inclusive: &[u64],
         calls: u64,
-    ) -> Result<(), Overflow> {
-        let row = self.presence(function);
-        let sum = &mut self.functions.calls[row];
-        *sum = sum.checked_add(calls).ok_or(Overflow)?;
+    ) -> Result<(), NoRoom> {
+        let facts = self.functions.facts_mut(function);
+        facts.is_present = true;
+        add_calls(&mut facts.calls, calls)?;
         self.functions
-            .inclusive
-            .add_inclusive(row, inclusive, self.signedness)
-    }
-
-    /// The row of a function, which has a record from now on.
-    fn presence(&mut self, function: FunctionId) -> usize {
-        let row = function.index();
-        let functions = &mut self.functions;
-        if functions.is_present.len() <= row {
-            let rows = functions.keys.all().len();
-            functions.is_present.resize(rows, false);
-            functions.calls.resize(rows, 0);
-            functions.cost.grow_to(rows);
-            functions.inclusive.grow_to(rows);
-        }
-        functions.is_present[row] = true;
-        row
+            .add_inclusive(function, inclusive, self.signedness)
     }
 
     /// Adds to a line: self cost, and what it costs with its calls.
@@ -287,19 +214,11 @@ impl Section {
         cost: &[u64],
         inclusive: &[u64],
         has_calls: bool,
-    ) -> Result<(), Overflow> {
-        let lines = &mut self.lines;
-        let row = lines.keys.number(key);
-        if row == lines.has_calls.len() {
-            lines.has_calls.push(false);
-            lines.cost.grow_to(row + 1);
-            lines.inclusive.grow_to(row + 1);
-        }
-        lines.has_calls[row] |= has_calls;
-        lines.cost.add(row, cost, self.signedness)?;
-        lines
-            .inclusive
-            .add_inclusive(row, inclusive, self.signedness)
+    ) -> Result<(), NoRoom> {
+        let line = self.lines.row(key)?;
+        *self.lines.facts_mut(line) |= has_calls;
+        self.lines.add_own(line, cost, self.signedness)?;
+        self.lines.add_inclusive(line, inclusive, self.signedness)
     }
 
     /// Adds to an arc.
@@ -308,16 +227,10 @@ impl Section {
         key: ArcKey,
         calls: u64,
         inclusive: &[u64],
-    ) -> Result<(), Overflow> {
-        let arcs = &mut self.arcs;
-        let row = arcs.keys.number(key);
-        if row == arcs.calls.len() {
-            arcs.calls.push(0);
-            arcs.inclusive.grow_to(row + 1);
-        }
-        arcs.calls[row] = arcs.calls[row].checked_add(calls).ok_or(Overflow)?;
-        arcs.inclusive
-            .add_inclusive(row, inclusive, self.signedness)
+    ) -> Result<(), NoRoom> {
+        let arc = self.arcs.row(key)?;
+        add_calls(self.arcs.facts_mut(arc), calls)?;
+        self.arcs.add_inclusive(arc, inclusive, self.signedness)
     }
 
     /// Notes that these functions call each other in a circle, so that their inclusive cost is an agreed one.
@@ -325,24 +238,16 @@ impl Section {
         self.cycles.join(members);
     }
 
-    /// Forgets all counts, for the next part of the same file; names and functions keep their numbers.
+    /// Forgets all counts, for the next part of the same file; names keep their ids.
     pub(crate) fn clear(&mut self) {
         self.run = self.run.next_part();
         self.is_complete = true;
         self.events.clear();
         self.signedness = Signedness::default();
         self.total.clear();
-        self.functions.cost = CostTable::default();
-        self.functions.inclusive = CostTable::default();
-        self.functions.calls.clear();
-        self.functions.is_present.clear();
-        self.lines.keys.clear();
-        self.lines.cost = CostTable::default();
-        self.lines.inclusive = CostTable::default();
-        self.lines.has_calls.clear();
-        self.arcs.keys.clear();
-        self.arcs.inclusive = CostTable::default();
-        self.arcs.calls.clear();
+        self.functions = CostRows::new(0);
+        self.lines = CostRows::new(0);
+        self.arcs = CostRows::of_arcs(0);
         self.cycles = Cycles::default();
     }
 }

@@ -7,7 +7,7 @@ use cg_stream::record::{
     CallRecord, Callee, CostFacts, Count, Counts, FnRecord, LineRecord, Name, RunRecord, Total,
 };
 
-use super::{ArcKey, FunctionId, FunctionKey, LineKey, Section, StringId};
+use super::{ArcId, ArcKey, FunctionId, FunctionKey, LineId, LineKey, Section, StringId};
 use crate::error::Error;
 use crate::format::{Options, Out};
 
@@ -90,45 +90,39 @@ impl Section {
     fn ranking_event(&self) -> usize {
         let functions = &self.functions;
         let is_counted = |event: &usize| {
-            (0..functions.is_present.len())
-                .filter(|row| functions.is_present[*row])
-                .any(|row| {
-                    let counts = [functions.cost.row(row), functions.inclusive.row(row)];
-                    counts.iter().any(|counts| counts[*event] != 0)
-                })
+            self.present().any(|(function, _)| {
+                let counts = [functions.own(function), functions.inclusive(function)];
+                counts.iter().any(|counts| counts[*event] != 0)
+            })
         };
         (0..self.events.len()).find(is_counted).unwrap_or(0)
     }
 
     fn write_functions(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let functions = &self.functions;
-        let keys = functions.keys.all();
-        let mut rows: Vec<usize> = (0..functions.is_present.len())
-            .filter(|row| functions.is_present[*row])
-            .collect();
-        rows.sort_unstable_by(|a, b| {
-            self.by_cost(ranking, functions.cost.row(*a), functions.cost.row(*b))
-                .then_with(|| self.by_function(keys[*a], keys[*b]))
+        let mut rows: Vec<(FunctionId, FunctionKey)> = self.present().collect();
+        rows.sort_unstable_by(|(a, key_a), (b, key_b)| {
+            self.by_cost(ranking, functions.own(*a), functions.own(*b))
+                .then_with(|| self.by_function(*key_a, *key_b))
         });
         let cycles = self.cycles.numbers();
-        for row in rows {
-            let key = keys[row];
+        for (function, key) in rows {
             out.record(&FnRecord {
                 name: self.name(key.name),
                 file: self.name(key.file),
                 obj: self.name(key.object),
                 part: labels.part,
                 thread: labels.thread,
-                calls: self.has_inclusive.then_some(functions.calls[row]),
-                cost: self.counts(functions.cost.row(row)),
+                calls: self
+                    .has_inclusive
+                    .then_some(functions.facts(function).calls),
+                cost: self.counts(functions.own(function)),
                 incl: if self.has_inclusive {
-                    self.counts(functions.inclusive.row(row))
+                    self.counts(functions.inclusive(function))
                 } else {
                     Counts::default()
                 },
-                cycle: cycles
-                    .get(&FunctionId(u32::try_from(row).unwrap_or(u32::MAX)))
-                    .copied(),
+                cycle: cycles.get(&function).copied(),
             })?;
         }
         Ok(())
@@ -136,20 +130,17 @@ impl Section {
 
     fn write_lines(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let lines = &self.lines;
-        let keys = lines.keys.all();
-        let mut rows: Vec<usize> = (0..keys.len()).collect();
-        rows.sort_unstable_by(|a, b| {
+        let mut rows: Vec<(LineId, LineKey)> = lines.all().collect();
+        rows.sort_unstable_by(|(a, key_a), (b, key_b)| {
             let place = |key: &LineKey| (key.line, key.address);
-            let (key_a, key_b) = (&keys[*a], &keys[*b]);
-            self.by_cost(ranking, lines.cost.row(*a), lines.cost.row(*b))
+            self.by_cost(ranking, lines.own(*a), lines.own(*b))
                 .then_with(|| {
                     self.by_function(self.key_of(key_a.function), self.key_of(key_b.function))
                 })
                 .then_with(|| self.by_string(key_a.file, key_b.file))
                 .then_with(|| place(key_a).cmp(&place(key_b)))
         });
-        for row in rows {
-            let key = keys[row];
+        for (line, key) in rows {
             let function = self.key_of(key.function);
             out.record(&LineRecord {
                 name: self.name(function.name),
@@ -161,9 +152,9 @@ impl Section {
                     .map(|address| Name::from(format!("0x{address:x}"))),
                 part: labels.part,
                 thread: labels.thread,
-                cost: self.counts(lines.cost.row(row)),
-                incl: if lines.has_calls[row] {
-                    self.counts(lines.inclusive.row(row))
+                cost: self.counts(lines.own(line)),
+                incl: if *lines.facts(line) {
+                    self.counts(lines.inclusive(line))
                 } else {
                     Counts::default()
                 },
@@ -174,19 +165,17 @@ impl Section {
 
     fn write_arcs(&self, labels: Labels, ranking: usize, out: &mut Out) -> io::Result<()> {
         let arcs = &self.arcs;
-        let keys = arcs.keys.all();
-        let mut rows: Vec<usize> = (0..keys.len()).collect();
-        rows.sort_unstable_by(|a, b| {
+        let mut rows: Vec<(ArcId, ArcKey)> = arcs.all().collect();
+        rows.sort_unstable_by(|(a, key_a), (b, key_b)| {
             let ends = |key: &ArcKey| (self.key_of(key.caller), self.key_of(key.callee));
-            let ((caller_a, callee_a), (caller_b, callee_b)) = (ends(&keys[*a]), ends(&keys[*b]));
-            self.by_cost(ranking, arcs.inclusive.row(*a), arcs.inclusive.row(*b))
+            let ((caller_a, callee_a), (caller_b, callee_b)) = (ends(key_a), ends(key_b));
+            self.by_cost(ranking, arcs.inclusive(*a), arcs.inclusive(*b))
                 .then_with(|| self.by_function(caller_a, caller_b))
                 .then_with(|| self.by_function(callee_a, callee_b))
-                .then_with(|| self.by_string(keys[*a].site, keys[*b].site))
-                .then_with(|| keys[*a].line.cmp(&keys[*b].line))
+                .then_with(|| self.by_string(key_a.site, key_b.site))
+                .then_with(|| key_a.line.cmp(&key_b.line))
         });
-        for row in rows {
-            let key = keys[row];
+        for (arc, key) in rows {
             let (caller, callee) = (self.key_of(key.caller), self.key_of(key.callee));
             out.record(&CallRecord {
                 name: self.name(caller.name),
@@ -201,16 +190,11 @@ impl Section {
                     file: self.name(callee.file),
                     obj: self.name(callee.object),
                 },
-                calls: arcs.calls[row],
-                incl: self.counts(arcs.inclusive.row(row)),
+                calls: *arcs.facts(arc),
+                incl: self.counts(arcs.inclusive(arc)),
             })?;
         }
         Ok(())
-    }
-
-    /// What makes a function itself.
-    pub(crate) fn key_of(&self, function: FunctionId) -> FunctionKey {
-        self.functions.keys.all()[function.index()]
     }
 
     /// A name, unless it is not given.

@@ -2,20 +2,20 @@
 
 use crate::findings::leak::LossRecord;
 use crate::findings::process::{AnnouncedThread, ErrorRow, FatalSignal, NoteRow, Process};
-use crate::findings::stacks::Stacks;
-use crate::findings::table::{NameId, Table};
+use crate::findings::stacks::GatheredStacks;
+use crate::findings::table::{FindingTable, WordsId};
 
 /// What a block is about.
 #[derive(Debug)]
 pub(super) enum About {
     /// An error; `again` is the count where it is the second printing that `-s` gives.
     Error {
-        kind: NameId,
+        kind: WordsId,
         /// Whether the sentence is one that only errors have.
         is_known: bool,
         what: Vec<u8>,
         thread: Option<u64>,
-        thread_name: Option<NameId>,
+        thread_name: Option<WordsId>,
         again: Option<u64>,
     },
     Leak(LossRecord),
@@ -34,29 +34,29 @@ pub(super) enum About {
 
 /// A block that is not finished.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct LogBlock {
     pub(super) about: About,
-    pub(super) stacks: Stacks,
+    pub(super) stacks: GatheredStacks,
     /// Whether an empty line was read since.
     pub(super) after_blank: bool,
 }
 
-impl Block {
-    pub(super) fn new(about: About) -> Block {
-        Block::with_notes(about, Vec::new())
+impl LogBlock {
+    pub(super) fn new(about: About) -> LogBlock {
+        LogBlock::with_notes(about, Vec::new())
     }
 
     /// A block whose first notes came before it.
-    pub(super) fn with_notes(about: About, notes: Vec<NoteRow>) -> Block {
-        Block {
+    pub(super) fn with_notes(about: About, notes: Vec<NoteRow>) -> LogBlock {
+        LogBlock {
             about,
-            stacks: Stacks::with_notes(notes),
+            stacks: GatheredStacks::with_notes(notes),
             after_blank: false,
         }
     }
 
     /// Adds a note, or what comes between a sentence and its stack: that stack remains the sentence's.
-    pub(super) fn note_or_remark(&mut self, what: &[u8], table: &mut Table) {
+    pub(super) fn note_or_remark(&mut self, what: &[u8], table: &mut FindingTable) {
         const REMARKS: [&str; 2] = ["Locks held: ", "Observed (incorrect) order is: "];
         let is = |remark: &&str| what.starts_with(remark.as_bytes());
         if REMARKS.iter().any(is) {
@@ -67,7 +67,7 @@ impl Block {
     }
 
     /// Puts what was read into the process.
-    pub(super) fn finish(self, process: &mut Process, table: &mut Table) {
+    pub(super) fn finish(self, process: &mut Process, table: &mut FindingTable) {
         let (stack, notes) = self.stacks.finish(table);
         match self.about {
             About::Error {

@@ -2,7 +2,7 @@
 
 use cg_names::frame_text::FrameText;
 
-use crate::findings::table::{FrameRow, Table};
+use crate::findings::table::{FindingTable, FrameRow};
 
 /// What follows `   at ` or `   by ` in the message of a frame's line.
 pub(super) fn of_message(message: &[u8]) -> Option<(IsInnermost, &[u8])> {
@@ -24,7 +24,7 @@ pub(super) fn of_message(message: &[u8]) -> Option<(IsInnermost, &[u8])> {
 pub(super) struct IsInnermost(pub(super) bool);
 
 /// Takes a frame apart.
-pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
+pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     let described = FrameText {
         demangle: table.demangles(),
         ..FrameText::default()
@@ -38,7 +38,7 @@ mod tests {
 
     /// A frame as `name|file|line|obj|addr`.
     fn check(frame: &str, expected: &str) {
-        let mut table = Table::new(true);
+        let mut table = FindingTable::new(true);
         let (is_innermost, raw) = of_message(format!("   at {frame}").as_bytes())
             .map(|(first, raw)| (first, raw.to_vec()))
             .unwrap();

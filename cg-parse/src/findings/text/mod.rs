@@ -20,9 +20,9 @@ use foldhash::HashMap;
 
 use self::prefix::{Mark, Prefixed};
 use self::process_log::ProcessLog;
-use super::found::{ProcessFindings, Take};
+use super::found::{Take, hand_on};
 use super::preamble;
-use super::table::Table;
+use super::table::FindingTable;
 use crate::error::Error;
 use crate::format::{Lines, Options};
 
@@ -49,7 +49,7 @@ pub(crate) fn is_log_line(line: &[u8]) -> bool {
 
 /// A log while it is read.
 struct Log {
-    table: Table,
+    table: FindingTable,
     /// In order of appearance. A process that executes another program has one entry for each.
     processes: Vec<ProcessLog>,
     /// The last entry of each process number.
@@ -77,7 +77,7 @@ const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 impl Log {
     fn new(demangles: bool) -> Log {
         Log {
-            table: Table::new(demangles),
+            table: FindingTable::new(demangles),
             processes: Vec::new(),
             latest: HashMap::default(),
             current: None,
@@ -260,16 +260,10 @@ impl Log {
                 "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
             ));
         }
-        for process in &self.processes {
-            let trouble = process.trouble(source);
-            let found = ProcessFindings {
-                process: &process.process,
-                table: &self.table,
-                source,
-                trouble: trouble.as_deref(),
-            };
-            take(&found, diagnostics)?;
-        }
-        Ok(())
+        let processes = self
+            .processes
+            .iter()
+            .map(|process| (&process.process, process.trouble(source)));
+        hand_on(processes, &self.table, source, take, diagnostics)
     }
 }

@@ -2,10 +2,10 @@
 
 use cg_stream::record::Name;
 
-use super::block::{About, Block};
+use super::block::{About, LogBlock};
 use super::{frame, sentences, summary_lines};
 use crate::findings::process::Process;
-use crate::findings::table::{NameId, Table};
+use crate::findings::table::{FindingTable, WordsId};
 use crate::findings::{kinds, leak, preamble};
 
 /// What is known of one process, and the block that is being read of it.
@@ -19,18 +19,18 @@ pub(super) struct ProcessLog {
     pub(super) last_line: u64,
     /// Whether the log ended in the middle of a block.
     pub(super) ended_in_block: bool,
-    block: Option<Block>,
+    block: Option<LogBlock>,
     /// The last line that was not understood and stood alone; with a stack it is the sentence of an unknown error.
     unknown_sentence: Vec<u8>,
     /// The thread that was named last. Valgrind names one when it differs from the last, which is 1 at first.
     thread: u64,
-    thread_name: Option<NameId>,
+    thread_name: Option<WordsId>,
     /// The count that `-s` gives for the block that follows.
     again: Option<u64>,
     /// Whether the errors are being printed again, and another ERROR SUMMARY must follow.
     awaits_summary: bool,
     /// What the process' last finding is, for the suppression that may follow it.
-    last_finding: Option<Finding>,
+    last_finding: Option<LastFinding>,
     /// Whether the leak check at exit said why it shows nothing.
     has_leak_hint: bool,
     /// Whether the lines that follow are Valgrind's options, which `-v` prints.
@@ -42,7 +42,7 @@ pub(super) struct ProcessLog {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Finding {
+enum LastFinding {
     Error,
     Leak,
 }
@@ -70,7 +70,7 @@ impl ProcessLog {
     }
 
     /// Reads the message of one `==PID==` line.
-    pub(super) fn message(&mut self, message: &[u8], table: &mut Table) {
+    pub(super) fn message(&mut self, message: &[u8], table: &mut FindingTable) {
         if let Some((is_innermost, raw)) = frame::of_message(message) {
             self.frame(raw, is_innermost, table);
             return;
@@ -119,22 +119,22 @@ impl ProcessLog {
     }
 
     /// A message of the client itself ends whatever was being read; the stack that can follow is not an error's.
-    pub(super) fn client_message(&mut self, table: &mut Table) {
+    pub(super) fn client_message(&mut self, table: &mut FindingTable) {
         self.finish_block(table);
         self.unknown_sentence.clear();
     }
 
     /// Gives the suppression that was printed behind a finding to it.
-    pub(super) fn suppression(&mut self, text: &[u8], table: &mut Table) {
+    pub(super) fn suppression(&mut self, text: &[u8], table: &mut FindingTable) {
         self.finish_block(table);
         let text = Some(table.name(text));
         match self.last_finding {
-            Some(Finding::Error) => {
+            Some(LastFinding::Error) => {
                 if let Some(error) = self.process.errors.last_mut() {
                     error.suppression = text;
                 }
             }
-            Some(Finding::Leak) => {
+            Some(LastFinding::Leak) => {
                 if let Some(leak) = self.process.leaks.last_mut() {
                     leak.suppression = text;
                 }
@@ -144,7 +144,7 @@ impl ProcessLog {
     }
 
     /// Ends the log.
-    pub(super) fn finish(&mut self, table: &mut Table) {
+    pub(super) fn finish(&mut self, table: &mut FindingTable) {
         if self.next.is_some() {
             return;
         }
@@ -183,7 +183,7 @@ impl ProcessLog {
     }
 
     /// Another preamble of the same number was read, and its entry is at this position.
-    pub(super) fn end_before(&mut self, next: usize, table: &mut Table) {
+    pub(super) fn end_before(&mut self, next: usize, table: &mut FindingTable) {
         self.finish(table);
         self.next = Some(next);
     }
@@ -269,7 +269,7 @@ impl ProcessLog {
             || self.has_leak_hint
     }
 
-    fn frame(&mut self, raw: &[u8], is_innermost: frame::IsInnermost, table: &mut Table) {
+    fn frame(&mut self, raw: &[u8], is_innermost: frame::IsInnermost, table: &mut FindingTable) {
         let frame::IsInnermost(is_innermost) = is_innermost;
         if self.block.is_none() {
             if !is_innermost || self.unknown_sentence.is_empty() {
@@ -289,7 +289,7 @@ impl ProcessLog {
     }
 
     /// Begins the block of an error or a leak, where the message is the sentence of one.
-    fn begin_finding(&mut self, message: &[u8], table: &mut Table) -> bool {
+    fn begin_finding(&mut self, message: &[u8], table: &mut FindingTable) -> bool {
         // Notes are indented.
         if message[0] == b' ' {
             return false;
@@ -300,7 +300,7 @@ impl ProcessLog {
             };
             self.finish_block(table);
             self.set_tool("memcheck");
-            self.block = Some(Block::new(About::Leak(loss)));
+            self.block = Some(LogBlock::new(About::Leak(loss)));
             return true;
         }
         let Some(kind) = kinds::of(message) else {
@@ -313,7 +313,7 @@ impl ProcessLog {
                 .is_some_and(|version| version < (3, 23))
         {
             self.finish_block(table);
-            self.block = Some(Block::new(About::Nothing));
+            self.block = Some(LogBlock::new(About::Nothing));
             return true;
         }
         if let Some(tool) = kind.tool {
@@ -325,7 +325,13 @@ impl ProcessLog {
     }
 
     /// Begins an error; `is_known` where its sentence is one of an error for sure.
-    fn begin_error(&mut self, sentence: &[u8], kind: &str, is_known: bool, table: &mut Table) {
+    fn begin_error(
+        &mut self,
+        sentence: &[u8],
+        kind: &str,
+        is_known: bool,
+        table: &mut FindingTable,
+    ) {
         let notes = match self.block.take() {
             Some(block) if matches!(block.about, About::Early) => block.stacks.finish(table).1,
             block => {
@@ -347,11 +353,11 @@ impl ProcessLog {
             thread_name: self.thread_name.filter(|_| numbered.is_none()),
             again: self.again.take(),
         };
-        self.block = Some(Block::with_notes(about, notes));
+        self.block = Some(LogBlock::with_notes(about, notes));
     }
 
     /// Takes a message that goes on with the block that is open, or begins one with a note that comes early.
-    fn go_on(&mut self, message: &[u8], table: &mut Table) -> bool {
+    fn go_on(&mut self, message: &[u8], table: &mut FindingTable) -> bool {
         let said = message.trim_ascii_start();
         let is_indented = message[0] == b' ';
         if let Some(block) = &mut self.block {
@@ -387,7 +393,7 @@ impl ProcessLog {
         }
         if sentences::is_early_note(said) {
             self.finish_block(table);
-            let mut block = Block::new(About::Early);
+            let mut block = LogBlock::new(About::Early);
             block.stacks.note(said, table);
             self.block = Some(block);
             return true;
@@ -424,14 +430,14 @@ impl ProcessLog {
                 memchr::memmem::find(message, b"not reporting any more").is_some();
         } else if let Some(signal) = sentences::fatal_signal(message, self.thread) {
             self.is_valgrind = true;
-            self.block = Some(Block::new(About::Signal(signal)));
+            self.block = Some(LogBlock::new(About::Signal(signal)));
         } else if let Some((thread, is_root)) = sentences::announced_thread(message) {
-            self.block = Some(Block::new(About::Thread { thread, is_root }));
+            self.block = Some(LogBlock::new(About::Thread { thread, is_root }));
         } else if begins("FILE DESCRIPTORS: ") && message.ends_with(b" open at exit.") {
             // Valgrind up to 3.18 writes it like this, and open descriptors are no errors there.
             self.process.version.get_or_insert((3, 18));
         } else if sentences::has_stack_without_error(message) {
-            self.block = Some(Block::new(About::Nothing));
+            self.block = Some(LogBlock::new(About::Nothing));
         } else {
             return sentences::begins_run_line(message);
         }
@@ -454,14 +460,14 @@ impl ProcessLog {
         }
     }
 
-    fn finish_block(&mut self, table: &mut Table) {
+    fn finish_block(&mut self, table: &mut FindingTable) {
         let Some(block) = self.block.take() else {
             return;
         };
         self.has_blocks = true;
         match block.about {
-            About::Error { again: None, .. } => self.last_finding = Some(Finding::Error),
-            About::Leak(_) => self.last_finding = Some(Finding::Leak),
+            About::Error { again: None, .. } => self.last_finding = Some(LastFinding::Error),
+            About::Leak(_) => self.last_finding = Some(LastFinding::Leak),
             _ => self.last_finding = None,
         }
         block.finish(&mut self.process, table);

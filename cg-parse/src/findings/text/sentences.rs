@@ -52,7 +52,7 @@ pub(super) fn is_continuation(said: &[u8]) -> bool {
         "Required order was established by acquisition of lock at ",
         "Observed (incorrect) order is: acquisition of lock at ",
         "Address 0x",
-        "Block was alloc'd ",
+        "LogBlock was alloc'd ",
     ];
     STARTS
         .iter()

@@ -5,20 +5,20 @@ use foldhash::HashMap;
 
 use super::error::{self, ErrorElement, Finished};
 use super::frame;
-use super::scanner::{Token, unescape_into};
+use super::scanner::{XmlToken, unescape_into};
 use super::summary_element;
 use crate::findings::fields::whole_amount;
 use crate::findings::preamble;
 use crate::findings::process::{AnnouncedThread, FatalSignal, Process};
-use crate::findings::stacks::Stacks;
-use crate::findings::table::Table;
+use crate::findings::stacks::GatheredStacks;
+use crate::findings::table::FindingTable;
 
 /// A document while it is read.
-pub(super) struct Document {
+pub(super) struct XmlDocument {
     pub(super) process: Process,
     /// The line of its last token.
     pub(super) last_line: u64,
-    section: Section,
+    section: TopElement,
     /// Where in the process' errors each `<unique>` is.
     errors: HashMap<u64, usize>,
     is_finished: bool,
@@ -46,7 +46,7 @@ enum End {
 }
 
 /// The element at the top of the document that is being read.
-enum Section {
+enum TopElement {
     None,
     Preamble,
     /// Whether those of the program are being read, or Valgrind's own.
@@ -56,8 +56,8 @@ enum Section {
     },
     Status,
     Error(Box<ErrorElement>),
-    Thread(AnnouncedThread, Stacks),
-    Signal(FatalSignal, Stacks),
+    Thread(AnnouncedThread, GatheredStacks),
+    Signal(FatalSignal, GatheredStacks),
     Qualifier {
         variable: String,
         value: String,
@@ -70,19 +70,19 @@ enum Section {
         name: String,
         count: u64,
     },
-    Summary(summary_element::Summary),
+    Summary(summary_element::SummaryElement),
     /// One that is not needed.
     Skipped,
     /// One that is not known, by name.
     Unknown(Vec<u8>),
 }
 
-impl Document {
-    pub(super) fn new() -> Document {
-        Document {
+impl XmlDocument {
+    pub(super) fn new() -> XmlDocument {
+        XmlDocument {
             process: Process::new(None),
             last_line: 0,
-            section: Section::None,
+            section: TopElement::None,
             errors: HashMap::default(),
             is_finished: false,
             end: End::Missing,
@@ -93,21 +93,21 @@ impl Document {
     }
 
     /// The document of a process that was forked from this one's, and writes its ending into the same file.
-    pub(super) fn fork(&mut self) -> Document {
-        let mut fork = Document::new();
+    pub(super) fn fork(&mut self) -> XmlDocument {
+        let mut fork = XmlDocument::new();
         fork.process = self.process.fork();
         fork
     }
 
     /// The closing tag was read.
-    pub(super) fn close(&mut self, table: &mut Table) {
+    pub(super) fn close(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Closed;
         self.process.is_complete = self.is_finished && self.is_sound();
     }
 
     /// The process executed another program, whose document has just begun.
-    pub(super) fn exec(&mut self, table: &mut Table) {
+    pub(super) fn exec(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Executed;
         self.process.has_execed = true;
@@ -116,17 +116,17 @@ impl Document {
 
     /// Whether the process may have gone on as another one with the same pid: its parent is the same, and the document
     /// stands between two elements, before any summary. A parent outside of a container (0) is anybody.
-    pub(super) fn may_execute(&self, next: &Document) -> bool {
+    pub(super) fn may_execute(&self, next: &XmlDocument) -> bool {
         let parent = self.process.ppid.filter(|parent| *parent != 0);
         parent.is_some()
             && parent == next.process.ppid
-            && matches!(self.section, Section::None)
+            && matches!(self.section, TopElement::None)
             && !self.is_finished
             && !self.process.has_summary()
     }
 
     /// Another process was given the number, so this one was cut short.
-    pub(super) fn replace(&mut self, table: &mut Table) {
+    pub(super) fn replace(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Replaced;
     }
@@ -136,8 +136,8 @@ impl Document {
     }
 
     /// The input ended.
-    pub(super) fn cut(&mut self, is_inside_element: bool, table: &mut Table) {
-        let is_inside_section = !matches!(self.section, Section::None);
+    pub(super) fn cut(&mut self, is_inside_element: bool, table: &mut FindingTable) {
+        let is_inside_section = !matches!(self.section, TopElement::None);
         self.end = if is_inside_element || is_inside_section {
             End::MissingInElement
         } else {
@@ -150,43 +150,48 @@ impl Document {
 
     /// Whether anything that was read may refer to a stack of the table.
     pub(super) fn may_have_stacks(&self) -> bool {
-        !matches!(self.section, Section::None) || self.process.has_stacks()
+        !matches!(self.section, TopElement::None) || self.process.has_stacks()
     }
 
-    pub(super) fn take(&mut self, token: Token, table: &mut Table) {
-        if let Token::Open(name) = token
+    pub(super) fn take(&mut self, token: XmlToken, table: &mut FindingTable) {
+        if let XmlToken::Open(name) = token
             && let Some(section) = self.section_of(name)
         {
             self.begin_section(section, table);
             return;
         }
-        if matches!(self.section, Section::None) && is_part_of_error(token) {
+        if matches!(self.section, TopElement::None) && is_part_of_error(token) {
             self.damaged_at.get_or_insert(self.last_line);
         }
         match (&mut self.section, token) {
-            (Section::None, Token::Text(name, text)) => self.top_text(name, text),
-            (Section::None, Token::Open(name)) => self.section = Section::Unknown(name.to_vec()),
-            (Section::Error(_), Token::Close(b"error")) => self.end_section(table),
-            (Section::Error(error), token) => error.take(token, table),
-            (_, Token::Close(name)) if Section::of(name).is_some() => self.end_section(table),
-            (Section::Unknown(unknown), Token::Close(name)) if *unknown == name => {
+            (TopElement::None, XmlToken::Text(name, text)) => self.top_text(name, text),
+            (TopElement::None, XmlToken::Open(name)) => {
+                self.section = TopElement::Unknown(name.to_vec())
+            }
+            (TopElement::Error(_), XmlToken::Close(b"error")) => self.end_section(table),
+            (TopElement::Error(error), token) => error.take(token, table),
+            (_, XmlToken::Close(name)) if TopElement::of(name).is_some() => self.end_section(table),
+            (TopElement::Unknown(unknown), XmlToken::Close(name)) if *unknown == name => {
                 self.end_section(table);
             }
-            (Section::Skipped | Section::Unknown(_), _) => {}
-            (Section::Thread(_, stacks) | Section::Signal(_, stacks), Token::Frame(raw)) => {
+            (TopElement::Skipped | TopElement::Unknown(_), _) => {}
+            (
+                TopElement::Thread(_, stacks) | TopElement::Signal(_, stacks),
+                XmlToken::Frame(raw),
+            ) => {
                 stacks.frame(table.frame(raw, frame::parse));
             }
-            (_, Token::Text(name, text)) => {
+            (_, XmlToken::Text(name, text)) => {
                 let mut unescaped = Vec::new();
                 unescape_into(text.trim_ascii(), &mut unescaped);
                 self.section_text(name, &unescaped);
             }
-            (Section::Summary(summary), Token::Open(name)) => summary.open(name),
-            (Section::Arguments { of_program, words }, Token::Open(name)) => {
+            (TopElement::Summary(summary), XmlToken::Open(name)) => summary.open(name),
+            (TopElement::Arguments { of_program, words }, XmlToken::Open(name)) => {
                 *of_program = name == b"argv";
                 words.clear();
             }
-            (_, Token::Close(b"pair")) => self.end_pair(),
+            (_, XmlToken::Close(b"pair")) => self.end_pair(),
             _ => {}
         }
     }
@@ -228,38 +233,39 @@ impl Document {
     }
 
     /// The section that an element begins here; `None` where it is part of the one that is being read.
-    fn section_of(&self, name: &[u8]) -> Option<Section> {
-        let is_inside_error = matches!(self.section, Section::Error(_)) && name == b"suppression";
+    fn section_of(&self, name: &[u8]) -> Option<TopElement> {
+        let is_inside_error =
+            matches!(self.section, TopElement::Error(_)) && name == b"suppression";
         if is_inside_error {
             return None;
         }
-        Section::of(name)
+        TopElement::of(name)
     }
 
-    fn begin_section(&mut self, section: Section, table: &mut Table) {
-        if matches!(self.section, Section::Error(_)) {
+    fn begin_section(&mut self, section: TopElement, table: &mut FindingTable) {
+        if matches!(self.section, TopElement::Error(_)) {
             // Errors hold none of the other elements, so this one was not closed.
             self.mixed_up_at.get_or_insert(self.last_line);
         }
         self.end_section(table);
         self.has_more_than_preamble |= !matches!(
             section,
-            Section::Preamble
-                | Section::Arguments { .. }
-                | Section::Status
-                | Section::Qualifier { .. }
+            TopElement::Preamble
+                | TopElement::Arguments { .. }
+                | TopElement::Status
+                | TopElement::Qualifier { .. }
         );
         match &section {
-            Section::SuppressionCounts { .. } => self.process.used_suppressions.clear(),
-            Section::Summary(summary) => summary.begin(&mut self.process),
+            TopElement::SuppressionCounts { .. } => self.process.used_suppressions.clear(),
+            TopElement::Summary(summary) => summary.begin(&mut self.process),
             _ => {}
         }
         self.section = section;
     }
 
-    fn end_section(&mut self, table: &mut Table) {
-        match std::mem::replace(&mut self.section, Section::None) {
-            Section::Error(error) => {
+    fn end_section(&mut self, table: &mut FindingTable) {
+        match std::mem::replace(&mut self.section, TopElement::None) {
+            TopElement::Error(error) => {
                 if error.is_mixed_up {
                     self.mixed_up_at.get_or_insert(self.last_line);
                 }
@@ -276,17 +282,17 @@ impl Document {
                     }
                 }
             }
-            Section::Thread(thread, stacks) => {
+            TopElement::Thread(thread, stacks) => {
                 let stack = stacks.finish(table).0;
                 self.process
                     .threads
                     .push(AnnouncedThread { stack, ..thread });
             }
-            Section::Signal(signal, stacks) => {
+            TopElement::Signal(signal, stacks) => {
                 let stack = stacks.finish(table).0;
                 self.process.fatal_signal = Some(FatalSignal { stack, ..signal });
             }
-            Section::Qualifier { variable, value } => {
+            TopElement::Qualifier { variable, value } => {
                 self.process.log_file_qualifiers.push((variable, value));
             }
             _ => {}
@@ -312,12 +318,12 @@ impl Document {
     fn section_text(&mut self, name: &[u8], text: &[u8]) {
         let process = &mut self.process;
         match (&mut self.section, name) {
-            (Section::Preamble, b"line") => {
+            (TopElement::Preamble, b"line") => {
                 preamble::read(text, process);
             }
-            (Section::Status, b"state") => self.is_finished |= text == b"FINISHED",
+            (TopElement::Status, b"state") => self.is_finished |= text == b"FINISHED",
             (
-                Section::Arguments {
+                TopElement::Arguments {
                     of_program: true,
                     words,
                 },
@@ -333,25 +339,25 @@ impl Document {
                 }
             }
             (
-                Section::Arguments {
+                TopElement::Arguments {
                     of_program: false, ..
                 },
                 b"arg",
             ) => process.options.push(string(text)),
-            (Section::Thread(thread, _), b"hthreadid") => {
+            (TopElement::Thread(thread, _), b"hthreadid") => {
                 thread.thread = whole_amount(text).unwrap_or_default();
             }
-            (Section::Thread(thread, _), b"isrootthread") => thread.is_root = true,
-            (Section::Signal(signal, _), _) => signal_text(signal, name, text),
-            (Section::Qualifier { variable, .. }, b"var") => *variable = string(text),
-            (Section::Qualifier { value, .. }, b"value") => *value = string(text),
-            (Section::ErrorCounts { count, .. }, b"count")
-            | (Section::SuppressionCounts { count, .. }, b"count") => {
+            (TopElement::Thread(thread, _), b"isrootthread") => thread.is_root = true,
+            (TopElement::Signal(signal, _), _) => signal_text(signal, name, text),
+            (TopElement::Qualifier { variable, .. }, b"var") => *variable = string(text),
+            (TopElement::Qualifier { value, .. }, b"value") => *value = string(text),
+            (TopElement::ErrorCounts { count, .. }, b"count")
+            | (TopElement::SuppressionCounts { count, .. }, b"count") => {
                 *count = whole_amount(text).unwrap_or_default();
             }
-            (Section::ErrorCounts { unique, .. }, b"unique") => *unique = error::unique(text),
-            (Section::SuppressionCounts { name, .. }, b"name") => *name = string(text),
-            (Section::Summary(summary), name) => summary.text(name, text, process),
+            (TopElement::ErrorCounts { unique, .. }, b"unique") => *unique = error::unique(text),
+            (TopElement::SuppressionCounts { name, .. }, b"name") => *name = string(text),
+            (TopElement::Summary(summary), name) => summary.text(name, text, process),
             _ => {}
         }
     }
@@ -359,7 +365,7 @@ impl Document {
     /// A `<pair>` of `<errorcounts>` or `<suppcounts>` is read.
     fn end_pair(&mut self) {
         match &mut self.section {
-            Section::ErrorCounts { unique, count } => {
+            TopElement::ErrorCounts { unique, count } => {
                 let Some(unique) = unique.take() else { return };
                 match self.errors.get(&unique) {
                     Some(position) => self.process.errors[*position].count = *count,
@@ -367,7 +373,7 @@ impl Document {
                 }
                 self.process.has_counts = true;
             }
-            Section::SuppressionCounts { name, count } => {
+            TopElement::SuppressionCounts { name, count } => {
                 let name = std::mem::take(name);
                 self.process.used_suppressions.push((name, *count));
             }
@@ -377,57 +383,59 @@ impl Document {
 }
 
 /// Whether this belongs inside an `<error>`, and nowhere else.
-fn is_part_of_error(token: Token) -> bool {
+fn is_part_of_error(token: XmlToken) -> bool {
     match token {
-        Token::Open(name) | Token::Text(name, _) => matches!(
+        XmlToken::Open(name) | XmlToken::Text(name, _) => matches!(
             name,
             b"unique" | b"kind" | b"what" | b"xwhat" | b"auxwhat" | b"xauxwhat" | b"stack"
         ),
-        Token::Close(name) => name == b"error",
-        Token::Frame(_) => true,
+        XmlToken::Close(name) => name == b"error",
+        XmlToken::Frame(_) => true,
     }
 }
 
 /// Whether this is an element that stands directly inside `<valgrindoutput>`.
 pub(super) fn is_top_element(name: &[u8]) -> bool {
-    Section::of(name).is_some()
+    TopElement::of(name).is_some()
 }
 
-impl Section {
+impl TopElement {
     /// The section that an element at the top of a document begins; `None` for elements inside one.
-    fn of(name: &[u8]) -> Option<Section> {
+    fn of(name: &[u8]) -> Option<TopElement> {
         Some(match name {
-            b"preamble" => Section::Preamble,
-            b"args" => Section::Arguments {
+            b"preamble" => TopElement::Preamble,
+            b"args" => TopElement::Arguments {
                 of_program: false,
                 words: Vec::new(),
             },
-            b"status" => Section::Status,
-            b"error" => Section::Error(Box::default()),
+            b"status" => TopElement::Status,
+            b"error" => TopElement::Error(Box::default()),
             b"announcethread" => {
                 let thread = AnnouncedThread {
                     thread: 0,
                     is_root: false,
                     stack: Default::default(),
                 };
-                Section::Thread(thread, Stacks::default())
+                TopElement::Thread(thread, GatheredStacks::default())
             }
-            b"fatal_signal" => Section::Signal(FatalSignal::default(), Stacks::default()),
-            b"logfilequalifier" => Section::Qualifier {
+            b"fatal_signal" => {
+                TopElement::Signal(FatalSignal::default(), GatheredStacks::default())
+            }
+            b"logfilequalifier" => TopElement::Qualifier {
                 variable: String::new(),
                 value: String::new(),
             },
-            b"errorcounts" => Section::ErrorCounts {
+            b"errorcounts" => TopElement::ErrorCounts {
                 unique: None,
                 count: 0,
             },
-            b"suppcounts" => Section::SuppressionCounts {
+            b"suppcounts" => TopElement::SuppressionCounts {
                 name: String::new(),
                 count: 0,
             },
             // Directly inside the document it repeats what the error before it has already.
-            b"clientmsg" | b"suppression" => Section::Skipped,
-            _ => Section::Summary(summary_element::Summary::of(name)?),
+            b"clientmsg" | b"suppression" => TopElement::Skipped,
+            _ => TopElement::Summary(summary_element::SummaryElement::of(name)?),
         })
     }
 }

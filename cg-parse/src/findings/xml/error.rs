@@ -3,12 +3,12 @@
 use cg_stream::record::LeakKind;
 
 use super::frame;
-use super::scanner::{Token, unescape_into};
+use super::scanner::{XmlToken, unescape_into};
 use crate::findings::fields::whole_amount;
 use crate::findings::leak::{self, LossRecord};
 use crate::findings::process::{ErrorRow, Process};
-use crate::findings::stacks::Stacks;
-use crate::findings::table::{NameId, Table};
+use crate::findings::stacks::GatheredStacks;
+use crate::findings::table::{FindingTable, WordsId};
 use crate::number::whole_u64;
 
 /// An `<error>` while it is read.
@@ -18,16 +18,16 @@ pub(super) struct ErrorElement {
     /// Whether it has something twice that every error has once: it is mixed with another one.
     pub(super) is_mixed_up: bool,
     thread: Option<u64>,
-    thread_name: Option<NameId>,
+    thread_name: Option<WordsId>,
     kind: Vec<u8>,
     what: Vec<u8>,
     leaked_bytes: Option<u64>,
     leaked_blocks: Option<u64>,
-    stacks: Stacks,
+    stacks: GatheredStacks,
     inside: Inside,
     /// DRD's words for the thing that was first observed here.
     observed: Vec<u8>,
-    suppression: Option<NameId>,
+    suppression: Option<WordsId>,
 }
 
 /// The element inside `<error>` that decides what a text means.
@@ -54,19 +54,19 @@ pub(super) enum Finished {
 }
 
 impl ErrorElement {
-    pub(super) fn take(&mut self, token: Token, table: &mut Table) {
+    pub(super) fn take(&mut self, token: XmlToken, table: &mut FindingTable) {
         match token {
-            Token::Open(name) => self.open(name, table),
-            Token::Close(name) => self.close(name),
-            Token::Text(name, text) => self.text(name, text, table),
-            Token::Frame(raw) => {
+            XmlToken::Open(name) => self.open(name, table),
+            XmlToken::Close(name) => self.close(name),
+            XmlToken::Text(name, text) => self.text(name, text, table),
+            XmlToken::Frame(raw) => {
                 let frame = table.frame(raw, frame::parse);
                 self.stacks.frame(frame);
             }
         }
     }
 
-    fn open(&mut self, name: &[u8], table: &mut Table) {
+    fn open(&mut self, name: &[u8], table: &mut FindingTable) {
         match name {
             b"stack" => self.stacks.begin_stack(table),
             b"xwhat" => self.inside = Inside::What,
@@ -90,7 +90,7 @@ impl ErrorElement {
         }
     }
 
-    fn text(&mut self, name: &[u8], text: &[u8], table: &mut Table) {
+    fn text(&mut self, name: &[u8], text: &[u8], table: &mut FindingTable) {
         let mut unescaped = Vec::new();
         unescape_into(text.trim_ascii(), &mut unescaped);
         let text = unescaped.as_slice();
@@ -128,7 +128,7 @@ impl ErrorElement {
     }
 
     /// Helgrind has errors with two `<what>`, the second going on where the first ends.
-    fn sentence(&mut self, text: &[u8], table: &mut Table) {
+    fn sentence(&mut self, text: &[u8], table: &mut FindingTable) {
         if !self.what.is_empty() {
             self.what.push(b' ');
         }
@@ -137,7 +137,7 @@ impl ErrorElement {
     }
 
     /// Puts what was read into the process.
-    pub(super) fn finish(mut self, process: &mut Process, table: &mut Table) -> Finished {
+    pub(super) fn finish(mut self, process: &mut Process, table: &mut FindingTable) -> Finished {
         let loss = self.loss_record();
         let is_leak = self.kind.starts_with(b"Leak_");
         if self.kind.is_empty() || self.what.is_empty() || (is_leak && loss.is_none()) {

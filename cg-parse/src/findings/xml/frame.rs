@@ -3,13 +3,13 @@
 use memchr::memmem;
 
 use super::scanner::unescape_into;
-use crate::findings::table::{FrameRow, NameId, Table};
+use crate::findings::table::{FindingTable, FrameRow, WordsId};
 use crate::number::whole_u64;
 
 /// Takes apart what is inside a `<frame>`.
-pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
+pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     let mut text = Vec::new();
-    let mut name = |tag: &str, table: &mut Table| -> Option<NameId> {
+    let mut name = |tag: &str, table: &mut FindingTable| -> Option<WordsId> {
         text.clear();
         unescape_into(element(frame, tag)?, &mut text);
         Some(match tag {
@@ -30,7 +30,7 @@ pub(super) fn parse(frame: &[u8], table: &mut Table) -> FrameRow {
 }
 
 /// The file in its directory. An absolute one needs none.
-fn file(frame: &[u8], table: &mut Table) -> Option<NameId> {
+fn file(frame: &[u8], table: &mut FindingTable) -> Option<WordsId> {
     let file = element(frame, "file")?;
     let mut path = Vec::new();
     if let Some(directory) = element(frame, "dir")
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn check(frame: &str, expected: &str) {
-        let mut table = Table::new(true);
+        let mut table = FindingTable::new(true);
         let row = parse(frame.as_bytes(), &mut table);
         let text = |id: Option<_>| id.map_or("-", |id| table.text(id));
         assert_eq!(

@@ -22,10 +22,10 @@ mod summary_element;
 
 use cg_stream::Diagnostics;
 
-use self::document::Document;
-use self::scanner::{Scanner, Token};
-use super::found::{ProcessFindings, Take};
-use super::table::Table;
+use self::document::XmlDocument;
+use self::scanner::{XmlScanner, XmlToken};
+use super::found::{Take, hand_on};
+use super::table::FindingTable;
 use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options};
@@ -46,13 +46,13 @@ pub(crate) fn parse(
     take: Take<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut scanner = Scanner::new();
+    let mut scanner = XmlScanner::new();
     let mut documents = Documents::new(options.demangle);
     while lines.advance().map_err(Error::Input)? {
         documents.line_number = lines.line_number();
         scanner.line(lines.last_line(), |token| documents.take(token));
         if let Some((frame, length)) = scanner.frame(lines.buffered()) {
-            documents.take(Token::Frame(frame));
+            documents.take(XmlToken::Frame(frame));
             lines.consume(length);
         }
         if !documents.ready.is_empty() {
@@ -70,22 +70,22 @@ pub(crate) fn parse(
 
 /// The documents of an input.
 struct Documents {
-    table: Table,
+    table: FindingTable,
     /// How many have begun.
     seen: u64,
     /// Those that are not closed; the last is the innermost.
-    open: Vec<Document>,
+    open: Vec<XmlDocument>,
     /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
-    closed: Option<Document>,
+    closed: Option<XmlDocument>,
     /// Those to be handed on.
-    ready: Vec<Document>,
+    ready: Vec<XmlDocument>,
     line_number: u64,
 }
 
 impl Documents {
     fn new(demangles: bool) -> Documents {
         Documents {
-            table: Table::new(demangles),
+            table: FindingTable::new(demangles),
             seen: 0,
             open: Vec::new(),
             closed: None,
@@ -94,16 +94,16 @@ impl Documents {
         }
     }
 
-    fn take(&mut self, token: Token) {
+    fn take(&mut self, token: XmlToken) {
         match token {
-            Token::Open(b"valgrindoutput") => {
+            XmlToken::Open(b"valgrindoutput") => {
                 self.seen += 1;
                 self.ready.extend(self.closed.take());
-                let mut document = Document::new();
+                let mut document = XmlDocument::new();
                 document.last_line = self.line_number;
                 self.open.push(document);
             }
-            Token::Close(b"valgrindoutput") => {
+            XmlToken::Close(b"valgrindoutput") => {
                 if let Some(mut document) = self.open.pop() {
                     document.close(&mut self.table);
                     self.ready.extend(self.closed.replace(document));
@@ -117,7 +117,7 @@ impl Documents {
                     document.last_line = self.line_number;
                     document.take(token, &mut self.table);
                 }
-                if let Token::Text(b"ppid", _) = token {
+                if let XmlToken::Text(b"ppid", _) = token {
                     self.end_same();
                 }
             }
@@ -125,8 +125,8 @@ impl Documents {
     }
 
     /// Elements behind a closing tag are those of another process that was forked. False for anything else there.
-    fn reopen(&mut self, token: Token) -> bool {
-        let is_element = matches!(token, Token::Open(name) if document::is_top_element(name));
+    fn reopen(&mut self, token: XmlToken) -> bool {
+        let is_element = matches!(token, XmlToken::Open(name) if document::is_top_element(name));
         if !is_element {
             return false;
         }
@@ -177,17 +177,13 @@ impl Documents {
         take: Take<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        for document in self.ready.drain(..) {
-            let trouble = document.trouble(source);
-            let found = ProcessFindings {
-                process: &document.process,
-                table: &self.table,
-                source,
-                trouble: trouble.as_deref(),
-            };
-            take(&found, diagnostics)?;
-        }
-        if self.closed.is_none() && !self.open.iter().any(Document::may_have_stacks) {
+        let processes = self
+            .ready
+            .iter()
+            .map(|document| (&document.process, document.trouble(source)));
+        hand_on(processes, &self.table, source, take, diagnostics)?;
+        self.ready.clear();
+        if self.closed.is_none() && !self.open.iter().any(XmlDocument::may_have_stacks) {
             self.table.forget_stacks();
         }
         Ok(())

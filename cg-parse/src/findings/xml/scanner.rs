@@ -8,7 +8,7 @@ use memchr::memmem::{self, Finder};
 
 /// A piece of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum XmlToken<'a> {
     /// The beginning of an element that holds others.
     Open(&'a [u8]),
     /// The end of one.
@@ -20,7 +20,7 @@ pub(super) enum Token<'a> {
 }
 
 /// Cuts lines into tokens.
-pub(super) struct Scanner {
+pub(super) struct XmlScanner {
     /// The element that a line left unfinished.
     pending: Option<Pending>,
     /// What was read of it.
@@ -64,9 +64,9 @@ const TEXT_ELEMENTS: [&[u8]; 18] = [
     b"time",
 ];
 
-impl Scanner {
-    pub(super) fn new() -> Scanner {
-        Scanner {
+impl XmlScanner {
+    pub(super) fn new() -> XmlScanner {
+        XmlScanner {
             pending: None,
             text: Vec::new(),
             end_of_frame: Finder::new(END_OF_FRAME),
@@ -100,7 +100,7 @@ impl Scanner {
     }
 
     /// Cuts one line, given without its `\n`.
-    pub(super) fn line(&mut self, line: &[u8], mut take: impl FnMut(Token)) {
+    pub(super) fn line(&mut self, line: &[u8], mut take: impl FnMut(XmlToken)) {
         let mut rest = line;
         if let Some(pending) = &self.pending {
             let end = match pending {
@@ -136,7 +136,7 @@ impl Scanner {
     }
 
     /// Reads an element's tag and, if it holds text, the text. `rest` begins behind the `<`; what follows is returned.
-    fn element<'a>(&mut self, rest: &'a [u8], take: &mut impl FnMut(Token)) -> &'a [u8] {
+    fn element<'a>(&mut self, rest: &'a [u8], take: &mut impl FnMut(XmlToken)) -> &'a [u8] {
         let (is_close, rest) = match rest.strip_prefix(b"/") {
             Some(rest) => (true, rest),
             None => (false, rest),
@@ -160,28 +160,28 @@ impl Scanner {
         let is_empty = after[..end].ends_with(b"/");
         let after = &after[end + 1..];
         if is_close {
-            take(Token::Close(name));
+            take(XmlToken::Close(name));
             return after;
         }
         if is_empty {
-            take(Token::Text(name, b""));
+            take(XmlToken::Text(name, b""));
             return after;
         }
         if name == b"frame" {
             if let Some(end) = self.end_of_frame.find(after) {
-                take(Token::Frame(&after[..end]));
+                take(XmlToken::Frame(&after[..end]));
                 return &after[end + END_OF_FRAME.len()..];
             }
             return self.begin(Pending::Frame, after);
         }
         if !holds_text(name, after) {
-            take(Token::Open(name));
+            take(XmlToken::Open(name));
             return after;
         }
         let closing = [b"</", name, b">"].concat();
         match memmem::find(after, &closing) {
             Some(end) => {
-                take(Token::Text(name, &after[..end]));
+                take(XmlToken::Text(name, &after[..end]));
                 &after[end + closing.len()..]
             }
             None => self.begin(Pending::Text(closing), after),
@@ -200,10 +200,10 @@ impl Scanner {
 }
 
 impl Pending {
-    fn token<'a>(&'a self, text: &'a [u8]) -> Token<'a> {
+    fn token<'a>(&'a self, text: &'a [u8]) -> XmlToken<'a> {
         match self {
-            Pending::Frame => Token::Frame(text),
-            Pending::Text(closing) => Token::Text(&closing[2..closing.len() - 1], text),
+            Pending::Frame => XmlToken::Frame(text),
+            Pending::Text(closing) => XmlToken::Text(&closing[2..closing.len() - 1], text),
         }
     }
 }
@@ -264,16 +264,16 @@ mod tests {
     use super::*;
 
     fn check(document: &str, expected: &[&str]) {
-        let mut scanner = Scanner::new();
+        let mut scanner = XmlScanner::new();
         let mut tokens = Vec::new();
         for line in document.split('\n') {
             scanner.line(line.as_bytes(), |token| {
                 let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
                 tokens.push(match token {
-                    Token::Open(name) => format!("<{}>", text(name)),
-                    Token::Close(name) => format!("</{}>", text(name)),
-                    Token::Text(name, content) => format!("{}={}", text(name), text(content)),
-                    Token::Frame(content) => format!("frame={}", text(content)),
+                    XmlToken::Open(name) => format!("<{}>", text(name)),
+                    XmlToken::Close(name) => format!("</{}>", text(name)),
+                    XmlToken::Text(name, content) => format!("{}={}", text(name), text(content)),
+                    XmlToken::Frame(content) => format!("frame={}", text(content)),
                 });
             });
         }

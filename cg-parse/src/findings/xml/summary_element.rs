@@ -9,9 +9,9 @@ use crate::findings::fields::amount;
 use crate::findings::process::Process;
 
 /// A summary while it is read.
-pub(super) struct Summary {
+pub(super) struct SummaryElement {
     of: Of,
-    row: Row,
+    row: SummaryRow,
     /// The row's `<bytes>`, which come before its `<blocks>`.
     bytes: u64,
 }
@@ -24,25 +24,25 @@ enum Of {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Row {
+enum SummaryRow {
     None,
     InUse,
     Leaks(LeakKind),
     Suppressed,
 }
 
-impl Summary {
+impl SummaryElement {
     /// The summary that an element begins.
-    pub(super) fn of(name: &[u8]) -> Option<Summary> {
+    pub(super) fn of(name: &[u8]) -> Option<SummaryElement> {
         let of = match name {
             b"heap_summary" => Of::Heap,
             b"leak_summary" => Of::Leaks,
             b"error_summary" => Of::Errors,
             _ => return None,
         };
-        Some(Summary {
+        Some(SummaryElement {
             of,
-            row: Row::None,
+            row: SummaryRow::None,
             bytes: 0,
         })
     }
@@ -59,14 +59,14 @@ impl Summary {
     /// An element inside the summary begins.
     pub(super) fn open(&mut self, name: &[u8]) {
         self.row = match name {
-            b"memory_in_use_at_exit" => Row::InUse,
-            b"definitely_lost" => Row::Leaks(LeakKind::Definite),
-            b"indirectly_lost" => Row::Leaks(LeakKind::Indirect),
-            b"possibly_lost" => Row::Leaks(LeakKind::Possible),
-            b"still_reachable" => Row::Leaks(LeakKind::Reachable),
-            b"suppressed" => Row::Suppressed,
+            b"memory_in_use_at_exit" => SummaryRow::InUse,
+            b"definitely_lost" => SummaryRow::Leaks(LeakKind::Definite),
+            b"indirectly_lost" => SummaryRow::Leaks(LeakKind::Indirect),
+            b"possibly_lost" => SummaryRow::Leaks(LeakKind::Possible),
+            b"still_reachable" => SummaryRow::Leaks(LeakKind::Reachable),
+            b"suppressed" => SummaryRow::Suppressed,
             // Heuristics repeat a part of what is reachable.
-            _ => Row::None,
+            _ => SummaryRow::None,
         };
     }
 
@@ -109,10 +109,12 @@ impl Summary {
 
     fn end_row(&self, blocks: Blocks, is_delta: bool, process: &mut Process) {
         match self.row {
-            Row::None => {}
-            Row::InUse => process.set_in_use(blocks),
-            Row::Leaks(kind) => process.set_leak_summary(kind, blocks, is_delta),
-            Row::Suppressed => process.leak_summary.get_or_insert_default().suppressed = blocks,
+            SummaryRow::None => {}
+            SummaryRow::InUse => process.set_in_use(blocks),
+            SummaryRow::Leaks(kind) => process.set_leak_summary(kind, blocks, is_delta),
+            SummaryRow::Suppressed => {
+                process.leak_summary.get_or_insert_default().suppressed = blocks
+            }
         }
     }
 }

@@ -5,21 +5,21 @@ use crate::error::excerpt;
 use crate::number::leading_u64;
 
 /// A line of a tree: `  n2: 130800 0x10920C: ramp (heapy.c:7)`.
-pub(super) struct Node<'a> {
+pub(super) struct TreeNode<'a> {
     pub(super) depth: usize,
     pub(super) children: u64,
     pub(super) bytes: u64,
     pub(super) description: &'a [u8],
 }
 
-impl<'a> Node<'a> {
+impl<'a> TreeNode<'a> {
     // Called for every line of every tree, from two rooms.
     #[inline(always)]
-    pub(super) fn parse(line: &'a [u8]) -> Option<Node<'a>> {
+    pub(super) fn parse(line: &'a [u8]) -> Option<TreeNode<'a>> {
         let depth = line.iter().take_while(|byte| **byte == b' ').count();
         let (children, rest) = leading_u64(line[depth..].strip_prefix(b"n")?)?;
         let (bytes, rest) = leading_u64(rest.strip_prefix(b": ")?)?;
-        Some(Node {
+        Some(TreeNode {
             depth,
             children,
             bytes,
@@ -44,8 +44,12 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Takes the next line of the tree.
-    pub(super) fn add<'a>(&mut self, line: &'a [u8], line_number: u64) -> Result<Node<'a>, Error> {
-        let Some(node) = Node::parse(line) else {
+    pub(super) fn add<'a>(
+        &mut self,
+        line: &'a [u8],
+        line_number: u64,
+    ) -> Result<TreeNode<'a>, Error> {
+        let Some(node) = TreeNode::parse(line) else {
             return Err(Error::at(
                 line_number,
                 format!(

@@ -5,7 +5,7 @@ use serde_json::Number;
 
 use super::is_separator;
 use super::kept::KeptTrees;
-use super::shape::{Node, Shape};
+use super::shape::{Shape, TreeNode};
 use crate::error::Error;
 use crate::error::excerpt;
 use crate::format::Lines;
@@ -32,7 +32,7 @@ impl Snapshot {
         lines: &mut Lines,
         kept: &mut KeptTrees,
     ) -> Result<Snapshot, Error> {
-        let mut fields = Fields::default();
+        let mut fields = SnapshotFields::default();
         let detail = loop {
             next_line(lines, "a heap_tree= line")?;
             if fields.take(lines)? {
@@ -75,14 +75,14 @@ impl Snapshot {
 
 /// The numbers of a snapshot, in whatever order they come.
 #[derive(Default)]
-struct Fields {
+struct SnapshotFields {
     time: Option<Number>,
     heap: Option<u64>,
     extra: Option<u64>,
     stacks: Option<u64>,
 }
 
-impl Fields {
+impl SnapshotFields {
     /// Takes the last line if it is one of the numbers.
     fn take(&mut self, lines: &Lines) -> Result<bool, Error> {
         let (line, line_number) = (lines.last_line(), lines.line_number());
@@ -149,7 +149,7 @@ fn read_tree(
     Ok((tree, event))
 }
 
-fn event_name(root: &Node) -> Option<String> {
+fn event_name(root: &TreeNode) -> Option<String> {
     let end = memchr::memmem::find(root.description, b" : ")?;
     Some(Name::from_bytes(&root.description[..end]).into_string())
 }

@@ -14,7 +14,7 @@ use cg_stream::writer::RenderedFrame;
 use foldhash::fast::FixedState;
 
 use super::is_separator;
-use super::shape::Node;
+use super::shape::TreeNode;
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use crate::format::Out;
@@ -58,7 +58,7 @@ pub(super) fn write_records(
     };
     let first_line = snapshot.tree.as_ref().map_or(0, |tree| tree.line);
     for (line, line_number) in text.split(|byte| *byte == b'\n').zip(first_line..) {
-        let Some(node) = Node::parse(line) else {
+        let Some(node) = TreeNode::parse(line) else {
             debug_assert!(is_separator(line), "the tree was found whole");
             continue;
         };
@@ -92,7 +92,7 @@ struct Writing<'t, 'o, 'w> {
 }
 
 impl<'t> Writing<'t, '_, '_> {
-    fn add(&mut self, node: &Node<'t>, line: u64) -> Result<(), Error> {
+    fn add(&mut self, node: &TreeNode<'t>, line: u64) -> Result<(), Error> {
         if let Some(parent) = self.path.last_mut() {
             parent.children += Count::from(node.bytes);
         }

@@ -1,19 +1,19 @@
 //! Functions that call each other in a circle: the strongly connected components of the call graph.
 
-use crate::costs::section::{CostTable, Overflow, Signedness, add_inclusive_row};
+use crate::costs::section::{ArcId, NoRoom, Signedness, add_inclusive_row};
 
 /// An arc between two different functions, numbered from 0, and the row of its cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arc {
+pub(super) struct Between {
     pub(super) caller: usize,
     pub(super) callee: usize,
-    pub(super) row: usize,
+    pub(super) row: ArcId,
 }
 
 /// The circle of each function, numbered from 0; `None` for a function that is in none.
 ///
 /// Tarjan's algorithm with a stack of its own: call graphs are deeper than a thread's stack.
-pub(super) fn find(functions: usize, arcs: &[Arc]) -> Vec<Option<usize>> {
+pub(super) fn find(functions: usize, arcs: &[Between]) -> Vec<Option<usize>> {
     let callees = Callees::new(functions, arcs);
     let mut search = Search {
         order: vec![0; functions],
@@ -100,7 +100,7 @@ struct Callees {
 }
 
 impl Callees {
-    fn new(functions: usize, arcs: &[Arc]) -> Callees {
+    fn new(functions: usize, arcs: &[Between]) -> Callees {
         let mut sorted: Vec<(usize, usize)> =
             arcs.iter().map(|arc| (arc.caller, arc.callee)).collect();
         sorted.sort_unstable();
@@ -126,23 +126,24 @@ impl Callees {
 /// been entered from outside only, as no function in it costs more than came in from outside, is none.
 pub(super) fn recursive<'a>(
     circle_of: &[Option<usize>],
-    arcs: &[Arc],
-    costs: &CostTable,
+    arcs: &[Between],
+    cost: impl Fn(ArcId) -> &'a [u64],
+    events: usize,
     signedness: Signedness,
     believes_all: bool,
     incoming: impl Fn(usize) -> &'a [u64],
-) -> Result<Vec<bool>, Overflow> {
+) -> Result<Vec<bool>, NoRoom> {
     let circles = circle_of.iter().flatten().max().map_or(0, |last| last + 1);
     let mut is_recursive = vec![believes_all; circles];
     if believes_all || circles == 0 {
         return Ok(is_recursive);
     }
-    let mut from_outside = vec![vec![0; costs.event_count()]; circles];
+    let mut from_outside = vec![vec![0; events]; circles];
     for arc in arcs {
         if let Some(circle) = circle_of[arc.callee]
             && circle_of[arc.caller] != Some(circle)
         {
-            add_inclusive_row(&mut from_outside[circle], costs.row(arc.row), signedness)?;
+            add_inclusive_row(&mut from_outside[circle], cost(arc.row), signedness)?;
         }
     }
     for (function, circle) in circle_of.iter().enumerate() {
@@ -159,15 +160,16 @@ pub(super) fn recursive<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cg_stream::intern::Id;
 
-    fn arcs(pairs: &[(usize, usize)]) -> Vec<Arc> {
+    fn arcs(pairs: &[(usize, usize)]) -> Vec<Between> {
         pairs
             .iter()
             .enumerate()
-            .map(|(row, (caller, callee))| Arc {
+            .map(|(position, (caller, callee))| Between {
                 caller: *caller,
                 callee: *callee,
-                row,
+                row: ArcId::at(position).unwrap(),
             })
             .collect()
     }

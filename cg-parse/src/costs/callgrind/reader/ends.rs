@@ -1,13 +1,16 @@
 //! Where a part ends: its totals are checked, it is added to the section, and the way is cleared for another.
 
+use cg_stream::intern::Id as _;
+
 use super::positions::Compression;
-use super::{InForce, Reader, Refusal, Stage};
+use super::{CallgrindReader, InForce, Stage};
 use crate::costs::callgrind::inclusive;
 use crate::costs::callgrind::position::Positions;
+use crate::costs::refusal::Refusal;
 use crate::costs::section::StringId;
 use crate::error::Error;
 
-impl Reader<'_> {
+impl CallgrindReader<'_> {
     /// Ends the part and begins the next one.
     pub(super) fn next_part(&mut self) -> Result<(), Refusal> {
         self.flush_calls()?;
@@ -143,7 +146,7 @@ impl Reader<'_> {
         self.callee = None;
         self.callee_object = None;
         self.callee_file = None;
-        added.map_err(|overflow| Refusal::from(overflow).at(self.line_number))?;
+        added.map_err(|no_room| Refusal::from(no_room).at(self.line_number))?;
         (self.part_done)(self.section)
     }
 }

@@ -1,10 +1,12 @@
 //! Header lines: what each means for the part it begins.
 
-use super::{Command, Reader, Refusal, Stage};
+use super::{CallgrindReader, Command, Stage};
 use crate::costs::callgrind::header;
 use crate::costs::callgrind::inclusive::Shown;
-use crate::costs::callgrind::part::{Arcs, Part};
+use crate::costs::callgrind::part::Part;
 use crate::costs::callgrind::position::Positions;
+use crate::costs::refusal::Refusal;
+use crate::costs::section::CostRows;
 use crate::error::excerpt;
 use crate::input::BYTE_ORDER_MARK;
 
@@ -24,7 +26,7 @@ const KNOWN_KEYS: [&[u8]; 12] = [
     b"totals",
 ];
 
-impl Reader<'_> {
+impl CallgrindReader<'_> {
     /// Header lines, comments, sums, and what is none of these.
     pub(super) fn header_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         if line.starts_with(b"#") {
@@ -196,7 +198,9 @@ impl Reader<'_> {
         if self.shown.levels {
             self.part.arcs = None;
         } else {
-            self.part.arcs.get_or_insert_with(|| Arcs::new(events));
+            self.part
+                .arcs
+                .get_or_insert_with(|| CostRows::of_arcs(events));
         }
         self.stage = Stage::Events;
         self.has_header = false;

@@ -1,7 +1,9 @@
 //! The body's lines other than costs: positions, names and calls.
 
-use super::{InForce, Named, Numbered, Reader, Refusal, Stage};
+use super::{CallgrindReader, InForce, Named, Numbered, Stage};
 use crate::costs::callgrind::names::{self, Compressed, NumberTable};
+use crate::costs::continued::{NameLine, continued};
+use crate::costs::refusal::Refusal;
 use crate::costs::section::{Section, StringId};
 use crate::error::excerpt;
 use crate::number::leading_u64;
@@ -21,18 +23,9 @@ pub(super) enum Compression {
     Plain,
 }
 
-/// A line that gave a name in full.
-#[derive(Clone, Copy)]
-pub(super) struct NameLine {
-    line_number: u64,
-    key: Key,
-    /// The number that the name was given with.
-    number: Option<u64>,
-}
-
 /// What a line of the body begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
+pub(super) enum BodyKey {
     Function,
     FunctionFile,
     LineFile,
@@ -50,33 +43,33 @@ enum Key {
 
 /// The key of a position, call or jump and what stands behind its `=`.
 #[inline]
-fn key_of(line: &[u8]) -> Option<(Key, &[u8])> {
+fn key_of(line: &[u8]) -> Option<(BodyKey, &[u8])> {
     Some(match line {
-        [b'f', b'n', b'=', value @ ..] => (Key::Function, value),
-        [b'c', b'f', b'n', b'=', value @ ..] => (Key::CalledFunction, value),
-        [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (Key::CalledFile, value),
+        [b'f', b'n', b'=', value @ ..] => (BodyKey::Function, value),
+        [b'c', b'f', b'n', b'=', value @ ..] => (BodyKey::CalledFunction, value),
+        [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (BodyKey::CalledFile, value),
         // KCachegrind reads both, and takes calls of a recursion for calls.
         [b'c', b'a', b'l', b'l', b's', b'=', value @ ..]
-        | [b'r', b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (Key::Calls, value),
+        | [b'r', b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (BodyKey::Calls, value),
         [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
-            (Key::Skipped, value)
+            (BodyKey::Skipped, value)
         }
-        [b'f', b'i' | b'e', b'=', value @ ..] => (Key::LineFile, value),
-        [b'f', b'l', b'=', value @ ..] => (Key::FunctionFile, value),
-        [b'c', b'o', b'b', b'=', value @ ..] => (Key::CalledObject, value),
-        [b'o', b'b', b'=', value @ ..] => (Key::Object, value),
-        [b'j', b'f', b'i', b'=', value @ ..] => (Key::FileOfJump, value),
+        [b'f', b'i' | b'e', b'=', value @ ..] => (BodyKey::LineFile, value),
+        [b'f', b'l', b'=', value @ ..] => (BodyKey::FunctionFile, value),
+        [b'c', b'o', b'b', b'=', value @ ..] => (BodyKey::CalledObject, value),
+        [b'o', b'b', b'=', value @ ..] => (BodyKey::Object, value),
+        [b'j', b'f', b'i', b'=', value @ ..] => (BodyKey::FileOfJump, value),
         [b'j', b'f', b'n', b'=', value @ ..] | [b'f', b'r', b'f', b'n', b'=', value @ ..] => {
-            (Key::FunctionOfJump, value)
+            (BodyKey::FunctionOfJump, value)
         }
         [b'r', b'e', b'c', b'=', value @ ..]
         | [b'b', b'b', b'=', value @ ..]
-        | [b'l', b'n', b'=', value @ ..] => (Key::Skipped, value),
+        | [b'l', b'n', b'=', value @ ..] => (BodyKey::Skipped, value),
         _ => return None,
     })
 }
 
-impl Reader<'_> {
+impl CallgrindReader<'_> {
     /// Everything but cost lines.
     pub(super) fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         if line.trim_ascii_start().is_empty() {
@@ -92,16 +85,12 @@ impl Reader<'_> {
             self.look_for_compression(key, value, has_object);
         }
         match key {
-            Key::Calls => self.calls_line(value),
-            Key::Skipped => Ok(()),
+            BodyKey::Calls => self.calls_line(value),
+            BodyKey::Skipped => Ok(()),
             _ => {
                 let name = self.name(value);
                 if let Some(number) = name.defined() {
-                    self.name_line = Some(NameLine {
-                        line_number: self.line_number,
-                        key,
-                        number,
-                    });
+                    self.name_line = Some(NameLine::new(self.line_number, (key, number)));
                 }
                 self.name_position(key, name)
             }
@@ -110,9 +99,9 @@ impl Reader<'_> {
 
     /// Takes the name of a position line.
     #[inline(always)]
-    fn name_position(&mut self, key: Key, name: Compressed) -> Result<(), Refusal> {
+    fn name_position(&mut self, key: BodyKey, name: Compressed) -> Result<(), Refusal> {
         match key {
-            Key::Function => {
+            BodyKey::Function => {
                 self.flush_calls()?;
                 self.function = Some(self.function_name(name)?);
                 self.node = None;
@@ -130,13 +119,13 @@ impl Reader<'_> {
                 self.called_file = None;
                 self.called_object = None;
             }
-            Key::CalledFunction => {
+            BodyKey::CalledFunction => {
                 self.flush_calls()?;
                 self.callee = Some(self.function_name(name)?);
                 self.callee_file = self.called_file.take();
                 self.callee_object = self.called_object.take();
             }
-            Key::FunctionFile => {
+            BodyKey::FunctionFile => {
                 self.file = self.file_name(name)?;
                 self.function_file = InForce {
                     name: self.file,
@@ -144,25 +133,25 @@ impl Reader<'_> {
                 };
                 self.fi_stands_for_fl = false;
             }
-            Key::LineFile => {
+            BodyKey::LineFile => {
                 self.file = self.file_name(name)?;
                 self.file_is_fresh = true;
             }
-            Key::CalledFile => self.called_file = Some(self.file_name(name)?),
-            Key::Object => {
+            BodyKey::CalledFile => self.called_file = Some(self.file_name(name)?),
+            BodyKey::Object => {
                 self.object = InForce {
                     name: self.object_name(name)?,
                     is_fresh: true,
                 };
             }
-            Key::CalledObject => self.called_object = Some(self.object_name(name)?),
-            Key::FileOfJump => {
+            BodyKey::CalledObject => self.called_object = Some(self.object_name(name)?),
+            BodyKey::FileOfJump => {
                 self.file_name(name)?;
             }
-            Key::FunctionOfJump => {
+            BodyKey::FunctionOfJump => {
                 self.function_name(name)?;
             }
-            Key::Calls | Key::Skipped => {}
+            BodyKey::Calls | BodyKey::Skipped => {}
         }
         Ok(())
     }
@@ -171,55 +160,45 @@ impl Reader<'_> {
     /// path or a symbol may have line ends, and Callgrind writes them as they are.
     #[cold]
     pub(super) fn continue_name(&mut self, line: &[u8]) -> Result<bool, Refusal> {
-        let Some(NameLine {
-            line_number,
-            key,
-            number,
-        }) = self.name_line
-        else {
+        let given = self
+            .name_line
+            .filter(|_| self.stage == Stage::Body)
+            .and_then(|name| name.continued_at(self.line_number));
+        let Some((key, number)) = given else {
             return Ok(false);
         };
-        if self.stage != Stage::Body || line_number + 1 != self.line_number {
-            return Ok(false);
-        }
         let function =
             |named: Option<Named>| named.map(|named| self.function_names.text(named.name));
         let of_number = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
         let begun = match key {
-            Key::Function => function(self.function),
-            Key::CalledFunction => {
+            BodyKey::Function => function(self.function),
+            BodyKey::CalledFunction => {
                 self.called_file = self.callee_file;
                 self.called_object = self.callee_object;
                 function(self.callee)
             }
-            Key::FunctionFile | Key::LineFile => Some(self.file),
-            Key::CalledFile => self.called_file,
-            Key::Object => Some(self.object.name),
-            Key::CalledObject => self.called_object,
-            Key::FileOfJump => of_number(&self.files),
-            Key::FunctionOfJump => number
+            BodyKey::FunctionFile | BodyKey::LineFile => Some(self.file),
+            BodyKey::CalledFile => self.called_file,
+            BodyKey::Object => Some(self.object.name),
+            BodyKey::CalledObject => self.called_object,
+            BodyKey::FileOfJump => of_number(&self.files),
+            BodyKey::FunctionOfJump => number
                 .and_then(|number| self.functions.get(number))
                 .map(|numbered| self.function_names.text(numbered.name)),
-            Key::Calls | Key::Skipped => None,
+            BodyKey::Calls | BodyKey::Skipped => None,
         };
         let Some(begun) = begun else {
             return Ok(false);
         };
-        let mut name = self.section.strings.get(begun).to_vec();
-        name.push(b'\n');
-        name.extend_from_slice(line);
-        self.diagnostics.warn(format!(
-            "{}:{}: taken for the rest of the name in the line before: {}",
+        let name = continued(
+            self.section.strings.get(begun),
+            line,
             self.source,
             self.line_number,
-            excerpt(line)
-        ));
+            self.diagnostics,
+        );
         self.has_continued_names = true;
-        self.name_line = Some(NameLine {
-            line_number: self.line_number,
-            key,
-            number,
-        });
+        self.name_line = Some(NameLine::new(self.line_number, (key, number)));
         let name = match number {
             Some(number) => Compressed::Definition(number, &name),
             None => Compressed::Name(&name),
@@ -239,13 +218,13 @@ impl Reader<'_> {
 
     /// Looks whether the part's names are compressed, up to its first function.
     #[cold]
-    fn look_for_compression(&mut self, key: Key, value: &[u8], had_object: bool) {
-        let has_object = had_object || key == Key::Object;
+    fn look_for_compression(&mut self, key: BodyKey, value: &[u8], had_object: bool) {
+        let has_object = had_object || key == BodyKey::Object;
         let is_compressed = !matches!(names::read(value), Compressed::Name(_));
         self.compression = match key {
             _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
-            Key::Function if has_object => Compression::Plain,
-            Key::Function => Compression::Numbers,
+            BodyKey::Function if has_object => Compression::Plain,
+            BodyKey::Function => Compression::Numbers,
             _ => Compression::Unknown { has_object },
         };
     }
@@ -279,7 +258,9 @@ impl Reader<'_> {
         };
         let expanded = self.expanded(text);
         let text = expanded.as_deref().unwrap_or(text);
-        let name = self.function_names.intern(text, &mut self.section.strings);
+        let name = self
+            .function_names
+            .intern(text, &mut self.section.strings)?;
         if let Some(number) = number {
             self.functions.define(number, Numbered { name, node: None });
         }
@@ -336,11 +317,11 @@ fn plain_name(
             Ok(numbers.get(number).ok_or_else(|| undefined(what, number))?)
         }
         Compressed::Definition(number, text) => {
-            let name = section.strings.intern(text);
+            let name = section.strings.intern(text)?;
             numbers.define(number, name);
             Ok(name)
         }
-        Compressed::Name(text) => Ok(section.strings.intern(text)),
+        Compressed::Name(text) => Ok(section.strings.intern(text)?),
         Compressed::Beyond(digits) => Err(beyond(digits).into()),
     }
 }

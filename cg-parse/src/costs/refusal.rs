@@ -1,0 +1,43 @@
+//! Why a reader stops.
+
+use cg_stream::intern::TooMany;
+
+use crate::costs::section::NoRoom;
+use crate::error::Error;
+
+/// Why reading stops at a line.
+pub(crate) enum Refusal {
+    /// The line at hand is none of the format's; it may be the rest of the line before it.
+    Unknown(String),
+    /// Something about the line at hand is not as it should be.
+    Line(String),
+    /// It has nothing to do with the line.
+    Other(Error),
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Refusal {
+        Refusal::Line(message)
+    }
+}
+
+impl From<NoRoom> for Refusal {
+    fn from(no_room: NoRoom) -> Refusal {
+        Refusal::Line(no_room.to_string())
+    }
+}
+
+impl From<TooMany> for Refusal {
+    fn from(too_many: TooMany) -> Refusal {
+        Refusal::Line(too_many.to_string())
+    }
+}
+
+impl Refusal {
+    pub(crate) fn at(self, line_number: u64) -> Error {
+        match self {
+            Refusal::Unknown(message) | Refusal::Line(message) => Error::at(line_number, message),
+            Refusal::Other(error) => error,
+        }
+    }
+}
