@@ -13,7 +13,6 @@ mod runs;
 
 mod join;
 mod key;
-mod nested;
 
 mod compare;
 mod figures;

@@ -15,13 +15,15 @@ mod mangling;
 mod moves;
 mod nameless;
 mod names;
+mod nested;
 mod objects;
 mod parts;
 mod records;
+mod rows;
 
 use std::collections::HashMap;
 
-use cg_names::rules::{Fired, Rules};
+use cg_names::rules::Rules;
 use cg_parse::Snapshots;
 use cg_stream::profile::Symbol;
 use cg_stream::record::{Count, RecordType};
@@ -29,12 +31,14 @@ use foldhash::fast::FixedState;
 use regex::Regex;
 
 pub(crate) use functions::Certainty;
+pub(crate) use rows::{MOST_SIDES, Row, Sides};
 
 use crate::key::normal::Level;
-use crate::nested::Nested;
 use crate::runs::Runs;
 use functions::{Functions, Node};
 use names::Names;
+use nested::Nested;
+use rows::Members;
 
 /// How records are joined.
 pub(crate) struct JoinOptions {
@@ -52,25 +56,7 @@ pub(crate) struct JoinOptions {
     pub(crate) renames: bool,
 }
 
-/// The sides that have a record, a bit each.
-pub(crate) type Sides = u128;
-
-/// The most sides there can be.
-pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
-
 type Map<K, V> = HashMap<K, V, FixedState>;
-
-/// A row of the comparison: one record of some runs, or several that were seen to be the same.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) of: RecordType,
-    /// The rules it took.
-    pub(crate) fired: Fired,
-    /// How sure the join is.
-    pub(crate) certainty: Certainty,
-    /// The sides that have it.
-    pub(crate) sides: Sides,
-}
 
 /// All rows, and which records of which profile each is made of.
 pub(crate) struct Joined {
@@ -79,18 +65,10 @@ pub(crate) struct Joined {
     nested: Nested,
 }
 
-/// The records of one profile, grouped by row.
-struct Members {
-    /// Where the records of each row begin in `records`; one more at the end.
-    starts: Vec<u32>,
-    records: Vec<u32>,
-}
-
 impl Joined {
     /// The records of a profile that a row is made of, by their position in its table.
     pub(crate) fn records(&self, row: usize, profile: usize) -> &[u32] {
-        let members = &self.members[profile];
-        &members.records[members.starts[row] as usize..members.starts[row + 1] as usize]
+        self.members[profile].of(row)
     }
 
     /// How much of the inclusive costs of a row's records in a profile is counted twice when they are summed, in the
@@ -113,9 +91,6 @@ struct Joiner<'a> {
     files: Vec<Vec<Symbol>>,
 }
 
-/// The row of a record that is left out.
-const NOT_COMPARED: u32 = u32::MAX;
-
 /// Joins the records of all runs.
 pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
     // Normalised names are symbols of the same table, which grows while the runs are looked at.
@@ -132,10 +107,14 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
     if !options.exact {
         joiner.names.prepare_records(joiner.runs);
     }
-    let mut joined = joiner.join_records(&options.types, options.snapshots, options.exact);
-    joined.nested = Nested::of(joiner.runs, &joined);
+    let (rows, members) = joiner.join_records(&options.types, options.snapshots, options.exact);
+    let nested = Nested::of(joiner.runs, &rows, &members);
     runs.names.symbols = joiner.names.symbols;
-    joined
+    Joined {
+        rows,
+        members,
+        nested,
+    }
 }
 
 impl Joiner<'_> {
@@ -188,38 +167,6 @@ impl Joiner<'_> {
         classes
             .iter()
             .all(|class| self.functions.sides_of(*class) != together)
-    }
-}
-
-impl Members {
-    /// Of the row of each record of a profile.
-    fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> Members {
-        let records = || {
-            types.iter().flat_map(|(_, rows)| {
-                let compared = rows
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, row)| **row != NOT_COMPARED);
-                compared.map(|(record, row)| (record as u32, *row as usize))
-            })
-        };
-        let mut starts = vec![0u32; rows + 1];
-        for (_, row) in records() {
-            starts[row + 1] += 1;
-        }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-        }
-        let mut next = starts.clone();
-        let mut sorted = vec![0; starts[rows] as usize];
-        for (record, row) in records() {
-            sorted[next[row] as usize] = record;
-            next[row] += 1;
-        }
-        Members {
-            starts,
-            records: sorted,
-        }
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cg_names::rules::Fired;
+use cg_names::structure::ParsedName;
 use cg_stream::profile::{FunctionKey, Symbol};
 
 use super::assign::{self, Candidate};
@@ -65,7 +66,8 @@ impl Joiner<'_> {
         let mut by_tail = Buckets::default();
         for class in named {
             let name = self.normal_name(class);
-            by_tail.add(tail(self.text(name)).to_owned(), class);
+            let name = ParsedName::new(self.text(name).as_bytes()).short_name();
+            by_tail.add(name, class);
         }
         let mut any = false;
         for bucket in by_tail.into_vec() {
@@ -302,51 +304,16 @@ fn drop_ambiguous(candidates: &mut Vec<Candidate>, has_arcs: impl Fn(&Candidate)
     });
 }
 
-/// Where the segments of a path begin that names and types have: not those in brackets, and no closures or arguments.
-fn segments(name: &str) -> Vec<usize> {
-    let mut depth = 0;
-    let mut starts = vec![0];
-    let bytes = name.as_bytes();
-    for (position, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'<' | b'(' | b'[' | b'{' => depth += 1,
-            b'>' if position > 0 && bytes[position - 1] == b'-' => {}
-            b'>' | b')' | b']' | b'}' => depth -= 1,
-            b':' if depth == 0
-                && position > 0
-                && bytes[position - 1] == b':'
-                && !matches!(bytes.get(position + 1), Some(b'{' | b'<') | None) =>
-            {
-                starts.push(position + 1);
-            }
-            _ => {}
-        }
-    }
-    starts
-}
-
-/// The last name of a path, without arguments.
-fn tail(name: &str) -> &str {
-    let start = segments(name).last().copied().unwrap_or(0);
-    let last = &name[start..];
-    let end = last
-        .find(['<', '(', '{'])
-        .filter(|end| *end > 0)
-        .unwrap_or(last.len());
-    last[..end].trim_end_matches(':')
-}
-
 /// The paths in front of the longest ending of whole segments that two different names have in common.
 fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
-    let (a_starts, b_starts) = (segments(a), segments(b));
+    let [a_starts, b_starts] = [a, b].map(|name| ParsedName::new(name.as_bytes()).segment_starts());
     let same = a_starts.iter().rev().zip(b_starts.iter().rev());
     let (a_end, b_end) = same.take_while(|(x, y)| a[**x..] == b[**y..]).last()?;
-    let path = |name: &'a str, end: usize| {
-        name[..end]
-            .strip_suffix("::")
-            .filter(|path| !path.is_empty())
+    let path = |name: &'a str, starts: &[usize], end: usize| {
+        let path = name.get(*starts.first()?..end)?.strip_suffix("::")?;
+        (!path.is_empty()).then_some(path)
     };
-    Some((path(a, *a_end)?, path(b, *b_end)?))
+    Some((path(a, &a_starts, *a_end)?, path(b, &b_starts, *b_end)?))
 }
 
 /// A name with one path in place of another wherever that begins a path.
@@ -370,21 +337,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_name_of_a_path_is_found() {
-        for (name, last) in [
-            ("calc::stats::checksum", "checksum"),
-            ("<calc::Log as core::fmt::Debug>::fmt", "fmt"),
-            ("calc::each::<calc::main::{closure}>", "each"),
-            ("calc::main::{closure}", "main"),
-            ("void ns::sort<int>(ns::A const&)", "sort"),
-            ("main", "main"),
-            ("", ""),
-        ] {
-            assert_eq!(tail(name), last, "{name}");
-        }
-    }
-
-    #[test]
     fn exchanged_paths_are_what_stands_in_front_of_a_common_ending() {
         let of = |a, b| exchanged_path(a, b);
         assert_eq!(
@@ -394,6 +346,18 @@ mod tests {
         assert_eq!(
             of("calc::stats::f", "calc::hash::f"),
             Some(("calc::stats", "calc::hash"))
+        );
+        assert_eq!(
+            of("calc::each::<calc::X>", "sum::each::<calc::X>"),
+            Some(("calc", "sum"))
+        );
+        assert_eq!(
+            of("void ns::sort<a::B>(int)", "void na::sort<a::B>(int)"),
+            Some(("ns", "na"))
+        );
+        assert_eq!(
+            of("calc::main::{closure}", "sum::main::{closure}"),
+            Some(("calc", "sum"))
         );
         assert_eq!(of("calc::f", "calc::g"), None);
         assert_eq!(of("f", "f"), None);

@@ -12,8 +12,8 @@ use super::assign::{self, Candidate};
 use super::buckets::Buckets;
 use super::facts::ratio;
 use super::functions::{Certainty, Node};
-use super::{Joined, Joiner, Map, Members, NOT_COMPARED, Row, Sides};
-use crate::nested::Nested;
+use super::rows::{Members, NOT_COMPARED, Row, Sides};
+use super::{Joiner, Map};
 
 /// Past this many pairs of stacks that differ in lines alone, these are not told apart.
 const MOST_PAIRS: usize = 40_000;
@@ -54,7 +54,7 @@ impl Joiner<'_> {
         types: &[RecordType],
         snapshots: Snapshots,
         is_exact: bool,
-    ) -> Joined {
+    ) -> (Vec<Row>, Vec<Members>) {
         let mut rows = Vec::new();
         let mut rows_of: Vec<Vec<(RecordType, Vec<u32>)>> =
             vec![Vec::new(); self.runs.profiles.len()];
@@ -69,11 +69,7 @@ impl Joiner<'_> {
             .iter()
             .map(|types| Members::new(rows.len(), types))
             .collect();
-        Joined {
-            rows,
-            members,
-            nested: Nested::default(),
-        }
+        (rows, members)
     }
 
     /// A row a class.

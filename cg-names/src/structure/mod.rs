@@ -127,9 +127,7 @@ impl<'a> ParsedName<'a> {
             None => (&[][..], path),
         };
         let outermost = |tokens: &'_ [NameToken<'a>]| -> Vec<&'a BStr> {
-            let depth = tokens.first().map_or(0, |token| {
-                token.depth - usize::from(token.kind == TokenKind::Open)
-            });
+            let depth = outermost_depth(tokens);
             tokens
                 .iter()
                 .take_while(|token| token.kind != TokenKind::Operator)
@@ -141,6 +139,23 @@ impl<'a> ParsedName<'a> {
         let mut identifiers = outermost(of_type);
         identifiers.extend(outermost(behind));
         identifiers
+    }
+
+    /// Where in the name the segments of its path begin; generic arguments and closures belong to the one before them.
+    pub fn segment_starts(&self) -> Vec<usize> {
+        let path = &self.tokens[self.path.clone()];
+        let Some(first) = path.first() else {
+            return vec![0];
+        };
+        let depth = outermost_depth(path);
+        let behind = path.windows(2).filter_map(|pair| {
+            let begins = pair[0].kind == TokenKind::Separator
+                && pair[0].depth == depth
+                && pair[1].kind != TokenKind::Braces
+                && pair[1].text != "<";
+            begins.then_some(pair[1].start)
+        });
+        std::iter::once(first.start).chain(behind).collect()
     }
 
     /// The segments before the function's own name, without generic arguments. Empty where there are none.
@@ -198,6 +213,13 @@ const TYPE_WORDS: [&str; 4] = ["mut", "const", "dyn", "impl"];
 struct Segment {
     /// Without generic arguments.
     text: BString,
+}
+
+/// How deep these tokens stand where they are in no bracket of their own.
+fn outermost_depth(tokens: &[NameToken]) -> usize {
+    tokens.first().map_or(0, |token| {
+        token.depth - usize::from(token.kind == TokenKind::Open)
+    })
 }
 
 /// Finds the path among these tokens, which are those of a name or of a declarator in parentheses, and where the

@@ -251,6 +251,32 @@ fn names_are_taken_apart() {
 }
 
 #[test]
+fn segments_begin_behind_separators_outside_of_brackets() {
+    for (name, expected) in [
+        ("calc::stats::f", "calc|stats|f"),
+        ("<calc::Log as core::fmt::Debug>::fmt", "<calc|fmt"),
+        ("calc::each::<calc::main::{closure}>", "calc|each"),
+        ("calc::main::{closure#0}", "calc|main"),
+        ("void ns::sort<int>(ns::A const&)", "ns|sort<int"),
+        ("(anonymous namespace)::f", "(anonymous|f"),
+        ("a::operator->", "a|operator"),
+        ("main", "main"),
+        ("", ""),
+    ] {
+        let starts = ParsedName::new(name.as_bytes()).segment_starts();
+        let words: Vec<&str> = starts
+            .iter()
+            .map(|start| {
+                let rest = &name[*start..];
+                let behind = |c: char| !(c.is_alphanumeric() || "<(".contains(c));
+                &rest[..rest.find(behind).unwrap_or(rest.len())]
+            })
+            .collect();
+        assert_eq!(words.join("|"), expected, "{name}");
+    }
+}
+
+#[test]
 fn generic_arguments_are_compared_whole() {
     for (name, expected) in [
         ("insert<i32, u8, alloc::alloc::Global>", true),

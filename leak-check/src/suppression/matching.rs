@@ -197,18 +197,12 @@ pub(super) struct SuppressionKind {
 
 /// How suppressions call this error.
 pub(super) fn kind_of(error: &Error) -> SuppressionKind {
-    let size = || {
-        error
-            .what
-            .rsplit(' ')
-            .find_map(|word| word.parse::<u64>().ok())
-            .unwrap_or(0)
-    };
+    let size = error.size.unwrap_or(0);
     let mut extra = None;
     let names = match error.kind.as_str() {
-        "UninitValue" => vec![format!("Value{}", size())],
+        "UninitValue" => vec![format!("Value{size}")],
         "UninitCondition" => vec!["Cond".to_owned(), "Value0".to_owned()],
-        "InvalidRead" | "InvalidWrite" => vec![format!("Addr{}", size())],
+        "InvalidRead" | "InvalidWrite" => vec![format!("Addr{size}")],
         "SyscallParam" => {
             extra = system_call(&error.what).map(str::to_owned);
             vec!["Param".to_owned()]
@@ -392,12 +386,12 @@ mod tests {
 
     #[test]
     fn errors_have_the_kinds_that_valgrind_gives_them() {
-        let kind = |kind: &str, what: &str| {
+        let kind_of_size = |kind: &str, what: &str, size: Option<u64>| {
             let kind = kind_of(&Error {
                 kind: kind.to_owned(),
                 what: what.to_owned(),
                 count: 1,
-                size: None,
+                size,
                 address: None,
                 block: None,
                 thread: None,
@@ -406,11 +400,14 @@ mod tests {
             });
             (kind.names[0].clone(), kind.extra)
         };
-        assert_eq!(kind("InvalidRead", "Invalid read of size 16").0, "Addr16");
-        assert_eq!(
-            kind("UninitValue", "Use of uninitialised value of size 8").0,
-            "Value8"
-        );
+        let kind = |kind: &str, what: &str| kind_of_size(kind, what, None);
+        for (name, size, expected) in [
+            ("InvalidRead", 16, "Addr16"),
+            ("InvalidWrite", 1, "Addr1"),
+            ("UninitValue", 8, "Value8"),
+        ] {
+            assert_eq!(kind_of_size(name, "…", Some(size)).0, expected);
+        }
         assert_eq!(kind("UninitCondition", "Conditional jump …").0, "Cond");
         assert_eq!(
             kind(

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::{Count, RecordType};
 
-use crate::join::Joined;
+use super::rows::{Members, Row};
 use crate::key;
 use crate::runs::Runs;
 
@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 2_000_000;
 
 /// What is inside what, of the rows that are sums.
 #[derive(Default)]
-pub(crate) struct Nested {
+pub(super) struct Nested {
     /// By row and profile.
     twice: BTreeMap<(usize, usize), Twice>,
 }
@@ -33,12 +33,12 @@ enum Twice {
 
 impl Nested {
     /// Looks at all rows of functions.
-    pub(crate) fn of(runs: &Runs, joined: &Joined) -> Nested {
+    pub(super) fn of(runs: &Runs, rows: &[Row], members: &[Members]) -> Nested {
         let mut nested = Nested::default();
         for profile in 0..runs.profiles.len() {
             let mut graph = None;
-            for row in 0..joined.rows.len() {
-                let members = members(runs, joined, row, profile);
+            for (row, of) in rows.iter().map(|row| row.of).enumerate() {
+                let members = functions(runs, of, members[profile].of(row), profile);
                 if members.len() > 1 {
                     let graph = graph.get_or_insert_with(|| Graph::of(runs, profile));
                     nested.twice.insert((row, profile), graph.twice(&members));
@@ -49,7 +49,7 @@ impl Nested {
     }
 
     /// What to take off the sum of the inclusive costs of a row's records in a profile; `None` where that is not known.
-    pub(crate) fn twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
+    pub(super) fn twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
         match self.twice.get(&(row, profile)) {
             None => Some(&[]),
             Some(Twice::Known(counts)) => Some(counts),
@@ -59,9 +59,13 @@ impl Nested {
 }
 
 /// The functions that a row sums in a profile; those of several parts or threads are one.
-fn members(runs: &Runs, joined: &Joined, row: usize, profile: usize) -> BTreeSet<FunctionKey> {
-    let records = joined.records(row, profile);
-    if joined.rows[row].of != RecordType::Fn || records.len() < 2 {
+fn functions(
+    runs: &Runs,
+    of: RecordType,
+    records: &[u32],
+    profile: usize,
+) -> BTreeSet<FunctionKey> {
+    if of != RecordType::Fn || records.len() < 2 {
         return BTreeSet::new();
     }
     let table = runs.profiles[profile].table(RecordType::Fn);

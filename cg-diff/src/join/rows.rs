@@ -1,0 +1,71 @@
+//! The rows of a comparison, and which records of each profile they are made of.
+
+use cg_names::rules::Fired;
+use cg_stream::record::RecordType;
+
+use super::functions::Certainty;
+
+/// The sides that have a record, a bit each.
+pub(crate) type Sides = u128;
+
+/// The most sides there can be.
+pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
+
+/// A row of the comparison: one record of some runs, or several that were seen to be the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) of: RecordType,
+    /// The rules it took.
+    pub(crate) fired: Fired,
+    /// How sure the join is.
+    pub(crate) certainty: Certainty,
+    /// The sides that have it.
+    pub(crate) sides: Sides,
+}
+
+/// The records of one profile, grouped by row.
+pub(super) struct Members {
+    /// Where the records of each row begin in `records`; one more at the end.
+    starts: Vec<u32>,
+    records: Vec<u32>,
+}
+
+/// The row of a record that is left out.
+pub(super) const NOT_COMPARED: u32 = u32::MAX;
+
+impl Members {
+    /// The records that a row is made of, by their position in the profile's table.
+    pub(super) fn of(&self, row: usize) -> &[u32] {
+        &self.records[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    /// Of the row of each record of a profile.
+    pub(super) fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> Members {
+        let records = || {
+            types.iter().flat_map(|(_, rows)| {
+                let compared = rows
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, row)| **row != NOT_COMPARED);
+                compared.map(|(record, row)| (record as u32, *row as usize))
+            })
+        };
+        let mut starts = vec![0u32; rows + 1];
+        for (_, row) in records() {
+            starts[row + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; starts[rows] as usize];
+        for (record, row) in records() {
+            sorted[next[row] as usize] = record;
+            next[row] += 1;
+        }
+        Members {
+            starts,
+            records: sorted,
+        }
+    }
+}
