@@ -9,7 +9,7 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat, and folded stacks; packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat, folded stacks and pprof; packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -81,6 +81,7 @@ enum FormatName {
     Massif,
     Dhat,
     Folded,
+    Pprof,
 }
 
 impl FormatName {
@@ -93,6 +94,7 @@ impl FormatName {
             FormatName::Massif => Format::Massif,
             FormatName::Dhat => Format::Dhat,
             FormatName::Folded => Format::Folded,
+            FormatName::Pprof => Format::Pprof,
         }
     }
 }

@@ -136,7 +136,8 @@ type ByHead = fn(&Head) -> bool;
 type ByLine = fn(&[u8]) -> bool;
 
 /// Formats that show themselves at the beginning of an input, or by words that are in no other.
-const BY_BEGINNING: [(Format, ByHead); 2] = [
+const BY_BEGINNING: [(Format, ByHead); 3] = [
+    (Format::Pprof, stacks::pprof::is_profile),
     (Format::Xml, findings::xml::is_document),
     (Format::Dhat, heaps::dhat::is_document),
 ];
@@ -187,7 +188,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
     Error::at(
         1,
         format!(
-            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output, nor as folded stacks: it begins with {}; cg-parse --from FORMAT overrides",
+            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output, nor as folded stacks or a profile of pprof: it begins with {}; cg-parse --from FORMAT overrides",
             crate::error::excerpt(first)
         ),
     )

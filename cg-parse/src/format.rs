@@ -28,6 +28,8 @@ pub enum Format {
     Dhat,
     /// Folded stacks: `main;work;read 17`, a line a stack.
     Folded,
+    /// Profiles of pprof: its protocol buffer, and the older formats that its tools read.
+    Pprof,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

@@ -101,6 +101,7 @@ impl<'a> Parser<'a> {
             Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
             Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
             Format::Folded => stacks::folded::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Pprof => stacks::pprof::parse(&source, &mut lines, options, out, diagnostics),
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

@@ -6,8 +6,12 @@
 //! | format | read by |
 //! |---|---|
 //! | folded stacks | [`folded`] |
+//! | pprof | [`pprof`] |
 
+mod address;
+mod rate;
 mod table;
 mod write;
 
 pub(crate) mod folded;
+pub(crate) mod pprof;

@@ -1,0 +1,183 @@
+//! Profiles of stacks, held against what the tools of their producers print of them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use cg_tests::{data, tools};
+use serde_json::Value;
+
+/// The sums of a profile by stack. A stack is its frames, innermost first, in what both sides know of them.
+type Stacks = BTreeMap<Vec<String>, Vec<i64>>;
+
+/// `FILE.raw.txt` is what `go tool pprof -symbolize=none -raw FILE` prints.
+#[test]
+fn pprof_prints_the_same_samples() {
+    let mut count = 0;
+    for entry in fs::read_dir(data("pprof")).unwrap() {
+        let path = entry.unwrap().path();
+        if let Some(profile) = path.to_str().unwrap().strip_suffix(".raw.txt") {
+            let (events, printed) = printed_by_pprof(&fs::read_to_string(&path).unwrap());
+            let (run, read) = read_by_cg_parse(Path::new(profile));
+            assert_eq!(run["events"], Value::from(events), "{profile}");
+            assert_eq!(read, printed, "{profile}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 6);
+}
+
+/// The events and stacks of a printout.
+fn printed_by_pprof(text: &str) -> (Vec<String>, Stacks) {
+    let section = |from: &str, to: &str| {
+        let begin = text.find(from).unwrap() + from.len();
+        let end = text[begin..].find(to).unwrap_or(text.len() - begin);
+        text[begin..begin + end].lines().collect::<Vec<&str>>()
+    };
+    let mut mappings = BTreeMap::new();
+    for line in section("\nMappings\n", "\0") {
+        let (number, mapping) = line.split_once(": ").unwrap();
+        let (range, rest) = mapping.split_once(' ').unwrap();
+        let [start, _end, offset]: [u64; 3] =
+            <[&str; 3]>::try_from(range.split('/').collect::<Vec<_>>())
+                .unwrap()
+                .map(hex);
+        let object = rest.split(' ').next().unwrap();
+        mappings.insert(number, (start, offset, object));
+    }
+    let mut locations: BTreeMap<&str, (u64, Vec<String>)> = BTreeMap::new();
+    let mut last = "";
+    for line in section("\nLocations\n", "\nMappings\n") {
+        let mut rest = line.trim_start();
+        if let Some((number, location)) = rest.split_once(": 0x") {
+            let (address, location) = location.split_once(' ').unwrap();
+            let (mapping, functions) = location.split_once(' ').unwrap();
+            let (start, offset, object) = mappings[mapping.strip_prefix("M=").unwrap()];
+            let address = hex(address);
+            let place = if object.is_empty() {
+                address
+            } else {
+                address - start + offset
+            };
+            locations.insert(number, (place, Vec::new()));
+            (last, rest) = (number, functions);
+        }
+        if !rest.is_empty() {
+            let (function, _) = rest.rsplit_once(" s=").unwrap();
+            let frames = &mut locations.get_mut(last).unwrap().1;
+            frames.push(function.to_owned());
+        }
+    }
+    let samples = section("\nSamples:\n", "\nLocations\n");
+    let columns = samples[0].split_whitespace();
+    let events = columns.map(|column| column.split_once('/').unwrap().0.to_owned());
+    let mut stacks = Stacks::new();
+    for line in &samples[1..] {
+        // Lines between samples are their labels.
+        let Some((values, ids)) = line
+            .split_once(": ")
+            .filter(|(front, _)| !front.contains(':'))
+        else {
+            continue;
+        };
+        let mut stack = Vec::new();
+        for id in ids.split_whitespace() {
+            let (address, functions) = &locations[id];
+            match functions.as_slice() {
+                [] => stack.push(format!("{address:#x}")),
+                functions => stack.extend_from_slice(functions),
+            }
+        }
+        let values = values
+            .split_whitespace()
+            .map(|value| value.parse().unwrap());
+        add(&mut stacks, stack, values.collect());
+    }
+    (events.collect(), stacks)
+}
+
+fn hex(text: &str) -> u64 {
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+}
+
+fn add(stacks: &mut Stacks, stack: Vec<String>, values: Vec<i64>) {
+    match stacks.get_mut(&stack) {
+        Some(sums) => sums
+            .iter_mut()
+            .zip(values)
+            .for_each(|(sum, value)| *sum += value),
+        None => {
+            stacks.insert(stack, values);
+        }
+    }
+}
+
+/// The run record and the stacks that cg-parse finds.
+fn read_by_cg_parse(profile: &Path) -> (Value, Stacks) {
+    let run = tools::run("cg-parse", &[profile.to_str().unwrap()], b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let records: Vec<Value> = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let run = records[0].clone();
+    // pprof leaves alone the symbols that stand beside Go's text.
+    let is_text = profile
+        .extension()
+        .is_some_and(|extension| extension == "txt");
+    let mut stacks = Stacks::new();
+    for record in records.iter().filter(|record| record["type"] == "stack") {
+        let frames = record["stack"].as_array().unwrap().iter();
+        let stack = frames.map(|frame| match (frame["file"].as_str(), is_text) {
+            (Some(file), false) => {
+                format!("{} {file}:{}", frame["fn"].as_str().unwrap(), frame["line"])
+            }
+            _ => frame["addr"].as_str().unwrap().to_owned(),
+        });
+        let events = run["events"].as_array().unwrap().iter();
+        let cost = events.map(|event| record["cost"][event.as_str().unwrap()].as_i64());
+        let cost = cost.map(Option::unwrap_or_default);
+        add(&mut stacks, stack.collect(), cost.collect());
+    }
+    (run, stacks)
+}
+
+/// A profile of jemalloc, which `go tool pprof` does not read: the counts behind each stack, scaled by hand.
+#[test]
+fn jemalloc_counts_are_scaled_as_its_jeprof_scales_them() {
+    let file = data("pprof/jemalloc.heap");
+    let text = fs::read_to_string(&file).unwrap();
+    let rate: f64 = 4096.0;
+    assert!(text.starts_with("heap_v2/4096\n"));
+    let mut expected: Vec<Vec<i64>> = Vec::new();
+    let mut depths: Vec<usize> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(addresses) = line.strip_prefix("@ ") {
+            depths.push(addresses.split(' ').count());
+        } else if let Some(counts) = line.strip_prefix("t*: ")
+            && !depths.is_empty()
+        {
+            let (count, rest) = counts.split_once(": ").unwrap();
+            let bytes = rest.split_once(" [").unwrap().0;
+            let [count, bytes] = [count, bytes].map(|text| text.parse::<f64>().unwrap());
+            let scale = 1.0 / (1.0 - (-(bytes / count) / rate).exp());
+            expected.push(vec![(count * scale) as i64, (bytes * scale) as i64]);
+        }
+    }
+    let (run, stacks) = read_by_cg_parse(&file);
+    assert_eq!(
+        run["events"],
+        Value::from(vec!["inuse_objects", "inuse_space"])
+    );
+    let mut read: Vec<_> = stacks.values().cloned().collect();
+    let mut read_depths: Vec<_> = stacks.keys().map(Vec::len).collect();
+    for list in [&mut read_depths, &mut depths] {
+        list.sort_unstable();
+    }
+    read.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!((read, read_depths), (expected, depths));
+}
