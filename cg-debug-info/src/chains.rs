@@ -1,0 +1,166 @@
+//! What is found out: for each address the chain of functions that its code is of, inlined ones first.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// A place that code can be in: a function, inlined into another or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+/// A function, by name and declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(u32);
+
+/// The path of a source file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(u32);
+
+/// A function as it stands in a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The function that this one is inlined into, and where it is called there; none where it is not inlined.
+    pub inlined_into: Option<(NodeId, Place)>,
+    /// The function.
+    pub function: FunctionId,
+}
+
+/// A line of a source file. Either is left out where the debug information leaves it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The file.
+    pub file: Option<FileId>,
+    /// The line, counted from 1; 0 where the compiler names none.
+    pub line: u32,
+}
+
+/// A function as its debug information describes it. Two entries that say the same are one function.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Demangled where it is mangled; else with the namespaces and types it is declared in. Empty where it has no name.
+    pub name: Vec<u8>,
+    /// Where it is declared.
+    pub declared: Place,
+}
+
+/// The chains of sorted addresses of one object.
+#[derive(Debug, Default)]
+pub struct Chains {
+    nodes: Vec<Node>,
+    functions: Vec<Function>,
+    files: Vec<Vec<u8>>,
+    /// The innermost function of each address, in the order in which they were asked for.
+    pub innermost: Vec<Option<NodeId>>,
+    /// What was damaged or missing on the way.
+    pub troubles: Troubles,
+}
+
+/// What could not be used of the debug information. What else is found stands.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Troubles {
+    /// Units that hold addresses and could not be read to their ends.
+    pub damaged_units: usize,
+    /// Why the first of them could not.
+    pub first_damage: Option<String>,
+    /// Split units (`.dwo`) that hold addresses and were not found; the name of the first.
+    pub missing_split_units: usize,
+    /// The first of them.
+    pub first_missing: Option<String>,
+    /// The work came to its limit; see [`Limits`](crate::Limits).
+    pub exhausted: bool,
+}
+
+impl Chains {
+    /// A node.
+    pub fn node(&self, id: NodeId) -> Node {
+        self.nodes[id.0 as usize]
+    }
+
+    /// A function.
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    /// The path of a file, put together from its directories as Valgrind does: neither `.` nor `..` is resolved.
+    pub fn file(&self, id: FileId) -> &[u8] {
+        &self.files[id.0 as usize]
+    }
+
+    /// All nodes; those that others are inlined into come before them.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Node)> {
+        (0..).map(NodeId).zip(self.nodes.iter().copied())
+    }
+
+    /// All functions.
+    pub fn functions(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
+        (0..).map(FunctionId).zip(self.functions.iter())
+    }
+
+    /// The nodes of a chain, innermost first.
+    pub fn chain(&self, innermost: NodeId) -> impl Iterator<Item = Node> {
+        std::iter::successors(Some(self.node(innermost)), |node| {
+            node.inlined_into.map(|(host, _)| self.node(host))
+        })
+    }
+}
+
+/// Chains as they grow: what is equal becomes one.
+#[derive(Default)]
+pub(crate) struct Builder {
+    chains: Chains,
+    node_ids: HashMap<Node, NodeId, FixedState>,
+    function_ids: HashMap<Function, FunctionId, FixedState>,
+    file_ids: HashMap<Vec<u8>, FileId, FixedState>,
+}
+
+impl Builder {
+    pub(crate) fn new(addresses: usize) -> Builder {
+        let mut builder = Builder::default();
+        builder.chains.innermost = vec![None; addresses];
+        builder
+    }
+
+    pub(crate) fn node(&mut self, node: Node) -> NodeId {
+        *self.node_ids.entry(node).or_insert_with(|| {
+            let id = NodeId(count(&self.chains.nodes));
+            self.chains.nodes.push(node);
+            id
+        })
+    }
+
+    pub(crate) fn function(&mut self, function: Function) -> FunctionId {
+        if let Some(id) = self.function_ids.get(&function) {
+            return *id;
+        }
+        let id = FunctionId(count(&self.chains.functions));
+        self.chains.functions.push(function.clone());
+        self.function_ids.insert(function, id);
+        id
+    }
+
+    pub(crate) fn file(&mut self, path: Vec<u8>) -> FileId {
+        if let Some(id) = self.file_ids.get(&path) {
+            return *id;
+        }
+        let id = FileId(count(&self.chains.files));
+        self.chains.files.push(path.clone());
+        self.file_ids.insert(path, id);
+        id
+    }
+
+    pub(crate) fn innermost(&mut self) -> &mut [Option<NodeId>] {
+        &mut self.chains.innermost
+    }
+
+    pub(crate) fn troubles(&mut self) -> &mut Troubles {
+        &mut self.chains.troubles
+    }
+
+    pub(crate) fn finish(self) -> Chains {
+        self.chains
+    }
+}
+
+/// How many there are, as the number of the next. Limits keep all tables far below 2^32 entries.
+fn count<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).expect("limits keep tables small")
+}

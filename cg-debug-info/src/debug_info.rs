@@ -1,0 +1,384 @@
+//! The debug information of one object, and what is asked of it.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use foldhash::fast::FixedState;
+use gimli::{Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, RunTimeEndian, Section};
+use hashbrown::HashSet;
+
+use crate::chains::{Builder, Chains, Node, NodeId, Place, Troubles};
+use crate::dwarf::{OpenUnit, Skeleton, Slice, Stop, Units, load, load_package, unit_in_package};
+use crate::limits::Steps;
+use crate::lines::{Row, rows};
+use crate::names::{Names, SkeletonFiles};
+use crate::object_file::ObjectFile;
+use crate::search::{Search, Source};
+use crate::walk::{NOTHING, RawNode, Walk};
+use crate::{Error, Limits};
+
+/// The DWARF that belongs to an object, read.
+pub struct DebugInfo {
+    search: Search,
+    object: PathBuf,
+    /// The debug file, where it is not the object.
+    file: Option<ObjectFile>,
+    source: Source,
+    endian: RunTimeEndian,
+    sections: DwarfSections<Vec<u8>>,
+    alternate: Option<DwarfSections<Vec<u8>>>,
+    package: Option<DwarfPackageSections<Vec<u8>>>,
+}
+
+/// The lines of sorted addresses.
+pub struct Lines {
+    /// The line of each address, in the order in which they were asked for.
+    pub places: Vec<Option<Place>>,
+    /// What the files of `places` are called.
+    pub files: Chains,
+}
+
+impl DebugInfo {
+    /// Finds and reads the debug information of an object: its own, or that of the debug file that belongs to it.
+    ///
+    /// # Errors
+    /// [`Error::NoDebugInfo`] where there is none; others where what there is cannot be read.
+    pub fn of(object: &ObjectFile, search: &Search) -> Result<DebugInfo, Error> {
+        let (file, source) = if object.has_debug_info() {
+            (None, Source::Object)
+        } else {
+            let (file, source) = search.debug_file(object)?;
+            (Some(file), source)
+        };
+        let read = file.as_ref().unwrap_or(object);
+        let alternate = match search.alternate_file(read) {
+            Some(file) => Some(load(&file, false)?),
+            None => None,
+        };
+        let package = match search.split_package(&[object.path(), read.path()]) {
+            Some(file) => Some(load_package(&file)?),
+            None => None,
+        };
+        Ok(DebugInfo {
+            search: search.clone(),
+            object: object.path().to_owned(),
+            source,
+            endian: read.dwarf_endian(),
+            sections: load(read, false)?,
+            alternate,
+            package,
+            file,
+        })
+    }
+
+    /// Where it was found.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The debug file, where it is not the object itself. It has symbols that a stripped object lacks.
+    pub fn file(&self) -> Option<&ObjectFile> {
+        self.file.as_ref()
+    }
+
+    /// The chain of functions at each of `addresses`, which are sorted and all different.
+    ///
+    /// Nothing that is damaged keeps the rest from being found: see [`Troubles`].
+    pub fn chains(&self, addresses: &[u64]) -> Chains {
+        let mut builder = Builder::new(addresses.len());
+        self.with_dwarf(|dwarf| {
+            let mut resolve = Resolve {
+                info: self,
+                addresses,
+                raw: vec![NOTHING; addresses.len()],
+                builder: &mut builder,
+                steps: Steps::new(&self.search.limits),
+            };
+            resolve.all(dwarf);
+        });
+        builder.finish()
+    }
+
+    /// The rows of the line tables that lie in one of `ranges`, which are sorted and do not overlap; by address.
+    pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<Row>, Chains) {
+        let mut builder = Builder::new(0);
+        let mut kept = Vec::new();
+        self.with_dwarf(|dwarf| {
+            let mut steps = Steps::new(&self.search.limits);
+            let mut seen = HashSet::with_hasher(FixedState::default());
+            let Ok(units) = Units::new(dwarf, &self.search.limits) else {
+                return;
+            };
+            for index in 0..units.len() {
+                let read = units.open(index, &mut steps).and_then(|open| {
+                    rows(
+                        &units,
+                        &open,
+                        ranges,
+                        &mut seen,
+                        &mut builder,
+                        &mut steps,
+                        &mut kept,
+                    )
+                });
+                if let Err(stop) = read
+                    && note(builder.troubles(), &stop)
+                {
+                    return;
+                }
+            }
+        });
+        kept.sort_by_key(|row| (row.begin, row.end));
+        (kept, builder.finish())
+    }
+
+    /// The line of each of `addresses`, which are sorted.
+    pub fn lines(&self, addresses: &[u64]) -> Lines {
+        let ranges: Vec<_> = (addresses.iter())
+            .map(|address| *address..address.saturating_add(1))
+            .collect();
+        let (rows, files) = self.rows(&ranges);
+        let mut places = vec![None; addresses.len()];
+        for row in rows {
+            let first = addresses.partition_point(|address| *address < row.begin);
+            let length = addresses[first..].partition_point(|address| *address < row.end);
+            places[first..first + length].fill(Some(row.place));
+        }
+        Lines { places, files }
+    }
+
+    fn with_dwarf(&self, use_it: impl for<'d> FnOnce(&'d Dwarf<Slice<'d>>)) {
+        let dwarf = borrow(&self.sections, self.alternate.as_ref(), self.endian);
+        use_it(&dwarf);
+    }
+}
+
+fn borrow<'a>(
+    sections: &'a DwarfSections<Vec<u8>>,
+    alternate: Option<&'a DwarfSections<Vec<u8>>>,
+    endian: RunTimeEndian,
+) -> Dwarf<Slice<'a>> {
+    sections.borrow_with_sup(alternate, |bytes| EndianSlice::new(bytes, endian))
+}
+
+/// Writes down why a unit was left; true where nothing more is to be done.
+fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
+    let what = match stop {
+        Stop::Exhausted => {
+            troubles.exhausted = true;
+            return true;
+        }
+        Stop::Damaged(error) => error.to_string(),
+        Stop::Beyond(what) => (*what).to_owned(),
+    };
+    troubles.damaged_units += 1;
+    troubles.first_damage.get_or_insert(what);
+    false
+}
+
+/// Chains of one object, as they are found.
+struct Resolve<'r> {
+    info: &'r DebugInfo,
+    addresses: &'r [u64],
+    /// For each address the innermost node of the unit that is being walked; all [`NOTHING`] between units.
+    raw: Vec<u32>,
+    builder: &'r mut Builder,
+    steps: Steps,
+}
+
+impl Resolve<'_> {
+    fn all<'d>(&mut self, dwarf: &'d Dwarf<Slice<'d>>) {
+        let limits = &self.info.search.limits;
+        if let Err(stop) = self.in_units(dwarf, limits) {
+            note(self.builder.troubles(), &stop);
+        }
+    }
+
+    fn in_units<'d>(
+        &mut self,
+        dwarf: &'d Dwarf<Slice<'d>>,
+        limits: &'d Limits,
+    ) -> Result<(), Stop> {
+        let units = Units::new(dwarf, limits)?;
+        let alternate = dwarf
+            .sup()
+            .map(|alternate| Units::new(alternate, limits))
+            .transpose()?;
+        let mut names = Names::new(&units, alternate.as_ref());
+        for index in 0..units.len() {
+            let done =
+                (units.open(index, &mut self.steps)).and_then(|open| match open.split_name {
+                    Some(name) => self.split(&units, &open, &mut names, name),
+                    None => self.unit(&units, &open, &mut names),
+                });
+            if let Err(stop) = done
+                && note(self.builder.troubles(), &stop)
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks one unit and takes over what it found, also where it could be walked only in part.
+    fn unit<'d>(
+        &mut self,
+        units: &Units<'d>,
+        open: &OpenUnit<'d>,
+        names: &mut Names<'_, 'd>,
+    ) -> Result<(), Stop> {
+        let mut walk = Walk {
+            addresses: self.addresses,
+            innermost: &mut self.raw,
+            written: None,
+            nodes: Vec::new(),
+            steps: &mut self.steps,
+            limits: units.limits,
+            dwarf: units.dwarf,
+        };
+        if !walk.may_hold(open)? {
+            return Ok(());
+        }
+        let walked = walk.walk(open);
+        let nodes = walk.nodes;
+        let Some(written) = walk.written else {
+            return walked;
+        };
+        let taken = self.take_over(&nodes, written.clone(), open, names);
+        self.raw[written].fill(NOTHING);
+        walked.and(taken)
+    }
+
+    /// Makes chains of the nodes that hold an address, and of those that they are inlined into.
+    fn take_over<'d>(
+        &mut self,
+        nodes: &[RawNode],
+        written: Range<usize>,
+        open: &OpenUnit<'d>,
+        names: &mut Names<'_, 'd>,
+    ) -> Result<(), Stop> {
+        let mut is_used = vec![false; nodes.len()];
+        for number in self.raw[written.clone()]
+            .iter()
+            .filter(|number| **number != NOTHING)
+        {
+            is_used[*number as usize] = true;
+        }
+        // Those that nodes are inlined into come before them.
+        for number in (0..nodes.len()).rev() {
+            if let (true, Some(host)) = (is_used[number], nodes[number].inlined_into) {
+                is_used[host as usize] = true;
+            }
+        }
+        let used = || nodes.iter().zip(&is_used).filter(|(_, is_used)| **is_used);
+        let origins = used().map(|(node, _)| node.origin).collect();
+        names.describe(origins, self.builder, &mut self.steps)?;
+        let mut ids: Vec<Option<NodeId>> = vec![None; nodes.len()];
+        for (number, node) in nodes
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| is_used[*number])
+        {
+            let Some(function) = names.function(node.origin) else {
+                continue;
+            };
+            let host = node.inlined_into.and_then(|host| ids[host as usize]);
+            let inlined_into = host.map(|host| {
+                let file = names.file(open, node.call_file, self.builder, &mut self.steps);
+                (
+                    host,
+                    Place {
+                        file,
+                        line: node.call_line,
+                    },
+                )
+            });
+            ids[number] = Some(self.builder.node(Node {
+                inlined_into,
+                function,
+            }));
+        }
+        for (innermost, number) in self.builder.innermost()[written.clone()]
+            .iter_mut()
+            .zip(&self.raw[written])
+        {
+            if *number != NOTHING {
+                *innermost = ids[*number as usize];
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the rest of a skeleton unit and walks that.
+    fn split<'d>(
+        &mut self,
+        units: &Units<'d>,
+        skeleton: &OpenUnit<'d>,
+        names: &mut Names<'_, 'd>,
+        name: Slice<'d>,
+    ) -> Result<(), Stop> {
+        let mut walk = Walk {
+            addresses: self.addresses,
+            innermost: &mut self.raw,
+            written: None,
+            nodes: Vec::new(),
+            steps: &mut self.steps,
+            limits: units.limits,
+            dwarf: units.dwarf,
+        };
+        if !walk.may_hold(skeleton)? {
+            return Ok(());
+        }
+        let mut files = |number, builder: &mut Builder, steps: &mut Steps| {
+            names.file(skeleton, number, builder, steps)
+        };
+        if let (Some(package), Some(id)) = (&self.info.package, skeleton.unit.dwo_id) {
+            let endian = self.info.endian;
+            let empty = EndianSlice::new(&[], endian);
+            let package = package.borrow(|bytes| EndianSlice::new(bytes, endian), empty)?;
+            if let Some(dwarf) = unit_in_package(&package, id, units.dwarf)? {
+                return self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files);
+            }
+        }
+        let directory = skeleton
+            .unit
+            .comp_dir
+            .map_or(&b""[..], |directory| directory.slice());
+        for path in (self.info.search).split_unit(&self.info.object, directory, name.slice()) {
+            self.steps.take(100_000)?;
+            if let Some(sections) = self.load_split(&path) {
+                let mut dwarf = borrow(&sections, None, self.info.endian);
+                dwarf.make_dwo(units.dwarf);
+                return self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files);
+            }
+        }
+        let troubles = self.builder.troubles();
+        troubles.missing_split_units += 1;
+        (troubles.first_missing).get_or_insert_with(|| name.to_string_lossy().into_owned());
+        Ok(())
+    }
+
+    fn load_split(&mut self, path: &Path) -> Option<DwarfSections<Vec<u8>>> {
+        let file = ObjectFile::open(path, &self.info.search.limits).ok()?;
+        load(&file, true).ok()
+    }
+
+    fn split_units<'d>(
+        &mut self,
+        dwarf: &'d Dwarf<Slice<'d>>,
+        limits: &'d Limits,
+        skeleton: Skeleton<'d>,
+        files: &mut SkeletonFiles<'_>,
+    ) -> Result<(), Stop> {
+        self.steps.take(dwarf.debug_info.reader().len() as u64)?;
+        let split = Units::split(dwarf, limits, skeleton)?;
+        let mut names = Names::split(&split, files);
+        for index in 0..split.len() {
+            let open = split.open(index, &mut self.steps)?;
+            if open.unit.dwo_id.is_some() && open.unit.dwo_id == skeleton.id {
+                return self.unit(&split, &open, &mut names);
+            }
+        }
+        Err(Stop::Beyond("a split unit is of another build"))
+    }
+}

@@ -1,0 +1,376 @@
+//! The DWARF of one file as bytes, and its units, opened at bounded cost.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use gimli::{
+    Abbreviations, AttributeValue, DebugAbbrev, DebugInfoOffset, DebugLineOffset, Dwarf,
+    DwarfSections, EndianSlice, Reader, RunTimeEndian, Section, SectionId, Unit, UnitHeader,
+    UnitType, constants,
+};
+use hashbrown::HashMap;
+
+use crate::Error;
+use crate::limits::{Limits, Steps};
+use crate::object_file::ObjectFile;
+
+pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// Why work on a unit ended before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The unit is damaged; others may not be.
+    Damaged(gimli::Error),
+    /// Something in it is larger than it ever is; others may be as they should.
+    Beyond(&'static str),
+    /// Nothing more is to be done for the object.
+    Exhausted,
+}
+
+impl From<gimli::Error> for Stop {
+    fn from(error: gimli::Error) -> Stop {
+        Stop::Damaged(error)
+    }
+}
+
+impl From<crate::limits::Exhausted> for Stop {
+    fn from(_: crate::limits::Exhausted) -> Stop {
+        Stop::Exhausted
+    }
+}
+
+/// The sections that chains and lines are found from; all others stay on the disk.
+const SECTIONS: [SectionId; 9] = [
+    SectionId::DebugInfo,
+    SectionId::DebugAbbrev,
+    SectionId::DebugStr,
+    SectionId::DebugLineStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugAddr,
+    SectionId::DebugLine,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+];
+
+/// The sections of a file; of its split variety where `is_split`.
+pub(crate) fn load(file: &ObjectFile, is_split: bool) -> Result<DwarfSections<Vec<u8>>, Error> {
+    let mut budget = file.budget();
+    DwarfSections::load(|id| {
+        if !SECTIONS.contains(&id) {
+            return Ok(Vec::new());
+        }
+        let name = if is_split {
+            id.dwo_name()
+        } else {
+            Some(id.name())
+        };
+        name.map_or(Ok(Vec::new()), |name| {
+            file.read(name.as_bytes(), &mut budget)
+        })
+    })
+}
+
+/// The sections of a package of split units.
+pub(crate) fn load_package(
+    file: &ObjectFile,
+) -> Result<gimli::DwarfPackageSections<Vec<u8>>, Error> {
+    let mut budget = file.budget();
+    gimli::DwarfPackageSections::load(|id| {
+        let wanted = SECTIONS.contains(&id) || id == SectionId::DebugCuIndex;
+        let name = id.dwo_name().filter(|_| wanted);
+        name.map_or(Ok(Vec::new()), |name| {
+            file.read(name.as_bytes(), &mut budget)
+        })
+    })
+}
+
+/// What a package has of one split unit, completed by what stays in the object. Sections that are not read are left out:
+/// gimli's own way to take a unit out of a package wants them all.
+pub(crate) fn unit_in_package<'a>(
+    package: &gimli::DwarfPackage<Slice<'a>>,
+    id: gimli::DwoId,
+    object: &Dwarf<Slice<'a>>,
+) -> Result<Option<Dwarf<Slice<'a>>>, gimli::Error> {
+    let Some(row) = package.cu_index.find(id.0) else {
+        return Ok(None);
+    };
+    let mut dwarf = Dwarf {
+        debug_str: package.debug_str,
+        file_type: gimli::DwarfFileType::Dwo,
+        ..Dwarf::default()
+    };
+    for part in package.cu_index.sections(row)? {
+        let cut = |section: &Slice<'a>| {
+            let mut bytes = *section;
+            bytes.skip(part.offset as usize)?;
+            bytes.split(part.size as usize)
+        };
+        match part.section {
+            gimli::IndexSectionId::DebugInfo => {
+                dwarf.debug_info = cut(package.debug_info.reader())?.into();
+            }
+            gimli::IndexSectionId::DebugAbbrev => {
+                dwarf.debug_abbrev = cut(package.debug_abbrev.reader())?.into();
+            }
+            gimli::IndexSectionId::DebugStrOffsets => {
+                dwarf.debug_str_offsets = cut(package.debug_str_offsets.reader())?.into();
+            }
+            gimli::IndexSectionId::DebugRngLists => {
+                let lists = cut(package.debug_rnglists.reader())?.into();
+                dwarf.ranges = gimli::RangeLists::new(gimli::DebugRanges::default(), lists);
+            }
+            _ => {}
+        }
+    }
+    dwarf.make_dwo(object);
+    Ok(Some(dwarf))
+}
+
+/// The units of one `.debug_info` and what has been opened of them.
+pub(crate) struct Units<'a> {
+    pub(crate) dwarf: &'a Dwarf<Slice<'a>>,
+    /// Where each begins, ascending.
+    offsets: Vec<usize>,
+    /// Where the abbreviations of the units begin, ascending. A table ends at the latest where the next begins: so all of
+    /// them together are read once, whatever they claim.
+    abbreviations: Vec<usize>,
+    opened: RefCell<HashMap<usize, Rc<OpenUnit<'a>>, FixedState>>,
+    pub(crate) limits: &'a Limits,
+    /// Bases that the unit takes from its skeleton in the object.
+    skeleton: Option<Skeleton<'a>>,
+}
+
+/// What a split unit takes from its skeleton.
+#[derive(Clone, Copy)]
+pub(crate) struct Skeleton<'a> {
+    pub(crate) id: Option<gimli::DwoId>,
+    low_pc: u64,
+    addresses: gimli::DebugAddrBase,
+    ranges: gimli::DebugRngListsBase,
+    pub(crate) directory: Option<Slice<'a>>,
+}
+
+/// A unit whose first entry has been read.
+pub(crate) struct OpenUnit<'a> {
+    pub(crate) unit: Unit<Slice<'a>>,
+    pub(crate) line_program: Option<DebugLineOffset>,
+    /// The name of the file that has the rest of it.
+    pub(crate) split_name: Option<Slice<'a>>,
+    /// Names of a language with namespaces or types that functions are declared in.
+    pub(crate) has_scopes: bool,
+    pub(crate) ranges: Option<AttributeValue<Slice<'a>>>,
+    pub(crate) high_pc: Option<AttributeValue<Slice<'a>>>,
+    pub(crate) has_low_pc: bool,
+    pub(crate) tag: constants::DwTag,
+}
+
+impl<'a> OpenUnit<'a> {
+    pub(crate) fn skeleton(&self) -> Skeleton<'a> {
+        Skeleton {
+            id: self.unit.dwo_id,
+            low_pc: self.unit.low_pc,
+            addresses: self.unit.addr_base,
+            ranges: self.unit.rnglists_base,
+            directory: self.unit.comp_dir,
+        }
+    }
+}
+
+/// Units kept open at a time. Names are looked up in the order of their offsets, so few are needed.
+const MOST_OPENED: usize = 32;
+
+impl<'a> Units<'a> {
+    /// Finds the units of `dwarf`; a damaged header ends them.
+    pub(crate) fn new(dwarf: &'a Dwarf<Slice<'a>>, limits: &'a Limits) -> Result<Units<'a>, Stop> {
+        let mut units = Units {
+            dwarf,
+            offsets: Vec::new(),
+            abbreviations: Vec::new(),
+            opened: RefCell::default(),
+            limits,
+            skeleton: None,
+        };
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            let Some(offset) = header.debug_info_offset() else {
+                continue;
+            };
+            units.offsets.push(offset.0);
+            units.abbreviations.push(header.debug_abbrev_offset().0);
+            if units.offsets.len() > limits.units {
+                return Err(Stop::Beyond("too many units"));
+            }
+        }
+        units.abbreviations.sort_unstable();
+        units.abbreviations.dedup();
+        Ok(units)
+    }
+
+    /// The same for a split unit, whose skeleton has the bases of its addresses.
+    pub(crate) fn split(
+        dwarf: &'a Dwarf<Slice<'a>>,
+        limits: &'a Limits,
+        skeleton: Skeleton<'a>,
+    ) -> Result<Units<'a>, Stop> {
+        let mut units = Units::new(dwarf, limits)?;
+        units.skeleton = Some(skeleton);
+        Ok(units)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The unit that holds an offset in `.debug_info`, by its number.
+    pub(crate) fn holding(&self, offset: DebugInfoOffset) -> Option<usize> {
+        (self.offsets.partition_point(|begin| *begin <= offset.0)).checked_sub(1)
+    }
+
+    /// A unit by its number.
+    pub(crate) fn open(&self, index: usize, steps: &mut Steps) -> Result<Rc<OpenUnit<'a>>, Stop> {
+        if let Some(unit) = self.opened.borrow().get(&index) {
+            return Ok(Rc::clone(unit));
+        }
+        let unit = Rc::new(self.open_anew(DebugInfoOffset(self.offsets[index]), steps)?);
+        let mut opened = self.opened.borrow_mut();
+        if opened.len() >= MOST_OPENED {
+            opened.clear();
+        }
+        opened.insert(index, Rc::clone(&unit));
+        Ok(unit)
+    }
+
+    /// Parses the abbreviations of a unit and its first entry. `Unit::new` would parse its line table's header, too,
+    /// which is not bounded and of use to few units.
+    fn open_anew(&self, offset: DebugInfoOffset, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
+        let header = self.dwarf.unit_header(offset)?;
+        let abbreviations = self.parse_abbreviations(&header, steps)?;
+        let file_type = self.dwarf.file_type;
+        let encoding = header.encoding();
+        let mut unit = Unit {
+            abbreviations,
+            name: None,
+            comp_dir: None,
+            low_pc: 0,
+            str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
+                encoding, file_type,
+            ),
+            addr_base: gimli::DebugAddrBase(0),
+            loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(
+                encoding, file_type,
+            ),
+            rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(
+                encoding, file_type,
+            ),
+            line_program: None,
+            dwo_id: match header.type_() {
+                UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),
+                _ => None,
+            },
+            header,
+        };
+        let root = unit.entry(unit.header.root_offset())?;
+        // Strings and addresses need the bases, which can stand behind them.
+        for attribute in root.attrs() {
+            match (attribute.name(), attribute.value()) {
+                (constants::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
+                    unit.str_offsets_base = base;
+                }
+                (
+                    constants::DW_AT_addr_base | constants::DW_AT_GNU_addr_base,
+                    AttributeValue::DebugAddrBase(base),
+                ) => {
+                    unit.addr_base = base;
+                }
+                (
+                    constants::DW_AT_rnglists_base | constants::DW_AT_GNU_ranges_base,
+                    AttributeValue::DebugRngListsBase(base),
+                ) => unit.rnglists_base = base,
+                (constants::DW_AT_GNU_dwo_id, AttributeValue::DwoId(id)) => {
+                    unit.dwo_id = unit.dwo_id.or(Some(id));
+                }
+                _ => {}
+            }
+        }
+        if let Some(skeleton) = &self.skeleton {
+            unit.low_pc = skeleton.low_pc;
+            unit.addr_base = skeleton.addresses;
+            // Before DWARF 5 the lists of ranges stay in the object.
+            if unit.header.version() < 5 {
+                unit.rnglists_base = skeleton.ranges;
+            }
+        }
+        let text = |unit: &Unit<Slice<'a>>, name| {
+            let value = root.attr_value(name)?;
+            self.dwarf.attr_string(unit, value).ok()
+        };
+        let directory = text(&unit, constants::DW_AT_comp_dir);
+        unit.comp_dir = directory.or_else(|| self.skeleton.and_then(|skeleton| skeleton.directory));
+        let low_pc = root.attr_value(constants::DW_AT_low_pc);
+        let has_low_pc = low_pc.is_some();
+        if let Some(value) = low_pc
+            && let Some(address) = self.dwarf.attr_address(&unit, value)?
+        {
+            unit.low_pc = address;
+        }
+        let line_program = match root.attr_value(constants::DW_AT_stmt_list) {
+            Some(AttributeValue::DebugLineRef(offset)) => Some(offset),
+            _ => None,
+        };
+        let language = match root.attr_value(constants::DW_AT_language) {
+            Some(AttributeValue::Language(language)) => Some(language),
+            _ => None,
+        };
+        Ok(OpenUnit {
+            line_program,
+            split_name: text(&unit, constants::DW_AT_dwo_name)
+                .or_else(|| text(&unit, constants::DW_AT_GNU_dwo_name)),
+            has_scopes: !language.is_some_and(is_without_scopes),
+            ranges: root.attr_value(constants::DW_AT_ranges),
+            high_pc: root.attr_value(constants::DW_AT_high_pc),
+            has_low_pc,
+            tag: root.tag(),
+            unit,
+        })
+    }
+
+    fn parse_abbreviations(
+        &self,
+        header: &UnitHeader<Slice<'a>>,
+        steps: &mut Steps,
+    ) -> Result<Arc<Abbreviations>, Stop> {
+        let offset = header.debug_abbrev_offset();
+        let section = self.dwarf.debug_abbrev.reader();
+        let next = self
+            .abbreviations
+            .partition_point(|begin| *begin <= offset.0);
+        let end =
+            (self.abbreviations.get(next)).map_or(section.len(), |next| (*next).min(section.len()));
+        let length = end.saturating_sub(offset.0);
+        let table = DebugAbbrev::new(&section.slice()[..end], section.endian());
+        // What is longer is cut: a table that ends before is none the worse.
+        let table = if length > self.limits.abbreviations {
+            let cut = offset.0.saturating_add(self.limits.abbreviations).min(end);
+            DebugAbbrev::new(&section.slice()[..cut], section.endian())
+        } else {
+            table
+        };
+        steps.take(10 * length.min(self.limits.abbreviations) as u64)?;
+        Ok(Arc::new(header.abbreviations(&table)?))
+    }
+}
+
+/// C and assembler: a function's name is all there is to it.
+fn is_without_scopes(language: constants::DwLang) -> bool {
+    matches!(
+        language,
+        constants::DW_LANG_C89
+            | constants::DW_LANG_C
+            | constants::DW_LANG_C99
+            | constants::DW_LANG_C11
+            | constants::DW_LANG_C17
+            | constants::DW_LANG_Mips_Assembler
+    )
+}

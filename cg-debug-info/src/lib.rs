@@ -1,0 +1,33 @@
+//! Which functions were inlined at an address, by name: out of the symbol tables and the DWARF of ELF objects.
+//!
+//! [`ObjectFile`] is an object; [`Symbols`] tell whether it is the one that was profiled; [`DebugInfo`] finds its debug
+//! information and answers with [`Chains`]: for each address the functions whose code is there, the inlined ones first.
+//! Addresses are as the object counts them, which is what callgrind writes; who has run-time addresses takes off where the
+//! object was loaded. One walk over the entries answers for all addresses: see `walk.rs`.
+//!
+//! Objects are input like any other: paths are opened as regular files only, and what reading them costs is limited by
+//! [`Limits`], whatever they claim. What is damaged is said in [`Troubles`] and keeps nothing else from being found.
+#![warn(missing_docs)]
+
+mod chains;
+mod debug_info;
+mod dwarf;
+mod error;
+mod files;
+mod limits;
+mod lines;
+mod names;
+mod object_file;
+mod regular_file;
+mod search;
+mod symbols;
+mod walk;
+
+pub use chains::{Chains, FileId, Function, FunctionId, Node, NodeId, Place, Troubles};
+pub use debug_info::{DebugInfo, Lines};
+pub use error::Error;
+pub use limits::Limits;
+pub use lines::Row;
+pub use object_file::ObjectFile;
+pub use search::{Search, Source};
+pub use symbols::{Symbol, SymbolAddress, Symbols};

@@ -1,0 +1,77 @@
+//! Lines of addresses, out of line tables.
+
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+
+use crate::chains::{Builder, FileId, Place};
+use crate::dwarf::{OpenUnit, Stop, Units};
+use crate::files::{path, program};
+use crate::limits::Steps;
+
+/// Code that one row of a line table covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Where it begins.
+    pub begin: u64,
+    /// Where the next begins.
+    pub end: u64,
+    /// What it was made from.
+    pub place: Place,
+}
+
+/// The rows of a unit's line table that overlap one of `ranges`, which are sorted and do not overlap each other.
+///
+/// A table that several units share is read with the first of them; `seen` remembers which were.
+pub(crate) fn rows<'a>(
+    units: &Units<'a>,
+    open: &OpenUnit<'a>,
+    ranges: &[Range<u64>],
+    seen: &mut HashSet<usize, FixedState>,
+    builder: &mut Builder,
+    steps: &mut Steps,
+    kept: &mut Vec<Row>,
+) -> Result<(), Stop> {
+    let Some(offset) = open.line_program else {
+        return Ok(());
+    };
+    if !seen.insert(offset.0) {
+        return Ok(());
+    }
+    let Some(program) = program(units, open, steps) else {
+        return Ok(());
+    };
+    let overlaps = |begin: u64, end: u64| {
+        let next = ranges.partition_point(|range| range.end <= begin);
+        ranges.get(next).is_some_and(|range| range.start < end)
+    };
+    let mut rows = program.rows();
+    let mut files: HashMap<u64, Option<FileId>, FixedState> = HashMap::default();
+    let mut last: Option<(u64, u64, u32)> = None;
+    while let Some((header, row)) = rows.next_row()? {
+        steps.take(20)?;
+        let end = row.address();
+        if let Some((begin, file, line)) = last.take()
+            && begin != 0
+            && begin < end
+            && overlaps(begin, end)
+        {
+            let file = *(files.entry(file)).or_insert_with(|| {
+                path(units.dwarf, open, header, file).map(|path| builder.file(path))
+            });
+            kept.push(Row {
+                begin,
+                end,
+                place: Place { file, line },
+            });
+        }
+        if !row.end_sequence() {
+            let line = row
+                .line()
+                .map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
+            last = Some((end, row.file_index(), line));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! An ELF file: its sections, read one at a time and no others, and what it says of other files.
+//!
+//! Nothing is mapped: a file that shrinks while it is mapped ends the process. Sections are read where they are wanted.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use gimli::RunTimeEndian;
+use object::read::elf::{CompressionHeader, FileHeader, SectionHeader};
+use object::{Endian, Endianness, FileKind, ReadCache, ReadRef, elf};
+
+use crate::regular_file::{self, RegularFile};
+use crate::{Error, Limits};
+
+/// An object or a debug file, opened. Only its table of sections has been read.
+pub struct ObjectFile {
+    path: PathBuf,
+    file: RegularFile,
+    limits: Limits,
+    endian: Endianness,
+    is_64_bit: bool,
+    sections: Vec<Section>,
+    build_id: Option<Vec<u8>>,
+}
+
+/// A section that holds bytes.
+pub(crate) struct Section {
+    name: Vec<u8>,
+    compression: Compression,
+    /// Where its bytes are in the file, compressed or not, without the header of the compression.
+    offset: u64,
+    stored: u64,
+    /// How many bytes it is, by its own word.
+    size: u64,
+    pub(crate) address: u64,
+    pub(crate) is_code: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    None,
+    Zlib,
+    Zstandard,
+    Unknown,
+}
+
+/// What is left to be read of a file; see [`Limits`].
+pub(crate) struct Budget {
+    plain: u64,
+    decompressed: u64,
+}
+
+/// More than any linked object has; relocatable ones with a section a function are not read here.
+const MOST_SECTIONS: u32 = 0xffff;
+/// Notes and links are some dozens of bytes.
+const LONGEST_NOTE: u64 = 1 << 16;
+const SHF_EXECINSTR: u64 = 4;
+
+impl ObjectFile {
+    /// Opens an ELF file, 32 or 64 bits, of either byte order.
+    pub fn open(path: &Path, limits: &Limits) -> Result<ObjectFile, Error> {
+        let file = regular_file::open(path)?;
+        let cache = ReadCache::new(&file.file);
+        let (is_64_bit, (endian, sections)) = match FileKind::parse(&cache)? {
+            FileKind::Elf32 => (
+                false,
+                read_sections::<elf::FileHeader32<Endianness>>(&cache)?,
+            ),
+            FileKind::Elf64 => (
+                true,
+                read_sections::<elf::FileHeader64<Endianness>>(&cache)?,
+            ),
+            _ => return Err(Error::Malformed("not ELF".to_owned())),
+        };
+        drop(cache);
+        let mut object = ObjectFile {
+            path: path.to_owned(),
+            file,
+            limits: limits.clone(),
+            endian,
+            is_64_bit,
+            sections,
+            build_id: None,
+        };
+        object.build_id = object.read_build_id();
+        Ok(object)
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the linker called this build.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
+    pub(crate) fn is_64_bit(&self) -> bool {
+        self.is_64_bit
+    }
+
+    pub(crate) fn endian(&self) -> Endianness {
+        self.endian
+    }
+
+    pub(crate) fn dwarf_endian(&self) -> RunTimeEndian {
+        match self.endian {
+            Endianness::Little => RunTimeEndian::Little,
+            Endianness::Big => RunTimeEndian::Big,
+        }
+    }
+
+    /// True where it has DWARF of its own, be it only skeletons of split units.
+    pub fn has_debug_info(&self) -> bool {
+        self.section(b".debug_info").is_some() || self.section(b".debug_info.dwo").is_some()
+    }
+
+    /// A section by its name or, as for GNU's older way to compress, by that with a `z` in it.
+    pub(crate) fn section(&self, name: &[u8]) -> Option<&Section> {
+        self.sections.iter().find(|section| {
+            section.name == name
+                || (section.name.strip_prefix(b".z"))
+                    .is_some_and(|rest| Some(rest) == name.get(1..))
+        })
+    }
+
+    /// Its sections of code, as ranges of addresses.
+    pub(crate) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
+        (self.sections.iter())
+            .filter(|section| section.is_code)
+            .map(|section| section.address..section.address.saturating_add(section.size))
+    }
+
+    /// What may be read of it.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            plain: self.file.length,
+            decompressed: (self.file.length.saturating_mul(self.limits.ratio))
+                .max(self.limits.decompressed),
+        }
+    }
+
+    /// The bytes of a section; none where there is no such section.
+    pub(crate) fn read(&self, name: &[u8], budget: &mut Budget) -> Result<Vec<u8>, Error> {
+        let Some(section) = self.section(name) else {
+            return Ok(Vec::new());
+        };
+        budget.plain = (budget.plain.checked_sub(section.stored)).ok_or(Error::TooLarge)?;
+        if section.compression == Compression::None {
+            return self.bytes(section.offset, section.stored);
+        }
+        budget.decompressed =
+            (budget.decompressed.checked_sub(section.size)).ok_or(Error::TooLarge)?;
+        let stored = self.bytes(section.offset, section.stored)?;
+        section.decompress(&stored)
+    }
+
+    fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+        let end = offset.checked_add(length);
+        if end.is_none_or(|end| end > self.file.length) {
+            return Err(Error::Malformed(
+                "a section is outside of the file".to_owned(),
+            ));
+        }
+        let length = usize::try_from(length).map_err(|_| Error::TooLarge)?;
+        let mut bytes = vec![0; length];
+        self.file.file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    fn note(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let section = self.section(name)?;
+        let is_short = section.stored <= LONGEST_NOTE && section.compression == Compression::None;
+        is_short.then(|| self.bytes(section.offset, section.stored).ok())?
+    }
+
+    /// `.note.gnu.build-id`: lengths of name and content, a type, the name `GNU`, the content.
+    fn read_build_id(&self) -> Option<Vec<u8>> {
+        let note = self.note(b".note.gnu.build-id")?;
+        let word = |at: usize| -> Option<usize> {
+            let bytes = note.get(at..at + 4)?.try_into().ok()?;
+            usize::try_from(self.endian.read_u32(bytes)).ok()
+        };
+        let name = word(0)?.checked_next_multiple_of(4)?;
+        let begin = name.checked_add(12)?;
+        let build_id = note.get(begin..begin.checked_add(word(4)?)?)?;
+        (!build_id.is_empty()).then(|| build_id.to_vec())
+    }
+
+    /// `.gnu_debuglink`: the name of the debug file and the checksum of what is in it.
+    pub(crate) fn debug_link(&self) -> Option<(Vec<u8>, u32)> {
+        let link = self.note(b".gnu_debuglink")?;
+        let name = link.split(|byte| *byte == 0).next()?.to_vec();
+        let at = (name.len() + 1).next_multiple_of(4);
+        let checksum = link.get(at..at + 4)?.try_into().ok()?;
+        (!name.is_empty()).then(|| (name, self.endian.read_u32(checksum)))
+    }
+
+    /// `.gnu_debugaltlink`: the file that dwz moved what several files share to, and its build id.
+    pub(crate) fn alternate_link(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let link = self.note(b".gnu_debugaltlink")?;
+        let end = link.iter().position(|byte| *byte == 0)?;
+        Some((link[..end].to_vec(), link[end + 1..].to_vec()))
+    }
+}
+
+impl Section {
+    /// Exactly as many bytes as it claims, which the caller has found to be few enough.
+    fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
+        let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());
+        let size = usize::try_from(self.size).map_err(|_| Error::TooLarge)?;
+        let mut bytes = Vec::with_capacity(size);
+        match self.compression {
+            Compression::Zlib => {
+                let mut decoder = flate2::read::ZlibDecoder::new(stored).take(self.size);
+                decoder
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| failed(&error))?;
+            }
+            Compression::Zstandard => {
+                let decoder = ruzstd::decoding::StreamingDecoder::new(stored);
+                let mut decoder = decoder.map_err(|error| failed(&error))?.take(self.size);
+                decoder
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| failed(&error))?;
+            }
+            Compression::None | Compression::Unknown => {
+                return Err(failed(&"a compression that is not known"));
+            }
+        }
+        if bytes.len() != size {
+            return Err(failed(&"fewer bytes than the section claims"));
+        }
+        Ok(bytes)
+    }
+}
+
+fn read_sections<Elf: FileHeader<Endian = Endianness>>(
+    cache: &ReadCache<&File>,
+) -> Result<(Endianness, Vec<Section>), Error> {
+    let header = Elf::parse(cache)?;
+    let endian = header.endian()?;
+    // Its addresses would begin at 0 in every section.
+    if header.e_type(endian) == elf::ET_REL && !is_split(header, endian, cache) {
+        return Err(Error::Malformed("a relocatable file".to_owned()));
+    }
+    if header.shnum(endian, cache)? > MOST_SECTIONS {
+        return Err(Error::TooLarge);
+    }
+    let table = header.sections(endian, cache)?;
+    let mut sections = Vec::new();
+    for section in table.iter() {
+        let Some((offset, stored)) = section.file_range(endian) else {
+            continue;
+        };
+        let name = table.section_name(endian, section)?.to_vec();
+        let flags = section.sh_flags(endian).0;
+        let mut found = Section {
+            compression: Compression::None,
+            offset,
+            stored,
+            size: stored,
+            address: section.sh_addr(endian).into(),
+            is_code: flags & SHF_EXECINSTR != 0,
+            name,
+        };
+        if let Some((compression, offset, stored)) = section.compression(endian, cache)? {
+            found.compression = match compression.ch_type(endian) {
+                elf::ELFCOMPRESS_ZLIB => Compression::Zlib,
+                elf::ELFCOMPRESS_ZSTD => Compression::Zstandard,
+                _ => Compression::Unknown,
+            };
+            (found.offset, found.stored) = (offset, stored);
+            found.size = compression.ch_size(endian).into();
+        } else if found.name.starts_with(b".zdebug_") && stored >= 12 {
+            // GNU's older way: `ZLIB` and the size in eight bytes, the most significant first.
+            let intro = (cache.read_bytes_at(offset, 12))
+                .map_err(|()| Error::Malformed("a section is cut short".to_owned()))?;
+            if let Some(size) = intro
+                .strip_prefix(b"ZLIB")
+                .and_then(|size| size.try_into().ok())
+            {
+                found.compression = Compression::Zlib;
+                (found.offset, found.stored) = (offset + 12, stored - 12);
+                found.size = u64::from_be_bytes(size);
+            }
+        }
+        sections.push(found);
+    }
+    Ok((endian, sections))
+}
+
+/// A `.dwo` file is relocatable and has nothing to be relocated.
+fn is_split<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    endian: Endianness,
+    cache: &ReadCache<&File>,
+) -> bool {
+    header.sections(endian, cache).is_ok_and(|table| {
+        table.section_by_name(endian, b".debug_info.dwo").is_some()
+            || table.section_by_name(endian, b".zdebug_info.dwo").is_some()
+    })
+}

@@ -1,0 +1,191 @@
+//! The symbols that cover addresses, all aliases of them: the check that an object is the one that was profiled.
+
+use std::ops::Range;
+
+use object::{Endian, Endianness};
+
+use crate::Error;
+use crate::object_file::ObjectFile;
+
+/// The functions of the symbol tables that cover one of the addresses asked for.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// By where they begin.
+    symbols: Vec<Symbol>,
+    /// For each symbol the farthest end of it and those before it: how far back one that covers an address can be.
+    farthest: Vec<u64>,
+}
+
+/// A function in a symbol table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// What it covers; to the next symbol where it says no size, as assembler code often does.
+    pub addresses: Range<SymbolAddress>,
+    /// As the table has it: mangled, and without a version.
+    pub name: Vec<u8>,
+}
+
+/// An address as the object counts it: what its section headers and symbols say.
+pub type SymbolAddress = u64;
+
+impl Symbols {
+    /// The symbols of an object, and of its debug file where there is one, that cover any of `addresses`, which are
+    /// sorted.
+    pub fn covering(files: &[&ObjectFile], addresses: &[u64]) -> Result<Symbols, Error> {
+        let mut symbols = Vec::new();
+        for file in files {
+            for (table, strings) in [(".symtab", ".strtab"), (".dynsym", ".dynstr")] {
+                read_table(file, table, strings, addresses, &mut symbols)?;
+            }
+        }
+        symbols.sort_by(|a, b| {
+            (a.addresses.start, a.addresses.end, &a.name).cmp(&(
+                b.addresses.start,
+                b.addresses.end,
+                &b.name,
+            ))
+        });
+        symbols.dedup();
+        let mut end = 0;
+        let farthest = (symbols.iter())
+            .map(|symbol| {
+                end = symbol.addresses.end.max(end);
+                end
+            })
+            .collect();
+        Ok(Symbols { symbols, farthest })
+    }
+
+    /// The symbols that cover an address, the one that begins last first.
+    pub fn at(&self, address: u64) -> impl Iterator<Item = &Symbol> {
+        let begun = (self.symbols).partition_point(|symbol| symbol.addresses.start <= address);
+        (0..begun)
+            .rev()
+            .take_while(move |index| self.farthest[*index] > address)
+            .take(MOST_OVERLAPPING)
+            .map(|index| &self.symbols[index])
+            .filter(move |symbol| symbol.addresses.contains(&address))
+    }
+
+    /// All of them, by where they begin.
+    pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
+        self.symbols.iter()
+    }
+}
+
+/// One entry of a table, its name not yet looked up.
+struct Entry {
+    name: usize,
+    start: u64,
+    size: u64,
+}
+
+fn read_table(
+    file: &ObjectFile,
+    table: &str,
+    strings: &str,
+    addresses: &[u64],
+    symbols: &mut Vec<Symbol>,
+) -> Result<(), Error> {
+    let mut budget = file.budget();
+    let table = file.read(table.as_bytes(), &mut budget)?;
+    let strings = file.read(strings.as_bytes(), &mut budget)?;
+    let code: Vec<Range<u64>> = file.code().collect();
+    let mut entries: Vec<Entry> = entries(&table, file.is_64_bit(), file.endian())
+        .filter(|entry| code.iter().any(|range| range.contains(&entry.start)))
+        .collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.start));
+    // Where the symbol before and the one before that with another beginning begin; the last symbols come first.
+    let (mut before, mut beyond) = (u64::MAX, u64::MAX);
+    let mut bytes_left = MOST_NAMES;
+    for entry in &entries {
+        if entry.start != before {
+            (before, beyond) = (entry.start, before);
+        }
+        let end = match entry.size {
+            0 => beyond,
+            size => entry.start.saturating_add(size),
+        };
+        let section = code.iter().find(|range| range.contains(&entry.start));
+        let end = end.min(section.map_or(u64::MAX, |range| range.end));
+        let first = addresses.partition_point(|address| *address < entry.start);
+        if addresses.get(first).is_none_or(|address| *address >= end) {
+            continue;
+        }
+        let Some(name) = (strings.get(entry.name..))
+            .and_then(|rest| rest.split(|byte| *byte == 0).next())
+            .filter(|name| !name.is_empty() && name.len() <= LONGEST_NAME)
+        else {
+            continue;
+        };
+        bytes_left = bytes_left
+            .checked_sub(name.len() + size_of::<Symbol>())
+            .ok_or(Error::TooLarge)?;
+        symbols.push(Symbol {
+            addresses: entry.start..end,
+            name: name.to_vec(),
+        });
+    }
+    Ok(())
+}
+
+/// Longer names than any compiler writes are damage.
+const LONGEST_NAME: usize = 1 << 16;
+/// What the symbols of one table that cover an address may take, in bytes.
+const MOST_NAMES: usize = 48 << 20;
+/// How many symbols are looked at for one address. Some file may have one that covers all others.
+const MOST_OVERLAPPING: usize = 1024;
+
+const STT_NOTYPE: u8 = 0;
+const STT_FUNC: u8 = 2;
+const STT_GNU_IFUNC: u8 = 10;
+const SHN_UNDEF: u16 = 0;
+
+/// The defined functions of a symbol table, and labels without a type, which assembler code has.
+fn entries(table: &[u8], is_64_bit: bool, endian: Endianness) -> impl Iterator<Item = Entry> {
+    let u16_at = move |bytes: &[u8], at: usize| {
+        endian.read_u16(
+            bytes[at..at + 2]
+                .try_into()
+                .expect("two bytes were cut out"),
+        )
+    };
+    let u32_at = move |bytes: &[u8], at: usize| {
+        endian.read_u32(
+            bytes[at..at + 4]
+                .try_into()
+                .expect("four bytes were cut out"),
+        )
+    };
+    let u64_at = move |bytes: &[u8], at: usize| {
+        endian.read_u64(
+            bytes[at..at + 8]
+                .try_into()
+                .expect("eight bytes were cut out"),
+        )
+    };
+    (table.chunks_exact(if is_64_bit { 24 } else { 16 })).filter_map(move |bytes| {
+        let (info, section, start, size) = if is_64_bit {
+            (
+                bytes[4],
+                u16_at(bytes, 6),
+                u64_at(bytes, 8),
+                u64_at(bytes, 16),
+            )
+        } else {
+            let (start, size) = (u32_at(bytes, 4), u32_at(bytes, 8));
+            (
+                bytes[12],
+                u16_at(bytes, 14),
+                u64::from(start),
+                u64::from(size),
+            )
+        };
+        let is_function = matches!(info & 0xf, STT_NOTYPE | STT_FUNC | STT_GNU_IFUNC);
+        (is_function && section != SHN_UNDEF).then_some(Entry {
+            name: usize::try_from(u32_at(bytes, 0)).ok()?,
+            start,
+            size,
+        })
+    })
+}

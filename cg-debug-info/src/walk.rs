@@ -1,0 +1,258 @@
+//! The walk over the entries of a unit that finds which functions hold the addresses.
+//!
+//! Entries come parents first. So writing the number of each over the addresses it covers leaves every address with the
+//! innermost one; there is nothing to sort and no tree of intervals.
+
+use std::ops::Range;
+
+use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, EntriesRaw, UnitOffset, constants};
+
+use crate::dwarf::{OpenUnit, Slice, Stop};
+use crate::limits::{Limits, Steps};
+
+/// A function that holds an address, in the unit that is being walked.
+pub(crate) struct RawNode {
+    /// The node that this one is inlined into, by its number; none for a function of its own.
+    pub(crate) inlined_into: Option<u32>,
+    pub(crate) origin: Origin,
+    pub(crate) call_file: u64,
+    pub(crate) call_line: u32,
+}
+
+/// Where a function is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Origin {
+    /// In the `.debug_info` that is being walked.
+    Here(usize),
+    /// In the file that dwz made.
+    Alternate(usize),
+}
+
+/// What an address has before anything was found for it.
+pub(crate) const NOTHING: u32 = u32::MAX;
+
+/// One unit's walk. `innermost` has a place for each address.
+pub(crate) struct Walk<'w, 'a> {
+    pub(crate) addresses: &'w [u64],
+    pub(crate) innermost: &'w mut [u32],
+    /// Which part of `innermost` was written to; none so far where it is none.
+    pub(crate) written: Option<Range<usize>>,
+    pub(crate) nodes: Vec<RawNode>,
+    pub(crate) steps: &'w mut Steps,
+    pub(crate) limits: &'w Limits,
+    pub(crate) dwarf: &'w gimli::Dwarf<Slice<'a>>,
+}
+
+/// An entry above the one that is being read, at its depth. Entries of other tags are not kept.
+struct Above {
+    depth: isize,
+    /// None where the function holds no address: what is inlined into it holds none either.
+    node: Option<u32>,
+}
+
+/// What an entry of a function says of itself.
+#[derive(Default)]
+struct FunctionEntry<'w> {
+    low: Option<AttributeValue<Slice<'w>>>,
+    high: Option<AttributeValue<Slice<'w>>>,
+    ranges: Option<AttributeValue<Slice<'w>>>,
+    origin: Option<AttributeValue<Slice<'w>>>,
+    call_file: u64,
+    call_line: u32,
+}
+
+impl<'a> Walk<'_, 'a> {
+    /// True where the unit may hold one of the addresses: it does, or does not say what it holds.
+    pub(crate) fn may_hold(&mut self, open: &OpenUnit<'a>) -> Result<bool, Stop> {
+        if !matches!(
+            open.tag,
+            constants::DW_TAG_compile_unit | constants::DW_TAG_skeleton_unit
+        ) {
+            return Ok(false);
+        }
+        let entry = FunctionEntry {
+            low: open
+                .has_low_pc
+                .then_some(AttributeValue::Addr(open.unit.low_pc)),
+            high: open.high_pc,
+            ranges: open.ranges,
+            ..FunctionEntry::default()
+        };
+        if entry.ranges.is_none() && entry.high.is_none() {
+            return Ok(true);
+        }
+        let mut holds = false;
+        self.for_each_range(open, &entry, &mut |_, indices| holds |= !indices.is_empty())?;
+        Ok(holds)
+    }
+
+    /// Walks all entries of the unit.
+    pub(crate) fn walk(&mut self, open: &OpenUnit<'a>) -> Result<(), Stop> {
+        let mut entries = open.unit.entries_raw(None)?;
+        let mut above: Vec<Above> = Vec::new();
+        while !entries.is_empty() {
+            let (depth, offset) = (entries.next_depth(), entries.next_offset());
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                continue;
+            };
+            // At every entry, whatever its tag: lexical blocks are not kept, yet what follows them is not in the function
+            // that was inlined into them.
+            while above.last().is_some_and(|last| last.depth >= depth) {
+                above.pop();
+            }
+            let host = above.last().and_then(|last| last.node);
+            let inlined_into = match (abbreviation.tag(), host) {
+                (constants::DW_TAG_subprogram, _) => None,
+                (constants::DW_TAG_inlined_subroutine, Some(host)) => Some(host),
+                _ => {
+                    entries.skip_attributes(abbreviation.attributes())?;
+                    continue;
+                }
+            };
+            let entry = read_function(&mut entries, abbreviation)?;
+            let node = self.cover(open, offset, &entry, inlined_into)?;
+            if abbreviation.has_children() {
+                if above.len() >= self.limits.depth {
+                    return Err(Stop::Beyond("functions are nested too deeply"));
+                }
+                above.push(Above { depth, node });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new node over the addresses that the entry covers. None where it covers none.
+    fn cover(
+        &mut self,
+        open: &OpenUnit<'a>,
+        offset: UnitOffset,
+        entry: &FunctionEntry<'a>,
+        inlined_into: Option<u32>,
+    ) -> Result<Option<u32>, Stop> {
+        if self.nodes.len() >= self.limits.nodes {
+            return Err(Stop::Beyond("too many inlined functions"));
+        }
+        let number = u32::try_from(self.nodes.len()).map_err(|_| Stop::Exhausted)?;
+        let mut written: Option<Range<usize>> = None;
+        let done = self.for_each_range(open, entry, &mut |innermost, indices| {
+            if !indices.is_empty() {
+                written = Some(around(written.take(), &indices));
+                innermost[indices].fill(number);
+            }
+        });
+        let Some(written) = written else {
+            return done.map(|()| None);
+        };
+        self.written = Some(around(self.written.take(), &written));
+        let own = || {
+            let offset = offset.to_debug_info_offset(&open.unit.header);
+            Origin::Here(offset.map_or(usize::MAX, |offset| offset.0))
+        };
+        // Also where its ranges are damaged: what was written of them refers to it.
+        self.nodes.push(RawNode {
+            inlined_into,
+            origin: entry
+                .origin
+                .and_then(|origin| origin_of(origin, open))
+                .unwrap_or_else(own),
+            call_file: entry.call_file,
+            call_line: entry.call_line,
+        });
+        done?;
+        Ok(Some(number))
+    }
+
+    /// Calls `found` with the addresses in each range of the entry.
+    fn for_each_range(
+        &mut self,
+        open: &OpenUnit<'a>,
+        entry: &FunctionEntry<'a>,
+        found: &mut dyn FnMut(&mut [u32], Range<usize>),
+    ) -> Result<(), Stop> {
+        let mut range = |walk: &mut Self, begin: u64, end: u64| -> Result<(), Stop> {
+            // What the linker left out stands at 0, where no code of a linked object is.
+            if begin == 0 || begin >= end {
+                return Ok(());
+            }
+            let first = walk.addresses.partition_point(|address| *address < begin);
+            let length = walk.addresses[first..].partition_point(|address| *address < end);
+            walk.steps.take(length as u64 + 20)?;
+            found(walk.innermost, first..first + length);
+            Ok(())
+        };
+        if let Some(ranges) = entry.ranges {
+            let Some(mut list) = self.dwarf.attr_ranges(&open.unit, ranges)? else {
+                return Ok(());
+            };
+            // Not `next`, which would read any number of entries that say no range.
+            while let Some(raw) = list.next_raw()? {
+                self.steps.take(20)?;
+                if let Some(gimli::Range { begin, end }) = list.convert_raw(raw)? {
+                    range(self, begin, end)?;
+                }
+            }
+        } else if let (Some(low), Some(high)) = (entry.low, entry.high) {
+            let Some(begin) = self.dwarf.attr_address(&open.unit, low)? else {
+                return Ok(());
+            };
+            let end = match self.dwarf.attr_address(&open.unit, high)? {
+                Some(end) => end,
+                None => begin.saturating_add(high.udata_value().unwrap_or(0)),
+            };
+            range(self, begin, end)?;
+        }
+        Ok(())
+    }
+}
+
+/// The range that holds both.
+fn around(so_far: Option<Range<usize>>, more: &Range<usize>) -> Range<usize> {
+    match so_far {
+        Some(range) => range.start.min(more.start)..range.end.max(more.end),
+        None => more.clone(),
+    }
+}
+
+fn read_function<'w>(
+    entries: &mut EntriesRaw<'_, Slice<'w>>,
+    abbreviation: &Abbreviation,
+) -> Result<FunctionEntry<'w>, gimli::Error> {
+    let mut entry = FunctionEntry::default();
+    for specification in abbreviation.attributes() {
+        let attribute = entries.read_attribute(*specification)?;
+        match attribute.name() {
+            constants::DW_AT_low_pc => entry.low = Some(attribute.value()),
+            constants::DW_AT_high_pc => entry.high = Some(attribute.value()),
+            constants::DW_AT_ranges => entry.ranges = Some(attribute.value()),
+            constants::DW_AT_abstract_origin => entry.origin = Some(attribute.value()),
+            constants::DW_AT_call_file => entry.call_file = file_index(&attribute.value()),
+            constants::DW_AT_call_line => {
+                let line = attribute.udata_value().unwrap_or(0);
+                entry.call_line = u32::try_from(line).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+    Ok(entry)
+}
+
+/// The number of a file in the table of its unit.
+pub(crate) fn file_index(value: &AttributeValue<Slice>) -> u64 {
+    match value {
+        AttributeValue::FileIndex(index) => *index,
+        value => value.udata_value().unwrap_or(0),
+    }
+}
+
+/// Where another entry is that this one refers to.
+pub(crate) fn origin_of(value: AttributeValue<Slice>, open: &OpenUnit) -> Option<Origin> {
+    match value {
+        AttributeValue::UnitRef(offset) => {
+            let DebugInfoOffset(offset) = offset.to_debug_info_offset(&open.unit.header)?;
+            Some(Origin::Here(offset))
+        }
+        AttributeValue::DebugInfoRef(offset) => Some(Origin::Here(offset.0)),
+        AttributeValue::DebugInfoRefSup(offset) => Some(Origin::Alternate(offset.0)),
+        _ => None,
+    }
+}

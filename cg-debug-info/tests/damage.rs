@@ -1,0 +1,248 @@
+//! Objects that are damaged or made to do harm: they cost a bounded time and bounded memory, and never a panic.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols, Troubles};
+
+fn run(directory: &Path, command: &str) {
+    let status = Command::new("bash")
+        .args(["-ec", command])
+        .current_dir(directory)
+        .status();
+    assert!(status.unwrap().success(), "{command}");
+}
+
+/// Everything that can be asked of an object, at every address from 0x1000 to 0x6000 and at those of `main`.
+fn ask(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
+    let search = Search {
+        roots: Vec::new(),
+        limits: Limits::default(),
+    };
+    let object = ObjectFile::open(path, &search.limits)?;
+    let info = DebugInfo::of(&object, &search)?;
+    Symbols::covering(&[&object], addresses)?;
+    let chains = info.chains(addresses);
+    for innermost in chains.innermost.iter().flatten() {
+        assert!(chains.chain(*innermost).count() <= Limits::default().depth + 1);
+    }
+    info.rows(std::slice::from_ref(&(0..u64::MAX)));
+    Ok(chains)
+}
+
+/// The greatest amount of memory that this process had, in megabytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        / 1024
+}
+
+/// Numbers that look random and are the same every time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+fn flip_bytes(directory: &Path, build: &str, times: usize) {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    std::fs::copy(programs.join("nops.c"), directory.join("nops.c")).unwrap();
+    run(directory, build);
+    let whole = std::fs::read(directory.join("nops")).unwrap();
+    // Only where debug information is, the table of sections at the end, and the header; code is not read.
+    let begin = whole
+        .windows(6)
+        .position(|bytes| bytes == b"GNU C1")
+        .map_or(0, |at| at.saturating_sub(8000));
+    let addresses: Vec<u64> = (0x1000..0x4000).collect();
+    let mut numbers = Numbers(7);
+    let mut read = 0;
+    for round in 0..times {
+        let path = directory.join("damaged");
+        std::fs::write(&path, &whole).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        for _ in 0..=numbers.next(8) {
+            let at = match numbers.next(8) {
+                0 => numbers.next(64),
+                1 => whole.len() as u64 - 1 - numbers.next(2000),
+                _ => begin as u64 + numbers.next((whole.len() - begin) as u64),
+            };
+            let byte = match numbers.next(4) {
+                0 => 0xff,
+                1 => 0,
+                _ => u8::try_from(numbers.next(256)).unwrap(),
+            };
+            file.write_all_at(&[byte], at).unwrap();
+        }
+        if round % 16 == 0 {
+            file.set_len(numbers.next(whole.len() as u64)).unwrap();
+        }
+        read += usize::from(ask(&path, &addresses).is_ok());
+    }
+    // The damage is not so great that nothing was put to the test.
+    assert!(read * 4 > times, "{build}: {read} of {times}");
+}
+
+/// An object of assembler code: `main`, and debug information of the given entries around it.
+///
+/// Abbreviations: 1 a unit that holds all code, 2 a function at `main`, 3 one inlined there that has entries inside of it,
+/// 4 one that has none, 5 a name that refers to another entry.
+fn assemble(
+    directory: &Path,
+    code: usize,
+    entries: &str,
+    sections: &str,
+) -> (std::path::PathBuf, Vec<u64>) {
+    let source = format!(
+        r#"
+.text
+.globl _start
+_start: .skip {code}, 0x90
+end:
+.section .debug_abbrev,"",@progbits
+.uleb128 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0
+.uleb128 2, 0x2e, 1, 0x31, 0x13, 0x11, 1, 0x12, 7, 0, 0
+.uleb128 3, 0x1d, 1, 0x31, 0x13, 0x11, 1, 0x12, 7, 0, 0
+.uleb128 4, 0x1d, 0, 0x31, 0x13, 0x11, 1, 0x12, 7, 0, 0
+.uleb128 5, 0x2e, 0, 0x31, 0x13, 0, 0
+.uleb128 0
+.section .debug_info,"",@progbits
+.long info_end - info
+info: .short 4
+.long 0
+.byte 8
+.uleb128 1
+.quad _start, {code}
+{entries}
+info_end:
+{sections}
+"#
+    );
+    std::fs::write(directory.join("made.s"), source).unwrap();
+    run(directory, "gcc -c made.s && ld -e _start -o made made.o");
+    let made = directory.join("made");
+    let symbols = Command::new("nm").arg(&made).output().unwrap().stdout;
+    let symbols = String::from_utf8(symbols).unwrap();
+    let start = symbols
+        .lines()
+        .find(|line| line.ends_with(" _start"))
+        .unwrap();
+    let start = u64::from_str_radix(start.split(' ').next().unwrap(), 16).unwrap();
+    (made, (start..start + code as u64).collect())
+}
+
+/// Makes `.xebug_str` the compressed `.debug_str`, which the linker would not have left as it was.
+fn mark_compressed(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let at = bytes
+        .windows(10)
+        .position(|name| name == b".xebug_str")
+        .unwrap();
+    bytes[at + 1] = b'd';
+    let number = |at: usize, length: usize| {
+        (bytes[at..at + length].iter().rev())
+            .fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (table, count, names) = (number(0x28, 8), number(0x3c, 2), number(0x3e, 2));
+    let names = number(table + names * 64 + 0x18, 8);
+    let section = (0..count)
+        .map(|index| table + index * 64)
+        .find(|section| names + number(*section, 4) == at);
+    bytes[section.unwrap() + 8..][..8].copy_from_slice(&0x800_u64.to_le_bytes());
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn troubles(directory: &Path, code: usize, entries: &str) -> Troubles {
+    let (made, addresses) = assemble(directory, code, entries, "");
+    ask(&made, &addresses).unwrap().troubles
+}
+
+// One test, since memory is measured of the process.
+#[test]
+fn whatever_an_object_claims_time_and_memory_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
+    let begun = Instant::now();
+
+    for (build, times) in [
+        ("gcc -O2 -g -o nops nops.c", 1000),
+        ("gcc -O2 -g -gdwarf-4 -o nops nops.c", 1000),
+        ("gcc -O2 -g -gz=zlib -o nops nops.c", 300),
+    ] {
+        flip_bytes(directory, build, times);
+    }
+
+    // References in a circle, and to where no entry is.
+    let circle = ".uleb128 2\n.long a - info + 4\n.quad _start, 50\na: .uleb128 5\n.long b - info + 4\nb: .uleb128 5\n.long a - info + 4\n.uleb128 0,0";
+    assert_eq!(troubles(directory, 100, circle), Troubles::default());
+    let nowhere = ".uleb128 2\n.long 0x7fffffff\n.quad _start, 50\n.uleb128 0,0";
+    assert_eq!(troubles(directory, 100, nowhere), Troubles::default());
+
+    // Functions inlined into each other a million levels deep.
+    let deep = ".uleb128 2\n.long 0\n.quad _start, 50\n.rept 1000000\n.uleb128 3\n.long 0\n.quad _start, 50\n.endr";
+    let found = troubles(directory, 100, deep);
+    assert_eq!(
+        found.first_damage.as_deref(),
+        Some("functions are nested too deeply")
+    );
+
+    // A million functions that each hold all addresses.
+    let many = ".uleb128 2\n.long 0\n.quad _start, 100000\n.rept 1500000\n.uleb128 4\n.long 0\n.quad _start, 100000\n.endr";
+    assert!(troubles(directory, 100_000, many).exhausted);
+    let found = troubles(directory, 4, many);
+    assert_eq!(
+        found.first_damage.as_deref(),
+        Some("too many inlined functions")
+    );
+
+    // Sections that become, or claim to become, far more than is on the disk.
+    let mut bomb = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..400 {
+        bomb.write_all(&zeros).unwrap();
+    }
+    std::fs::write(directory.join("bomb"), bomb.finish().unwrap()).unwrap();
+    for size in ["400 << 20", "120 << 20", "1 << 60", "-1"] {
+        let claim = format!(
+            ".section .xebug_str,\"\",@progbits\n.long 1, 0\n.quad {size}, 1\n.incbin \"bomb\""
+        );
+        let (made, addresses) = assemble(directory, 100, ".uleb128 0", &claim);
+        mark_compressed(&made);
+        let asked = ask(&made, &addresses);
+        match size {
+            // What is within the limit is read, as far as it is claimed.
+            "120 << 20" => assert!(asked.is_ok()),
+            _ => assert!(
+                matches!(asked, Err(Error::TooLarge)),
+                "{size}: {:?}",
+                asked.err()
+            ),
+        }
+    }
+
+    let limit = if cfg!(debug_assertions) { 180 } else { 60 };
+    assert!(
+        begun.elapsed() < Duration::from_secs(limit),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(peak() < 300, "{} MB", peak());
+}

@@ -1,0 +1,290 @@
+//! Chains of programs whose inlining is known exactly, built here by the compilers in all the ways that debug information
+//! comes in, and compared address by address with the `addr2line` crate, which reads DWARF by another way.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols};
+use tempfile::TempDir;
+
+/// Runs a tool; its output where it went well.
+fn run(directory: &Path, command: &str) -> Option<String> {
+    let output = Command::new("bash")
+        .args(["-ec", command])
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    (output.status.success()).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A directory with a program built in it by `command`, as `nops`. None where this machine cannot build it so.
+fn built(command: &str) -> Option<TempDir> {
+    let directory = tempfile::tempdir().unwrap();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    for name in ["nops.c", "nops.rs"] {
+        std::fs::copy(programs.join(name), directory.path().join(name)).unwrap();
+    }
+    run(directory.path(), command).map(|_| directory)
+}
+
+/// All addresses in the functions of the program's own that `nm` finds in `file`.
+fn own_addresses(directory: &Path, file: &str) -> Vec<u64> {
+    let symbols = run(directory, &format!("nm -S --defined-only {file}")).unwrap();
+    let mut addresses = Vec::new();
+    for line in symbols.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [address, size, "t" | "T", name] = words[..]
+            && (["f", "g", "main", "_Z1fv", "_Z1gv"].contains(&name) || name.contains("4nops"))
+        {
+            let hex = |text| u64::from_str_radix(text, 16).unwrap();
+            addresses.extend(hex(address)..hex(address) + hex(size));
+        }
+    }
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
+fn name(chains: &Chains, node: cg_debug_info::Node) -> String {
+    let name = String::from_utf8_lossy(&chains.function(node.function).name).into_owned();
+    // `nops::outer::<u8>` and `outer<u8>` are spellings of two debug levels and of two languages.
+    let name = name
+        .split(['<', '('])
+        .next()
+        .unwrap()
+        .trim_end_matches("::");
+    name.rsplit("::").next().unwrap().to_owned()
+}
+
+fn search(directory: &Path) -> Search {
+    Search {
+        roots: vec![directory.join("root")],
+        limits: Limits::default(),
+    }
+}
+
+/// How many bytes of code there are of each chain, innermost first.
+fn bytes_of_chains(directory: &Path, addresses: &[u64]) -> BTreeMap<String, usize> {
+    let search = search(directory);
+    let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
+    let info = DebugInfo::of(&object, &search).unwrap();
+    let chains = info.chains(addresses);
+    assert_eq!(chains.troubles, Default::default());
+    let mut bytes = BTreeMap::new();
+    for innermost in chains.innermost.iter().flatten() {
+        let names: Vec<String> = chains
+            .chain(*innermost)
+            .map(|node| name(&chains, node))
+            .collect();
+        *bytes.entry(names.join(" < ")).or_default() += 1;
+    }
+    bytes
+}
+
+/// 1000 `nop`s, each one byte, at every place that `work` is inlined into, 100 where `outer` is.
+fn check_nops(command: &str, symbols: &str) {
+    let Some(directory) = built(command) else {
+        // Not every machine has every compiler; those that the first tests name are everywhere.
+        assert!(!command.starts_with("gcc -O2 -g -o"), "{command}");
+        return;
+    };
+    let addresses = own_addresses(directory.path(), symbols);
+    assert!(addresses.len() > 5000, "{command}: {}", addresses.len());
+    let bytes = bytes_of_chains(directory.path(), &addresses);
+    for (chain, expected) in [
+        ("work < outer < f", 2000),
+        ("outer < f", 100),
+        ("work < g", 1000),
+        ("work < outer < main", 2000),
+        ("outer < main", 100),
+    ] {
+        assert_eq!(
+            bytes.get(chain),
+            Some(&expected),
+            "{command}: {chain} in {bytes:#?}"
+        );
+    }
+}
+
+const COMPILERS: [&str; 13] = [
+    "gcc -O2 -g -o nops nops.c",
+    "gcc -O2 -g -gdwarf-4 -o nops nops.c",
+    "gcc -O2 -g1 -o nops nops.c",
+    "gcc -O2 -g -no-pie -o nops nops.c",
+    "gcc -O2 -g -static -o nops nops.c",
+    "gcc -O2 -g -gz=zlib -o nops nops.c",
+    "gcc -O2 -g -gz=zlib-gnu -o nops nops.c",
+    "sed -e /include/d -e 's/puts(.x.);//' nops.c > n.c && gcc -m32 -O2 -g -ffreestanding -fno-pic -c n.c && ld -m elf_i386 -e main -o nops n.o",
+    "gcc -O2 -g -x c++ -o nops nops.c",
+    "clang -O2 -g -o nops nops.c",
+    "rustc -O -C debuginfo=1 -o nops nops.rs",
+    "rustc -O -C debuginfo=line-tables-only -o nops nops.rs",
+    "rustc -O -C debuginfo=2 -o nops nops.rs",
+];
+
+#[test]
+fn every_byte_of_inlined_code_has_its_chain() {
+    for command in COMPILERS {
+        check_nops(command, "nops");
+    }
+    check_nops(
+        "gcc -O2 -g -c nops.c && gcc -r -o all.o nops.o && gcc -o nops all.o && objcopy --compress-debug-sections=zstd nops",
+        "nops",
+    );
+}
+
+#[test]
+fn debug_information_is_found_wherever_it_is_kept() {
+    let apart = "objcopy --only-keep-debug nops whole; strip nops";
+    for command in [
+        // Split units, where the compiler left them, beside the object, under a root, and packed.
+        "gcc -O2 -g -gsplit-dwarf -o nops nops.c".to_owned(),
+        "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c".to_owned(),
+        "mkdir away root && (cd away && gcc -O2 -g -gsplit-dwarf -o ../nops ../nops.c) && mv $(find . -name '*.dwo') root && rmdir away".to_owned(),
+        "gcc -O2 -g -gsplit-dwarf -o nops nops.c && dwp -e nops && rm *.dwo".to_owned(),
+        "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c && dwp -e nops && rm *.dwo".to_owned(),
+        // Debug files by link, with and without build ids.
+        format!("gcc -O2 -g -o nops nops.c && {apart}; cp whole nops.debug; objcopy --add-gnu-debuglink=nops.debug nops"),
+        format!("gcc -O2 -g -Wl,--build-id=none -o nops nops.c && {apart}; mkdir .debug; cp whole .debug/x; cp whole x; objcopy --add-gnu-debuglink=x nops; rm x"),
+        // By build id under a root.
+        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/.build-id/ab; cp whole root/.build-id/ab/cdef0123.debug"),
+        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/usr/lib/debug/.build-id/ab; cp whole root/usr/lib/debug/.build-id/ab/cdef0123.debug; objcopy --compress-debug-sections=zlib root/usr/lib/debug/.build-id/ab/cdef0123.debug"),
+    ] {
+        let symbols = if command.contains("whole") { "whole" } else { "nops" };
+        check_nops(&command, symbols);
+    }
+}
+
+#[test]
+fn a_debug_file_of_another_build_is_passed_over() {
+    for command in [
+        // The right name, another checksum.
+        "gcc -O2 -g -Wl,--build-id=none -o nops nops.c; gcc -O1 -g -Wl,--build-id=none -o other nops.c; cp other x; objcopy --only-keep-debug nops whole; strip nops; cp whole x; objcopy --add-gnu-debuglink=x nops; cp other x",
+        // The right path, another build id.
+        "gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c; strip nops; mkdir -p root/.build-id/ab; gcc -O2 -g -Wl,--build-id=0xabcdef0124 -o root/.build-id/ab/cdef0123.debug nops.c",
+    ] {
+        let directory = built(command).unwrap();
+        let search = search(directory.path());
+        let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
+        let found = DebugInfo::of(&object, &search);
+        assert!(matches!(found, Err(Error::NoDebugInfo)), "{command}");
+    }
+}
+
+/// Every address of the program's and the standard library's functions: as many frames, the same lines.
+fn compare_with_addr2line(directory: &Path) {
+    let search = search(directory);
+    let path = directory.join("nops");
+    let object = ObjectFile::open(&path, &search.limits).unwrap();
+    let info = DebugInfo::of(&object, &search).unwrap();
+    let symbols = run(directory, "nm -S --defined-only nops").unwrap();
+    let mut addresses: Vec<u64> = (symbols.lines())
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [address, size, "t" | "T", _] = words[..] else {
+                return None;
+            };
+            let hex = |text| u64::from_str_radix(text, 16).unwrap();
+            Some(hex(address)..hex(address) + hex(size))
+        })
+        .flatten()
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let chains = info.chains(&addresses);
+    let lines = info.lines(&addresses);
+    let oracle = addr2line::Loader::new(&path).unwrap();
+    let mut inlined = 0;
+    for (index, address) in addresses.iter().enumerate() {
+        let mut theirs = Vec::new();
+        let mut frames = oracle.find_frames(*address).unwrap();
+        while let Some(frame) = frames.next().unwrap() {
+            if frame.function.is_some() {
+                let line = frame
+                    .location
+                    .as_ref()
+                    .and_then(|place| place.line)
+                    .unwrap_or(0);
+                let file = frame
+                    .location
+                    .and_then(|place| place.file)
+                    .map(str::to_owned);
+                theirs.push((line, file.filter(|_| line != 0)));
+            }
+        }
+        let mut ours = Vec::new();
+        if let Some(innermost) = chains.innermost[index] {
+            let place = lines.places[index];
+            let file = place
+                .and_then(|place| place.file)
+                .map(|file| lines.files.file(file));
+            let mut place = (place.map_or(0, |place| place.line), file);
+            for node in chains.chain(innermost) {
+                let file = place
+                    .1
+                    .map(|file| String::from_utf8_lossy(file).into_owned());
+                ours.push((place.0, file.filter(|_| place.0 != 0)));
+                if let Some((_, call)) = node.inlined_into {
+                    place = (call.line, call.file.map(|file| chains.file(file)));
+                }
+            }
+            inlined += usize::from(ours.len() > 1);
+        }
+        assert_eq!(ours, theirs, "{address:#x}");
+    }
+    assert!(inlined > 4000, "{inlined} of {}", addresses.len());
+}
+
+#[test]
+fn chains_and_lines_are_those_of_addr2line() {
+    for command in [
+        "rustc -O -C debuginfo=1 -o nops nops.rs",
+        "gcc -O2 -g -gdwarf-4 -o nops nops.c",
+        "gcc -O2 -g -gsplit-dwarf -o nops nops.c",
+    ] {
+        compare_with_addr2line(built(command).unwrap().path());
+    }
+}
+
+#[test]
+fn symbols_that_cover_an_address_come_with_all_aliases() {
+    let source = "void one(void){} void two(void) __attribute__((alias(\\\"one\\\"))); int main(void){one(); return 0;}";
+    let directory = built(&format!("echo \"{source}\" > a.c; gcc -O0 -o nops a.c")).unwrap();
+    let symbols = run(directory.path(), "nm nops").unwrap();
+    let one = symbols.lines().find(|line| line.ends_with(" one")).unwrap();
+    let address = u64::from_str_radix(one.split(' ').next().unwrap(), 16).unwrap();
+    let object = ObjectFile::open(&directory.path().join("nops"), &Limits::default()).unwrap();
+    let symbols = Symbols::covering(&[&object], &[address + 1]).unwrap();
+    let mut names: Vec<_> = symbols
+        .at(address + 1)
+        .map(|symbol| symbol.name.as_slice())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, [b"one", b"two"]);
+    assert_eq!(symbols.at(address - 1).count(), 0);
+}
+
+#[test]
+fn objects_are_looked_for_under_roots_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let root: PathBuf = directory.path().join("root");
+    std::fs::create_dir_all(root.join("usr/bin")).unwrap();
+    for path in ["usr/bin/demo", "moved"] {
+        std::fs::write(root.join(path), "").unwrap();
+    }
+    let search = Search {
+        roots: vec![root.clone()],
+        ..Search::default()
+    };
+    assert_eq!(
+        search.objects(Path::new("/usr/bin/demo")),
+        [root.join("usr/bin/demo")]
+    );
+    assert_eq!(
+        search.objects(Path::new("/elsewhere/../x/moved")),
+        [root.join("moved")]
+    );
+    assert!(search.objects(Path::new("/dev/null")).is_empty());
+}
