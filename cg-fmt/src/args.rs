@@ -9,11 +9,12 @@ use clap::{Parser, ValueEnum};
 use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, Places, Top, View};
 use crate::toolchain;
 
-/// Format a cost stream, or a raw profile, as a table, CSV, TSV, markdown or JSON.
+/// Format a cost stream, or a raw profile: tables, CSV, TSV, markdown, JSON, pictures, and what other viewers read.
 ///
 /// Records with equal keys are added up, sorted by cost and listed. Tables and markdown are for reading: the 25 largest
 /// rows, with thousands separators, and a closing line that says what was left out. CSV and TSV are for programs: all
-/// rows and bare integers. JSON is the stream again, added up, sorted and cut. Control characters in names are shown as
+/// rows and bare integers. JSON is the stream again, added up, sorted and cut. flamegraph, folded and speedscope are of records with
+/// stacks: sampled stacks, leaks, errors, heap records, program points, and the rows of a diff of these. Control characters in names are shown as
 /// escapes (\n, \u{1b}) everywhere but in JSON.
 #[derive(Parser, Debug)]
 #[command(
@@ -28,6 +29,7 @@ use crate::toolchain;
   cg-fmt --tree callers callgrind.out.1234
   cg-fmt --source callgrind.out.1234
   cg-fmt -f svg massif.out.1234 > memory.svg
+  cg-fmt -f flamegraph dhat.out.1234 > allocations.svg
   cg-fmt --tree callers --sort gmax_bytes dhat.out.1234"
 )]
 pub(crate) struct Args {
@@ -35,7 +37,12 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The output. svg is a picture of a Massif run's memory over time.
+    /// The output.
+    ///
+    /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
+    /// it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
+    /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
+    /// speedscope is its own JSON, with all events.
     #[arg(short, long, value_enum, default_value = "table")]
     format: FormatName,
 
@@ -65,11 +72,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     columns: Vec<String>,
 
-    /// Show the columns of these events, separated by commas, or `all`.
+    /// Show the columns of these events, separated by commas, or `all`; `--event EVENT` chooses the one of a picture.
     ///
     /// By default tables and markdown show all events where there are at most three, otherwise the first and the one
     /// that --sort names; CSV and TSV have all.
-    #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
+    #[arg(long, value_name = "EVENTS", value_delimiter = ',', alias = "event")]
     events: Vec<String>,
 
     /// What percentages are of: the total of the program, or the sum of the records that were read.
@@ -98,6 +105,8 @@ pub(crate) struct Args {
     tree: Option<TreeOf>,
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
+    ///
+    /// In a flame graph, leave out frames that are narrower; by default 0.01.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
@@ -226,6 +235,9 @@ enum FormatName {
     #[value(alias = "jsonl")]
     Json,
     Svg,
+    Flamegraph,
+    Folded,
+    Speedscope,
 }
 
 impl FormatName {
@@ -237,6 +249,9 @@ impl FormatName {
             FormatName::Markdown => Format::Markdown,
             FormatName::Json => Format::Json,
             FormatName::Svg => Format::Svg,
+            FormatName::Flamegraph => Format::Flamegraph,
+            FormatName::Folded => Format::Folded,
+            FormatName::Speedscope => Format::Speedscope,
         }
     }
 }

@@ -37,8 +37,14 @@ pub(crate) enum Format {
     Tsv,
     Markdown,
     Json,
-    /// A picture, of what can be drawn.
+    /// A picture of memory over time.
     Svg,
+    /// A picture of stacks.
+    Flamegraph,
+    /// Stacks as lines of text.
+    Folded,
+    /// Stacks as speedscope's JSON.
+    Speedscope,
 }
 
 impl Format {
@@ -81,6 +87,17 @@ impl Options {
             || self.events != Events::Fitting
             || self.group_by.is_some()
             || self.by_function
+    }
+
+    /// True where nothing was asked for that takes some of the records, or shows them as others.
+    pub(crate) fn is_of_all_records(&self) -> bool {
+        self.sort.is_none()
+            && !self.reverse
+            && self.top.is_none()
+            && self.columns.is_empty()
+            && self.group_by.is_none()
+            && !self.by_function
+            && matches!(self.view, View::List | View::Snapshot(_))
     }
 
     /// How many rows a listing shows: people get few, programs all.

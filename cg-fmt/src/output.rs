@@ -7,7 +7,7 @@ use cg_document::{Document, markdown, separated};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::{json, svg};
+use crate::format::{flamegraph, folded, json, speedscope, svg};
 use crate::options::{Format, Options, PercentOf};
 use crate::read::Read;
 use crate::report::Report;
@@ -38,6 +38,9 @@ pub(crate) fn write(
         Format::Tsv => |document, _, out| separated::write_tsv(document, out),
         Format::Svg => |document, _, out| svg::write(document, out),
         Format::Json => return json::write(read, &options, out),
+        Format::Folded => return folded::write(&read.profile, &options, out, diagnostics),
+        Format::Speedscope => return speedscope::write(&read.profile, &options, out, diagnostics),
+        Format::Flamegraph => return flamegraph::write(&read.profile, &options, out, diagnostics),
     };
     let report = Report::of(&read.profile, &options)?;
     let document = report.document(&options, diagnostics)?;

@@ -17,11 +17,11 @@ mod tree;
 
 pub(crate) mod events;
 pub(crate) mod kinds;
+pub(crate) mod origin;
 
 mod arrange;
 mod columns;
 mod grouping;
-mod origin;
 mod stack_tree;
 mod timeline;
 

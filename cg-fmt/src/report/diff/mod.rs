@@ -190,6 +190,33 @@ impl<'a> Diffs<'a> {
         (at(self.base), at(self.runs.len().saturating_sub(1)))
     }
 
+    /// The positions of the two runs whose difference is told.
+    pub(crate) fn compared(&self) -> [usize; 2] {
+        [self.base, self.runs.len().saturating_sub(1)]
+    }
+
+    /// What was compared, in a line.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What a run is called.
+    pub(crate) fn run_name(&self, position: usize) -> String {
+        let name = self.runs.get(position).cloned();
+        name.unwrap_or_else(|| format!("run{}", position + 1))
+    }
+
+    /// The events of the rows, in the order of the runs.
+    pub(crate) fn event_names(&self) -> Vec<&str> {
+        self.events.iter().map(String::as_str).collect()
+    }
+
+    /// The total of an event in a run, where the run has it.
+    pub(crate) fn total_of(&self, event: &str, run: usize) -> Option<Count> {
+        let position = self.events.iter().position(|known| known == event)?;
+        self.totals[position].0.get(run).copied().flatten()
+    }
+
     /// How many records have each status, in the order of the words.
     fn statuses(&self) -> Vec<(Status, u64)> {
         let mut counts = BTreeMap::new();

@@ -1,0 +1,125 @@
+//! Colours: whose code a frame is, or how its cost changed.
+
+use cg_names::whose::Whose;
+use cg_stream::record::{Count, Frame};
+use inferno::flamegraph::color::{Color, PaletteMap};
+
+/// The colour of every text of a picture.
+#[derive(Default)]
+pub(super) struct Palette(pub(super) PaletteMap);
+
+impl Palette {
+    pub(super) fn insert(&mut self, text: &str, color: Color) {
+        self.0.insert(text, color);
+    }
+}
+
+/// Whose code a frame is, as far as colours tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shade {
+    Own,
+    Library,
+    System,
+    Kernel,
+}
+
+impl Shade {
+    pub(super) const ALL: [Shade; 4] = [Shade::Own, Shade::Library, Shade::System, Shade::Kernel];
+
+    pub(super) fn of_frame(frame: &Frame, whose: Whose) -> Shade {
+        if frame.kernel {
+            return Shade::Kernel;
+        }
+        match whose {
+            Whose::Own => Shade::Own,
+            Whose::Runtime => Shade::Library,
+            Whose::Allocator | Whose::Replacement | Whose::System => Shade::System,
+        }
+    }
+
+    /// Whose it is, in the legend.
+    pub(super) fn of(self) -> &'static str {
+        match self {
+            Shade::Own => "own code",
+            Shade::Library => "std",
+            Shade::System => "system",
+            Shade::Kernel => "kernel",
+        }
+    }
+
+    pub(super) fn color_word(self) -> &'static str {
+        match self {
+            Shade::Own => "orange",
+            Shade::Library => "blue",
+            Shade::System => "green",
+            Shade::Kernel => "violet",
+        }
+    }
+
+    /// What stands behind a name that is another's too.
+    pub(super) fn suffix(self) -> &'static str {
+        match self {
+            Shade::Own => " [own]",
+            Shade::Library => " [std]",
+            Shade::System => " [system]",
+            Shade::Kernel => " [kernel]",
+        }
+    }
+
+    /// A hue for whose it is, a little lighter or darker by the text, so that neighbours are told apart.
+    pub(super) fn color(self, text: &str) -> Color {
+        let (from, to) = match self {
+            Shade::Own => ([240, 120, 40], [255, 180, 90]),
+            Shade::Library => ([120, 165, 220], [175, 205, 240]),
+            Shade::System => ([140, 190, 130], [190, 220, 175]),
+            Shade::Kernel => ([180, 140, 205], [215, 185, 230]),
+        };
+        let step = u16::from(fold(text));
+        let between = |channel: usize| {
+            let (from, to): (u8, u8) = (from[channel], to[channel]);
+            let span = u16::from(to - from);
+            from + u8::try_from(span * step / 255).unwrap_or(0)
+        };
+        Color::new(between(0), between(1), between(2))
+    }
+}
+
+/// FNV-1a, folded to a byte.
+fn fold(text: &str) -> u8 {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    hash.to_le_bytes()
+        .iter()
+        .fold(0, |folded, byte| folded ^ byte)
+}
+
+/// Red for more, blue for less, white for as much as before. The root of the share tells small changes from none beside
+/// a large one.
+pub(super) fn of_delta(delta: Count, most: Count) -> Color {
+    if delta == 0 || most == 0 {
+        return Color::new(245, 245, 245);
+    }
+    let share = (delta.unsigned_abs() as f64 / most.unsigned_abs() as f64).sqrt();
+    let pale = (225.0 - 165.0 * share.min(1.0)) as u8;
+    match delta > 0 {
+        true => Color::new(255, pale, pale),
+        false => Color::new(pale, pale, 255),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_is_red_and_less_is_blue() {
+        let red = of_delta(5, 100);
+        let blue = of_delta(-5, 100);
+        assert!(red.r > red.b && red.g == red.b, "{red:?}");
+        assert!(blue.b > blue.r && blue.r == blue.g, "{blue:?}");
+        assert!(of_delta(100, 100).g < red.g);
+        let white = of_delta(0, 100);
+        assert!(white.r == white.g && white.g == white.b);
+    }
+}

@@ -1,0 +1,277 @@
+//! Which frames are drawn, and how wide: what nobody would see is left out, so that a picture of a million stacks opens.
+//!
+//! A frame that is left out leaves its width to the one that called it, so widths always add up to the total.
+
+use cg_stream::intern::Id;
+use cg_stream::record::Count;
+
+use super::super::stacks::{Children, NodeId, StackNodes};
+
+/// What a picture holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Frames narrower than this percentage are left out.
+    least_percent: f64,
+    /// Beyond so many frames the narrowest are left out.
+    most: usize,
+    /// Frames of a stack beyond this one are left out.
+    deepest: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            // A tenth of a pixel.
+            least_percent: 0.01,
+            // A browser draws 20,000 frames (6 MB) at once without a pause that one would notice.
+            most: 20_000,
+            deepest: 512,
+        }
+    }
+}
+
+impl Limits {
+    /// The limits with another percentage, where one is given.
+    pub(super) fn from_percent(percent: Option<f64>) -> Limits {
+        let limits = Limits::default();
+        Limits {
+            least_percent: percent.unwrap_or(limits.least_percent),
+            ..limits
+        }
+    }
+}
+
+/// The frames of a picture, each followed by those that it called.
+#[derive(Default)]
+pub(super) struct Layout {
+    pub(super) frames: Vec<DrawnFrame>,
+    /// The cost of each node and all that begin with it.
+    costs: Vec<Count>,
+    pub(super) total: Count,
+    /// The part of the total that is in no frame.
+    rest: Count,
+    /// What the narrowest frame that may be drawn costs.
+    pub(super) least: Count,
+    /// How many frames were too narrow.
+    pub(super) narrow: usize,
+    /// How many frames were too far from the root.
+    pub(super) deep: usize,
+    pub(super) deepest: usize,
+}
+
+/// A frame that is drawn.
+pub(super) struct DrawnFrame {
+    pub(super) node: NodeId,
+    /// 0 for the outermost frame of a stack.
+    pub(super) depth: usize,
+    /// Where it begins, in the unit of costs.
+    pub(super) start: Count,
+    /// The part of its width that no drawn frame stands on.
+    bare: Count,
+}
+
+impl Layout {
+    /// Lays out nodes by what each costs with all that begin with it.
+    pub(super) fn of(
+        nodes: &StackNodes,
+        children: &Children,
+        costs: Vec<Count>,
+        limits: Limits,
+    ) -> Layout {
+        let cost = |node: NodeId| costs[node.index()];
+        let roots = children.of(None);
+        let total: Count = roots.iter().map(|node| cost(*node)).sum();
+        let least = ((total as f64 * limits.least_percent / 100.0).ceil() as Count).max(1);
+        let depths = depths(nodes);
+        let is_deep = |node: &NodeId| depths[node.index()] >= limits.deepest;
+        let mut wide: Vec<Count> = nodes
+            .all()
+            .filter(|node| cost(*node) >= least && !is_deep(node))
+            .map(cost)
+            .collect();
+        let least = if wide.len() > limits.most {
+            let (_, next, _) = wide.select_nth_unstable_by(limits.most, |a, b| b.cmp(a));
+            *next + 1
+        } else {
+            least
+        };
+        let mut layout = Layout {
+            frames: Vec::with_capacity(wide.len().min(limits.most)),
+            total,
+            rest: total,
+            least,
+            deepest: limits.deepest,
+            ..Layout::default()
+        };
+        // Stacks are deeper than ours, so what is still to be drawn is kept by hand: a node, its depth, and the position
+        // of the frame that it stands on.
+        let mut waiting: Vec<(NodeId, usize, Option<usize>)> = Vec::new();
+        let push = |waiting: &mut Vec<_>, of: &[NodeId], depth, below: Option<usize>| {
+            let wide = of.iter().rev().filter(|node| cost(**node) >= least);
+            waiting.extend(wide.map(|node| (*node, depth, below)));
+        };
+        push(&mut waiting, roots, 0, None);
+        while let Some((node, depth, below)) = waiting.pop() {
+            match below {
+                Some(below) => layout.frames[below].bare -= cost(node),
+                None => layout.rest -= cost(node),
+            }
+            let position = layout.frames.len();
+            layout.frames.push(DrawnFrame {
+                node,
+                depth,
+                start: 0,
+                bare: cost(node),
+            });
+            if depth + 1 < limits.deepest {
+                let inner = children.of(Some(node));
+                push(&mut waiting, inner, depth + 1, Some(position));
+            }
+        }
+        // What stands on a frame begins behind its bare part.
+        let mut next = vec![0];
+        for frame in &mut layout.frames {
+            frame.start = next[frame.depth];
+            next[frame.depth] += cost(frame.node);
+            next.truncate(frame.depth + 1);
+            next.push(frame.start + frame.bare);
+        }
+        let is_left_out = |node: &NodeId| is_deep(node) || cost(*node) < least;
+        let left_out = nodes
+            .all()
+            .filter(|node| cost(*node) > 0 && is_left_out(node));
+        let (deep, narrow): (Vec<NodeId>, Vec<NodeId>) = left_out.partition(is_deep);
+        (layout.deep, layout.narrow) = (deep.len(), narrow.len());
+        layout.costs = costs;
+        layout
+    }
+
+    pub(super) fn cost(&self, node: NodeId) -> Count {
+        self.costs[node.index()]
+    }
+
+    /// The picture as folded stacks whose sums are the widths, in the order in which they are drawn.
+    pub(super) fn lines(&self, mut text: impl FnMut(NodeId) -> String) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut path = String::new();
+        // Where the text of each depth ends.
+        let mut ends: Vec<usize> = Vec::new();
+        for frame in &self.frames {
+            ends.truncate(frame.depth);
+            path.truncate(ends.last().copied().unwrap_or(0));
+            if frame.depth > 0 {
+                path.push(';');
+            }
+            path.push_str(&text(frame.node));
+            ends.push(path.len());
+            if frame.bare > 0 {
+                lines.push(format!("{path} {}", frame.bare));
+            }
+        }
+        if self.rest > 0 {
+            lines.push(format!("[too narrow to draw] {}", self.rest));
+        }
+        lines
+    }
+}
+
+/// How many frames each node stands on.
+fn depths(nodes: &StackNodes) -> Vec<usize> {
+    let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
+    for node in nodes.all() {
+        depths.push(
+            nodes
+                .outer(node)
+                .map_or(0, |outer| depths[outer.index()] + 1),
+        );
+    }
+    depths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::stacks::FrameTexts;
+    use super::*;
+
+    /// The lines of a picture of these folded stacks.
+    fn lines(stacks: &[&str], limits: Limits) -> (Vec<String>, usize, usize) {
+        let mut texts = FrameTexts::default();
+        let mut nodes = StackNodes::new(1);
+        for line in stacks {
+            let (stack, count) = line.rsplit_once(' ').unwrap();
+            let frames: Vec<_> = stack
+                .rsplit(';')
+                .map(|name| texts.of(name, "").unwrap())
+                .collect();
+            let node = nodes.stack(&frames).unwrap().unwrap();
+            nodes.add(node, &[count.parse().unwrap()]);
+        }
+        let children = nodes.children(&texts.ranks());
+        let layout = Layout::of(&nodes, &children, nodes.inclusive(), limits);
+        let lines = layout.lines(|node| texts.text(nodes.frame(node)).to_owned());
+        let sum: Count = lines
+            .iter()
+            .map(|line| line.rsplit_once(' ').unwrap().1.parse::<Count>().unwrap())
+            .sum();
+        assert_eq!(sum, layout.total);
+        (lines, layout.narrow, layout.deep)
+    }
+
+    const STACKS: [&str; 5] = ["main;b;c 60", "main;a 30", "main 5", "main;b 4", "idle 1"];
+
+    #[test]
+    fn widths_add_up_to_the_total() {
+        let all = lines(&STACKS, Limits::default());
+        assert_eq!(
+            all,
+            (
+                ["idle 1", "main 5", "main;a 30", "main;b 4", "main;b;c 60"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                0,
+                0
+            )
+        );
+    }
+
+    #[test]
+    fn what_is_narrow_leaves_its_width_to_its_caller() {
+        let limits = Limits {
+            least_percent: 40.0,
+            ..Limits::default()
+        };
+        let expected = [
+            "main 35",
+            "main;b 4",
+            "main;b;c 60",
+            "[too narrow to draw] 1",
+        ];
+        assert_eq!(
+            lines(&STACKS, limits),
+            (expected.map(str::to_owned).to_vec(), 2, 0)
+        );
+    }
+
+    #[test]
+    fn the_widest_frames_are_drawn_where_there_are_too_many() {
+        let limits = Limits {
+            most: 2,
+            ..Limits::default()
+        };
+        // `main` 99, `b` 64, `c` 60: the third is no longer drawn.
+        let expected = ["main 35", "main;b 64", "[too narrow to draw] 1"];
+        assert_eq!(
+            lines(&STACKS, limits),
+            (expected.map(str::to_owned).to_vec(), 3, 0)
+        );
+    }
+
+    #[test]
+    fn a_stack_of_any_depth_is_drawn_as_far_as_people_look() {
+        let deep = format!("{} 7", ["f"; 100_000].join(";"));
+        let (lines, narrow, left_out) = lines(&[&deep], Limits::default());
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0].matches('f').count(), 512);
+        assert_eq!((narrow, left_out), (0, 100_000 - 512));
+    }
+}

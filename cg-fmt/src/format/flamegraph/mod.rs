@@ -1,0 +1,384 @@
+//! A flame graph: stacks side by side, as wide as what they cost, drawn by the library of inferno.
+//!
+//! Of a profile, frames are coloured by whose code they are. Of a diff they are as wide as in the later run, red where
+//! they cost more than in the earlier one and blue where they cost less, with the difference in the text of every frame;
+//! what the later run lacks is drawn below, as wide as it was.
+//!
+//! The same input gives the same bytes: nothing of the picture is random, and frames are in the order of their names.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use anyhow::ensure;
+use cg_document::number::{grouped, percent, plural, signed, signed_percent};
+use cg_names::whose::{Facts, whose_by};
+use cg_stream::intern::Id;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, Frame};
+use cg_stream::tool::Diagnostics;
+use cg_stream::visible::visible;
+use foldhash::fast::FixedState;
+
+use super::folded::say_changed;
+use super::stacks::{
+    CountedStack, FrameId, FrameTexts, Holds, NodeId, StackNodes, Stacks, frame_name,
+};
+use crate::options::Options;
+
+mod color;
+mod gone;
+mod layout;
+mod svg;
+
+use color::{Palette, Shade};
+use layout::{Layout, Limits};
+
+/// Writes the picture of one event.
+///
+/// # Errors
+/// Where there is nothing to draw, and those of the output.
+pub(crate) fn write(
+    profile: &Profile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let stacks = Stacks::of(
+        profile,
+        options,
+        Holds::OneEvent("flame graphs"),
+        diagnostics,
+    )?;
+    let limits = Limits::from_percent(options.threshold);
+    let drawing = Drawing::of(&stacks, limits, diagnostics)?;
+    let picture = match &stacks.runs {
+        None => drawing.profile()?,
+        Some(runs) => drawing.diff(runs)?,
+    };
+    out.write_all(picture.as_bytes())?;
+    out.flush()?;
+    drawing.say_left_out(diagnostics);
+    say_changed(&drawing.texts, diagnostics);
+    Ok(())
+}
+
+/// What is drawn.
+struct Drawing<'s, 'a> {
+    stacks: &'s Stacks<'a>,
+    event: String,
+    /// What stacks cost that are estimates.
+    estimated: Count,
+    texts: FrameTexts,
+    nodes: StackNodes,
+    /// Of a profile, by text.
+    shades: Vec<Shade>,
+    /// The counts of each node and all that begin with it.
+    inclusive: Vec<Count>,
+    /// The stacks, as wide as in the run, or in the later one.
+    layout: Layout,
+    /// What the later run lacks, as wide as in the earlier one.
+    gone: Layout,
+}
+
+impl<'s, 'a> Drawing<'s, 'a> {
+    fn of(
+        stacks: &'s Stacks<'a>,
+        limits: Limits,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Drawing<'s, 'a>> {
+        let mut texts = FrameTexts::default();
+        let mut nodes = StackNodes::new(stacks.columns());
+        let mut shading = Shading::default();
+        let is_diff = stacks.runs.is_some();
+        let mut negative = (0_u64, 0);
+        let mut estimated = 0;
+        let mut frames = Vec::new();
+        stacks.each(|stack| {
+            if stack.counts.iter().any(|count| *count < 0) {
+                negative.0 += 1;
+                negative.1 += stack.counts.iter().sum::<Count>();
+                return Ok(());
+            }
+            if stack.is_estimated {
+                estimated += stack.counts.iter().sum::<Count>();
+            }
+            frames.clear();
+            if is_diff {
+                for frame in stack.frames {
+                    frames.push(texts.of(&frame_name(frame), "")?);
+                }
+            } else {
+                shading.frames(&stack, &mut texts, &mut frames)?;
+            }
+            if let Some(node) = nodes.stack(&frames)? {
+                nodes.add(node, stack.counts);
+            }
+            anyhow::Ok(())
+        })?;
+        let event = stacks.events[0].clone();
+        if negative.0 > 0 {
+            let [one, many] = stacks.nouns;
+            diagnostics.warn(format!(
+                "{} with negative counts left out ({} {event}): nothing is as wide as that",
+                plural(negative.0.into(), one, many),
+                grouped(negative.1),
+            ));
+        }
+        let children = nodes.children(&texts.ranks());
+        let inclusive = nodes.inclusive();
+        let (layout, gone) = if is_diff {
+            let later: Vec<Count> = inclusive.iter().skip(1).step_by(2).copied().collect();
+            let gone = gone::costs(&nodes, &later);
+            (
+                Layout::of(&nodes, &children, later, limits),
+                Layout::of(&nodes, &children, gone, limits),
+            )
+        } else {
+            let layout = Layout::of(&nodes, &children, inclusive.clone(), limits);
+            (layout, Layout::default())
+        };
+        ensure!(
+            layout.total + gone.total > 0,
+            "there is nothing to draw: {}",
+            match is_diff {
+                true => format!("no stack has {event} in either run"),
+                false => format!("no stack has {event}"),
+            }
+        );
+        ensure!(
+            u64::try_from(layout.total + gone.total).is_ok(),
+            "the sum of {event} is beyond 64 bits"
+        );
+        Ok(Drawing {
+            stacks,
+            event,
+            estimated,
+            texts,
+            nodes,
+            shades: shading.shades,
+            inclusive,
+            layout,
+            gone,
+        })
+    }
+
+    /// The picture of a profile.
+    fn profile(&self) -> anyhow::Result<String> {
+        let mut palette = Palette::default();
+        let mut shown = Vec::new();
+        for shade in Shade::ALL {
+            if self
+                .layout
+                .frames
+                .iter()
+                .any(|frame| self.shade(frame.node) == shade)
+            {
+                shown.push(format!("{} {}", shade.of(), shade.color_word()));
+            }
+        }
+        let lines = self.layout.lines(|node| {
+            let text = self.text(node);
+            palette.insert(text, self.shade(node).color(text));
+            text.to_owned()
+        });
+        let subtitle = format!("{} — {}", self.measure(), shown.join(", "));
+        svg::draw(
+            &self.title(),
+            &subtitle,
+            &self.event,
+            &lines,
+            palette,
+            false,
+        )
+    }
+
+    /// The picture of what changed, and below it of what is gone.
+    fn diff(&self, [before, after]: &[String; 2]) -> anyhow::Result<String> {
+        let mut palette = Palette::default();
+        let delta = |node: NodeId| {
+            let at = 2 * node.index();
+            (
+                self.inclusive[at],
+                self.inclusive[at + 1] - self.inclusive[at],
+            )
+        };
+        let drawn = self
+            .layout
+            .frames
+            .iter()
+            .map(|frame| delta(frame.node).1.abs());
+        let most = drawn.max().unwrap_or(0);
+        let lines = self.layout.lines(|node| {
+            let (old, delta) = delta(node);
+            let text = format!("{}{}", self.text(node), self.delta_text(old, delta));
+            palette.insert(&text, color::of_delta(delta, most));
+            text
+        });
+        let totals = |run: usize| -> Count {
+            let roots = self
+                .nodes
+                .all()
+                .filter(|node| self.nodes.outer(*node).is_none());
+            roots
+                .map(|node| self.inclusive[2 * node.index() + run])
+                .sum()
+        };
+        let mut subtitle = format!(
+            "{}{}, as wide as in {after} — red: more than in {before}, blue: less",
+            self.measure(),
+            self.delta_text(totals(0), totals(1) - totals(0))
+        );
+        if self.gone.total > 0 {
+            subtitle += &format!("; below: what {after} lacks");
+        }
+        let has_gone = self.gone.total > 0;
+        let picture = match self.layout.total {
+            0 => svg::empty(&self.title(), &subtitle),
+            _ => svg::draw(
+                &self.title(),
+                &subtitle,
+                &self.event,
+                &lines,
+                palette,
+                has_gone,
+            )?,
+        };
+        if !has_gone {
+            return Ok(picture);
+        }
+        let heading = format!(
+            "only in {before}: {} {}",
+            grouped(self.gone.total),
+            self.event
+        );
+        let is_gone = |node: NodeId| self.inclusive[2 * node.index() + 1] == 0;
+        svg::with_section(&picture, &heading, &self.gone, |node| svg::SectionFrame {
+            text: self.text(node),
+            count: format!("{} {}", grouped(self.gone.cost(node)), self.event),
+            is_gone: is_gone(node),
+        })
+    }
+
+    /// What stands behind the name of a frame that changed.
+    fn delta_text(&self, old: Count, delta: Count) -> String {
+        match (old, delta) {
+            (_, 0) => String::new(),
+            (0, _) => format!(" ({} {}, new)", signed(delta), self.event),
+            _ => format!(
+                " ({} {}, {})",
+                signed(delta),
+                self.event,
+                signed_percent(delta as f64 * 100.0 / old as f64)
+            ),
+        }
+    }
+
+    fn title(&self) -> String {
+        /// What fits above a picture.
+        const LONGEST: usize = 120;
+        let mut title = self.stacks.title();
+        if self.estimated > 0 {
+            title = format!("estimated stacks of {title}");
+        }
+        let title = visible(&title);
+        match title.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", &title[..end]),
+            None => title.into_owned(),
+        }
+    }
+
+    /// What is drawn, and how much of the run it is.
+    fn measure(&self) -> String {
+        let drawn = self.layout.total;
+        match self.stacks.total(0) {
+            // Of a diff these are mostly the rows that changed.
+            Some(total) if total > drawn => format!(
+                "{} {}, {} of the total of {}",
+                grouped(drawn),
+                self.event,
+                percent(drawn as f64 * 100.0 / total as f64),
+                grouped(total)
+            ),
+            _ => format!("{} {}", grouped(drawn), self.event),
+        }
+    }
+
+    fn say_left_out(&self, diagnostics: &mut Diagnostics) {
+        if self.stacks.runs.is_none() {
+            let (estimated, total) = ([self.estimated], [self.layout.total]);
+            self.stacks.say_estimated(&estimated, &total, diagnostics);
+        }
+        for layout in [&self.layout, &self.gone] {
+            if layout.narrow > 0 {
+                diagnostics.warn(format!(
+                    "{} narrower than {} of the picture not drawn: {} in the width of what called them (--threshold takes a percentage)",
+                    plural(layout.narrow as Count, "frame", "frames"),
+                    percent(layout.least as f64 * 100.0 / layout.total as f64),
+                    if layout.narrow == 1 { "it is" } else { "they are" },
+                ));
+            }
+            if layout.deep > 0 {
+                diagnostics.warn(format!(
+                    "{} beyond the {}th of a stack not drawn",
+                    plural(layout.deep as Count, "frame", "frames"),
+                    layout.deepest
+                ));
+            }
+        }
+    }
+
+    fn text(&self, node: NodeId) -> &str {
+        self.texts.text(self.nodes.frame(node))
+    }
+
+    fn shade(&self, node: NodeId) -> Shade {
+        self.shades[self.nodes.frame(node).index()]
+    }
+}
+
+/// Whose code frames are. One text has one colour: a function that is another's too is told apart by it.
+#[derive(Default)]
+struct Shading<'a> {
+    facts: HashMap<Frame<'a>, Facts, FixedState>,
+    /// Of the stack at hand.
+    facts_of_stack: Vec<Facts>,
+    shades: Vec<Shade>,
+}
+
+impl<'a> Shading<'a> {
+    /// The frames of a stack, innermost first.
+    fn frames(
+        &mut self,
+        stack: &CountedStack<'_, 'a>,
+        texts: &mut FrameTexts,
+        frames: &mut Vec<FrameId>,
+    ) -> anyhow::Result<()> {
+        self.facts_of_stack.clear();
+        for frame in stack.frames {
+            let facts = match self.facts.get(frame) {
+                Some(facts) => *facts,
+                None => {
+                    let facts = Facts::of(frame);
+                    self.facts.insert(frame.clone(), facts);
+                    facts
+                }
+            };
+            self.facts_of_stack.push(facts);
+        }
+        for (frame, whose) in stack.frames.iter().zip(whose_by(&self.facts_of_stack)) {
+            let shade = Shade::of_frame(frame, whose);
+            let name = frame_name(frame);
+            let mut text = texts.of(&name, "")?;
+            if text.index() == self.shades.len() {
+                self.shades.push(shade);
+            } else if self.shades[text.index()] != shade {
+                text = texts.of(&name, shade.suffix())?;
+                if text.index() == self.shades.len() {
+                    self.shades.push(shade);
+                }
+            }
+            frames.push(text);
+        }
+        Ok(())
+    }
+}

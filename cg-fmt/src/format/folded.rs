@@ -1,0 +1,227 @@
+//! Folded stacks: a line a stack, outermost frame first, and a count; of a diff two counts, that of the earlier run first.
+//!
+//! `main;parse;read 17` is what flamegraph.pl, inferno, speedscope, Firefox's profiler and Perfetto read. Lines are sorted
+//! as bytes by their stacks, as inferno's library wants them, and none has a count of 0. A frame is the name of its
+//! function, with the mark of its kind that perf's tools write (`_[k]`).
+
+use std::io::{BufWriter, Write};
+
+use cg_document::number::{grouped, plural};
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, FrameMarks};
+use cg_stream::tool::Diagnostics;
+
+use super::stacks::{Children, FrameTexts, Holds, Losses, NodeId, StackNodes, Stacks, frame_name};
+use crate::options::Options;
+
+/// Writes the stacks of a profile with one of their events.
+pub(crate) fn write(
+    profile: &Profile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let holds = Holds::OneEvent("folded stacks");
+    let stacks = Stacks::of(profile, options, holds, diagnostics)?;
+    let mut texts = FrameTexts::default();
+    let mut nodes = StackNodes::new(stacks.columns());
+    let mut losses = Losses::default();
+    let mut left_out = LeftOut::default();
+    let mut frames = Vec::new();
+    stacks.each(|stack| {
+        if stack.counts.iter().all(|count| *count == 0) {
+            left_out.zero += 1;
+            return Ok(());
+        }
+        if stack.counts.iter().any(|count| *count < 0) {
+            left_out.negative += 1;
+            left_out.negative_sum += stack.counts.iter().sum::<Count>();
+            return Ok(());
+        }
+        frames.clear();
+        losses.note(&stack);
+        for frame in stack.frames {
+            frames.push(texts.of(&frame_name(frame), marks(frame.marks()))?);
+        }
+        if let Some(node) = nodes.stack(&frames)? {
+            nodes.add(node, stack.counts);
+        }
+        anyhow::Ok(())
+    })?;
+    let mut out = BufWriter::with_capacity(64 * 1024, out);
+    Lines::of(&nodes, &texts).write(&mut out)?;
+    out.flush()?;
+    losses.say("folded stacks", &[], diagnostics);
+    left_out.say(&stacks, diagnostics);
+    say_changed(&texts, diagnostics);
+    Ok(())
+}
+
+/// The marks of a frame as perf's tools write them; as of two kinds only code of the kernel can be inlined.
+fn marks(marks: FrameMarks) -> &'static str {
+    match marks {
+        FrameMarks {
+            kernel: true,
+            inlined: true,
+            ..
+        } => "_[k]_[i]",
+        FrameMarks {
+            kernel: true,
+            waker: true,
+            ..
+        } => "_[k]_[w]",
+        FrameMarks { kernel: true, .. } => "_[k]",
+        FrameMarks {
+            jit: true,
+            inlined: true,
+            ..
+        } => "_[j]_[i]",
+        FrameMarks { jit: true, .. } => "_[j]",
+        FrameMarks { inlined: true, .. } => "_[i]",
+        FrameMarks { waker: true, .. } => "_[w]",
+        _ => "",
+    }
+}
+
+/// Says how many names a text of stacks cannot hold.
+pub(super) fn say_changed(texts: &FrameTexts, diagnostics: &mut Diagnostics) {
+    if texts.changed() > 0 {
+        diagnostics.warn(format!(
+            "{} changed: folded stacks have no way to write \";\", control characters, blanks at the ends of a name or a number behind its last blank",
+            plural(texts.changed() as Count, "name is", "names are")
+        ));
+    }
+}
+
+/// Stacks that the format cannot hold.
+#[derive(Default)]
+struct LeftOut {
+    zero: u64,
+    negative: u64,
+    negative_sum: Count,
+}
+
+impl LeftOut {
+    fn say(&self, stacks: &Stacks, diagnostics: &mut Diagnostics) {
+        let [one, many] = stacks.nouns;
+        if self.zero > 0 {
+            let zero = plural(self.zero.into(), one, many);
+            diagnostics.warn(format!("{zero} without {} left out", stacks.events[0]));
+        }
+        if self.negative > 0 {
+            diagnostics.warn(format!(
+                "{} with negative counts left out ({} {}): folded stacks hold none",
+                plural(self.negative.into(), one, many),
+                grouped(self.negative_sum),
+                stacks.events[0]
+            ));
+        }
+    }
+}
+
+/// The lines, in the order of their stacks as bytes.
+struct Lines<'s> {
+    nodes: &'s StackNodes,
+    texts: &'s FrameTexts,
+    children: Children,
+}
+
+/// What is still to be written below one stack: `f` as a stack of its own, or everything that begins with `f;`.
+#[derive(Clone, Copy)]
+enum Step {
+    Own(NodeId),
+    Inner(NodeId),
+    /// The line is cut back to this length.
+    Back(usize),
+}
+
+impl<'s> Lines<'s> {
+    fn of(nodes: &'s StackNodes, texts: &'s FrameTexts) -> Lines<'s> {
+        Lines {
+            nodes,
+            texts,
+            children: nodes.children(&texts.ranks()),
+        }
+    }
+
+    /// Goes down by hand: a stack may be deeper than ours.
+    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let mut line = String::new();
+        let mut steps = Vec::new();
+        self.push_steps(None, &mut steps);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Own(node) => {
+                    write!(out, "{line}{}", self.text(node))?;
+                    for count in self.nodes.own(node) {
+                        write!(out, " {count}")?;
+                    }
+                    writeln!(out)?;
+                }
+                Step::Inner(node) => {
+                    steps.push(Step::Back(line.len()));
+                    line.push_str(self.text(node));
+                    line.push(';');
+                    self.push_steps(Some(node), &mut steps);
+                }
+                Step::Back(length) => line.truncate(length),
+            }
+        }
+        Ok(())
+    }
+
+    /// `a b` comes before `a;`, and both behind the stack that ends with `a`.
+    fn push_steps(&self, node: Option<NodeId>, steps: &mut Vec<Step>) {
+        let begin = steps.len();
+        for child in self.children.of(node) {
+            if self.nodes.own(*child).iter().any(|count| *count != 0) {
+                steps.push(Step::Own(*child));
+            }
+            if !self.children.of(Some(*child)).is_empty() {
+                steps.push(Step::Inner(*child));
+            }
+        }
+        let bytes = |step: &Step| match *step {
+            Step::Own(node) => (self.text(node).bytes(), None),
+            Step::Inner(node) => (self.text(node).bytes(), Some(b';')),
+            Step::Back(_) => ("".bytes(), None),
+        };
+        steps[begin..].sort_by(|a, b| {
+            let ((a, a_end), (b, b_end)) = (bytes(a), bytes(b));
+            b.chain(b_end).cmp(a.chain(a_end))
+        });
+    }
+
+    fn text(&self, node: NodeId) -> &'s str {
+        self.texts.text(self.nodes.frame(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_sorted_as_bytes() {
+        let lines = ["a b;c 3", "a;x 1", "a 5", "a;x;y 2", "a!;z 1", "a;b 9"];
+        let mut texts = FrameTexts::default();
+        let mut nodes = StackNodes::new(1);
+        for line in lines {
+            let (stack, count) = line.rsplit_once(' ').unwrap();
+            let frames: Vec<_> = stack
+                .rsplit(';')
+                .map(|name| texts.of(name, "").unwrap())
+                .collect();
+            let node = nodes.stack(&frames).unwrap().unwrap();
+            nodes.add(node, &[count.parse().unwrap()]);
+        }
+        let mut out = Vec::new();
+        Lines::of(&nodes, &texts).write(&mut out).unwrap();
+        let mut sorted = lines.to_vec();
+        sorted.sort_by_key(|line| line.rsplit_once(' ').unwrap().0);
+        assert_eq!(
+            String::from_utf8(out).unwrap().lines().collect::<Vec<_>>(),
+            sorted
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>).
+//!
+//! A profile of the file is one event of one thread; of a diff there is one for each of the two runs. Weights are self
+//! costs of whole stacks, outermost frame first. Speedscope refuses negative weights and reads numbers as JavaScript does.
+
+use std::io::{self, BufWriter, Write};
+
+use cg_stream::intern::Id;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, Frame};
+use cg_stream::tool::Diagnostics;
+use serde_json::json;
+
+use super::stacks::{Holds, Place, StackRows, Stacks, frame_name};
+use crate::options::Options;
+
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// Writes the stacks of a profile with all their events, or those that were asked for.
+pub(crate) fn write(
+    profile: &Profile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let stacks = Stacks::of(profile, options, Holds::AllEvents, diagnostics)?;
+    let rows = StackRows::of(&stacks, |frame| Frame {
+        name: Some(frame_name(frame).into_owned().into()),
+        file: frame.file.clone(),
+        line: frame.line,
+        ..Frame::default()
+    })?;
+    let mut out = BufWriter::with_capacity(64 * 1024, out);
+    let mut writing = Writing {
+        stacks: &stacks,
+        rows: &rows,
+        largest: 0,
+        negative: 0,
+    };
+    writing.file(&mut out)?;
+    out.flush()?;
+    let holds = ["files", "lines", "threads", "processes"];
+    rows.losses
+        .say("profiles of speedscope", &holds, diagnostics);
+    stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
+    if writing.negative > 0 {
+        diagnostics.warn(format!(
+            "{} negative counts left out: speedscope refuses a profile that has any",
+            writing.negative
+        ));
+    }
+    if writing.largest > 1 << 53 {
+        diagnostics.warn(
+            "counts above 2^53 lose digits in speedscope, which reads numbers as JavaScript does",
+        );
+    }
+    Ok(())
+}
+
+struct Writing<'w, 'a> {
+    stacks: &'w Stacks<'a>,
+    rows: &'w StackRows<'a>,
+    largest: Count,
+    negative: u64,
+}
+
+impl Writing<'_, '_> {
+    fn file(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        write!(
+            out,
+            "{{\"$schema\":\"{SCHEMA}\",\"exporter\":\"cg-fmt {}\",\"name\":",
+            env!("CARGO_PKG_VERSION")
+        )?;
+        serde_json::to_writer(&mut *out, &self.stacks.title())?;
+        write!(out, ",\"activeProfileIndex\":0,\"shared\":{{\"frames\":[")?;
+        for (position, frame) in self.rows.frames().enumerate() {
+            let mut fields = json!({"name": frame.name.as_deref()});
+            if let Some(file) = &frame.file {
+                fields["file"] = file.as_str().into();
+            }
+            if let Some(line) = frame.line {
+                fields["line"] = line.into();
+            }
+            separate(position, out)?;
+            serde_json::to_writer(&mut *out, &fields)?;
+        }
+        write!(out, "]}},\"profiles\":[")?;
+        let places = self.rows.places();
+        let mut written = 0;
+        for place in &places {
+            for column in 0..self.stacks.columns() {
+                separate(written, out)?;
+                self.profile(*place, column, places.len() > 1, out)?;
+                written += 1;
+            }
+        }
+        writeln!(out, "]}}")
+    }
+
+    /// One profile of the file.
+    fn profile(
+        &mut self,
+        place: Place,
+        column: usize,
+        has_places: bool,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let rows: Vec<_> = self
+            .rows
+            .all()
+            .filter(|row| row.place == place && row.counts[column] != 0)
+            .collect();
+        let (rows, negative): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| row.counts[column] > 0);
+        self.negative += negative.len() as u64;
+        let total: Count = rows.iter().map(|row| row.counts[column]).sum();
+        self.largest = self.largest.max(total);
+        let event = self.stacks.column_name(column);
+        let name = match (has_places, self.stacks.columns()) {
+            (true, 1) => self.place_name(place),
+            (true, _) => format!("{} ({event})", self.place_name(place)),
+            (false, _) => event,
+        };
+        write!(out, "{{\"type\":\"sampled\",\"name\":")?;
+        serde_json::to_writer(&mut *out, &name)?;
+        let unit = self.unit(column);
+        write!(
+            out,
+            ",\"unit\":\"{unit}\",\"startValue\":0,\"endValue\":{total},\"samples\":["
+        )?;
+        let mut frames = Vec::new();
+        for (position, row) in rows.iter().enumerate() {
+            frames.clear();
+            frames.extend(self.rows.nodes.frames(row.node).map(Id::index));
+            separate(position, out)?;
+            write!(out, "[")?;
+            for (position, frame) in frames.iter().rev().enumerate() {
+                separate(position, out)?;
+                write!(out, "{frame}")?;
+            }
+            write!(out, "]")?;
+        }
+        write!(out, "],\"weights\":[")?;
+        for (position, row) in rows.iter().enumerate() {
+            separate(position, out)?;
+            write!(out, "{}", row.counts[column])?;
+        }
+        write!(out, "]}}")
+    }
+
+    fn place_name(&self, place: Place) -> String {
+        let name = |name: Option<_>| name.map(|name| self.rows.place(name));
+        match (name(place.process), name(place.thread)) {
+            (Some(process), Some(thread)) => format!("{process}/{thread}"),
+            (Some(name), None) | (None, Some(name)) => name.to_owned(),
+            (None, None) => "all other threads".to_owned(),
+        }
+    }
+
+    /// The unit of a column, where speedscope has a word for it.
+    fn unit(&self, column: usize) -> &'static str {
+        let event = self.stacks.event_of(column);
+        match self.stacks.unit_of(event) {
+            Some("ns" | "nanoseconds") => "nanoseconds",
+            Some("µs" | "us" | "microseconds") => "microseconds",
+            Some("ms" | "milliseconds") => "milliseconds",
+            Some("s" | "seconds") => "seconds",
+            Some("bytes") => "bytes",
+            _ => "none",
+        }
+    }
+}
+
+fn separate(position: usize, out: &mut dyn Write) -> io::Result<()> {
+    match position {
+        0 => Ok(()),
+        _ => write!(out, ","),
+    }
+}

@@ -1,0 +1,28 @@
+//! What is said to somebody whose input has no stacks: which option would have brought them.
+
+use cg_stream::profile::Profile;
+use cg_stream::record::RecordType;
+
+/// Of a profile without records that have stacks.
+pub(super) fn of_profile(profile: &Profile) -> String {
+    let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
+    let advice = match tool {
+        Some("callgrind") => {
+            "Callgrind writes calls and no stacks, but cg-parse --stacks makes stacks of them"
+        }
+        Some("cachegrind") => "Cachegrind knows no calls; take a profile with Callgrind",
+        Some("massif") => "cg-parse --snapshots all takes those of every detailed snapshot",
+        _ if !profile.table(RecordType::Fn).is_empty() => {
+            "functions alone have none; cg-parse --stacks makes stacks of a graph of calls"
+        }
+        _ => return "there are no records with stacks".to_owned(),
+    };
+    format!("there are no records with stacks: {advice}")
+}
+
+/// Of a diff whose rows are of records without stacks.
+pub(super) fn of_diff(of: &str) -> String {
+    format!(
+        "the rows of this diff are of {of} records and have no stacks: compare streams with stacks (cg-parse --stacks), with cg-diff --type stack"
+    )
+}

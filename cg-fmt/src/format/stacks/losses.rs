@@ -1,0 +1,50 @@
+//! What a format cannot hold of the stacks that it is given: said once.
+
+use cg_stream::tool::Diagnostics;
+
+use super::CountedStack;
+
+/// What stacks had that may have been left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    files: bool,
+    lines: bool,
+    objects: bool,
+    addresses: bool,
+    threads: bool,
+    processes: bool,
+}
+
+impl Losses {
+    /// Takes note of what a stack has.
+    pub(crate) fn note(&mut self, stack: &CountedStack) {
+        for frame in stack.frames {
+            self.files |= frame.file.is_some();
+            self.lines |= frame.line.is_some();
+            self.objects |= frame.obj.is_some();
+            self.addresses |= frame.addr.is_some();
+        }
+        self.threads |= stack.thread.is_some();
+        self.processes |= stack.process.is_some();
+    }
+
+    /// Says what was left out of a format that holds only some of it.
+    pub(crate) fn say(self, format: &str, holds: &[&str], diagnostics: &mut Diagnostics) {
+        let all = [
+            (self.files, "files"),
+            (self.lines, "lines"),
+            (self.objects, "objects"),
+            (self.addresses, "addresses"),
+            (self.threads, "threads"),
+            (self.processes, "processes"),
+        ];
+        let lost: Vec<&str> = all
+            .iter()
+            .filter(|(is_there, what)| *is_there && !holds.contains(what))
+            .map(|(_, what)| *what)
+            .collect();
+        if !lost.is_empty() {
+            diagnostics.warn(format!("{format} hold no {}: left out", lost.join(", ")));
+        }
+    }
+}

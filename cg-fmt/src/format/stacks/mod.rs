@@ -1,0 +1,432 @@
+//! The stacks of a profile, as formats take them that hold stacks and nothing else: one record type, or the rows of a
+//! diff, with the counts that the format holds.
+//!
+//! The formats know neither record types nor diffs: to them a stack has frames and a count for each [column](Stacks::columns).
+
+use anyhow::{bail, ensure};
+use cg_document::number::{percent, plural};
+use cg_stream::profile::{Key, Profile};
+use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::tool::Diagnostics;
+
+use crate::options::{Events, Options, View};
+use crate::report::diff::{self, Diffs};
+use crate::report::events::{events_of, has_event};
+use crate::report::kinds::noun;
+use crate::report::origin::origin;
+
+mod lack;
+mod losses;
+mod nodes;
+mod rows;
+mod text;
+
+pub(crate) use losses::Losses;
+pub(crate) use nodes::{Children, FrameId, NodeId, StackNodes};
+pub(crate) use rows::{Place, StackRows};
+pub(crate) use text::{FrameTexts, frame_name};
+
+/// Record types with stacks, the most telling first. Types that are not here come last.
+const TELLING: [RecordType; 5] = [
+    RecordType::Stack,
+    RecordType::Heap,
+    RecordType::ProgramPoint,
+    RecordType::Leak,
+    RecordType::Error,
+];
+
+/// How many events a format holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// One; the format is called this in messages.
+    OneEvent(&'static str),
+    AllEvents,
+}
+
+/// The stacks to write.
+pub(crate) struct Stacks<'a> {
+    profile: &'a Profile,
+    source: Source<'a>,
+    /// The events, in the order of the profile.
+    pub(crate) events: Vec<String>,
+    /// Of a diff, what the two runs are called whose counts stand side by side.
+    pub(crate) runs: Option<[String; 2]>,
+    pub(crate) nouns: [&'static str; 2],
+}
+
+enum Source<'a> {
+    /// Rows of a type, and the positions of the events.
+    Rows(RecordType, Vec<usize>, Option<u64>),
+    /// A diff, and which of its rows have stacks.
+    Diff(Box<Diffs<'a>>, Vec<usize>),
+}
+
+/// A stack with its counts.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedStack<'s, 'a> {
+    /// Innermost first; one at least.
+    pub(crate) frames: &'s [Frame<'a>],
+    /// An entry a [column](Stacks::columns).
+    pub(crate) counts: &'s [Count],
+    pub(crate) thread: Option<&'a str>,
+    pub(crate) process: Option<&'a str>,
+    /// True where some of it is an estimate made from a graph of calls.
+    pub(crate) is_estimated: bool,
+}
+
+impl<'a> Stacks<'a> {
+    /// The stacks of the type that was asked for, else of the most telling one that has any.
+    ///
+    /// # Errors
+    /// Where there are none, or the events that were asked for are not theirs or not one.
+    pub(crate) fn of(
+        profile: &'a Profile,
+        options: &Options,
+        holds: Holds,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Stacks<'a>> {
+        ensure!(
+            options.is_of_all_records(),
+            "a format for other viewers has all stacks: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
+        );
+        if diff::is_wanted(profile, options) {
+            return Stacks::of_diff(profile, options, holds, diagnostics);
+        }
+        let kind = kind_of(profile, options, diagnostics)?;
+        let positions = events_of(profile, kind);
+        let names: Vec<&str> = positions
+            .iter()
+            .map(|event| profile.events()[*event].as_str())
+            .collect();
+        let table = profile.table(kind);
+        let is_counted = |position: &usize| {
+            let event = positions[*position];
+            (0..table.len()).any(|row| table.cost(row).get(event).is_some_and(|count| *count != 0))
+        };
+        let chosen = choose(&names, options, holds, is_counted)?;
+        let snapshot = match kind {
+            RecordType::Heap => one_snapshot(profile, options, diagnostics)?,
+            _ => None,
+        };
+        let positions = chosen.iter().map(|position| positions[*position]).collect();
+        Ok(Stacks {
+            profile,
+            events: chosen
+                .iter()
+                .map(|position| names[*position].to_owned())
+                .collect(),
+            source: Source::Rows(kind, positions, snapshot),
+            runs: None,
+            nouns: [noun(kind, 1), noun(kind, 2)],
+        })
+    }
+
+    fn of_diff(
+        profile: &'a Profile,
+        options: &Options,
+        holds: Holds,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Stacks<'a>> {
+        let diffs = Diffs::of(profile, options);
+        let (with_stacks, others): (Vec<usize>, Vec<usize>) =
+            (0..diffs.records.len()).partition(|row| !diffs.records[*row].stack.is_empty());
+        if let Some(row) = others.first() {
+            let of = diffs.records[*row].of.as_str();
+            ensure!(!with_stacks.is_empty(), lack::of_diff(of));
+            diagnostics.warn(format!(
+                "{} of the diff have no stack: left out",
+                plural(others.len() as Count, "row", "rows")
+            ));
+        }
+        let names = diffs.event_names();
+        let is_counted = |position: &usize| {
+            with_stacks.iter().any(|row| {
+                let entries = diffs.records[*row].cost.get(names[*position]);
+                entries.is_some_and(|entries| entries.0.iter().flatten().any(|count| *count != 0))
+            })
+        };
+        let chosen = choose(&names, options, holds, is_counted)?;
+        let events = chosen
+            .iter()
+            .map(|position| names[*position].to_owned())
+            .collect();
+        let of = with_stacks
+            .first()
+            .map(|row| RecordType::from_name(&diffs.records[*row].of));
+        Ok(Stacks {
+            profile,
+            events,
+            runs: Some(diffs.compared().map(|run| diffs.run_name(run))),
+            nouns: of.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),
+            source: Source::Diff(Box::new(diffs), with_stacks),
+        })
+    }
+
+    /// How many counts a stack has: one an event, of a diff two, that of the earlier run first.
+    pub(crate) fn columns(&self) -> usize {
+        self.events.len() * if self.runs.is_some() { 2 } else { 1 }
+    }
+
+    /// The event of a column.
+    pub(crate) fn event_of(&self, column: usize) -> &str {
+        let runs = if self.runs.is_some() { 2 } else { 1 };
+        &self.events[column / runs]
+    }
+
+    /// What a column is called: its event, of a diff with the run.
+    pub(crate) fn column_name(&self, column: usize) -> String {
+        let event = self.event_of(column);
+        match &self.runs {
+            None => event.to_owned(),
+            Some(runs) => format!("{event} ({})", runs[column % 2]),
+        }
+    }
+
+    /// The unit of an event, where it is not a plain count.
+    pub(crate) fn unit_of(&self, event: &str) -> Option<&'a str> {
+        let mut runs = self.profile.runs().iter();
+        let said = runs.find_map(|run| run.sampling.units.get(event));
+        let is_bytes = event == "bytes" || event.ends_with("_bytes");
+        said.map(String::as_str).or(is_bytes.then_some("bytes"))
+    }
+
+    /// Says how much of the costs is exact, where some is an estimate; `estimated` is that, by column.
+    pub(crate) fn say_estimated(
+        &self,
+        estimated: &[Count],
+        totals: &[Count],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let exact: Vec<String> = (0..self.columns())
+            .filter(|column| estimated[*column] > 0 && totals[*column] > 0)
+            .map(|column| {
+                let share = (totals[column] - estimated[column]) as f64 / totals[column] as f64;
+                format!("{} of {}", percent(share * 100.0), self.column_name(column))
+            })
+            .collect();
+        if !exact.is_empty() {
+            diagnostics.warn(format!(
+                "the stacks are estimated from a graph of calls: {} is exact",
+                exact.join(", ")
+            ));
+        }
+    }
+
+    /// The total that the `run` records give an event, of a diff in the later run; `None` where they give none.
+    pub(crate) fn total(&self, event: usize) -> Option<Count> {
+        match &self.source {
+            Source::Rows(_, events, _) => {
+                let total = self.profile.total().get(events[event]).copied();
+                total.filter(|total| *total != 0 && !self.profile.runs().is_empty())
+            }
+            Source::Diff(diffs, _) => {
+                let [_, last] = diffs.compared();
+                diffs.total_of(&self.events[event], last)
+            }
+        }
+    }
+
+    /// Where the stacks are from.
+    pub(crate) fn title(&self) -> String {
+        match &self.source {
+            Source::Rows(..) => origin(self.profile).unwrap_or_else(|| "stacks".to_owned()),
+            Source::Diff(diffs, _) => diffs.title().to_owned(),
+        }
+    }
+
+    /// Visits all stacks, in the order of the stream.
+    ///
+    /// # Errors
+    /// The visitor's.
+    pub(crate) fn each<E>(
+        &self,
+        mut visit: impl FnMut(CountedStack<'_, 'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut counts = Vec::with_capacity(self.columns());
+        match &self.source {
+            Source::Rows(kind, events, snapshot) => {
+                let table = self.profile.table(*kind);
+                let mut frames = Vec::new();
+                for (row, key) in table.keys().iter().enumerate() {
+                    if snapshot.is_some() && key.snapshot != *snapshot {
+                        continue;
+                    }
+                    frames_of(self.profile, key, &mut frames);
+                    counts.clear();
+                    let cost = table.cost(row);
+                    let count = |event: &usize| cost.get(*event).copied().unwrap_or(0);
+                    counts.extend(events.iter().map(count));
+                    visit(CountedStack {
+                        frames: &frames,
+                        counts: &counts,
+                        thread: self.profile.text(key.thread_name),
+                        process: self.profile.text(key.process),
+                        is_estimated: table.beside().estimated.get(row) == Some(true),
+                    })?;
+                }
+            }
+            Source::Diff(diffs, rows) => {
+                let runs = diffs.compared();
+                for row in rows {
+                    let row = &diffs.records[*row];
+                    counts.clear();
+                    for event in &self.events {
+                        let entries = row.cost.get(event);
+                        counts.extend(runs.iter().map(|run| {
+                            let entry = entries.and_then(|entries| entries.0.get(*run));
+                            entry.copied().flatten().unwrap_or(0)
+                        }));
+                    }
+                    visit(CountedStack {
+                        frames: &row.stack,
+                        counts: &counts,
+                        thread: None,
+                        process: None,
+                        is_estimated: false,
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The frames of a row, innermost first. A record that lost its stack still has the frame to blame.
+fn frames_of<'a>(profile: &'a Profile, key: &Key, frames: &mut Vec<Frame<'a>>) {
+    let name = |symbol| profile.text(symbol).map(Name::from);
+    frames.clear();
+    if let Some(stack) = key.stack {
+        let held = profile.stacks().frames(stack).iter();
+        frames.extend(
+            held.zip(profile.stacks().addresses(stack))
+                .map(|(frame, addr)| Frame {
+                    name: name(frame.function.name),
+                    file: name(frame.function.file),
+                    line: frame.line,
+                    obj: name(frame.function.obj),
+                    addr: name(*addr),
+                    ..Frame::default().with_marks(frame.marks)
+                }),
+        );
+    }
+    if frames.is_empty() {
+        frames.push(Frame {
+            name: name(key.function.name),
+            file: name(key.function.file),
+            line: key.line,
+            obj: name(key.function.obj),
+            ..Frame::default()
+        });
+    }
+}
+
+/// The record type to write.
+fn kind_of(
+    profile: &Profile,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<RecordType> {
+    if let Some(kind) = options.kind {
+        ensure!(
+            kind.has_stack(),
+            "records of type {} have no stacks",
+            kind.name()
+        );
+        return Ok(kind);
+    }
+    let rank = |kind: &RecordType| {
+        TELLING
+            .iter()
+            .position(|known| known == kind)
+            .unwrap_or(TELLING.len())
+    };
+    let mut kinds: Vec<RecordType> = profile.types().filter(|kind| kind.has_stack()).collect();
+    kinds.sort_by_key(rank);
+    if let Events::Named(names) = &options.events {
+        // Leaks and errors of one log have events of their own.
+        let has_all = |kind: &RecordType| names.iter().all(|name| has_event(*kind, name));
+        if kinds.iter().any(has_all) {
+            kinds.retain(has_all);
+        }
+    }
+    let Some((first, others)) = kinds.split_first() else {
+        bail!(lack::of_profile(profile));
+    };
+    if !others.is_empty() {
+        let others: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
+        diagnostics.warn(format!(
+            "the {} records are written; there are others with stacks (--type {})",
+            first.name(),
+            others.join(", --type ")
+        ));
+    }
+    Ok(*first)
+}
+
+/// The positions of the events to write.
+fn choose(
+    names: &[&str],
+    options: &Options,
+    holds: Holds,
+    is_counted: impl Fn(&usize) -> bool,
+) -> anyhow::Result<Vec<usize>> {
+    let chosen: Vec<usize> = match &options.events {
+        Events::Named(wanted) => {
+            let mut chosen = Vec::new();
+            for event in wanted {
+                let Some(position) = names.iter().position(|name| name == event) else {
+                    bail!("there is no event {event}; there are {}", names.join(", "));
+                };
+                if !chosen.contains(&position) {
+                    chosen.push(position);
+                }
+            }
+            chosen
+        }
+        Events::Fitting if matches!(holds, Holds::OneEvent(_)) => {
+            let counted = (0..names.len()).find(is_counted);
+            vec![counted.unwrap_or(0)]
+        }
+        Events::Fitting | Events::All => (0..names.len()).collect(),
+    };
+    if let Holds::OneEvent(format) = holds {
+        ensure!(
+            chosen.len() == 1 && !names.is_empty(),
+            "{format} hold one event: choose one with --event ({})",
+            names.join(", ")
+        );
+    }
+    Ok(chosen)
+}
+
+/// The snapshot whose heap is written: they are levels, and do not add up.
+fn one_snapshot(
+    profile: &Profile,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Option<u64>> {
+    let table = profile.table(RecordType::Heap);
+    if let View::Snapshot(number) = options.view {
+        let is_there = table.keys().iter().any(|key| key.snapshot == Some(number));
+        ensure!(is_there, "there are no heap records of snapshot {number}");
+        return Ok(Some(number));
+    }
+    let mut snapshots: Vec<u64> = table.keys().iter().filter_map(|key| key.snapshot).collect();
+    snapshots.sort_unstable();
+    snapshots.dedup();
+    if snapshots.len() < 2 || profile.runs().len() > 1 {
+        return Ok(None);
+    }
+    let is_peak = |row: &usize| table.beside().peak.get(*row) == Some(true);
+    let peak = (0..table.len())
+        .find(is_peak)
+        .and_then(|row| table.key(row).snapshot);
+    let chosen = peak.or(snapshots.last().copied());
+    if let Some(chosen) = chosen {
+        diagnostics.warn(format!(
+            "the heap records are of {} snapshots, which do not add up: snapshot {chosen} is written (--tree snapshot=N takes another)",
+            snapshots.len()
+        ));
+    }
+    Ok(chosen)
+}

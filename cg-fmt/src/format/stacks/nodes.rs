@@ -1,0 +1,150 @@
+//! Stacks that share their outer frames.
+
+use cg_stream::intern::{Id, Keys, TooMany};
+use cg_stream::record::Count;
+
+cg_stream::ids! {
+    /// A frame of a format's own table.
+    pub(crate) struct FrameId;
+    /// A stack that has a frame at least.
+    pub(crate) struct NodeId;
+}
+
+/// A stack: its innermost frame, and the stack that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    frame: FrameId,
+    outer: Option<NodeId>,
+}
+
+/// Every distinct stack, with counts. A stack has a greater id than those it begins with.
+pub(crate) struct StackNodes {
+    nodes: Keys<NodeId, Node>,
+    columns: usize,
+    /// The counts of each stack itself.
+    counts: Vec<Count>,
+    /// The stack that was added last, outermost frame first.
+    last: Vec<(FrameId, NodeId)>,
+}
+
+impl StackNodes {
+    /// No stacks, of which each will have so many counts.
+    pub(crate) fn new(columns: usize) -> StackNodes {
+        StackNodes {
+            nodes: Keys::default(),
+            columns,
+            counts: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+
+    /// The stack of these frames, innermost first; one at least.
+    ///
+    /// # Errors
+    /// Where there are more stacks than ids.
+    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<NodeId>, TooMany> {
+        let outermost_first = || frames.iter().rev();
+        let known = outermost_first()
+            .zip(&self.last)
+            .take_while(|(frame, (last, _))| *frame == last)
+            .count();
+        self.last.truncate(known);
+        let mut outer = self.last.last().map(|(_, node)| *node);
+        for frame in outermost_first().skip(known) {
+            let node = self.nodes.intern(Node {
+                frame: *frame,
+                outer,
+            })?;
+            self.last.push((*frame, node));
+            outer = Some(node);
+        }
+        self.counts.resize(self.nodes.len() * self.columns, 0);
+        Ok(outer)
+    }
+
+    /// Adds counts to a stack.
+    pub(crate) fn add(&mut self, node: NodeId, counts: &[Count]) {
+        let first = node.index() * self.columns;
+        for (sum, count) in self.counts[first..].iter_mut().zip(counts) {
+            *sum += count;
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// All stacks, each behind those it begins with.
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        (0..self.nodes.len()).filter_map(|position| NodeId::at(position).ok())
+    }
+
+    pub(crate) fn frame(&self, node: NodeId) -> FrameId {
+        self.nodes.get(node).frame
+    }
+
+    pub(crate) fn outer(&self, node: NodeId) -> Option<NodeId> {
+        self.nodes.get(node).outer
+    }
+
+    /// The counts of a stack itself.
+    pub(crate) fn own(&self, node: NodeId) -> &[Count] {
+        let first = node.index() * self.columns;
+        &self.counts[first..first + self.columns]
+    }
+
+    /// The counts of each stack and all that begin with it.
+    pub(crate) fn inclusive(&self) -> Vec<Count> {
+        let mut counts = self.counts.clone();
+        for node in self.all().rev() {
+            let Some(outer) = self.outer(node) else {
+                continue;
+            };
+            for column in 0..self.columns {
+                let inner = counts[node.index() * self.columns + column];
+                counts[outer.index() * self.columns + column] += inner;
+            }
+        }
+        counts
+    }
+
+    /// The frames of a stack, innermost first.
+    pub(crate) fn frames(&self, node: NodeId) -> impl Iterator<Item = FrameId> {
+        let mut rest = Some(node);
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(rest?);
+            rest = node.outer;
+            Some(node.frame)
+        })
+    }
+
+    /// The stacks that call each stack, by what is less in `rank`: those without an outer frame, then those of each node.
+    pub(crate) fn children(&self, rank: &[u32]) -> Children {
+        let mut order: Vec<NodeId> = self.all().collect();
+        let slot = |node: NodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
+        order.sort_unstable_by_key(|node| (slot(*node), rank[self.frame(*node).index()]));
+        let mut starts = vec![0; self.nodes.len() + 2];
+        for node in &order {
+            starts[slot(*node) + 1] += 1;
+        }
+        for slot in 1..starts.len() {
+            starts[slot] += starts[slot - 1];
+        }
+        Children { order, starts }
+    }
+}
+
+/// The inner neighbours of every stack, in an order.
+pub(crate) struct Children {
+    order: Vec<NodeId>,
+    /// Where those of each begin; the first are those without an outer frame.
+    starts: Vec<usize>,
+}
+
+impl Children {
+    /// Stacks of one frame for `None`, else those one frame longer than `node`.
+    pub(crate) fn of(&self, node: Option<NodeId>) -> &[NodeId] {
+        let slot = node.map_or(0, |node| node.index() + 1);
+        &self.order[self.starts[slot]..self.starts[slot + 1]]
+    }
+}

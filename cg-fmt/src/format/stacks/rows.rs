@@ -1,0 +1,126 @@
+//! Stacks by thread, each frame and each stack once: what formats with tables of their own are written from.
+
+use cg_stream::intern::{Id, Keys, Texts, TooMany};
+use cg_stream::record::{Count, Frame};
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
+
+use super::{FrameId, Losses, NodeId, StackNodes, Stacks};
+
+cg_stream::ids! {
+    /// The name of a thread or process.
+    pub(crate) struct PlaceId;
+    struct RowId;
+}
+
+/// Where a stack was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) process: Option<PlaceId>,
+    pub(crate) thread: Option<PlaceId>,
+}
+
+/// A stack at a place, with its counts.
+#[derive(Clone, Copy)]
+pub(crate) struct StackRow<'r> {
+    pub(crate) node: NodeId,
+    pub(crate) place: Place,
+    /// An entry a [column](Stacks::columns).
+    pub(crate) counts: &'r [Count],
+}
+
+/// The stacks of a profile.
+pub(crate) struct StackRows<'a> {
+    frames: IndexSet<Frame<'a>, FixedState>,
+    pub(crate) nodes: StackNodes,
+    places: Texts<PlaceId>,
+    rows: Keys<RowId, (NodeId, Place)>,
+    columns: usize,
+    counts: Vec<Count>,
+    /// What all stacks cost, by column.
+    pub(crate) totals: Vec<Count>,
+    /// What stacks cost that are estimates, by column.
+    pub(crate) estimated: Vec<Count>,
+    pub(crate) losses: Losses,
+}
+
+impl<'a> StackRows<'a> {
+    /// Adds up the stacks. `hold` makes a frame what the format can hold of it.
+    ///
+    /// # Errors
+    /// Where there are more frames or stacks than ids.
+    pub(crate) fn of(
+        stacks: &Stacks<'a>,
+        hold: impl Fn(&Frame<'a>) -> Frame<'a>,
+    ) -> Result<StackRows<'a>, TooMany> {
+        let columns = stacks.columns();
+        let mut rows = StackRows {
+            frames: IndexSet::default(),
+            nodes: StackNodes::new(0),
+            places: Texts::default(),
+            rows: Keys::default(),
+            columns,
+            counts: Vec::new(),
+            totals: vec![0; columns],
+            estimated: vec![0; columns],
+            losses: Losses::default(),
+        };
+        let mut frames = Vec::new();
+        stacks.each(|stack| {
+            rows.losses.note(&stack);
+            frames.clear();
+            for frame in stack.frames {
+                let (position, _) = rows.frames.insert_full(hold(frame));
+                frames.push(FrameId::at(position)?);
+            }
+            let mut place =
+                |name: Option<&str>| name.map(|name| rows.places.intern(name)).transpose();
+            let place = Place {
+                process: place(stack.process)?,
+                thread: place(stack.thread)?,
+            };
+            let Some(node) = rows.nodes.stack(&frames)? else {
+                return Ok(());
+            };
+            let row = rows.rows.intern((node, place))?.index();
+            rows.counts.resize(rows.rows.len() * columns, 0);
+            let sums = &mut rows.counts[row * columns..];
+            for (column, count) in stack.counts.iter().enumerate() {
+                sums[column] += count;
+                rows.totals[column] += count;
+                if stack.is_estimated {
+                    rows.estimated[column] += count;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// All frames, in the order of their ids.
+    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = &Frame<'a>> {
+        self.frames.iter()
+    }
+
+    pub(crate) fn place(&self, name: PlaceId) -> &str {
+        self.places.text(name)
+    }
+
+    /// All rows, in the order in which they were first met.
+    pub(crate) fn all(&self) -> impl Iterator<Item = StackRow<'_>> {
+        let counts = self.counts.chunks_exact(self.columns.max(1));
+        let keys = self.rows.all().iter().zip(counts);
+        keys.map(|((node, place), counts)| StackRow {
+            node: *node,
+            place: *place,
+            counts,
+        })
+    }
+
+    /// The places, in the order in which they were first met.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        let mut places: IndexSet<Place, FixedState> = IndexSet::default();
+        places.extend(self.rows.all().iter().map(|(_, place)| *place));
+        places.into_iter().collect()
+    }
+}

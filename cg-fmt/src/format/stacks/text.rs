@@ -1,0 +1,122 @@
+//! What a frame is called where a format has one text for it.
+
+use std::borrow::Cow;
+
+use cg_names::paths::base_name;
+use cg_stream::intern::{Id, Texts, TooMany};
+use cg_stream::record::Frame;
+use cg_stream::visible::visible;
+
+use super::FrameId;
+
+/// The name of a frame's function; of a frame without one, what else is known of it, as perf's tools write it.
+pub(crate) fn frame_name<'f>(frame: &'f Frame<'_>) -> Cow<'f, str> {
+    let given = |name: &'f Option<cg_stream::record::Name<'_>>| {
+        name.as_deref().filter(|name| !name.is_empty())
+    };
+    match (given(&frame.name), given(&frame.obj), given(&frame.addr)) {
+        (Some(name), _, _) => name.into(),
+        (None, Some(object), _) => format!("[{}]", base_name(object)).into(),
+        (None, None, Some(address)) => address.into(),
+        (None, None, None) => "[unknown]".into(),
+    }
+}
+
+/// The texts of frames as folded stacks can hold them, each once.
+#[derive(Default)]
+pub(crate) struct FrameTexts {
+    texts: Texts<FrameId>,
+    changed: Texts<FrameId>,
+}
+
+impl FrameTexts {
+    /// The text of a frame's name, with something behind it.
+    ///
+    /// # Errors
+    /// Where there are more texts than ids.
+    pub(crate) fn of(&mut self, name: &str, suffix: &str) -> Result<FrameId, TooMany> {
+        let fitting = fitting(name);
+        if matches!(fitting, Cow::Owned(_)) {
+            self.changed.intern(name)?;
+        }
+        match suffix {
+            "" => self.texts.intern(&fitting),
+            _ => self.texts.intern(&format!("{fitting}{suffix}")),
+        }
+    }
+
+    pub(crate) fn text(&self, frame: FrameId) -> &str {
+        self.texts.text(frame)
+    }
+
+    /// For each text, how many come before it as bytes.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<FrameId> = (0..self.texts.len())
+            .filter_map(|position| FrameId::at(position).ok())
+            .collect();
+        order.sort_unstable_by_key(|frame| self.text(*frame));
+        let mut ranks = vec![0; order.len()];
+        for (rank, frame) in (0..).zip(order) {
+            ranks[frame.index()] = rank;
+        }
+        ranks
+    }
+
+    /// How many names folded stacks cannot hold as they are.
+    pub(crate) fn changed(&self) -> usize {
+        self.changed.len()
+    }
+}
+
+/// A name as a frame of folded stacks. The format has no escape: `;` and line breaks end a frame, blanks around it are
+/// trimmed, `# ` begins a comment, and a number behind a blank at its end is taken for a count. Pictures are XML, which has no way to write two characters.
+fn fitting(name: &str) -> Cow<'_, str> {
+    let mut text = visible(name);
+    if text.contains(['\u{fffe}', '\u{ffff}']) {
+        text = text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").into();
+    }
+    if text.contains(';') {
+        text = text.replace(';', ":").into();
+    }
+    if text.trim() != text {
+        text = text.trim().to_owned().into();
+    }
+    if text.is_empty() {
+        return "[unknown]".to_owned().into();
+    }
+    if text.starts_with("# ") {
+        text = text.replacen("# ", "#_", 1).into();
+    }
+    if let Some((front, end)) = text.rsplit_once(' ')
+        && end
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        text = format!("{front}_{end}").into();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_frame() {
+        for (name, expected) in [
+            (
+                "std::vec<int, a>::f(int) const",
+                "std::vec<int, a>::f(int) const",
+            ),
+            ("f(a;b)", "f(a:b)"),
+            ("a\nb", "a\\nb"),
+            (" f ", "f"),
+            ("port 8080", "port_8080"),
+            ("a 1 2", "a 1_2"),
+            ("# f", "#_f"),
+            (" ", "[unknown]"),
+        ] {
+            assert_eq!(fitting(name), expected);
+        }
+    }
+}
