@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
-    Callee, Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Name,
-    PerRun, RecordType, RunRecord, Status, Total,
+    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Name, PerRun,
+    RecordType, RunRecord, Status, Total,
 };
 use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
@@ -144,7 +144,7 @@ impl Comparison<'_> {
             line: key.line,
             callee: key.callee.map(|callee| {
                 let callee = self.function_name(callee);
-                Box::new(Callee {
+                Box::new(FunctionName {
                     name: callee.name,
                     file: callee.file,
                     obj: callee.obj,

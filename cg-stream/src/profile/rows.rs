@@ -12,8 +12,8 @@ use super::{FunctionKey, Names, Profile};
 use crate::intern::TooMany;
 use crate::record::declaration::records;
 use crate::record::{
-    CallRecord, Callee, Counts, ErrorRecord, FnRecord, Frame, HeapBlock, HeapRecord, LeakRecord,
-    LineRecord, Name, Note, ProgramPointRecord, Record, RecordType, StackRecord,
+    CallRecord, Counts, ErrorRecord, FnRecord, Frame, FunctionName, HeapBlock, HeapRecord,
+    LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType, StackRecord,
 };
 use crate::{Error, Line, Writer};
 
@@ -99,7 +99,7 @@ impl Keyed<'_> for bool {
     }
 }
 
-impl<'a> Keyed<'a> for Callee<'a> {
+impl<'a> Keyed<'a> for FunctionName<'a> {
     type Held = Option<FunctionKey>;
 
     fn to_key(&self, names: &mut Names) -> Result<Option<FunctionKey>, TooMany> {
@@ -108,7 +108,7 @@ impl<'a> Keyed<'a> for Callee<'a> {
 
     fn of_key(held: Option<FunctionKey>, names: &'a Names) -> Self {
         let function = held.unwrap_or_default();
-        Callee {
+        FunctionName {
             name: Keyed::of_key(function.name, names),
             file: Keyed::of_key(function.file, names),
             obj: Keyed::of_key(function.obj, names),

@@ -98,7 +98,7 @@ macro_rules! records {
             /// The thread this record is of, where parts are kept apart and the profile names threads.
             key thread: Option<u64>,
             /// The called function.
-            key callee: Callee,
+            key callee: FunctionName,
             /// How many calls were made.
             sum calls: u64,
             /// Inclusive cost of these calls.

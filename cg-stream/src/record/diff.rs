@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{Callee, Counts, CountsPerRun, Frame, Name, PerRun, RunRecord, is_false};
+use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_false};
 
 /// What became of a record between the first run and the last.
 #[derive(
@@ -60,7 +60,7 @@ pub struct DiffRecord<'a> {
     pub line: Option<u64>,
     /// The called function, where arcs are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub callee: Option<Box<Callee<'a>>>,
+    pub callee: Option<Box<FunctionName<'a>>>,
     /// The kind, where leaks or errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Name<'a>>,
@@ -151,34 +151,12 @@ impl DiffRecord<'_> {
             explained_by: self
                 .explained_by
                 .map(|callee| Box::new(callee.into_owned())),
-            stack: self.stack.iter().map(|frame| frame.shared(texts)).collect(),
+            stack: self
+                .stack
+                .into_iter()
+                .map(|frame| frame.shared(texts))
+                .collect(),
             extra: self.extra,
-        }
-    }
-}
-
-/// A function as another record names it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FunctionName<'a> {
-    /// The function.
-    #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Name<'a>>,
-    /// Its file.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Name<'a>>,
-    /// Its object.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub obj: Option<Name<'a>>,
-}
-
-impl FunctionName<'_> {
-    /// The same function, owning its names.
-    pub fn into_owned(self) -> FunctionName<'static> {
-        FunctionName {
-            name: self.name.map(Name::into_owned),
-            file: self.file.map(Name::into_owned),
-            obj: self.obj.map(Name::into_owned),
         }
     }
 }

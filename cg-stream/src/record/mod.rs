@@ -16,7 +16,7 @@ mod run;
 mod snapshot;
 
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
-pub use diff::{Cause, DiffRecord, DiffSummary, FunctionName, LeftOut, Moved, Status, Why};
+pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, Status, Why};
 pub use facts::{
     Blocks, CostFacts, Description, DhatFacts, ErrorSummary, HeapSummary, LeakSummary,
     LogFileQualifier, ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
@@ -24,7 +24,7 @@ pub use facts::{
 pub use leak_kind::LeakKind;
 pub use name::Name;
 pub(crate) use name::SharedTexts;
-pub use parts::{Callee, Frame, FrameMarks, HeapBlock, Note};
+pub use parts::{Frame, FrameMarks, FunctionName, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
 pub use snapshot::SnapshotRecord;
 pub use structs::{

@@ -73,33 +73,29 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Frame<'_> {
-    /// The same frame to be kept among many: their names share their texts.
-    pub(super) fn shared(&self, texts: &mut SharedTexts) -> Frame<'static> {
-        Frame {
-            name: texts.share_any(&self.name),
-            file: texts.share_any(&self.file),
-            line: self.line,
-            obj: texts.share_any(&self.obj),
-            addr: texts.share_any(&self.addr),
-            ..Frame::default()
-        }
-        .with_marks(self.marks())
-    }
-
+impl<'a> Frame<'a> {
     /// The same frame, owning its names.
     pub fn into_owned(self) -> Frame<'static> {
+        self.with_names(Name::into_owned)
+    }
+
+    /// The same frame to be kept among many: their names share their texts.
+    pub(super) fn shared(self, texts: &mut SharedTexts) -> Frame<'static> {
+        self.with_names(|name| texts.share(&name))
+    }
+
+    fn with_names(self, mut held: impl FnMut(Name<'a>) -> Name<'static>) -> Frame<'static> {
+        let marks = self.marks();
+        let mut held = |name: Option<Name<'a>>| name.map(&mut held);
         Frame {
-            name: self.name.map(Name::into_owned),
-            file: self.file.map(Name::into_owned),
+            name: held(self.name),
+            file: held(self.file),
             line: self.line,
-            obj: self.obj.map(Name::into_owned),
-            addr: self.addr.map(Name::into_owned),
-            kernel: self.kernel,
-            jit: self.jit,
-            inlined: self.inlined,
-            waker: self.waker,
+            obj: held(self.obj),
+            addr: held(self.addr),
+            ..Frame::default()
         }
+        .with_marks(marks)
     }
 }
 
@@ -139,25 +135,25 @@ pub struct HeapBlock {
     pub state: String,
 }
 
-/// The called end of an arc.
+/// A function as another record names it: the called end of an arc, what a function was called before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Callee<'a> {
-    /// The called function's name.
+pub struct FunctionName<'a> {
+    /// The function.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
-    /// The called function's file.
+    /// Its file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub file: Option<Name<'a>>,
-    /// The called function's ELF object.
+    /// Its ELF object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
 }
 
-impl Callee<'_> {
+impl FunctionName<'_> {
     /// The same function, owning its names.
-    pub fn into_owned(self) -> Callee<'static> {
-        Callee {
+    pub fn into_owned(self) -> FunctionName<'static> {
+        FunctionName {
             name: self.name.map(Name::into_owned),
             file: self.file.map(Name::into_owned),
             obj: self.obj.map(Name::into_owned),

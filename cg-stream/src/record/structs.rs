@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::declaration::records;
-use super::{Callee, Counts, Frame, HeapBlock, Name, Note, Record, is_false, is_zero};
+use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, is_false, is_zero};
 
 /// Makes the type of a declared field, with serde's attributes: one field after the other is moved from the second
 /// braces to the first.
@@ -27,8 +27,8 @@ macro_rules! record_struct {
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Counts, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Counts<'a> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Callee, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Callee<'a> }
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: FunctionName, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: FunctionName<'a> }
     };
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Frame>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Vec<Frame<'a>> }

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::io;
 
 use cg_stream::record::{
-    CallRecord, Callee, CostFacts, Count, Counts, FnRecord, LineRecord, Name, RunRecord, Total,
+    CallRecord, CostFacts, Count, Counts, FnRecord, FunctionName, LineRecord, Name, RunRecord,
+    Total,
 };
 
 use super::{ArcId, ArcKey, FunctionId, FunctionKey, LineId, LineKey, Section, StringId};
@@ -185,7 +186,7 @@ impl Section {
                 line: key.line,
                 part: labels.part,
                 thread: labels.thread,
-                callee: Callee {
+                callee: FunctionName {
                     name: self.name(callee.name),
                     file: self.name(callee.file),
                     obj: self.name(callee.object),
