@@ -1,15 +1,10 @@
 //! The call arcs of all runs between the rows of a comparison.
 
-use std::collections::HashMap;
-
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::{Count, RecordType};
-use foldhash::fast::FixedState;
 
-use crate::join::Joined;
+use crate::join::{Joined, Map};
 use crate::runs::Runs;
-
-type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// Arcs from and to the rows that were asked for.
 pub(crate) struct Arcs {

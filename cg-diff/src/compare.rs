@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use cg_stream::percent::Percent;
-use cg_stream::profile::{FunctionKey, Key, Table};
+use cg_stream::profile::{FunctionKey, Key, Rows};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 
 use crate::figures::{self, Figure, Figures};
@@ -113,7 +113,7 @@ fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
     let Some((first, first_record)) = record_of(0) else {
         return false;
     };
-    let is_same = |(table, record): (&Table, usize)| {
+    let is_same = |(table, record): (&Rows, usize)| {
         table.cost(record) == first.cost(first_record)
             && table.incl(record) == first.incl(first_record)
             && table.calls(record) == first.calls(first_record)

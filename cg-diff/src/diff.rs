@@ -10,7 +10,7 @@ use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
 use crate::compare::{self, CompareOptions};
-use crate::gate::{self, Judgement};
+use crate::gate::{self, JudgedLimits};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side};
@@ -118,9 +118,9 @@ pub(crate) fn diff(
 
 /// What one comparison came to.
 #[derive(Default)]
-struct Verdict {
+struct Compared {
     differs: bool,
-    judgement: Judgement,
+    judgement: JudgedLimits,
     /// What limits can be on.
     events: Vec<String>,
 }
@@ -131,7 +131,7 @@ fn compare_sides(
     options: &Options,
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Verdict> {
+) -> anyhow::Result<Compared> {
     anyhow::ensure!(
         sides.len() <= MOST_SIDES,
         "{} runs are too many, {MOST_SIDES} is the most; --before and --after take any number",
@@ -163,7 +163,7 @@ fn compare_sides(
     }
     if let Some(why) = notes::why_meaningless(&runs) {
         diagnostics.trouble(why);
-        return Ok(Verdict::default());
+        return Ok(Compared::default());
     }
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
@@ -235,7 +235,7 @@ fn compare_sides(
             diagnostics.warn(sentence);
         }
     }
-    Ok(Verdict {
+    Ok(Compared {
         differs: changes
             .iter()
             .any(|change| change.status != Status::Same || change.is_minor),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use cg_stream::profile::{Key, Table};
+use cg_stream::profile::{Key, Rows};
 use cg_stream::record::{Count, PerRun, RecordType};
 use foldhash::fast::FixedState;
 
@@ -107,7 +107,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
         let has_row = files
             .clone()
             .any(|profile| !joined.records(row, profile).is_empty());
-        let tables: Vec<(usize, &Table, &[u32])> = files
+        let tables: Vec<(usize, &Rows, &[u32])> = files
             .map(|profile| {
                 (
                     profile,
@@ -176,7 +176,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
 }
 
 /// How many records there are whose keys differ; those of several parts or threads do not.
-fn distinct(table: &Table, records: &[u32]) -> Count {
+fn distinct(table: &Rows, records: &[u32]) -> Count {
     if records.len() < 2 {
         return records.len() as Count;
     }

@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 10;
 
 /// What a comparison says to limits.
 #[derive(Debug, Default)]
-pub(crate) struct Judgement {
+pub(crate) struct JudgedLimits {
     /// A sentence on each figure that breaks a limit, in the order of the limits.
     pub(crate) broken: Vec<String>,
     /// Which of the limits could be judged: not those on an event that no run counts.
@@ -33,14 +33,14 @@ pub(crate) fn judge(
     options: CompareOptions,
     snapshot: Snapshots,
     diagnostics: &mut Diagnostics,
-) -> Judgement {
+) -> JudgedLimits {
     let gate = Gate {
         runs,
         joined,
         changes,
         snapshot,
     };
-    let mut judgement = Judgement::default();
+    let mut judgement = JudgedLimits::default();
     for limit in limits {
         let mut found = Vec::new();
         let mut is_judged = false;

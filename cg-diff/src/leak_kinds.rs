@@ -5,7 +5,7 @@ use cg_stream::record::{Count, LeakKind, RecordType};
 
 /// What `--show-leak-kinds` leaves between runs.
 #[derive(Debug, Default)]
-pub(crate) struct LeakKinds {
+pub(crate) struct ShownLeakKinds {
     /// The kinds that are not compared: not all runs show them, and they have as much of them by their LEAK SUMMARY.
     pub(crate) left_out: Vec<Symbol>,
     /// What to say of these, a sentence a kind.
@@ -43,7 +43,7 @@ impl Seen {
     }
 }
 
-impl LeakKinds {
+impl ShownLeakKinds {
     /// Looks at the leaks of a file.
     pub(crate) fn add(&mut self, profile: &Profile, file: String) {
         self.seen

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::leak_kinds::LeakKinds;
+use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::profile::{Key, Names, Profile};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
@@ -45,7 +45,7 @@ pub(crate) struct Runs {
     /// For each profile and event of `events`: the event's position in the profile, if the profile has it.
     positions: Vec<Vec<Option<usize>>>,
     /// Which leaks not all runs show.
-    pub(crate) leak_kinds: LeakKinds,
+    pub(crate) leak_kinds: ShownLeakKinds,
 }
 
 impl Runs {
@@ -69,7 +69,7 @@ impl Runs {
         let mut profiles = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
-        let mut leak_kinds = LeakKinds::default();
+        let mut leak_kinds = ShownLeakKinds::default();
         for side in sides {
             let start = profiles.len();
             for file in &cg_parse::without_empty_bases(&side.files) {
@@ -146,7 +146,7 @@ impl Runs {
             events,
             incomplete,
             positions,
-            leak_kinds: LeakKinds::default(),
+            leak_kinds: ShownLeakKinds::default(),
         }
     }
 

@@ -2,18 +2,18 @@
 
 use cg_stream::Error;
 
-use crate::predicate::Names;
+use crate::predicate::NamePredicates;
 use crate::record::{Field, Record};
 
-/// A function of one [`Functions`] table.
+/// A function of one [`FunctionIds`] table.
 pub(crate) type FunctionId = u32;
 
 /// Functions by number. Each is known by name, file and object, and once more without its file, because the file of a
 /// `line` record is that of the line.
 #[derive(Default)]
-pub(crate) struct Functions(indexmap::IndexSet<Box<[u8]>, foldhash::fast::FixedState>);
+pub(crate) struct FunctionIds(indexmap::IndexSet<Box<[u8]>, foldhash::fast::FixedState>);
 
-impl Functions {
+impl FunctionIds {
     pub(crate) fn with_file(&mut self, name: &[u8], file: &[u8], obj: &[u8]) -> FunctionId {
         self.intern(&[b"file", name, file, obj])
     }
@@ -50,8 +50,8 @@ pub(crate) fn push_part(key: &mut Vec<u8>, part: &[u8]) {
 
 /// The functions that have a matching caller or callee.
 #[derive(Default)]
-pub(crate) struct Arcs {
-    functions: Functions,
+pub(crate) struct NeighbourFunctions {
+    functions: FunctionIds,
     neighbours: Vec<Neighbours>,
     is_any_known: bool,
 }
@@ -62,9 +62,13 @@ struct Neighbours {
     callee_matches: bool,
 }
 
-impl Arcs {
+impl NeighbourFunctions {
     /// Takes note of a `call` record.
-    pub(crate) fn add(&mut self, record: &mut Record<'_>, names: &Names) -> Result<(), Error> {
+    pub(crate) fn add(
+        &mut self,
+        record: &mut Record<'_>,
+        names: &NamePredicates,
+    ) -> Result<(), Error> {
         self.is_any_known = true;
         let name = record.text(Field::Name)?;
         let callee = record.callee()?.unwrap_or_default();
@@ -116,7 +120,7 @@ impl Arcs {
     }
 
     /// Whether a function has the neighbours that are asked for.
-    pub(crate) fn match_function(&self, function: FunctionId, names: &Names) -> bool {
+    pub(crate) fn match_function(&self, function: FunctionId, names: &NamePredicates) -> bool {
         let neighbours = self.neighbours.get(function as usize);
         let neighbours = neighbours.copied().unwrap_or_default();
         (names.caller.is_none() || neighbours.caller_matches)

@@ -10,7 +10,7 @@ use clap::Parser;
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::filter::Options;
 use crate::pattern::{PatternOptions, Patterns};
-use crate::predicate::{Names, Types};
+use crate::predicate::{NamePredicates, Types};
 use crate::rank::Selection;
 
 /// Keep the records of a cost stream that match.
@@ -187,7 +187,7 @@ impl Args {
             |flag: &str, regexes: &[String]| Patterns::new(flag, regexes, pattern_options);
         Ok(Options {
             types: Types::new(&self.types),
-            names: Names {
+            names: NamePredicates {
                 name: match self.regexps.is_empty() {
                     true => patterns("REGEX", &first)?,
                     false => patterns("--regexp", &self.regexps)?,

@@ -158,7 +158,7 @@ impl FromStr for MinimumChange {
 impl MinimumChange {
     /// True for a change from one figure to another that is large enough. What was nothing before has moved by more
     /// than any percentage.
-    pub(crate) fn is_reached(&self, Change { old, new }: Change) -> bool {
+    pub(crate) fn is_reached(&self, OldAndNew { old, new }: OldAndNew) -> bool {
         let moved = (new - old).abs();
         match self.least {
             LeastChange::Count(least) => moved >= least,
@@ -170,14 +170,14 @@ impl MinimumChange {
 
 /// The figures of a diff that its `delta` is the difference of; a run that lacks the record has 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct OldAndNew {
     pub(crate) old: Count,
     pub(crate) new: Count,
 }
 
 impl CountKey {
     /// The old and the new figure of a diff record; `None` where it does not name them, and in records of no diff.
-    pub(crate) fn find_change(&self, record: &mut Record<'_>) -> Result<Option<Change>, Error> {
+    pub(crate) fn find_change(&self, record: &mut Record<'_>) -> Result<Option<OldAndNew>, Error> {
         let (counts, deltas) = match self.is_inclusive {
             false => (Field::Cost, "delta"),
             true => (Field::Incl, "incl_delta"),
@@ -207,7 +207,7 @@ impl CountKey {
         let delta = delta
             .and_then(|delta| delta.count())
             .unwrap_or(last - first);
-        Ok(Some(Change {
+        Ok(Some(OldAndNew {
             old: last - delta,
             new: last,
         }))

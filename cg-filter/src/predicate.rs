@@ -35,7 +35,7 @@ impl Types {
 
 /// What is asked of the names in a record.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NamePredicates {
     pub(crate) name: Option<Patterns>,
     /// What some frame has to match.
     pub(crate) frame: Option<Patterns>,
@@ -47,16 +47,16 @@ pub(crate) struct Names {
     pub(crate) invert: bool,
 }
 
-/// Whether a record meets [`Names`].
+/// Whether a record meets [`NamePredicates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub(crate) enum Answer {
     Keep,
     Drop,
     /// It is a function, and only the arcs of the whole stream tell who calls it or whom it calls.
     AskArcs,
 }
 
-impl Names {
+impl NamePredicates {
     pub(crate) fn is_empty(&self) -> bool {
         !self.ask_arcs()
             && self.name.is_none()
@@ -70,28 +70,24 @@ impl Names {
         self.caller.is_some() || self.callee.is_some()
     }
 
-    pub(crate) fn judge(
-        &self,
-        record: &mut Record<'_>,
-        kind: RecordType,
-    ) -> Result<Judgement, Error> {
+    pub(crate) fn judge(&self, record: &mut Record<'_>, kind: RecordType) -> Result<Answer, Error> {
         if self.is_empty() {
-            return Ok(Judgement::Keep);
+            return Ok(Answer::Keep);
         }
         let matched = self.match_own(record)?;
         if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
-            return Ok(Judgement::AskArcs);
+            return Ok(Answer::AskArcs);
         }
         let matched = matched && (!self.ask_arcs() || self.match_neighbours(record, kind)?);
         Ok(self.verdict(matched))
     }
 
     /// The judgement once it is known whether all patterns match.
-    pub(crate) fn verdict(&self, matched: bool) -> Judgement {
+    pub(crate) fn verdict(&self, matched: bool) -> Answer {
         if matched != self.invert {
-            Judgement::Keep
+            Answer::Keep
         } else {
-            Judgement::Drop
+            Answer::Drop
         }
     }
 

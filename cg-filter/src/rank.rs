@@ -13,7 +13,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::arcs::push_part;
 use crate::count::CountKey;
-use crate::filter::runs::Runs;
+use crate::filter::runs::RunFigures;
 use crate::record::{Field, Record};
 
 /// How many are kept.
@@ -37,7 +37,7 @@ pub(crate) struct Ranking {
     asked: u64,
     found: u64,
     types: Vec<RankedType>,
-    groups: IndexMap<Key, Group, FixedState>,
+    groups: IndexMap<RankedKey, RankedGroup, FixedState>,
     /// Which groups [`Ranking::choose`] chose.
     chosen: Vec<bool>,
     /// Files and objects, which few keys have to themselves.
@@ -53,7 +53,7 @@ struct RankedType {
 
 /// What makes two records the same record.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct RankedKey {
     of: usize,
     name: Box<[u8]>,
     file: TextId,
@@ -66,7 +66,7 @@ struct Key {
 type TextId = u32;
 
 #[derive(Default)]
-struct Group {
+struct RankedGroup {
     cost: Count,
     /// Whether any of its records is kept by all other conditions.
     is_shown: bool,
@@ -86,7 +86,7 @@ impl Ranking {
         record: &mut Record<'_>,
         kind: RecordType,
         is_diff: bool,
-        runs: &Runs,
+        runs: &RunFigures,
     ) -> Result<Option<(GroupId, Count)>, Error> {
         let of = self.ranked_type(record, kind, is_diff, runs)?;
         let Some(key) = &self.types[of].key else {
@@ -96,7 +96,7 @@ impl Ranking {
         self.asked += 1;
         self.found += u64::from(found.is_some());
         let cost = found.unwrap_or(0);
-        let key = Key {
+        let key = RankedKey {
             of,
             name: record.text(Field::Name)?.as_ref().into(),
             file: self.text_id(&record.text(Field::File)?),
@@ -129,7 +129,7 @@ impl Ranking {
         record: &mut Record<'_>,
         kind: RecordType,
         is_diff: bool,
-        runs: &Runs,
+        runs: &RunFigures,
     ) -> Result<usize, Error> {
         let known = |known: &RankedType| (known.kind, known.is_diff) == (kind, is_diff);
         if let Some(index) = self.types.iter().position(known) {
@@ -152,7 +152,7 @@ impl Ranking {
     }
 
     /// Chooses groups, after all records are added, and returns them in their order.
-    pub(crate) fn choose(&mut self, selection: Selection, runs: &Runs) -> Vec<GroupId> {
+    pub(crate) fn choose(&mut self, selection: Selection, runs: &RunFigures) -> Vec<GroupId> {
         let order = self.in_order();
         let keys = self.groups.keys();
         let kind_of = |index: &usize| self.types[keys[*index].of].kind;
@@ -194,7 +194,7 @@ impl Ranking {
         order.sort_by(|left, right| {
             let (left_key, right_key) = (&self.groups.keys()[*left], &self.groups.keys()[*right]);
             let (left, right) = (&self.groups[*left], &self.groups[*right]);
-            let type_of = |key: &Key| (self.types[key.of].kind, self.types[key.of].is_diff);
+            let type_of = |key: &RankedKey| (self.types[key.of].kind, self.types[key.of].is_diff);
             type_of(left_key)
                 .cmp(&type_of(right_key))
                 .then_with(|| magnitude(right.cost).cmp(&magnitude(left.cost)))
@@ -207,7 +207,7 @@ impl Ranking {
     }
 
     /// How many of the groups of a type, which are in order, are chosen.
-    fn count_chosen(&self, groups: &[usize], selection: Selection, runs: &Runs) -> usize {
+    fn count_chosen(&self, groups: &[usize], selection: Selection, runs: &RunFigures) -> usize {
         let percent = match selection {
             Selection::All => return groups.len(),
             Selection::Top(count) => return count.min(groups.len()),
@@ -249,7 +249,7 @@ impl Ranking {
     }
 }
 
-impl Key {
+impl RankedKey {
     /// The function as `line` and `call` records name it too: of a line, the file is its own.
     fn function(&self) -> (&[u8], TextId) {
         (&self.name, self.obj)
@@ -268,7 +268,7 @@ fn magnitude(cost: Count) -> Count {
 
 /// The event that a type is ranked by where nothing else is asked for: the first one of the run that its records have,
 /// rather one that is not 0 throughout.
-fn first_event(record: &mut Record<'_>, runs: &Runs) -> Result<Option<CountKey>, Error> {
+fn first_event(record: &mut Record<'_>, runs: &RunFigures) -> Result<Option<CountKey>, Error> {
     for (field, is_inclusive) in [(Field::Cost, false), (Field::Incl, true)] {
         let Some(counts) = record.object(field)? else {
             continue;

@@ -6,7 +6,9 @@ use cg_stream::record::RecordType;
 use cg_stream::tool::CommonArgs;
 use clap::{Parser, ValueEnum};
 
-use crate::options::{Directions, Events, Format, GroupBy, Options, PercentOf, Places, Top, View};
+use crate::options::{
+    Directions, Events, GroupBy, Options, OutputFormat, PercentOf, Places, Top, View,
+};
 use crate::toolchain;
 
 /// Format a cost stream, or a raw profile: tables, CSV, TSV, markdown, JSON, pictures, and what other viewers read.
@@ -241,17 +243,17 @@ enum FormatName {
 }
 
 impl FormatName {
-    fn format(self) -> Format {
+    fn format(self) -> OutputFormat {
         match self {
-            FormatName::Table => Format::Table,
-            FormatName::Csv => Format::Csv,
-            FormatName::Tsv => Format::Tsv,
-            FormatName::Markdown => Format::Markdown,
-            FormatName::Json => Format::Json,
-            FormatName::Svg => Format::Svg,
-            FormatName::Flamegraph => Format::Flamegraph,
-            FormatName::Folded => Format::Folded,
-            FormatName::Speedscope => Format::Speedscope,
+            FormatName::Table => OutputFormat::Table,
+            FormatName::Csv => OutputFormat::Csv,
+            FormatName::Tsv => OutputFormat::Tsv,
+            FormatName::Markdown => OutputFormat::Markdown,
+            FormatName::Json => OutputFormat::Json,
+            FormatName::Svg => OutputFormat::Svg,
+            FormatName::Flamegraph => OutputFormat::Flamegraph,
+            FormatName::Folded => OutputFormat::Folded,
+            FormatName::Speedscope => OutputFormat::Speedscope,
         }
     }
 }

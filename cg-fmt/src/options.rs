@@ -7,7 +7,7 @@ use cg_stream::record::RecordType;
 /// How the records are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
     /// The record type to show, where it is not to be the most telling one there is.
     pub(crate) kind: Option<RecordType>,
     /// The column to sort by, where it is not to be the cost.
@@ -31,7 +31,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     Table,
     Csv,
     Tsv,
@@ -47,10 +47,10 @@ pub(crate) enum Format {
     Speedscope,
 }
 
-impl Format {
+impl OutputFormat {
     /// True where the output is read by eye: it is short, and says what it left out.
     pub(crate) fn is_for_people(self) -> bool {
-        matches!(self, Format::Table | Format::Markdown)
+        matches!(self, OutputFormat::Table | OutputFormat::Markdown)
     }
 }
 

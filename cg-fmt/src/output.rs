@@ -8,7 +8,7 @@ use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
 use crate::format::{flamegraph, folded, json, speedscope, svg};
-use crate::options::{Format, Options, PercentOf};
+use crate::options::{Options, OutputFormat, PercentOf};
 use crate::read::Read;
 use crate::report::Report;
 
@@ -32,15 +32,19 @@ pub(crate) fn write(
         }
     }
     let render: fn(&Document, Screen, &mut dyn Write) -> io::Result<()> = match options.format {
-        Format::Table => text::write,
-        Format::Markdown => |document, _, out| markdown::write(document, out),
-        Format::Csv => |document, _, out| separated::write_csv(document, out),
-        Format::Tsv => |document, _, out| separated::write_tsv(document, out),
-        Format::Svg => |document, _, out| svg::write(document, out),
-        Format::Json => return json::write(read, &options, out),
-        Format::Folded => return folded::write(&read.profile, &options, out, diagnostics),
-        Format::Speedscope => return speedscope::write(&read.profile, &options, out, diagnostics),
-        Format::Flamegraph => return flamegraph::write(&read.profile, &options, out, diagnostics),
+        OutputFormat::Table => text::write,
+        OutputFormat::Markdown => |document, _, out| markdown::write(document, out),
+        OutputFormat::Csv => |document, _, out| separated::write_csv(document, out),
+        OutputFormat::Tsv => |document, _, out| separated::write_tsv(document, out),
+        OutputFormat::Svg => |document, _, out| svg::write(document, out),
+        OutputFormat::Json => return json::write(read, &options, out),
+        OutputFormat::Folded => return folded::write(&read.profile, &options, out, diagnostics),
+        OutputFormat::Speedscope => {
+            return speedscope::write(&read.profile, &options, out, diagnostics);
+        }
+        OutputFormat::Flamegraph => {
+            return flamegraph::write(&read.profile, &options, out, diagnostics);
+        }
     };
     let report = Report::of(&read.profile, &options)?;
     let document = report.document(&options, diagnostics)?;

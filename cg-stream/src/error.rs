@@ -5,10 +5,10 @@ use std::io;
 
 /// An error of reading or writing a stream, with the line it is about.
 #[derive(Debug)]
-pub struct Error(Box<Kind>);
+pub struct Error(Box<ErrorKind>);
 
 #[derive(Debug)]
-enum Kind {
+enum ErrorKind {
     Io(io::Error),
     Record { line: u64, message: String },
     Whole(String),
@@ -28,7 +28,7 @@ impl Error {
 
     /// An error about a line of a stream.
     pub fn at(line: u64, message: impl Into<String>) -> Error {
-        Error(Box::new(Kind::Record {
+        Error(Box::new(ErrorKind::Record {
             line,
             message: message.into(),
         }))
@@ -36,36 +36,36 @@ impl Error {
 
     /// An error about a stream as a whole.
     pub fn whole(message: impl Into<String>) -> Error {
-        Error(Box::new(Kind::Whole(message.into())))
+        Error(Box::new(ErrorKind::Whole(message.into())))
     }
 
     /// The line it is about, counted from 1.
     pub fn line(&self) -> Option<u64> {
         match *self.0 {
-            Kind::Io(_) | Kind::Whole(_) => None,
-            Kind::Record { line, .. } => Some(line),
+            ErrorKind::Io(_) | ErrorKind::Whole(_) => None,
+            ErrorKind::Record { line, .. } => Some(line),
         }
     }
 
     /// The I/O error, where that is what it is.
     pub fn as_io(&self) -> Option<&io::Error> {
         match &*self.0 {
-            Kind::Io(error) => Some(error),
-            Kind::Record { .. } | Kind::Whole(_) => None,
+            ErrorKind::Io(error) => Some(error),
+            ErrorKind::Record { .. } | ErrorKind::Whole(_) => None,
         }
     }
 }
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
-        Error(Box::new(Kind::Io(error)))
+        Error(Box::new(ErrorKind::Io(error)))
     }
 }
 
 impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
         match *error.0 {
-            Kind::Io(error) => error,
+            ErrorKind::Io(error) => error,
             kind => io::Error::new(io::ErrorKind::InvalidData, Error(Box::new(kind))),
         }
     }
@@ -75,9 +75,9 @@ impl From<Error> for io::Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Io(error) => error.fmt(f),
-            Kind::Record { line, message } => write!(f, "{line}: {message}"),
-            Kind::Whole(message) => f.write_str(message),
+            ErrorKind::Io(error) => error.fmt(f),
+            ErrorKind::Record { line, message } => write!(f, "{line}: {message}"),
+            ErrorKind::Whole(message) => f.write_str(message),
         }
     }
 }
@@ -86,8 +86,8 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             // The I/O error is shown as this one, so what it stems from is next.
-            Kind::Io(error) => error.source(),
-            Kind::Record { .. } | Kind::Whole(_) => None,
+            ErrorKind::Io(error) => error.source(),
+            ErrorKind::Record { .. } | ErrorKind::Whole(_) => None,
         }
     }
 }

@@ -17,11 +17,11 @@ pub struct Malformed;
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
-    position: Position,
+    position: ListPosition,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
+enum ListPosition {
     Start,
     AfterItem,
     End,
@@ -38,7 +38,7 @@ pub type KeyValue<'a> = (Cow<'a, [u8]>, Value<'a>);
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     rest: &'a [u8],
-    position: Position,
+    position: ListPosition,
 }
 
 impl<'a> Fields<'a> {
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         match object.trim_ascii_start() {
             [b'{', rest @ ..] => Ok(Fields {
                 rest,
-                position: Position::Start,
+                position: ListPosition::Start,
             }),
             _ => Err(Malformed),
         }
@@ -91,7 +91,7 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let field = self.next_field();
         if field.is_err() {
-            self.position = Position::End;
+            self.position = ListPosition::End;
         }
         field.transpose()
     }
@@ -106,12 +106,12 @@ impl<'a> Iterator for Elements<'a> {
             Ok(true) => {
                 let value = take_value(&mut self.rest);
                 if value.is_err() {
-                    self.position = Position::End;
+                    self.position = ListPosition::End;
                 }
                 Some(value)
             }
             Err(error) => {
-                self.position = Position::End;
+                self.position = ListPosition::End;
                 Some(Err(error))
             }
         }
@@ -151,7 +151,7 @@ impl<'a> Value<'a> {
         match self.0 {
             [b'[', rest @ ..] => Some(Elements {
                 rest,
-                position: Position::Start,
+                position: ListPosition::Start,
             }),
             _ => None,
         }
@@ -160,16 +160,16 @@ impl<'a> Value<'a> {
 
 /// Steps over the separator before the next item; false at the closing bracket.
 #[inline]
-fn next_item(rest: &mut &[u8], position: &mut Position, close: u8) -> Result<bool, Malformed> {
-    if *position == Position::End {
+fn next_item(rest: &mut &[u8], position: &mut ListPosition, close: u8) -> Result<bool, Malformed> {
+    if *position == ListPosition::End {
         return Ok(false);
     }
     let text = rest.trim_ascii_start();
-    let is_first = *position == Position::Start;
-    *position = Position::AfterItem;
+    let is_first = *position == ListPosition::Start;
+    *position = ListPosition::AfterItem;
     match text {
         [byte, ..] if *byte == close => {
-            *position = Position::End;
+            *position = ListPosition::End;
             Ok(false)
         }
         [b',', after @ ..] if !is_first => {

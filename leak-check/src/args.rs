@@ -14,7 +14,7 @@ use crate::gate::Options;
 use crate::growth::MaxGrowth;
 use crate::paths::Paths;
 use crate::policy::Policy;
-use crate::report::Format;
+use crate::report::ReportFormat;
 
 /// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if there are findings, 2 if it cannot be told.
 ///
@@ -209,15 +209,15 @@ enum FormatName {
 }
 
 impl FormatName {
-    fn format(self) -> Format {
+    fn format(self) -> ReportFormat {
         match self {
-            FormatName::Text => Format::Text,
-            FormatName::Markdown => Format::Markdown,
-            FormatName::Json => Format::Json,
-            FormatName::Junit => Format::Junit,
-            FormatName::Sarif => Format::Sarif,
-            FormatName::Github => Format::Github,
-            FormatName::Gitlab => Format::Gitlab,
+            FormatName::Text => ReportFormat::Text,
+            FormatName::Markdown => ReportFormat::Markdown,
+            FormatName::Json => ReportFormat::Json,
+            FormatName::Junit => ReportFormat::Junit,
+            FormatName::Sarif => ReportFormat::Sarif,
+            FormatName::Github => ReportFormat::Github,
+            FormatName::Gitlab => ReportFormat::Gitlab,
         }
     }
 }

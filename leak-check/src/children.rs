@@ -7,20 +7,20 @@
 
 use cg_stream::Diagnostics;
 
-use crate::finding::{Evidence, Process};
+use crate::finding::{Evidence, JudgedProcess};
 
 /// Processes of which nothing but the preamble is known.
 #[derive(Default)]
 pub(crate) struct Children(Vec<Child>);
 
 struct Child {
-    process: Process,
+    process: JudgedProcess,
     /// Why its log cannot be whole.
     trouble: String,
 }
 
 impl Children {
-    pub(crate) fn add(&mut self, process: Process, trouble: &str) {
+    pub(crate) fn add(&mut self, process: JudgedProcess, trouble: &str) {
         let trouble = trouble.to_owned();
         self.0.push(Child { process, trouble });
     }
@@ -28,11 +28,11 @@ impl Children {
     /// Passes over those whose parent is known. The others are trouble, and join the evidence.
     pub(crate) fn pass_over(self, evidence: &mut Evidence, diagnostics: &mut Diagnostics) {
         let mut left = self.0;
-        let mut parents: Vec<Process> = Vec::new();
+        let mut parents: Vec<JudgedProcess> = Vec::new();
         // A child may have forked again before it executed anything.
         loop {
             let whole = evidence.processes.iter().filter(|parent| parent.is_whole);
-            let known: Vec<&Process> = whole.chain(&parents).collect();
+            let known: Vec<&JudgedProcess> = whole.chain(&parents).collect();
             let (passed, others): (Vec<Child>, Vec<Child>) = left.into_iter().partition(|child| {
                 known
                     .iter()
@@ -63,7 +63,7 @@ impl Children {
 }
 
 /// Whether the log with nothing but a preamble is that of a child which this process forked.
-fn may_have_forked(parent: &Process, child: &Process) -> bool {
+fn may_have_forked(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
     // What a child executes is followed with this option, and so its log would go on.
     let follows = child
         .options

@@ -13,9 +13,11 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
 use crate::children::Children;
-use crate::finding::{Details, Error, Evidence, Finding, Leak, Note, Process, ProcessId, Summary};
+use crate::finding::{
+    Details, ErrorDetails, Evidence, Finding, FindingNote, JudgedProcess, Leak, ProcessId, Summary,
+};
 use crate::reconcile;
-use crate::stack::{KnownFrame, Stack, Stacks};
+use crate::stack::{KnownFrame, KnownStacks, Stack};
 
 /// Reads all inputs. What keeps them from being judged is told to `diagnostics` as trouble.
 ///
@@ -50,13 +52,13 @@ pub(crate) fn collect(
 struct Collector {
     allow_fragment: bool,
     evidence: Evidence,
-    stacks: Stacks,
+    stacks: KnownStacks,
     /// Those of the input that is being read, by the ids that its reader gave them.
     frames: Vec<Option<KnownFrame>>,
     children: Children,
     source: String,
     /// `None` outside `run` and `end`.
-    section: Option<Section>,
+    section: Option<OpenSection>,
     /// Whether the input has anything outside `run` and `end`.
     has_loose_records: bool,
     /// The process of the last record outside `run` and `end`.
@@ -67,7 +69,7 @@ struct Collector {
 const JUDGED: [&str; 4] = ["memcheck", "helgrind", "drd", "none"];
 
 /// What lies between a `run` and its `end`.
-struct Section {
+struct OpenSection {
     process: ProcessId,
     records: u64,
 }
@@ -155,7 +157,7 @@ impl Collector {
         Collector {
             allow_fragment,
             evidence: Evidence::default(),
-            stacks: Stacks::default(),
+            stacks: KnownStacks::default(),
             frames: Vec::new(),
             children: Children::default(),
             source: String::new(),
@@ -192,7 +194,7 @@ impl Collector {
         let notes = error
             .notes
             .into_iter()
-            .map(|note| Note {
+            .map(|note| FindingNote {
                 what: note.what.map(|what| what.into_string()),
                 stack: self.stacks.intern(note.stack),
             })
@@ -201,7 +203,7 @@ impl Collector {
             process: self.current_process(error.pid),
             stack: self.stacks.intern(error.stack),
             suppression: error.suppression.map(|text| Rc::from(text.as_str())),
-            details: Details::Error(Error {
+            details: Details::Error(ErrorDetails {
                 kind: error.kind.into_string(),
                 what: error.what.into_string(),
                 count: error.cost.get("count"),
@@ -241,11 +243,11 @@ impl Collector {
             block,
         } = error.described();
         let address = address.map(str::to_owned);
-        let notes = error.notes.into_iter().map(|note| Note {
+        let notes = error.notes.into_iter().map(|note| FindingNote {
             what: note.what.map(|what| what.into_string()),
             stack: self.found_stack(note.stack, found),
         });
-        let details = Details::Error(Error {
+        let details = Details::Error(ErrorDetails {
             notes: notes.collect(),
             kind: error.kind.to_owned(),
             what: error.what.into_string(),
@@ -292,21 +294,21 @@ impl Collector {
         {
             return id;
         }
-        let id = self.add_process(Process {
+        let id = self.add_process(JudgedProcess {
             source: self.source.clone(),
             pid,
-            ..Process::default()
+            ..JudgedProcess::default()
         });
         self.loose = Some(id);
         id
     }
 
-    fn add_process(&mut self, process: Process) -> ProcessId {
+    fn add_process(&mut self, process: JudgedProcess) -> ProcessId {
         self.evidence.processes.push(process);
         ProcessId(self.evidence.processes.len() - 1)
     }
 
-    fn process_of(&self, run: RunRecord) -> Process {
+    fn process_of(&self, run: RunRecord) -> JudgedProcess {
         // A stream names the input it was parsed from, which says more than "<stdin>".
         let source = match run.source.as_slice() {
             [] => self.source.clone(),
@@ -314,7 +316,7 @@ impl Collector {
         };
         let facts = &run.process;
         let heap = facts.heap_summary;
-        Process {
+        JudgedProcess {
             source,
             command: run.command.clone(),
             pid: run.pid,
@@ -335,7 +337,7 @@ impl Collector {
 
     fn begin_section(&mut self, run: RunRecord, diagnostics: &mut Diagnostics) {
         let process = self.add_process(self.process_of(run));
-        self.section = Some(Section {
+        self.section = Some(OpenSection {
             process,
             records: 0,
         });

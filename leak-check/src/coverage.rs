@@ -5,7 +5,7 @@
 
 use cg_stream::record::{Count, LeakKind};
 
-use crate::finding::{Evidence, LeakKinds, Process};
+use crate::finding::{Evidence, JudgedProcess, LeakKinds};
 
 /// What is known of one leak kind in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl LeakOptions {
     }
 }
 
-impl Process {
+impl JudgedProcess {
     /// What its log tells of a leak kind.
     pub(crate) fn coverage(&self, kind: LeakKind) -> Coverage {
         if self.tool.as_deref().is_some_and(|tool| tool != "memcheck") {
@@ -105,7 +105,7 @@ impl Process {
 
 /// Why processes cannot be clean although nothing was found in them, and what would help; equal reasons once.
 pub(crate) fn gaps(evidence: &Evidence, counted: LeakKinds) -> Vec<String> {
-    let mut gaps: Vec<(Gap, &Process, usize)> = Vec::new();
+    let mut gaps: Vec<(Gap, &JudgedProcess, usize)> = Vec::new();
     for process in &evidence.processes {
         let Some(gap) = gap(process, counted) else {
             continue;
@@ -134,7 +134,7 @@ enum Gap {
 }
 
 /// What would have to be known of a process and is not. Of one that is not whole the reader has told already.
-fn gap(process: &Process, counted: LeakKinds) -> Option<Gap> {
+fn gap(process: &JudgedProcess, counted: LeakKinds) -> Option<Gap> {
     if !process.is_whole || !process.may_have_leaks() || process.has_execed {
         return None;
     }

@@ -10,7 +10,7 @@ use crate::stack::Stack;
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    pub(crate) processes: Vec<Process>,
+    pub(crate) processes: Vec<JudgedProcess>,
     /// In the order they were read.
     pub(crate) findings: Vec<Finding>,
 }
@@ -20,14 +20,14 @@ pub(crate) struct Evidence {
 pub(crate) struct ProcessId(pub(crate) usize);
 
 impl Evidence {
-    pub(crate) fn process(&self, id: ProcessId) -> &Process {
+    pub(crate) fn process(&self, id: ProcessId) -> &JudgedProcess {
         &self.processes[id.0]
     }
 }
 
 /// A process that ran under Valgrind.
 #[derive(Debug, Default)]
-pub(crate) struct Process {
+pub(crate) struct JudgedProcess {
     /// The input it was read from.
     pub(crate) source: String,
     pub(crate) command: Option<String>,
@@ -82,7 +82,7 @@ pub(crate) struct Finding {
 #[derive(Debug)]
 pub(crate) enum Details {
     Leak(Leak),
-    Error(Error),
+    Error(ErrorDetails),
     /// What Valgrind counted and did not print.
     Unprinted(Unprinted),
 }
@@ -98,7 +98,7 @@ pub(crate) struct Leak {
 }
 
 #[derive(Debug)]
-pub(crate) struct Error {
+pub(crate) struct ErrorDetails {
     /// As Valgrind's XML names it.
     pub(crate) kind: String,
     pub(crate) what: String,
@@ -111,17 +111,17 @@ pub(crate) struct Error {
     pub(crate) block: Option<HeapBlock>,
     pub(crate) thread: Option<u64>,
     pub(crate) thread_name: Option<String>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<FindingNote>,
 }
 
 /// A further description of an error, with its own stack.
 #[derive(Debug)]
-pub(crate) struct Note {
+pub(crate) struct FindingNote {
     pub(crate) what: Option<String>,
     pub(crate) stack: Stack,
 }
 
-impl Note {
+impl FindingNote {
     /// Whether its sentence begins so.
     pub(crate) fn says(&self, start: &str) -> bool {
         let what = self.what.as_deref();

@@ -13,8 +13,8 @@ use crate::coverage;
 use crate::finding::Evidence;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
-use crate::report::{self, Format, Report, StackLines};
-use crate::ruling::Status;
+use crate::report::{self, GateReport, ReportFormat, StackLines};
+use crate::ruling::RulingStatus;
 use crate::suppression::{self, Suppressions};
 use crate::whole_file::Replaceable;
 
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     pub(crate) write_suppressions: bool,
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) update_baseline: bool,
-    pub(crate) format: Format,
+    pub(crate) format: ReportFormat,
     pub(crate) in_colour: bool,
     pub(crate) all_frames: bool,
     pub(crate) paths: Paths,
@@ -59,7 +59,7 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     if verdict.is_only_without_match {
         diagnostics.warn(format!(
             "--only matches no frame of any finding; findings set aside: {}",
-            verdict.count(Status::Foreign)
+            verdict.count(RulingStatus::Foreign)
         ));
     }
     let is_red = !verdict.is_clean() && !options.update_baseline;
@@ -97,7 +97,7 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
     let text = if options.write_suppressions {
         written_suppressions(&evidence, &verdict, diagnostics)
     } else {
-        let report = Report {
+        let report = GateReport {
             evidence: &evidence,
             verdict: &verdict,
             defaults_used: suppressions.defaults_used(&verdict.suppression_uses),

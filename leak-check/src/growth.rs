@@ -80,7 +80,7 @@ impl fmt::Display for LostSize {
 
 /// A known leak of which there is more now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Growth {
+pub(crate) struct LeakGrowth {
     /// What the baseline knows of it in a process.
     pub(crate) known: LostSize,
     /// The most that there is of it in a process.
@@ -88,7 +88,7 @@ pub(crate) struct Growth {
 }
 
 /// `1 block, 10 bytes → 1,000 blocks, 5,000,000 bytes`.
-impl fmt::Display for Growth {
+impl fmt::Display for LeakGrowth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} → {}", self.known, self.present)
     }
@@ -105,8 +105,8 @@ pub(crate) enum MaxGrowth {
 
 impl MaxGrowth {
     /// Whether the growth is more than this.
-    pub(crate) fn is_exceeded(self, growth: Growth) -> bool {
-        let Growth { known, present } = growth;
+    pub(crate) fn is_exceeded(self, growth: LeakGrowth) -> bool {
+        let LeakGrowth { known, present } = growth;
         let more_bytes = present.all_bytes() - known.all_bytes();
         let more_blocks = present.blocks - known.blocks;
         match self {
@@ -167,7 +167,7 @@ mod tests {
             // Growth in one figure is not made up for by the other.
             ("50%", (10, 1000, 0), (16, 10, 0), true),
         ] {
-            let growth = Growth {
+            let growth = LeakGrowth {
                 known: size(known),
                 present: size(present),
             };
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn growth_reads_as_from_and_to() {
-        let growth = Growth {
+        let growth = LeakGrowth {
             known: size((1, 10, 0)),
             present: size((1_000, 5_000_000, 8)),
         };

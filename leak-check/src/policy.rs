@@ -10,10 +10,10 @@ use crate::baseline::{Baseline, Gone, Recognised};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
 use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::frame_patterns::FramePatterns;
-use crate::growth::{Growth, LostSize, MaxGrowth};
+use crate::growth::{LeakGrowth, LostSize, MaxGrowth};
 use crate::own;
 use crate::paths::Paths;
-use crate::ruling::{Ruling, Status};
+use crate::ruling::{Ruling, RulingStatus};
 use crate::suppression::Suppressions;
 
 /// What counts as a finding.
@@ -45,7 +45,7 @@ pub(crate) struct Verdict {
     /// What the baseline knows and is there no more.
     pub(crate) gone: Vec<Gone>,
     /// The known leaks of which there is more now, whether or not that fails.
-    pub(crate) growth: BTreeMap<Fingerprint, Growth>,
+    pub(crate) growth: BTreeMap<Fingerprint, LeakGrowth>,
     /// How many known leaks the baseline gives no size for, so that their growth cannot be told.
     pub(crate) known_without_size: usize,
     /// No frame of any finding is one that `--only` matches.
@@ -60,7 +60,7 @@ impl Verdict {
         !self.rulings.iter().any(|ruling| ruling.status.fails())
     }
 
-    pub(crate) fn count(&self, status: Status) -> usize {
+    pub(crate) fn count(&self, status: RulingStatus) -> usize {
         self.rulings
             .iter()
             .filter(|ruling| ruling.status == status)
@@ -94,13 +94,13 @@ pub(crate) fn judge(
         let tool = evidence.process(finding.process).tool.as_deref();
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
-            Status::Suppressed
+            RulingStatus::Suppressed
         } else if !counts(finding, policy) {
-            Status::NotCounted
+            RulingStatus::NotCounted
         } else if !is_wanted(finding, blame, policy, paths) {
-            Status::Foreign
+            RulingStatus::Foreign
         } else if is_ignored(finding, blame, policy, paths) {
-            Status::Ignored
+            RulingStatus::Ignored
         } else if let Some(fingerprint) = fingerprint.get()
             && !finding.is_unprinted()
         {
@@ -109,12 +109,12 @@ pub(crate) fn judge(
                 .or_default();
             *equals += 1;
             if *equals <= known_equals {
-                Status::Known
+                RulingStatus::Known
             } else {
-                Status::New
+                RulingStatus::New
             }
         } else {
-            Status::New
+            RulingStatus::New
         };
         rulings.push(Ruling {
             status,
@@ -129,7 +129,7 @@ pub(crate) fn judge(
     let is_only_without_match = !policy.only.is_empty()
         && rulings
             .iter()
-            .any(|ruling| ruling.status == Status::Foreign)
+            .any(|ruling| ruling.status == RulingStatus::Foreign)
         && !evidence.findings.iter().any(|finding| {
             let matches = |frame: &Frame| policy.only.match_frame(frame, paths);
             finding.stack.iter().any(matches)
@@ -196,7 +196,7 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
     let mut new_leaks: Vec<&mut Ruling> = Vec::new();
     let (mut bytes, mut blocks) = (0, 0);
     for (finding, ruling) in evidence.findings.iter().zip(rulings) {
-        if ruling.status == Status::New
+        if ruling.status == RulingStatus::New
             && let Some(lost) = finding.lost()
         {
             bytes += lost.0;
@@ -207,7 +207,7 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
     let is_within = |limit: Option<Count>, amount: Count| limit.is_none_or(|limit| amount <= limit);
     if is_within(policy.max_bytes, bytes) && is_within(policy.max_blocks, blocks) {
         for ruling in new_leaks {
-            ruling.status = Status::Allowed;
+            ruling.status = RulingStatus::Allowed;
         }
     }
 }
@@ -219,10 +219,10 @@ fn hold_to_size(
     policy: &Policy,
     baseline: &Baseline,
     rulings: &mut [Ruling],
-) -> (BTreeMap<Fingerprint, Growth>, usize) {
+) -> (BTreeMap<Fingerprint, LeakGrowth>, usize) {
     let mut present: HashMap<(&Fingerprint, ProcessId), LostSize> = HashMap::new();
     for (finding, ruling) in evidence.findings.iter().zip(&*rulings) {
-        if ruling.status == Status::Known
+        if ruling.status == RulingStatus::Known
             && let Some(size) = LostSize::of(finding)
         {
             let sum = present
@@ -231,7 +231,7 @@ fn hold_to_size(
             *sum = sum.plus(size);
         }
     }
-    let mut growth: BTreeMap<Fingerprint, Growth> = BTreeMap::new();
+    let mut growth: BTreeMap<Fingerprint, LeakGrowth> = BTreeMap::new();
     let mut without_size: HashSet<&Fingerprint> = HashSet::new();
     let mut too_large: HashSet<(Fingerprint, ProcessId)> = HashSet::new();
     for ((fingerprint, process), present) in present {
@@ -242,7 +242,7 @@ fn hold_to_size(
         if !present.is_larger_than(known) {
             continue;
         }
-        let here = Growth { known, present };
+        let here = LeakGrowth { known, present };
         growth
             .entry(fingerprint.clone())
             .and_modify(|growth| growth.present = growth.present.max(present))
@@ -254,10 +254,10 @@ fn hold_to_size(
     let without_size = without_size.len();
     if !too_large.is_empty() {
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
-            if ruling.status == Status::Known
+            if ruling.status == RulingStatus::Known
                 && too_large.contains(&(ruling.fingerprint(finding).clone(), finding.process))
             {
-                ruling.status = Status::Grown;
+                ruling.status = RulingStatus::Grown;
             }
         }
     }
@@ -267,7 +267,7 @@ fn hold_to_size(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Details, Error, Leak, Process};
+    use crate::finding::{Details, ErrorDetails, JudgedProcess, Leak};
     use cg_stream::record::LeakKind;
     use cg_stream::record::Name;
 
@@ -300,7 +300,7 @@ mod tests {
 
     fn error(kind: &str, frames: &[&'static str]) -> Finding {
         finding(
-            Details::Error(Error {
+            Details::Error(ErrorDetails {
                 kind: kind.to_owned(),
                 what: String::new(),
                 count: 1,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// What becomes of a finding, and the function it is blamed on.
-    fn judged(finding: Finding, only: &str, ignore: &str) -> (Status, &'static str) {
+    fn judged(finding: Finding, only: &str, ignore: &str) -> (RulingStatus, &'static str) {
         let patterns = |text: &str| FramePatterns {
             code: (!text.is_empty())
                 .then(|| regex::RegexSet::new(text.split_whitespace()).unwrap()),
@@ -334,7 +334,7 @@ mod tests {
         };
         let stack = finding.stack.clone();
         let evidence = Evidence {
-            processes: vec![Process::default()],
+            processes: vec![JudgedProcess::default()],
             findings: vec![finding],
         };
         let verdict = judge(
@@ -356,42 +356,60 @@ mod tests {
     #[test]
     fn a_leak_is_blamed_along_the_stack_and_an_error_where_it_happened() {
         let frames = &["malloc", "helper", "mine", "main"];
-        assert_eq!(judged(leak(frames), "", ""), (Status::New, "helper"));
-        assert_eq!(judged(leak(frames), "^mine$", ""), (Status::New, "mine"));
+        assert_eq!(judged(leak(frames), "", ""), (RulingStatus::New, "helper"));
+        assert_eq!(
+            judged(leak(frames), "^mine$", ""),
+            (RulingStatus::New, "mine")
+        );
         assert_eq!(
             judged(leak(frames), "^other$ ^main$", ""),
-            (Status::New, "main")
+            (RulingStatus::New, "main")
         );
         assert_eq!(
             judged(leak(frames), "^other$", ""),
-            (Status::Foreign, "helper")
+            (RulingStatus::Foreign, "helper")
         );
         let frames = &["std::f", "helper", "mine", "main"];
         let read = || error("InvalidRead", frames);
-        assert_eq!(judged(read(), "", ""), (Status::New, "helper"));
-        assert_eq!(judged(read(), "^mine$", ""), (Status::Foreign, "helper"));
-        assert_eq!(judged(read(), "^helper$", ""), (Status::New, "helper"));
+        assert_eq!(judged(read(), "", ""), (RulingStatus::New, "helper"));
+        assert_eq!(
+            judged(read(), "^mine$", ""),
+            (RulingStatus::Foreign, "helper")
+        );
+        assert_eq!(
+            judged(read(), "^helper$", ""),
+            (RulingStatus::New, "helper")
+        );
     }
 
     #[test]
     fn what_is_ignored_lies_between_the_finding_and_its_blame() {
         let frames = &["malloc", "helper", "mine", "main"];
-        assert_eq!(judged(leak(frames), "", "^helper$").0, Status::Ignored);
+        assert_eq!(
+            judged(leak(frames), "", "^helper$").0,
+            RulingStatus::Ignored
+        );
         assert_eq!(
             judged(leak(frames), "^mine$", "^helper$").0,
-            Status::Ignored
+            RulingStatus::Ignored
         );
-        assert_eq!(judged(leak(frames), "^mine$", "^main$").0, Status::New);
+        assert_eq!(
+            judged(leak(frames), "^mine$", "^main$").0,
+            RulingStatus::New
+        );
     }
 
     #[test]
     fn a_system_call_is_blamed_on_its_caller() {
         let call = error("SyscallParam", &["write", "mine", "main"]);
-        assert_eq!(judged(call, "", ""), (Status::New, "mine"));
+        assert_eq!(judged(call, "", ""), (RulingStatus::New, "mine"));
         assert_eq!(
             judged(error("SyscallParam", &["write"]), "", ""),
-            (Status::New, "write")
+            (RulingStatus::New, "write")
         );
-        assert_eq!(judged(error("FdNotClosed", &[]), "", ""), (Status::New, ""));
+        assert_eq!(
+            judged(error("FdNotClosed", &[]), "", ""),
+            (RulingStatus::New, "")
+        );
     }
 }

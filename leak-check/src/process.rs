@@ -1,6 +1,6 @@
 //! What to call a process: by the test it ran, its command, pid and input.
 
-use crate::finding::Process;
+use crate::finding::JudgedProcess;
 use cg_names::identity::normal_object;
 
 /// A test that a process ran alone, as nextest and other runners of libtest start them.
@@ -12,7 +12,7 @@ pub(crate) struct Test {
     pub(crate) name: String,
 }
 
-impl Process {
+impl JudgedProcess {
     /// The test, where the command says `--exact` and names one.
     pub(crate) fn test(&self) -> Option<Test> {
         let words = words(self.command.as_deref()?);
@@ -70,12 +70,12 @@ fn words(command: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn process(command: &str) -> Process {
-        Process {
+    fn process(command: &str) -> JudgedProcess {
+        JudgedProcess {
             command: Some(command.to_owned()),
             pid: Some(42),
             source: "out.42.xml".to_owned(),
-            ..Process::default()
+            ..JudgedProcess::default()
         }
     }
 

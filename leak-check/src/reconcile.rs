@@ -7,7 +7,7 @@
 use cg_stream::record::{Count, LeakKind};
 
 use crate::coverage::LeakOptions;
-use crate::finding::{Details, Evidence, Finding, LeakKinds, Process, ProcessId, Unprinted};
+use crate::finding::{Details, Evidence, Finding, JudgedProcess, LeakKinds, ProcessId, Unprinted};
 use crate::stack::Stack;
 
 /// What the records of one process add up to.
@@ -61,7 +61,11 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
 
 /// How many errors a process may have counted for its parent: a forked child goes on with its parent's counters. They
 /// were judged with the parent, if its log is among the inputs.
-fn inherited_errors(child: &Process, processes: &[Process], printed: &[Printed]) -> Count {
+fn inherited_errors(
+    child: &JudgedProcess,
+    processes: &[JudgedProcess],
+    printed: &[Printed],
+) -> Count {
     processes
         .iter()
         .zip(printed)
@@ -72,14 +76,14 @@ fn inherited_errors(child: &Process, processes: &[Process], printed: &[Printed])
 }
 
 /// By the parent's pid where it is known; a fork that writes into its parent's log has no header that would tell it.
-fn may_be_parent(parent: &Process, child: &Process) -> bool {
+fn may_be_parent(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
     match child.parent_pid {
         Some(pid) => parent.pid == Some(pid) && parent.command == child.command,
         None => child.is_forked && parent.source == child.source && parent.pid != child.pid,
     }
 }
 
-fn unprinted(process: &Process, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
+fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
     let mut unprinted = Vec::new();
     let mut records = [Records::default(); 4];
     for kind in LeakKind::ALL {
@@ -125,7 +129,7 @@ struct Records {
 /// made with other kinds than it is judged with, and where it does not tell its options, any set of kinds that explains
 /// all contexts is the one: what is lost is judged by its kind, and counts no second time as an error.
 fn beyond_what_is_known(
-    process: &Process,
+    process: &JudgedProcess,
     printed: &Printed,
     inherited: Count,
     records: &[Records; 4],

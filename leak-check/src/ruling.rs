@@ -8,7 +8,7 @@ use crate::fingerprint::{Fingerprint, NormalNames};
 
 /// What became of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Status {
+pub(crate) enum RulingStatus {
     /// It counts, and nothing excuses it.
     New,
     /// It counts, is in the baseline, and has grown beyond `--max-growth`.
@@ -27,44 +27,44 @@ pub(crate) enum Status {
     Suppressed,
 }
 
-impl Status {
-    pub(crate) const ALL: [Status; 8] = [
-        Status::New,
-        Status::Grown,
-        Status::Allowed,
-        Status::Known,
-        Status::Ignored,
-        Status::Foreign,
-        Status::NotCounted,
-        Status::Suppressed,
+impl RulingStatus {
+    pub(crate) const ALL: [RulingStatus; 8] = [
+        RulingStatus::New,
+        RulingStatus::Grown,
+        RulingStatus::Allowed,
+        RulingStatus::Known,
+        RulingStatus::Ignored,
+        RulingStatus::Foreign,
+        RulingStatus::NotCounted,
+        RulingStatus::Suppressed,
     ];
 
     /// Whether it fails the gate.
     pub(crate) fn fails(self) -> bool {
-        matches!(self, Status::New | Status::Grown)
+        matches!(self, RulingStatus::New | RulingStatus::Grown)
     }
 
     /// Whether reports show it: what fails, and what only a limit lets pass.
     pub(crate) fn is_shown(self) -> bool {
-        self.fails() || self == Status::Allowed
+        self.fails() || self == RulingStatus::Allowed
     }
 
     /// Whether it counts, excused or not.
     pub(crate) fn is_counted(self) -> bool {
-        self.is_shown() || self == Status::Known
+        self.is_shown() || self == RulingStatus::Known
     }
 
     /// The word in reports and records.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Status::New => "new",
-            Status::Grown => "grown",
-            Status::Allowed => "allowed",
-            Status::Known => "known",
-            Status::Ignored => "ignored",
-            Status::Foreign => "foreign",
-            Status::NotCounted => "not_counted",
-            Status::Suppressed => "suppressed",
+            RulingStatus::New => "new",
+            RulingStatus::Grown => "grown",
+            RulingStatus::Allowed => "allowed",
+            RulingStatus::Known => "known",
+            RulingStatus::Ignored => "ignored",
+            RulingStatus::Foreign => "foreign",
+            RulingStatus::NotCounted => "not_counted",
+            RulingStatus::Suppressed => "suppressed",
         }
     }
 }
@@ -72,7 +72,7 @@ impl Status {
 /// The decision about one finding.
 #[derive(Clone, Debug)]
 pub(crate) struct Ruling {
-    pub(crate) status: Status,
+    pub(crate) status: RulingStatus,
     /// The position in its stack of the frame to blame.
     pub(crate) blame: Option<usize>,
     /// The one that the baseline knows it by, where it does; made when it is asked for.

@@ -6,7 +6,7 @@
 use cg_document::number::{grouped, plural};
 use cg_stream::record::{Count, LeakKind};
 
-use crate::finding::{Details, Error, Finding, Leak, Unprinted};
+use crate::finding::{Details, ErrorDetails, Finding, Leak, Unprinted};
 use crate::paths::Paths;
 use crate::stack::Stack;
 use crate::suppression::system_call;
@@ -61,7 +61,7 @@ fn leak_sentence(leak: &Leak) -> String {
     }
 }
 
-fn error_sentence(error: &Error, stack: &Stack, paths: &Paths) -> String {
+fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String {
     let sized = |verb: &str| {
         let bytes = error.size?;
         Some(format!("{verb} {}", plural(bytes.into(), "byte", "bytes")))
@@ -125,7 +125,7 @@ fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
 }
 
 /// The block that the address is in or near: `just past a 16-byte block allocated at parse.rs:10`.
-fn block(error: &Error, paths: &Paths) -> Option<String> {
+fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let block = error.block.as_ref()?;
     let distance = plural(block.offset.into(), "byte", "bytes");
     let is_free = matches!(error.kind.as_str(), "InvalidFree" | "MismatchedFree");
@@ -167,7 +167,7 @@ fn block(error: &Error, paths: &Paths) -> Option<String> {
 }
 
 /// What is said of an address that is in no block.
-fn address(error: &Error) -> Option<String> {
+fn address(error: &ErrorDetails) -> Option<String> {
     let address = error.address.as_deref()?;
     let value = u64::from_str_radix(address.trim_start_matches("0x"), 16).ok();
     if value.is_some_and(|value| value < 4096) {
@@ -205,7 +205,7 @@ fn fatal_signal(what: &str) -> Option<String> {
 }
 
 /// The sentence with what the notes say, in Valgrind's words where there are no better ones.
-fn with_notes(mut sentence: String, error: &Error, paths: &Paths) -> String {
+fn with_notes(mut sentence: String, error: &ErrorDetails, paths: &Paths) -> String {
     for note in &error.notes {
         let Some(what) = note.what.as_deref().map(str::trim) else {
             continue;
@@ -268,7 +268,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::finding::{Note, ProcessId};
+    use crate::finding::{FindingNote, ProcessId};
     use cg_parse::findings::Described;
     use cg_stream::record::{Frame, Name};
 
@@ -291,7 +291,7 @@ mod tests {
         let described = Described::of(what, notes.iter().map(|(what, _)| *what));
         let finding = Finding {
             process: ProcessId(0),
-            details: Details::Error(Error {
+            details: Details::Error(ErrorDetails {
                 kind: kind.to_owned(),
                 what: what.to_owned(),
                 count: 1,
@@ -302,7 +302,7 @@ mod tests {
                 thread_name: None,
                 notes: notes
                     .iter()
-                    .map(|(what, frames)| Note {
+                    .map(|(what, frames)| FindingNote {
                         what: Some((*what).to_owned()),
                         stack: stack(frames),
                     })

@@ -11,7 +11,7 @@ use cg_names::whose::{Facts, Whose, whose_at};
 use cg_stream::record::Frame;
 use foldhash::HashSet;
 
-/// Frames, innermost first. Stacks of one [`Stacks`] are equal where their frames are.
+/// Frames, innermost first. Stacks of one [`KnownStacks`] are equal where their frames are.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack(Rc<[KnownFrame]>);
 
@@ -159,12 +159,12 @@ impl FromIterator<Frame<'static>> for Stack {
 
 /// Holds every frame and every stack once: processes of one test run share most of theirs.
 #[derive(Default)]
-pub(crate) struct Stacks {
+pub(crate) struct KnownStacks {
     frames: HashSet<KnownFrame>,
     stacks: HashSet<Stack>,
 }
 
-impl Stacks {
+impl KnownStacks {
     /// The frame, as it is held.
     pub(crate) fn frame(&mut self, frame: Frame<'_>) -> KnownFrame {
         let frame = frame.into_owned();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn equal_stacks_are_held_once_and_other_ones_are_not_equal() {
-        let mut stacks = Stacks::default();
+        let mut stacks = KnownStacks::default();
         let one = stacks.intern(stack(&["malloc", "make", "main"]));
         let again = stacks.intern(stack(&["malloc", "make", "main"]));
         let other = stacks.intern(stack(&["malloc", "main", "make"]));

@@ -9,7 +9,7 @@ const MOST_EXACT: usize = 200;
 
 /// A pair that may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct LikelyPair {
     /// Positions on both sides.
     pub(super) a: usize,
     pub(super) b: usize,
@@ -22,7 +22,7 @@ pub(super) struct Candidate {
 pub(super) fn assign(
     a_count: usize,
     b_count: usize,
-    candidates: &[Candidate],
+    candidates: &[LikelyPair],
 ) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for mut part in independent_parts(a_count, b_count, candidates) {
@@ -42,7 +42,7 @@ pub(super) fn assign(
     pairs
 }
 
-fn turn(candidate: &mut Candidate) {
+fn turn(candidate: &mut LikelyPair) {
     std::mem::swap(&mut candidate.a, &mut candidate.b);
 }
 
@@ -50,8 +50,8 @@ fn turn(candidate: &mut Candidate) {
 fn independent_parts(
     a_count: usize,
     b_count: usize,
-    candidates: &[Candidate],
-) -> Vec<Vec<Candidate>> {
+    candidates: &[LikelyPair],
+) -> Vec<Vec<LikelyPair>> {
     let mut parents: Vec<usize> = (0..a_count + b_count).collect();
     fn root(parents: &mut [usize], mut node: usize) -> usize {
         while parents[node] != node {
@@ -67,7 +67,7 @@ fn independent_parts(
         );
         parents[a.max(b)] = a.min(b);
     }
-    let mut parts: std::collections::BTreeMap<usize, Vec<Candidate>> =
+    let mut parts: std::collections::BTreeMap<usize, Vec<LikelyPair>> =
         std::collections::BTreeMap::new();
     for candidate in candidates {
         parts
@@ -78,7 +78,7 @@ fn independent_parts(
     parts.into_values().collect()
 }
 
-fn distinct(part: &[Candidate], end: impl Fn(&Candidate) -> usize) -> Vec<usize> {
+fn distinct(part: &[LikelyPair], end: impl Fn(&LikelyPair) -> usize) -> Vec<usize> {
     let mut ends: Vec<usize> = part.iter().map(end).collect();
     ends.sort_unstable();
     ends.dedup();
@@ -86,7 +86,7 @@ fn distinct(part: &[Candidate], end: impl Fn(&Candidate) -> usize) -> Vec<usize>
 }
 
 /// The pairing of one part that has no more on side `a` than on side `b`.
-fn solve(part: &[Candidate]) -> Vec<(usize, usize)> {
+fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
     if let [only] = part {
         return vec![(only.a, only.b)];
     }
@@ -101,7 +101,7 @@ fn solve(part: &[Candidate]) -> Vec<(usize, usize)> {
     let order = size * size * size + 1;
     let impossible = -(most + 1) * order * (size + 1);
     let mut weights = Matrix::new(a_ends.len(), b_ends.len(), impossible);
-    for Candidate { a, b, likeness } in part {
+    for LikelyPair { a, b, likeness } in part {
         let (row, column) = (rank(&a_ends, *a), rank(&b_ends, *b));
         let apart = row.abs_diff(column) as i128;
         weights[(row, column)] = i128::from(*likeness) * order - apart * apart;
@@ -114,7 +114,7 @@ fn solve(part: &[Candidate]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-fn likeliest_first(part: &[Candidate]) -> Vec<(usize, usize)> {
+fn likeliest_first(part: &[LikelyPair]) -> Vec<(usize, usize)> {
     let mut sorted = part.to_vec();
     sorted.sort_by_key(|c| (-c.likeness, c.a.abs_diff(c.b), c.a.min(c.b), c.a));
     let (mut has_a, mut has_b) = (
@@ -137,13 +137,13 @@ mod tests {
     use super::*;
 
     fn pairs(likenesses: &[&[i64]]) -> Vec<(usize, usize)> {
-        let candidates: Vec<Candidate> = likenesses
+        let candidates: Vec<LikelyPair> = likenesses
             .iter()
             .enumerate()
             .flat_map(|(a, row)| {
                 let row = row.iter().enumerate();
                 row.filter(|(_, likeness)| **likeness > 0)
-                    .map(move |(b, likeness)| Candidate {
+                    .map(move |(b, likeness)| LikelyPair {
                         a,
                         b,
                         likeness: *likeness,
@@ -152,9 +152,9 @@ mod tests {
             .collect();
         let b_count = likenesses.first().map_or(0, |row| row.len());
         let found = assign(likenesses.len(), b_count, &candidates);
-        let turned: Vec<Candidate> = candidates
+        let turned: Vec<LikelyPair> = candidates
             .iter()
-            .map(|c| Candidate {
+            .map(|c| LikelyPair {
                 a: c.b,
                 b: c.a,
                 likeness: c.likeness,
@@ -190,9 +190,9 @@ mod tests {
 
     #[test]
     fn many_are_paired_in_time() {
-        let candidates: Vec<Candidate> = (0..1000)
+        let candidates: Vec<LikelyPair> = (0..1000)
             .flat_map(|a| {
-                (0..1000).map(move |b| Candidate {
+                (0..1000).map(move |b| LikelyPair {
                     a,
                     b,
                     likeness: 1 + i64::from(a == b),

@@ -7,14 +7,14 @@ use cg_stream::record::{Count, RecordType};
 
 use super::Map;
 use super::functions::{Functions, Node};
-use super::names::Names;
+use super::names::JoinNames;
 use crate::key::normal::Level;
 use crate::runs::Runs;
 use cg_stream::profile::Symbol;
 
 /// What is known of a function of one side. Counts are the sums over the side's files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct NodeFacts {
     /// Self cost, an event of all runs each.
     pub(super) costs: Vec<Count>,
     /// Inclusive cost of the first event.
@@ -37,14 +37,14 @@ pub(super) fn collect(
     types: &[RecordType],
     functions: &Functions,
     nodes: impl Iterator<Item = Node>,
-) -> Map<Node, Facts> {
-    let mut facts: Map<Node, Facts> = nodes.map(|node| (node, Facts::default())).collect();
+) -> Map<Node, NodeFacts> {
+    let mut facts: Map<Node, NodeFacts> = nodes.map(|node| (node, NodeFacts::default())).collect();
     if facts.is_empty() {
         return facts;
     }
     for side in 0..runs.sides.len() {
         for profile in runs.files_of(side) {
-            let mut collector = Collector {
+            let mut collector = FactCollector {
                 runs,
                 functions,
                 facts: &mut facts,
@@ -61,20 +61,20 @@ pub(super) fn collect(
     facts
 }
 
-struct Collector<'a> {
+struct FactCollector<'a> {
     runs: &'a Runs,
     functions: &'a Functions,
-    facts: &'a mut Map<Node, Facts>,
+    facts: &'a mut Map<Node, NodeFacts>,
     side: usize,
     profile: usize,
 }
 
-impl Collector<'_> {
+impl FactCollector<'_> {
     fn node(&self, function: FunctionKey) -> Option<Node> {
         self.functions.find(function, self.side)
     }
 
-    fn of(&mut self, function: FunctionKey) -> Option<&mut Facts> {
+    fn of(&mut self, function: FunctionKey) -> Option<&mut NodeFacts> {
         let facts = self
             .facts
             .get_mut(&self.functions.find(function, self.side)?)?;
@@ -170,7 +170,7 @@ impl Collector<'_> {
     }
 }
 
-impl Facts {
+impl NodeFacts {
     fn add_costs(&mut self, runs: &Runs, profile: usize, costs: &[Count]) {
         self.costs.resize(runs.events.len(), 0);
         for (event, sum) in self.costs.iter_mut().enumerate() {
@@ -182,7 +182,7 @@ impl Facts {
     }
 
     /// Takes in what is known of another node of the same function and side.
-    pub(super) fn add(&mut self, other: &Facts) {
+    pub(super) fn add(&mut self, other: &NodeFacts) {
         let events = self.costs.len().max(other.costs.len());
         self.costs.resize(events, 0);
         for (sum, cost) in self.costs.iter_mut().zip(&other.costs) {
@@ -255,9 +255,9 @@ pub(super) struct Surroundings {
 /// Compares callers, callees and lines.
 pub(super) fn surroundings(
     functions: &Functions,
-    names: &mut Names,
-    a: &Facts,
-    b: &Facts,
+    names: &mut JoinNames,
+    a: &NodeFacts,
+    b: &NodeFacts,
 ) -> Surroundings {
     let mut labels = |nodes: &BTreeSet<Node>| -> BTreeSet<Label> {
         nodes
@@ -273,7 +273,7 @@ pub(super) fn surroundings(
     }
 }
 
-fn label(functions: &Functions, names: &mut Names, node: Node) -> Label {
+fn label(functions: &Functions, names: &mut JoinNames, node: Node) -> Label {
     let class = functions.class(node);
     if functions.sides_of(class).count_ones() > 1 {
         Label::Class(class)
@@ -290,9 +290,9 @@ pub(super) const MOST_LIKE: i64 = 1_000_000;
 /// like any other: weaker than figures that agree.
 pub(super) fn likeness(
     functions: &Functions,
-    names: &mut Names,
-    (a, a_facts): (Node, &Facts),
-    (b, b_facts): (Node, &Facts),
+    names: &mut JoinNames,
+    (a, a_facts): (Node, &NodeFacts),
+    (b, b_facts): (Node, &NodeFacts),
 ) -> i64 {
     let around = surroundings(functions, names, a_facts, b_facts);
     let has_equal_figures = a_facts.costs == b_facts.costs

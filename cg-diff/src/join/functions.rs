@@ -7,7 +7,7 @@ use cg_names::rules::Fired;
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::RecordType;
 
-use super::names::Names;
+use super::names::JoinNames;
 use super::{Map, Sides};
 use crate::runs::Runs;
 
@@ -152,7 +152,7 @@ impl Functions {
 
     /// Unites functions of different sides whose names are equal, but for those whose names count what has no name, or
     /// are addresses: these are united only where their figures are equal too.
-    pub(super) fn unite_equal(&mut self, runs: &Runs, names: &mut Names, is_exact: bool) {
+    pub(super) fn unite_equal(&mut self, runs: &Runs, names: &mut JoinNames, is_exact: bool) {
         let settled = if is_exact {
             Vec::new()
         } else {

@@ -6,9 +6,9 @@
 use cg_names::paths;
 use cg_stream::profile::{FunctionKey, Symbol};
 
-use super::assign::{self, Candidate};
+use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
-use super::facts::{self, Facts, MOST_LIKE};
+use super::facts::{self, MOST_LIKE, NodeFacts};
 use super::functions::{Certainty, Node};
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
@@ -66,7 +66,7 @@ impl Joiner<'_> {
     }
 
     /// What is known of classes, by their first nodes.
-    pub(super) fn facts_of(&self, classes: &[Node]) -> Map<Node, Facts> {
+    pub(super) fn facts_of(&self, classes: &[Node]) -> Map<Node, NodeFacts> {
         let wanted: std::collections::BTreeSet<Node> = classes.iter().copied().collect();
         if wanted.is_empty() {
             return Map::default();
@@ -76,7 +76,7 @@ impl Joiner<'_> {
             .nodes()
             .filter(|node| wanted.contains(&self.functions.class(*node)));
         let mut facts = facts::collect(self.runs, &self.types, &self.functions, nodes);
-        // Members of a class in several files or names of one side count together.
+        // RowMembers of a class in several files or names of one side count together.
         let others: Vec<Node> = facts
             .keys()
             .copied()
@@ -109,7 +109,7 @@ impl Joiner<'_> {
     }
 
     /// Pairs the members of a group, side by side: those of each side with what was paired before.
-    fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<Node, Facts>) {
+    fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<Node, NodeFacts>) {
         let mut group = group;
         // Numbers are in the order of the source, and a longer number is a greater one.
         group.sort_by(|a, b| {
@@ -153,7 +153,7 @@ impl Joiner<'_> {
         old: &[Member],
         new: &[Member],
         level: Level,
-        facts: &Map<Node, Facts>,
+        facts: &Map<Node, NodeFacts>,
     ) -> Vec<(usize, usize, Certainty)> {
         let is_large = old.len() * new.len() > MOST_PAIRS;
         let mut candidates = Vec::new();
@@ -165,7 +165,7 @@ impl Joiner<'_> {
                 if is_possible {
                     let path = i64::from(self.common_path(first, second));
                     let likeness = path * PATH_WEIGHT;
-                    candidates.push(Candidate { a, b, likeness });
+                    candidates.push(LikelyPair { a, b, likeness });
                 }
             }
         }
@@ -298,12 +298,12 @@ impl Joiner<'_> {
 }
 
 /// True where these two have more of their paths in common than either has with another.
-fn is_best_by_path(candidates: &[Candidate], a: usize, b: usize) -> bool {
+fn is_best_by_path(candidates: &[LikelyPair], a: usize, b: usize) -> bool {
     let own = candidates
         .iter()
         .find(|c| (c.a, c.b) == (a, b))
         .map_or(0, |c| c.likeness);
-    let is_rival = |c: &&Candidate| (c.a == a) != (c.b == b);
+    let is_rival = |c: &&LikelyPair| (c.a == a) != (c.b == b);
     candidates.iter().filter(is_rival).all(|c| c.likeness < own)
 }
 

@@ -36,9 +36,9 @@ pub(crate) use rows::{MOST_SIDES, Row, Sides};
 use crate::key::normal::Level;
 use crate::runs::Runs;
 use functions::{Functions, Node};
-use names::Names;
+use names::JoinNames;
 use nested::Nested;
-use rows::Members;
+use rows::RowMembers;
 
 /// How records are joined.
 pub(crate) struct JoinOptions {
@@ -56,12 +56,13 @@ pub(crate) struct JoinOptions {
     pub(crate) renames: bool,
 }
 
-type Map<K, V> = HashMap<K, V, FixedState>;
+/// A map that is never gone through, so that its order makes no difference.
+pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// All rows, and which records of which profile each is made of.
 pub(crate) struct Joined {
     pub(crate) rows: Vec<Row>,
-    members: Vec<Members>,
+    members: Vec<RowMembers>,
     nested: Nested,
 }
 
@@ -84,7 +85,7 @@ struct Joiner<'a> {
     /// The types that are compared.
     types: Vec<RecordType>,
     functions: Functions,
-    names: Names<'a>,
+    names: JoinNames<'a>,
     /// What was found out about pairs of directories: whether they can be two homes of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
     /// The files of each side, their paths normalised.
@@ -99,7 +100,7 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
         functions: Functions::of(runs, &options.types),
         runs,
         types: options.types.clone(),
-        names: Names::new(&options.rules, symbols),
+        names: JoinNames::new(&options.rules, symbols),
         plausible: Map::default(),
         files: Vec::new(),
     };

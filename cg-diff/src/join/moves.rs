@@ -10,9 +10,9 @@ use cg_names::rules::Fired;
 use cg_names::structure::ParsedName;
 use cg_stream::profile::{FunctionKey, Symbol};
 
-use super::assign::{self, Candidate};
+use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
-use super::facts::{self, Facts, MOST_LIKE, Surroundings, ratio};
+use super::facts::{self, MOST_LIKE, NodeFacts, Surroundings, ratio};
 use super::functions::{Certainty, Node};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
@@ -117,8 +117,8 @@ impl Joiner<'_> {
     /// How alike two functions are of which one may be the other in another place.
     fn likeness_of_moved(
         &mut self,
-        a: (Node, &Facts),
-        b: (Node, &Facts),
+        a: (Node, &NodeFacts),
+        b: (Node, &NodeFacts),
         renamed_paths: &BTreeSet<(String, String)>,
     ) -> Option<i64> {
         let (a_name, b_name) = (self.normal_name(a.0), self.normal_name(b.0));
@@ -150,7 +150,7 @@ impl Joiner<'_> {
     }
 
     /// How alike two functions of different names in one place are; `None` where they are not alike enough for a guess.
-    fn likeness_of_renamed(&mut self, a: (Node, &Facts), b: (Node, &Facts)) -> Option<i64> {
+    fn likeness_of_renamed(&mut self, a: (Node, &NodeFacts), b: (Node, &NodeFacts)) -> Option<i64> {
         let (a_facts, b_facts) = (a.1, b.1);
         let is_alike = if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
@@ -179,8 +179,8 @@ impl Joiner<'_> {
     fn join_best(
         &mut self,
         bucket: &[Node],
-        facts: &Map<Node, Facts>,
-        mut likeness: impl FnMut(&mut Self, (Node, &Facts), (Node, &Facts)) -> Option<i64>,
+        facts: &Map<Node, NodeFacts>,
+        mut likeness: impl FnMut(&mut Self, (Node, &NodeFacts), (Node, &NodeFacts)) -> Option<i64>,
     ) -> bool {
         if bucket.len() < 2 || bucket.len() > MOST_CANDIDATES {
             return false;
@@ -200,14 +200,14 @@ impl Joiner<'_> {
                         (is_disjoint, facts.get(old), facts.get(new))
                         && let Some(likeness) = likeness(self, (*old, old_facts), (*new, new_facts))
                     {
-                        candidates.push(Candidate { a, b, likeness });
+                        candidates.push(LikelyPair { a, b, likeness });
                     }
                 }
             }
             drop_ambiguous(&mut candidates, |c| {
                 [paired[c.a], new[c.b]]
                     .iter()
-                    .any(|class| facts.get(class).is_some_and(Facts::has_arcs))
+                    .any(|class| facts.get(class).is_some_and(NodeFacts::has_arcs))
             });
             let mut is_joined = vec![false; new.len()];
             for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
@@ -251,7 +251,7 @@ impl Joiner<'_> {
 }
 
 /// What a function costs: itself, or where it was seen in stacks, with what it calls.
-fn weight(facts: &Facts) -> f64 {
+fn weight(facts: &NodeFacts) -> f64 {
     if facts.is_of_stacks {
         facts.incl()
     } else {
@@ -260,8 +260,8 @@ fn weight(facts: &Facts) -> f64 {
 }
 
 /// True where a function of the same name in another place is like enough to be the same one.
-fn is_moved_under_its_name(a: &Facts, b: &Facts, around: Surroundings) -> bool {
-    let per_call = |facts: &Facts| weight(facts) / facts.calls().max(1.0);
+fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
+    let per_call = |facts: &NodeFacts| weight(facts) / facts.calls().max(1.0);
     let costs_alike = ratio(per_call(a), per_call(b)) >= SIMILAR_COST_WITH_MORE;
     let is_called_alike =
         ratio(a.calls(), b.calls()) >= SIMILAR_COST_WITH_MORE || is_similar(around.callers);
@@ -269,7 +269,7 @@ fn is_moved_under_its_name(a: &Facts, b: &Facts, around: Surroundings) -> bool {
 }
 
 /// The same where only the last name of its path is the same.
-fn is_moved_under_its_last_name(a: &Facts, b: &Facts, around: Surroundings) -> bool {
+fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let costs_alike =
         ratio(weight(a), weight(b)) >= SIMILAR_COST && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
     let is_telling = weight(a).max(weight(b)) >= TELLING_COST || is_similar(around.callees);
@@ -282,7 +282,7 @@ fn is_similar(share: Option<f64>) -> bool {
 }
 
 /// True where all figures agree almost exactly and are worth agreeing.
-fn have_equal_figures(a: &Facts, b: &Facts) -> bool {
+fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
     let events = a.costs.len().max(b.costs.len());
     let agrees = |event: usize| {
         let (a, b) = (a.cost_of(event), b.cost_of(event));
@@ -296,10 +296,10 @@ fn have_equal_figures(a: &Facts, b: &Facts) -> bool {
 }
 
 /// Without arcs a pair is only a guess where neither of the two has another candidate.
-fn drop_ambiguous(candidates: &mut Vec<Candidate>, has_arcs: impl Fn(&Candidate) -> bool) {
+fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPair) -> bool) {
     let all = candidates.clone();
     candidates.retain(|own| {
-        let is_rival = |c: &&Candidate| (c.a == own.a) != (c.b == own.b);
+        let is_rival = |c: &&LikelyPair| (c.a == own.a) != (c.b == own.b);
         has_arcs(own) || !all.iter().any(|c| is_rival(&c))
     });
 }

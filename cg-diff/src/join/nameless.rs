@@ -7,7 +7,7 @@
 use cg_stream::profile::Symbol;
 
 use super::buckets::Buckets;
-use super::facts::{Facts, ratio};
+use super::facts::{NodeFacts, ratio};
 use super::functions::{Certainty, Node};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
@@ -86,7 +86,7 @@ impl Joiner<'_> {
         }
     }
 
-    fn are_of_one_build(&self, a: &[Node], b: &[Node], facts: &Map<Node, Facts>) -> bool {
+    fn are_of_one_build(&self, a: &[Node], b: &[Node], facts: &Map<Node, NodeFacts>) -> bool {
         let by_address: Map<Option<Symbol>, Node> = a
             .iter()
             .map(|node| (self.functions.key(*node).name, *node))

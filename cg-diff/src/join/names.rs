@@ -10,7 +10,7 @@ use crate::key::normal::{Level, Normal, Normaliser};
 use crate::runs::Runs;
 
 /// The names of all runs with their normaliser.
-pub(super) struct Names<'r> {
+pub(super) struct JoinNames<'r> {
     pub(super) normaliser: Normaliser<'r>,
     pub(super) symbols: Symbols,
     /// Objects that one side alone has, and the object of another side that each is the successor of; both without
@@ -22,9 +22,9 @@ pub(super) struct Names<'r> {
     sites: Map<Symbol, (Normal, Symbol)>,
 }
 
-impl<'r> Names<'r> {
-    pub(super) fn new(rules: &'r Rules, symbols: Symbols) -> Names<'r> {
-        Names {
+impl<'r> JoinNames<'r> {
+    pub(super) fn new(rules: &'r Rules, symbols: Symbols) -> JoinNames<'r> {
+        JoinNames {
             normaliser: Normaliser::new(rules),
             symbols,
             object_aliases: Map::default(),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::{Count, RecordType};
 
-use super::rows::{Members, Row};
+use super::rows::{Row, RowMembers};
 use crate::key;
 use crate::runs::Runs;
 
@@ -33,14 +33,14 @@ enum Twice {
 
 impl Nested {
     /// Looks at all rows of functions.
-    pub(super) fn of(runs: &Runs, rows: &[Row], members: &[Members]) -> Nested {
+    pub(super) fn of(runs: &Runs, rows: &[Row], members: &[RowMembers]) -> Nested {
         let mut nested = Nested::default();
         for profile in 0..runs.profiles.len() {
             let mut graph = None;
             for (row, of) in rows.iter().map(|row| row.of).enumerate() {
                 let members = functions(runs, of, members[profile].of(row), profile);
                 if members.len() > 1 {
-                    let graph = graph.get_or_insert_with(|| Graph::of(runs, profile));
+                    let graph = graph.get_or_insert_with(|| CallGraph::of(runs, profile));
                     nested.twice.insert((row, profile), graph.twice(&members));
                 }
             }
@@ -76,13 +76,13 @@ fn functions(
 }
 
 /// The calls in a profile.
-struct Graph {
+struct CallGraph {
     callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>>,
     steps: usize,
 }
 
-impl Graph {
-    fn of(runs: &Runs, profile: usize) -> Graph {
+impl CallGraph {
+    fn of(runs: &Runs, profile: usize) -> CallGraph {
         let table = runs.profiles[profile].table(RecordType::Call);
         let mut callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>> = BTreeMap::new();
         for (record, key) in table.keys().iter().enumerate() {
@@ -96,7 +96,7 @@ impl Graph {
                 .or_default();
             add(known, table.incl(record).unwrap_or(&[]));
         }
-        Graph { callees, steps: 0 }
+        CallGraph { callees, steps: 0 }
     }
 
     fn callees(&self, of: &FunctionKey) -> impl Iterator<Item = (&FunctionKey, &Vec<Count>)> {

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use cg_names::blame::is_allocator_or_replacement;
 use cg_names::rules::Fired;
 use cg_parse::Snapshots;
-use cg_stream::profile::{FrameKey, FunctionKey, Key, StackId, Symbol, Table};
+use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackId, Symbol};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
-use super::assign::{self, Candidate};
+use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
 use super::facts::ratio;
 use super::functions::{Certainty, Node};
-use super::rows::{Members, NOT_COMPARED, Row, Sides};
+use super::rows::{NOT_COMPARED, Row, RowMembers, Sides};
 use super::{Joiner, Map};
 
 /// Past this many pairs of stacks that differ in lines alone, these are not told apart.
@@ -54,7 +54,7 @@ impl Joiner<'_> {
         types: &[RecordType],
         snapshots: Snapshots,
         is_exact: bool,
-    ) -> (Vec<Row>, Vec<Members>) {
+    ) -> (Vec<Row>, Vec<RowMembers>) {
         let mut rows = Vec::new();
         let mut rows_of: Vec<Vec<(RecordType, Vec<u32>)>> =
             vec![Vec::new(); self.runs.profiles.len()];
@@ -67,7 +67,7 @@ impl Joiner<'_> {
         }
         let members = rows_of
             .iter()
-            .map(|types| Members::new(rows.len(), types))
+            .map(|types| RowMembers::new(rows.len(), types))
             .collect();
         (rows, members)
     }
@@ -385,7 +385,7 @@ impl<'a> RecordJoin<'a> {
                     for (b, new) in new.iter().enumerate() {
                         if self.drafts[*old].sides & self.drafts[*new].sides == 0 {
                             let likeness = self.likeness(*old, *new);
-                            candidates.push(Candidate { a, b, likeness });
+                            candidates.push(LikelyPair { a, b, likeness });
                         }
                     }
                 }
@@ -482,7 +482,7 @@ impl<'a> RecordJoin<'a> {
 
 /// Which records of a type are compared: of Massif's snapshots the one asked for; else the peak's alone, and where
 /// none is marked, those of the snapshot that holds most.
-fn compared_records(of: RecordType, table: &Table, wanted: Snapshots) -> impl Fn(usize) -> bool {
+fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(usize) -> bool {
     let mut has_peak = false;
     let mut snapshot = None;
     match wanted {

@@ -24,7 +24,7 @@ pub(crate) struct Row {
 }
 
 /// The records of one profile, grouped by row.
-pub(super) struct Members {
+pub(super) struct RowMembers {
     /// Where the records of each row begin in `records`; one more at the end.
     starts: Vec<u32>,
     records: Vec<u32>,
@@ -33,14 +33,14 @@ pub(super) struct Members {
 /// The row of a record that is left out.
 pub(super) const NOT_COMPARED: u32 = u32::MAX;
 
-impl Members {
+impl RowMembers {
     /// The records that a row is made of, by their position in the profile's table.
     pub(super) fn of(&self, row: usize) -> &[u32] {
         &self.records[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
     /// Of the row of each record of a profile.
-    pub(super) fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> Members {
+    pub(super) fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> RowMembers {
         let records = || {
             types.iter().flat_map(|(_, rows)| {
                 let compared = rows
@@ -63,7 +63,7 @@ impl Members {
             sorted[next[row] as usize] = record;
             next[row] += 1;
         }
-        Members {
+        RowMembers {
             starts,
             records: sorted,
         }

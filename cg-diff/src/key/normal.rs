@@ -32,12 +32,12 @@ pub(crate) struct Normal {
 /// Normalises names and remembers them. Normalised names are symbols of the same table as those of the runs.
 pub(crate) struct Normaliser<'a> {
     rules: &'a Rules,
-    known: HashMap<(Symbol, Kind), Normal, FixedState>,
+    known: HashMap<(Symbol, NameKind), Normal, FixedState>,
     base_names: HashMap<Symbol, Symbol, FixedState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum NameKind {
     BuildName,
     PartName,
     CounterName,
@@ -63,9 +63,9 @@ impl<'a> Normaliser<'a> {
                 symbol: name,
                 fired: Fired::default(),
             },
-            Level::Build => self.normal(symbols, name, Kind::BuildName),
-            Level::Part => self.normal(symbols, name, Kind::PartName),
-            Level::Counter => self.normal(symbols, name, Kind::CounterName),
+            Level::Build => self.normal(symbols, name, NameKind::BuildName),
+            Level::Part => self.normal(symbols, name, NameKind::PartName),
+            Level::Counter => self.normal(symbols, name, NameKind::CounterName),
         }
     }
 
@@ -84,17 +84,17 @@ impl<'a> Normaliser<'a> {
 
     /// The path of a file.
     pub(crate) fn file(&mut self, symbols: &mut Symbols, file: Symbol) -> Normal {
-        self.normal(symbols, file, Kind::File)
+        self.normal(symbols, file, NameKind::File)
     }
 
     /// The path of an object.
     pub(crate) fn object(&mut self, symbols: &mut Symbols, object: Symbol) -> Normal {
-        self.normal(symbols, object, Kind::Object)
+        self.normal(symbols, object, NameKind::Object)
     }
 
     /// The sentence of an error.
     pub(crate) fn sentence(&mut self, symbols: &mut Symbols, sentence: Symbol) -> Normal {
-        self.normal(symbols, sentence, Kind::Sentence)
+        self.normal(symbols, sentence, NameKind::Sentence)
     }
 
     /// The last component of a path that is normalised already.
@@ -121,17 +121,17 @@ impl<'a> Normaliser<'a> {
         )
     }
 
-    fn normal(&mut self, symbols: &mut Symbols, name: Symbol, kind: Kind) -> Normal {
+    fn normal(&mut self, symbols: &mut Symbols, name: Symbol, kind: NameKind) -> Normal {
         if let Some(normal) = self.known.get(&(name, kind)) {
             return *normal;
         }
         let (part, strength) = match kind {
-            Kind::BuildName => (Part::Function, Strength::Build),
-            Kind::PartName => (Part::Function, Strength::Part),
-            Kind::CounterName => (Part::Function, Strength::Counter),
-            Kind::File => (Part::Path, Strength::Build),
-            Kind::Object => (Part::Object, Strength::Build),
-            Kind::Sentence => (Part::Sentence, Strength::Build),
+            NameKind::BuildName => (Part::Function, Strength::Build),
+            NameKind::PartName => (Part::Function, Strength::Part),
+            NameKind::CounterName => (Part::Function, Strength::Counter),
+            NameKind::File => (Part::Path, Strength::Build),
+            NameKind::Object => (Part::Object, Strength::Build),
+            NameKind::Sentence => (Part::Sentence, Strength::Build),
         };
         let (text, fired) = self.rules.apply(symbols.text(name), part, strength);
         let symbol = if fired == Fired::default() {

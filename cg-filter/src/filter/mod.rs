@@ -13,24 +13,24 @@ use cg_stream::record::{Count, RecordType};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::{Error, Line};
 
-use crate::arcs::{Arcs, FunctionId};
+use crate::arcs::{FunctionId, NeighbourFunctions};
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::hold::Held;
-use crate::predicate::{Judgement, Names, Types};
+use crate::predicate::{Answer, NamePredicates, Types};
 use crate::rank::{GroupId, Ranking, Selection};
 use crate::record::Record;
 
 mod output;
 pub(crate) mod runs;
 
-use output::Output;
-use runs::Runs;
+use output::CountedOutput;
+use runs::RunFigures;
 
 /// What is to be kept. The default keeps everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) types: Types,
-    pub(crate) names: Names,
+    pub(crate) names: NamePredicates,
     pub(crate) minimums: Vec<Minimum>,
     pub(crate) minimum_percents: Vec<MinimumPercent>,
     pub(crate) minimum_changes: Vec<MinimumChange>,
@@ -85,11 +85,11 @@ pub(crate) fn run(
 
 struct Filter<'w> {
     options: Options,
-    output: Output<'w>,
-    runs: Runs,
-    arcs: Arcs,
+    output: CountedOutput<'w>,
+    runs: RunFigures,
+    arcs: NeighbourFunctions,
     ranking: Ranking,
-    candidates: Vec<Candidate>,
+    candidates: Vec<PendingRecord>,
     held: Held<Standing>,
     /// For each key that a condition names: whether any record or run has it.
     keys: Vec<KeyUse>,
@@ -112,7 +112,7 @@ enum Standing {
 }
 
 /// A record to be ranked if its function turns out to have the callers and callees that are asked for.
-struct Candidate {
+struct PendingRecord {
     function: FunctionId,
     group: GroupId,
     cost: Count,
@@ -141,9 +141,9 @@ impl<'w> Filter<'w> {
         Filter {
             ranking: Ranking::new(options.sort.clone()),
             options,
-            output: Output::new(output),
-            runs: Runs::default(),
-            arcs: Arcs::default(),
+            output: CountedOutput::new(output),
+            runs: RunFigures::default(),
+            arcs: NeighbourFunctions::default(),
             candidates: Vec::new(),
             held: Held::new(),
             keys,
@@ -166,14 +166,14 @@ impl<'w> Filter<'w> {
             return Ok(Some(Standing::Kept));
         }
         let function = match self.options.names.judge(&mut record, kind)? {
-            Judgement::Drop => {
+            Answer::Drop => {
                 if !self.has_passed && !self.would_match_frame {
                     self.would_match_frame = self.options.names.would_match_frame(&mut record)?;
                 }
                 return Ok(None);
             }
-            Judgement::Keep => None,
-            Judgement::AskArcs => {
+            Answer::Keep => None,
+            Answer::AskArcs => {
                 let is_line = kind == RecordType::Line;
                 Some(self.arcs.function(&mut record, is_line)?)
             }
@@ -187,7 +187,7 @@ impl<'w> Filter<'w> {
             let ranked = self.ranking.group(&mut record, kind, is_diff, &self.runs)?;
             group = ranked.map(|(group, _)| group);
             match (ranked, function) {
-                (Some((group, cost)), Some(function)) => self.candidates.push(Candidate {
+                (Some((group, cost)), Some(function)) => self.candidates.push(PendingRecord {
                     function,
                     group,
                     cost,
@@ -260,7 +260,7 @@ impl<'w> Filter<'w> {
         let (options, arcs, held) = (&self.options, &self.arcs, self.held);
         let is_matched = |function: FunctionId| {
             let matched = arcs.match_function(function, &options.names);
-            options.names.verdict(matched) == Judgement::Keep
+            options.names.verdict(matched) == Answer::Keep
         };
         for candidate in &self.candidates {
             if is_matched(candidate.function) {
@@ -341,7 +341,7 @@ fn write_sorted(
     held: Held<Standing>,
     order: &[GroupId],
     is_kept: impl Fn(&Standing) -> bool,
-    output: &mut Output<'_>,
+    output: &mut CountedOutput<'_>,
 ) -> anyhow::Result<()> {
     let ranks: HashMap<GroupId, usize> = order
         .iter()

@@ -3,16 +3,16 @@
 use std::io::{self, BufWriter, Write};
 
 /// The output, and how many records went to it.
-pub(super) struct Output<'w> {
+pub(super) struct CountedOutput<'w> {
     out: BufWriter<&'w mut dyn Write>,
     /// How many of the lines were neither `run` nor `end`.
     pub(super) records: u64,
     is_in_line: bool,
 }
 
-impl<'w> Output<'w> {
-    pub(super) fn new(out: &'w mut dyn Write) -> Output<'w> {
-        Output {
+impl<'w> CountedOutput<'w> {
+    pub(super) fn new(out: &'w mut dyn Write) -> CountedOutput<'w> {
+        CountedOutput {
             out: BufWriter::with_capacity(64 * 1024, out),
             records: 0,
             is_in_line: false,

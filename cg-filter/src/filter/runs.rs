@@ -4,13 +4,13 @@ use cg_stream::record::{Count, RunRecord, Total};
 
 /// What `run` records said.
 #[derive(Default)]
-pub(crate) struct Runs {
+pub(crate) struct RunFigures {
     events: Vec<String>,
     totals: Vec<(String, Count)>,
     last: Option<Total>,
 }
 
-impl Runs {
+impl RunFigures {
     pub(crate) fn add(&mut self, run: RunRecord) {
         for event in run.events {
             if let Some(total) = total_of(&run.total, &event) {

@@ -5,7 +5,7 @@ use cg_document::Document;
 use cg_stream::profile::Profile;
 use cg_stream::tool::Diagnostics;
 
-use crate::options::{Format, Options, View};
+use crate::options::{Options, OutputFormat, View};
 
 pub(crate) mod diff;
 pub(crate) mod records;
@@ -45,7 +45,7 @@ pub(crate) enum Report<'a> {
 impl<'a> Report<'a> {
     /// The report that was asked for, else the one that tells most of what was read.
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Report<'a>> {
-        if options.format == Format::Svg {
+        if options.format == OutputFormat::Svg {
             return MemoryGraph::of(profile, options).map(Report::Graph);
         }
         if diff::is_wanted(profile, options) {

@@ -6,8 +6,8 @@
 //! name agree, as far as the frames have them.
 
 use super::rows::{TABLES, table_index};
-use super::sum::Refusal;
-use super::{FunctionKey, Key, Profile, Table};
+use super::sum::NotAdded;
+use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
 use crate::record::RecordType;
 
@@ -19,7 +19,7 @@ impl Profile {
     /// Where a sum is beyond what a profile can hold.
     pub fn by_function(mut self) -> Result<Profile, Error> {
         let mut tables = std::mem::take(&mut self.tables);
-        let mut functions = Table::default();
+        let mut functions = Rows::default();
         if let Some(table) = table_index(RecordType::Fn) {
             functions = std::mem::take(&mut tables[table]);
         }
@@ -40,11 +40,11 @@ impl Profile {
     /// Charges the functions of one stack with its cost.
     fn charge(
         &self,
-        functions: &mut Table,
+        functions: &mut Rows,
         charged: &mut Charged,
-        stacks: &Table,
+        stacks: &Rows,
         row: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotAdded> {
         let key = stacks.key(row);
         let cost = stacks.cost(row);
         let blamed = functions.row(function(key.function))?;

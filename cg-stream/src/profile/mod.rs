@@ -11,7 +11,7 @@ mod sum;
 mod table;
 
 pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
-pub use table::{Beside, Column, Detail, Table};
+pub use table::{Beside, Detail, Numbers, Rows};
 
 use crate::record::{
     Count, Counts, DiffRecord, RecordType, RunRecord, SharedTexts, SnapshotRecord,
@@ -30,7 +30,7 @@ pub struct Profile {
     run_events: usize,
     total: Vec<Count>,
     names: Names,
-    tables: [Table; TABLES.len()],
+    tables: [Rows; TABLES.len()],
     snapshots: Vec<SnapshotRecord>,
     diffs: Vec<DiffRecord<'static>>,
     diff_texts: SharedTexts,
@@ -121,8 +121,8 @@ impl Profile {
     }
 
     /// The rows of a record type that adds up; empty for the others.
-    pub fn table(&self, of: RecordType) -> &Table {
-        static EMPTY: std::sync::LazyLock<Table> = std::sync::LazyLock::new(Table::default);
+    pub fn table(&self, of: RecordType) -> &Rows {
+        static EMPTY: std::sync::LazyLock<Rows> = std::sync::LazyLock::new(Rows::default);
         table_index(of).map_or(&EMPTY, |table| &self.tables[table])
     }
 

@@ -6,8 +6,8 @@
 use std::io;
 
 use super::key::{Key, StackId, Symbol, function_key, symbol};
-use super::sum::Refusal;
-use super::table::{Detail, Table};
+use super::sum::NotAdded;
+use super::table::{Detail, Rows};
 use super::{FunctionKey, Names, Profile};
 use crate::intern::TooMany;
 use crate::record::declaration::records;
@@ -24,8 +24,8 @@ trait Added<'a>: Record + Sized {
         self,
         names: &mut Names,
         events: &mut Vec<String>,
-        table: &mut Table,
-    ) -> Result<(), Refusal>;
+        table: &mut Rows,
+    ) -> Result<(), NotAdded>;
 
     /// The record that a row stands for, with these of the profile's events.
     fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> Self;
@@ -344,8 +344,8 @@ macro_rules! rows {
                     self,
                     names: &mut Names,
                     events: &mut Vec<String>,
-                    table: &mut Table,
-                ) -> Result<(), Refusal> {
+                    table: &mut Rows,
+                ) -> Result<(), NotAdded> {
                     let record = self;
                     let mut key = Key::default();
                     $(into_key!($role $field of record, key, names);)*

@@ -7,24 +7,24 @@ use crate::record::Count;
 
 /// Why a record cannot be added to those before it.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum NotAdded {
     /// There is no number left for a name, a stack or a row.
     TooMany,
     /// A sum that 64 bits cannot hold: of this event or field.
     Beyond(String),
 }
 
-impl From<TooMany> for Refusal {
-    fn from(_: TooMany) -> Refusal {
-        Refusal::TooMany
+impl From<TooMany> for NotAdded {
+    fn from(_: TooMany) -> NotAdded {
+        NotAdded::TooMany
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for NotAdded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::TooMany => TooMany.fmt(f),
-            Refusal::Beyond(what) => write!(f, "the sum of {what} is beyond 64 bits"),
+            NotAdded::TooMany => TooMany.fmt(f),
+            NotAdded::Beyond(what) => write!(f, "the sum of {what} is beyond 64 bits"),
         }
     }
 }
@@ -36,8 +36,8 @@ pub(crate) struct Beyond;
 impl Beyond {
     /// The refusal that names what was added up.
     #[cold]
-    pub(crate) fn of(self, what: &str) -> Refusal {
-        Refusal::Beyond(what.to_owned())
+    pub(crate) fn of(self, what: &str) -> NotAdded {
+        NotAdded::Beyond(what.to_owned())
     }
 }
 

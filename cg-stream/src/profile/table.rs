@@ -1,7 +1,7 @@
 //! Rows of one record type, their counts side by side in flat columns.
 
 use super::key::Key;
-use super::sum::{self, Beyond, Refusal};
+use super::sum::{self, Beyond, NotAdded};
 use crate::intern::{Id, Keys, TooMany};
 use crate::record::{Count, Counts, HeapBlock, Name, Note};
 
@@ -11,7 +11,7 @@ crate::ids! {
 
 /// Rows of one record type. Counts are in the order of the profile's events.
 #[derive(Clone, Default)]
-pub struct Table {
+pub struct Rows {
     keys: Keys<RowId, Key>,
     cost: Costs,
     incl: Costs,
@@ -26,23 +26,23 @@ pub struct Table {
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// Of a `fn` or `call` record.
-    pub calls: Column<u64>,
+    pub calls: Numbers<u64>,
     /// Of a `fn` record.
-    pub cycle: Column<u64>,
+    pub cycle: Numbers<u64>,
     /// Of a `leak` record.
-    pub indirect_bytes: Column<u64>,
+    pub indirect_bytes: Numbers<u64>,
     /// Of a `heap` record.
-    pub places: Column<u64>,
+    pub places: Numbers<u64>,
     /// Of a `heap` record: whether it is of the peak.
-    pub peak: Column<bool>,
+    pub peak: Numbers<bool>,
     /// Of a `program_point` record.
-    pub max_bytes: Column<u64>,
+    pub max_bytes: Numbers<u64>,
     /// Of a `program_point` record.
-    pub max_blocks: Column<u64>,
+    pub max_blocks: Numbers<u64>,
     /// Of a `program_point` record.
-    pub lifetime: Column<u64>,
+    pub lifetime: Numbers<u64>,
     /// Of a `stack` record: whether some of it is an estimate.
-    pub estimated: Column<bool>,
+    pub estimated: Numbers<bool>,
 }
 
 /// What a row says that is neither key nor number.
@@ -73,9 +73,9 @@ pub struct Detail {
 
 /// A number a row, as far as the last row that has one.
 #[derive(Clone, Debug, Default)]
-pub struct Column<T>(Vec<Option<T>>);
+pub struct Numbers<T>(Vec<Option<T>>);
 
-impl<T: Copy> Column<T> {
+impl<T: Copy> Numbers<T> {
     /// The number of a row, if it has one.
     pub fn get(&self, row: usize) -> Option<T> {
         self.0.get(row).copied().flatten()
@@ -90,7 +90,7 @@ impl<T: Copy> Column<T> {
     }
 }
 
-impl Column<u64> {
+impl Numbers<u64> {
     /// The number of a row as a count.
     pub fn count(&self, row: usize) -> Option<Count> {
         self.get(row).map(Count::from)
@@ -120,7 +120,7 @@ impl Column<u64> {
     }
 }
 
-impl Column<bool> {
+impl Numbers<bool> {
     pub(super) fn any(&mut self, row: usize, is_so: bool) {
         if is_so {
             *self.place(row) = Some(true);
@@ -128,7 +128,7 @@ impl Column<bool> {
     }
 }
 
-impl Table {
+impl Rows {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -194,7 +194,7 @@ impl Table {
         row: usize,
         counts: &Counts,
         events: &mut Vec<String>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotAdded> {
         let mut next = 0;
         for (event, count) in counts.iter() {
             let index = event_index(events, event, next);
@@ -210,7 +210,7 @@ impl Table {
         row: usize,
         counts: &Counts,
         events: &mut Vec<String>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotAdded> {
         if counts.is_empty() {
             return Ok(());
         }

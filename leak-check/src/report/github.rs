@@ -3,7 +3,7 @@
 //! A step shows 10 annotations of each level and drops the others without a word, so those on lines of the repository
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
-use super::{Entry, Report, kinds};
+use super::{GateReport, ReportEntry, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
@@ -11,9 +11,9 @@ use cg_stream::record::Count;
 /// Annotations of one level that a step shows.
 const SHOWN: usize = 10;
 
-pub(super) fn render(report: &Report<'_>) -> String {
+pub(super) fn render(report: &GateReport<'_>) -> String {
     let groups = report.groups();
-    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let mut text = String::new();
     for (level, fails) in [("error", true), ("notice", false)] {
         let mut placed: Vec<_> = entries

@@ -4,10 +4,10 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{Report, kinds, ordinal};
+use super::{GateReport, kinds, ordinal};
 use cg_stream::record::LeakKind;
 
-pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
     let mut ordinals = ordinal::Ordinals::default();
     let mut issues: Vec<Value> = Vec::new();
     for entry in report.groups().iter().flat_map(|group| &group.entries) {

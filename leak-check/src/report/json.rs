@@ -8,9 +8,9 @@ use cg_stream::record::{
 use cg_stream::writer::Writer;
 use serde::Serialize;
 
-use super::Report;
-use crate::finding::{Details, Error, Finding, Leak, Unprinted};
-use crate::ruling::{Ruling, Status};
+use super::GateReport;
+use crate::finding::{Details, ErrorDetails, Finding, Leak, Unprinted};
+use crate::ruling::{Ruling, RulingStatus};
 use crate::stack::Stack;
 
 /// A record with the decision about it.
@@ -33,7 +33,7 @@ impl Record for Judged<'_, ErrorRecord<'_>> {
     const TYPE: RecordType = RecordType::Error;
 }
 
-pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut writer = Writer::new(&mut text);
     let processes = &report.evidence.processes;
@@ -66,7 +66,7 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
 
 fn write_finding(
     writer: &mut Writer<&mut Vec<u8>>,
-    report: &Report<'_>,
+    report: &GateReport<'_>,
     finding: &Finding,
     ruling: &Ruling,
     pid: Option<u64>,
@@ -121,8 +121,12 @@ fn write_finding(
 }
 
 /// The size of a known leak in the baseline, where there is more of it now.
-fn known_size(report: &Report<'_>, finding: &Finding, ruling: &Ruling) -> Option<Counts<'static>> {
-    if !matches!(ruling.status, Status::Known | Status::Grown) {
+fn known_size(
+    report: &GateReport<'_>,
+    finding: &Finding,
+    ruling: &Ruling,
+) -> Option<Counts<'static>> {
+    if !matches!(ruling.status, RulingStatus::Known | RulingStatus::Grown) {
         return None;
     }
     let known = report
@@ -153,7 +157,11 @@ fn leak_record<'a>(finding: &'a Finding, leak: &Leak, pid: Option<u64>) -> LeakR
     }
 }
 
-fn error_record<'a>(finding: &'a Finding, error: &'a Error, pid: Option<u64>) -> ErrorRecord<'a> {
+fn error_record<'a>(
+    finding: &'a Finding,
+    error: &'a ErrorDetails,
+    pid: Option<u64>,
+) -> ErrorRecord<'a> {
     let blamed = blamed(&finding.stack);
     ErrorRecord {
         name: blamed.name,

@@ -6,14 +6,14 @@ use std::io;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Report, function_name};
-use crate::finding::{Finding, Process};
+use super::{GateReport, function_name};
+use crate::finding::{Finding, JudgedProcess};
 use crate::ruling::Ruling;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
 
-pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
@@ -44,7 +44,7 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
 }
 
 /// The test binary, else the program.
-fn suite_name(process: &Process) -> String {
+fn suite_name(process: &JudgedProcess) -> String {
     if let Some(test) = process.test() {
         return test.binary;
     }
@@ -55,15 +55,15 @@ fn suite_name(process: &Process) -> String {
     program.map_or_else(|| "unknown program".to_owned(), str::to_owned)
 }
 
-fn case_name(process: &Process) -> String {
+fn case_name(process: &JudgedProcess) -> String {
     process
         .test()
         .map_or_else(|| process.title(), |test| test.name)
 }
 
 fn status(
-    report: &Report<'_>,
-    process: &Process,
+    report: &GateReport<'_>,
+    process: &JudgedProcess,
     findings: &[(&Finding, &Ruling)],
 ) -> TestCaseStatus {
     let mut description = String::new();

@@ -1,10 +1,10 @@
 //! What each kind of finding means, for the formats that explain their rules.
 
-use super::Entry;
+use super::ReportEntry;
 use cg_stream::record::LeakKind;
 
 /// A name for the kind that says on its own what it is about.
-pub(super) fn rule(entry: &Entry<'_>) -> String {
+pub(super) fn rule(entry: &ReportEntry<'_>) -> String {
     match entry.finding.leak_kind() {
         Some(kind) => leak_rule(kind).to_owned(),
         None => entry.finding.kind().to_owned(),

@@ -8,16 +8,16 @@ use cg_document::number::{grouped, plural};
 use cg_document::{Block, Document, Span, markdown};
 use cg_stream::record::Count;
 
-use super::{Entry, Report};
+use super::{GateReport, ReportEntry};
 use crate::fingerprint::Fingerprint;
-use crate::ruling::Status;
+use crate::ruling::RulingStatus;
 
 /// The first line of every comment, so that the next run can find and replace it.
 const MARKER: &str = "leak-check";
 
-pub(super) fn render(report: &Report<'_>) -> String {
+pub(super) fn render(report: &GateReport<'_>) -> String {
     let groups = report.groups();
-    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let Ok(document) = comment::fitting(entries.len(), |shown| -> Result<_, Infallible> {
         Ok(document(report, &entries, shown))
     });
@@ -25,7 +25,11 @@ pub(super) fn render(report: &Report<'_>) -> String {
 }
 
 /// The comment with the first findings.
-fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Document<'static> {
+fn document(
+    report: &GateReport<'_>,
+    entries: &[&ReportEntry<'_>],
+    shown: usize,
+) -> Document<'static> {
     let mut document = Document::default();
     document.push(Block::Marker(MARKER));
     document.push(Block::Heading(format!(
@@ -55,7 +59,7 @@ fn document(report: &Report<'_>, entries: &[&Entry<'_>], shown: usize) -> Docume
     document
 }
 
-fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
+fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
     let mut summary = vec![Span::text(report.message(entry))];
     let place = report.place(entry);
     if let Some(line) = place.line.filter(|_| place.is_source) {
@@ -63,7 +67,7 @@ fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
         summary.push(Span::code(format!("{}:{line}", place.path)));
         summary.push(Span::text(")"));
     }
-    if entry.ruling.status == Status::Allowed {
+    if entry.ruling.status == RulingStatus::Allowed {
         summary.push(Span::text(" (within the limits)"));
     }
     let mut lines = report.lines.of(&entry.finding.stack);
@@ -76,7 +80,7 @@ fn fold(report: &Report<'_>, entry: &Entry<'_>) -> Block<'static> {
 }
 
 /// Baseline entries that grew.
-fn push_growth(document: &mut Document<'_>, report: &Report<'_>) {
+fn push_growth(document: &mut Document<'_>, report: &GateReport<'_>) {
     let items = report.passing_growth().into_iter();
     let items = items.map(|(fingerprint, growth)| {
         let mut item = place(fingerprint);
@@ -87,7 +91,7 @@ fn push_growth(document: &mut Document<'_>, report: &Report<'_>) {
 }
 
 /// Baseline entries that are gone.
-fn push_gone(document: &mut Document<'_>, report: &Report<'_>) {
+fn push_gone(document: &mut Document<'_>, report: &GateReport<'_>) {
     let items = report.verdict.gone.iter();
     let items = items.map(|gone| place(&gone.fingerprint)).collect();
     push_list(document, "In the baseline and no longer found:", items);

@@ -24,17 +24,17 @@ use cg_stream::record::{Count, LeakKind};
 
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
-use crate::growth::Growth;
+use crate::growth::LeakGrowth;
 use crate::paths::Paths;
 use crate::policy::Verdict;
-use crate::ruling::{Ruling, Status};
+use crate::ruling::{Ruling, RulingStatus};
 use crate::sentence::sentence;
 
 pub(crate) use frames::{FoldedLine, StackLines, function_name};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ReportFormat {
     Text,
     Markdown,
     Json,
@@ -44,18 +44,21 @@ pub(crate) enum Format {
     Gitlab,
 }
 
-impl Format {
+impl ReportFormat {
     /// Whether its consumer looks up source lines in the repository.
     pub(crate) fn needs_repository_paths(self) -> bool {
         matches!(
             self,
-            Format::Markdown | Format::Sarif | Format::Github | Format::Gitlab
+            ReportFormat::Markdown
+                | ReportFormat::Sarif
+                | ReportFormat::Github
+                | ReportFormat::Gitlab
         )
     }
 }
 
 /// What a report is made of.
-pub(crate) struct Report<'a> {
+pub(crate) struct GateReport<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) verdict: &'a Verdict,
     /// What the default suppressions matched, and how often.
@@ -70,20 +73,24 @@ pub(crate) struct Report<'a> {
 ///
 /// # Errors
 /// Where a count does not fit the format.
-pub(crate) fn render(report: &Report<'_>, format: Format, in_colour: bool) -> io::Result<Vec<u8>> {
+pub(crate) fn render(
+    report: &GateReport<'_>,
+    format: ReportFormat,
+    in_colour: bool,
+) -> io::Result<Vec<u8>> {
     match format {
-        Format::Text => text::render(report, in_colour),
-        Format::Markdown => Ok(markdown::render(report).into_bytes()),
-        Format::Json => json::render(report),
-        Format::Junit => junit::render(report),
-        Format::Sarif => sarif::render(report),
-        Format::Github => Ok(github::render(report).into_bytes()),
-        Format::Gitlab => gitlab::render(report),
+        ReportFormat::Text => text::render(report, in_colour),
+        ReportFormat::Markdown => Ok(markdown::render(report).into_bytes()),
+        ReportFormat::Json => json::render(report),
+        ReportFormat::Junit => junit::render(report),
+        ReportFormat::Sarif => sarif::render(report),
+        ReportFormat::Github => Ok(github::render(report).into_bytes()),
+        ReportFormat::Gitlab => gitlab::render(report),
     }
 }
 
 /// Equal findings of one or several processes.
-pub(crate) struct Entry<'a> {
+pub(crate) struct ReportEntry<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) ruling: &'a Ruling,
     pub(crate) sentence: String,
@@ -92,14 +99,14 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Entries that are blamed on one function.
-pub(crate) struct Group<'a> {
+pub(crate) struct BlamedGroup<'a> {
     /// The function, or what else is known of the frame.
     pub(crate) function: String,
     pub(crate) file: Option<String>,
-    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) entries: Vec<ReportEntry<'a>>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> GateReport<'a> {
     /// Findings with their rulings.
     pub(crate) fn findings(&self) -> impl Iterator<Item = (&'a Finding, &'a Ruling)> {
         self.evidence.findings.iter().zip(&self.verdict.rulings)
@@ -117,10 +124,11 @@ impl<'a> Report<'a> {
 
     /// What fails the gate, and what a limit lets pass; equal findings in one entry. In the order of the groups: new
     /// ones first, errors before leaks, then by bytes lost.
-    pub(crate) fn groups(&self) -> Vec<Group<'a>> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
+    pub(crate) fn groups(&self) -> Vec<BlamedGroup<'a>> {
+        let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
         let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::new();
-        let mut entry_of: HashMap<(usize, Status, String, Vec<FoldedLine>), usize> = HashMap::new();
+        let mut entry_of: HashMap<(usize, RulingStatus, String, Vec<FoldedLine>), usize> =
+            HashMap::new();
         for (finding, ruling) in self.findings() {
             if !ruling.status.is_shown() {
                 continue;
@@ -142,7 +150,7 @@ impl<'a> Report<'a> {
             let group = *group_of
                 .entry((function.clone(), file.clone()))
                 .or_insert_with(|| {
-                    groups.push(Group {
+                    groups.push(BlamedGroup {
                         function,
                         file,
                         entries: Vec::new(),
@@ -158,7 +166,7 @@ impl<'a> Report<'a> {
             );
             let entries = &mut groups[group].entries;
             let entry = *entry_of.entry(key).or_insert_with(|| {
-                entries.push(Entry {
+                entries.push(ReportEntry {
                     finding,
                     ruling,
                     sentence,
@@ -169,10 +177,10 @@ impl<'a> Report<'a> {
             entries[entry].processes.push(finding.process);
         }
         for group in &mut groups {
-            group.entries.sort_by_cached_key(Entry::rank);
+            group.entries.sort_by_cached_key(ReportEntry::rank);
         }
         groups.sort_by_cached_key(|group| {
-            let first = group.entries.first().map(Entry::rank);
+            let first = group.entries.first().map(ReportEntry::rank);
             (first, group.function.clone(), group.file.clone())
         });
         groups
@@ -181,7 +189,7 @@ impl<'a> Report<'a> {
     /// What there is to say of a finding, and how it grew where that fails.
     pub(crate) fn sentence(&self, finding: &Finding, ruling: &Ruling) -> String {
         let mut sentence = visible(&sentence(finding, self.paths)).into_owned();
-        if ruling.status == Status::Grown
+        if ruling.status == RulingStatus::Grown
             && let Some(growth) = self.verdict.growth.get(ruling.fingerprint(finding))
         {
             sentence.push_str(&format!("; grown: {growth}"));
@@ -201,10 +209,10 @@ impl<'a> Report<'a> {
     }
 
     /// Known leaks that grew and pass, with how they did.
-    pub(crate) fn passing_growth(&self) -> Vec<(&'a Fingerprint, Growth)> {
+    pub(crate) fn passing_growth(&self) -> Vec<(&'a Fingerprint, LeakGrowth)> {
         let failing: HashSet<&Fingerprint> = self
             .findings()
-            .filter(|(_, ruling)| ruling.status == Status::Grown)
+            .filter(|(_, ruling)| ruling.status == RulingStatus::Grown)
             .map(|(finding, ruling)| ruling.fingerprint(finding))
             .collect();
         self.verdict
@@ -216,7 +224,7 @@ impl<'a> Report<'a> {
     }
 
     /// The sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
-    pub(crate) fn message(&self, entry: &Entry<'_>) -> String {
+    pub(crate) fn message(&self, entry: &ReportEntry<'_>) -> String {
         let blamed = entry.ruling.blame.map(|blame| &entry.finding.stack[blame]);
         match blamed {
             Some(frame) => format!("{} {}", function_name(frame), entry.sentence),
@@ -225,7 +233,7 @@ impl<'a> Report<'a> {
     }
 
     /// The processes of an entry, the first few by name.
-    pub(crate) fn process_lines(&self, entry: &Entry<'_>) -> Vec<String> {
+    pub(crate) fn process_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
         const MOST_SHOWN: usize = 5;
         let mut counted: Vec<(ProcessId, u64)> = Vec::new();
         for &process in &entry.processes {
@@ -268,9 +276,9 @@ impl<'a> Report<'a> {
         failing.dedup();
         let mut failures = Vec::new();
         for (status, one, many) in [
-            (Status::New, "new finding", "new findings"),
+            (RulingStatus::New, "new finding", "new findings"),
             (
-                Status::Grown,
+                RulingStatus::Grown,
                 "known leak grown beyond --max-growth",
                 "known leaks grown beyond --max-growth",
             ),
@@ -297,9 +305,9 @@ impl<'a> Report<'a> {
             ),
         };
         for (status, word) in [
-            (Status::Allowed, "within the limits"),
-            (Status::Known, "known"),
-            (Status::Suppressed, "suppressed"),
+            (RulingStatus::Allowed, "within the limits"),
+            (RulingStatus::Known, "known"),
+            (RulingStatus::Suppressed, "suppressed"),
         ] {
             let count = self.verdict.count(status);
             if count > 0 {
@@ -314,9 +322,16 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Entry<'_> {
+impl ReportEntry<'_> {
     /// What sorts entries: what fails first, errors before leaks, more bytes before fewer, then by text.
-    fn rank(&self) -> (Status, Option<LeakKind>, std::cmp::Reverse<Count>, String) {
+    fn rank(
+        &self,
+    ) -> (
+        RulingStatus,
+        Option<LeakKind>,
+        std::cmp::Reverse<Count>,
+        String,
+    ) {
         let bytes = self.finding.lost().map_or(0, |(bytes, _)| bytes);
         (
             self.ruling.status,

@@ -1,6 +1,6 @@
 //! Where a finding is shown in the formats of code hosts: a path in the repository and a line.
 
-use super::{Entry, Report};
+use super::{GateReport, ReportEntry};
 use cg_stream::record::Frame;
 
 /// A source line, or a file as a whole.
@@ -13,10 +13,10 @@ pub(super) struct Location {
     pub(super) is_source: bool,
 }
 
-impl Report<'_> {
+impl GateReport<'_> {
     /// The frame to blame, else the next one outwards whose file is in the repository, else any; where there is none,
     /// the log itself: code hosts want a path for everything.
-    pub(super) fn place(&self, entry: &Entry<'_>) -> Location {
+    pub(super) fn place(&self, entry: &ReportEntry<'_>) -> Location {
         let stack = &entry.finding.stack;
         let blame = entry.ruling.blame.unwrap_or(0).min(stack.len());
         let in_root = |frame: &Frame| {
@@ -34,7 +34,7 @@ impl Report<'_> {
             .unwrap_or_else(|| self.log_of(entry))
     }
 
-    fn log_of(&self, entry: &Entry<'_>) -> Location {
+    fn log_of(&self, entry: &ReportEntry<'_>) -> Location {
         let source = &self.evidence.process(entry.finding.process).source;
         Location {
             path: self

@@ -4,12 +4,12 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use super::{Entry, Report, kinds, ordinal};
+use super::{GateReport, ReportEntry, kinds, ordinal};
 use cg_stream::record::Frame;
 
-pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
     let groups = report.groups();
-    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let mut rules: Vec<String> = entries.iter().map(|entry| kinds::rule(entry)).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -42,8 +42,8 @@ pub(super) fn render(report: &Report<'_>) -> io::Result<Vec<u8>> {
 }
 
 fn result(
-    report: &Report<'_>,
-    entry: &Entry<'_>,
+    report: &GateReport<'_>,
+    entry: &ReportEntry<'_>,
     rules: &[String],
     ordinals: &mut ordinal::Ordinals,
 ) -> Value {
@@ -83,7 +83,7 @@ fn result(
     result
 }
 
-fn stack_frame(report: &Report<'_>, frame: &Frame) -> Value {
+fn stack_frame(report: &GateReport<'_>, frame: &Frame) -> Value {
     let mut location = Map::new();
     if let Some(name) = frame.name.as_deref() {
         location.insert(

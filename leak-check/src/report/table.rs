@@ -3,10 +3,10 @@
 use cg_document::{Block, Cell, Column, Layout, Table};
 use cg_stream::record::{Count, LeakKind};
 
-use super::Report;
+use super::GateReport;
 use crate::coverage::Coverage;
-use crate::finding::Process;
-use crate::ruling::Status;
+use crate::finding::JudgedProcess;
+use crate::ruling::RulingStatus;
 
 /// The findings of one leak kind, or the errors.
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct KindTotals {
     bytes: Count,
     blocks: Count,
     /// How many findings have each status.
-    findings: [Count; Status::ALL.len()],
+    findings: [Count; RulingStatus::ALL.len()],
 }
 
 /// What stands where a log says nothing: 0 would say that there is none.
@@ -22,7 +22,7 @@ const UNKNOWN: &str = "–";
 
 const ERRORS: usize = LeakKind::ALL.len();
 
-impl Report<'_> {
+impl GateReport<'_> {
     /// A row a leak kind, if leaks were looked for, and one for errors, with a column for each status. Statuses that
     /// nothing has are left out, but for `new`.
     fn table(&self) -> Table<'static> {
@@ -62,7 +62,11 @@ impl Report<'_> {
             counts.chain([None]).collect()
         };
         let has_leaks = self.evidence.processes.is_empty()
-            || self.evidence.processes.iter().any(Process::may_have_leaks)
+            || self
+                .evidence
+                .processes
+                .iter()
+                .any(JudgedProcess::may_have_leaks)
             || (0..ERRORS).any(|row| found(row) > 0);
         if has_leaks {
             push("bytes".to_owned(), of_leaks(|row| row.bytes));
@@ -72,9 +76,9 @@ impl Report<'_> {
             "found".to_owned(),
             (0..=ERRORS).map(found).map(Some).collect(),
         );
-        for status in Status::ALL {
+        for status in RulingStatus::ALL {
             let counts = rows.iter().map(|row| row.findings[status as usize]);
-            if status == Status::New || counts.clone().any(|count| count > 0) {
+            if status == RulingStatus::New || counts.clone().any(|count| count > 0) {
                 let name = status.word().replace('_', " ");
                 push(name, counts.map(Some).collect());
             }

@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 use cg_document::text::{Screen, write};
 use cg_document::{Document, visible};
 
-use super::{Entry, Report};
-use crate::ruling::Status;
+use super::{GateReport, ReportEntry};
+use crate::ruling::RulingStatus;
 use crate::sentence::sentence;
 
 /// Colours, none of which says anything that the words do not.
@@ -38,7 +38,7 @@ fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>> {
+pub(super) fn render(report: &GateReport<'_>, in_colour: bool) -> io::Result<Vec<u8>> {
     let styles = Styles::new(in_colour);
     let mut text = String::new();
     for group in report.groups() {
@@ -55,7 +55,7 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
     push_growth(&mut text, report);
     push_gone(&mut text, report);
     for (finding, ruling) in report.findings() {
-        if finding.is_fatal_signal() && ruling.status != Status::New {
+        if finding.is_fatal_signal() && ruling.status != RulingStatus::New {
             let process = report.evidence.process(finding.process);
             let signal = sentence(finding, report.paths);
             let line = format!("{signal}: {}", process.title());
@@ -87,13 +87,18 @@ pub(super) fn render(report: &Report<'_>, in_colour: bool) -> io::Result<Vec<u8>
     Ok(text)
 }
 
-fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles: &Styles) {
+fn push_entry(
+    text: &mut String,
+    entry: &ReportEntry<'_>,
+    report: &GateReport<'_>,
+    styles: &Styles,
+) {
     let sentence = &entry.sentence;
     match entry.ruling.status {
-        Status::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
+        RulingStatus::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
         _ => text.push_str(&format!("  {}\n", styled(styles.new, sentence))),
     }
-    if entry.ruling.status != Status::Grown && entry.ruling.known_equals > 0 {
+    if entry.ruling.status != RulingStatus::Grown && entry.ruling.known_equals > 0 {
         // Equal findings cannot be told apart, and the one that is shown may be the older.
         text.push_str(&format!(
             "    one of several that are alike, of which the baseline knows {}\n",
@@ -111,7 +116,7 @@ fn push_entry(text: &mut String, entry: &Entry<'_>, report: &Report<'_>, styles:
     }
 }
 
-fn push_growth(text: &mut String, report: &Report<'_>) {
+fn push_growth(text: &mut String, report: &GateReport<'_>) {
     let growth = report.passing_growth();
     if growth.is_empty() {
         return;
@@ -128,7 +133,7 @@ fn push_growth(text: &mut String, report: &Report<'_>) {
     text.push('\n');
 }
 
-fn push_gone(text: &mut String, report: &Report<'_>) {
+fn push_gone(text: &mut String, report: &GateReport<'_>) {
     if report.verdict.gone.is_empty() {
         return;
     }

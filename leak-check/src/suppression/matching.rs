@@ -9,12 +9,12 @@ use cg_names::paths::base_name;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
-use crate::finding::{Details, Error, Finding};
+use crate::finding::{Details, ErrorDetails, Finding};
 use crate::stack::Stack;
 use cg_stream::record::LeakKind;
 
 /// A finding as suppressions see it.
-pub(super) struct Target<'a> {
+pub(super) struct SuppressionTarget<'a> {
     /// Valgrind's name of the tool; `None` where it is not known.
     tool: Option<&'static str>,
     /// The names that a suppression may have for this kind of error.
@@ -26,10 +26,10 @@ pub(super) struct Target<'a> {
     written: Vec<FramePattern>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> SuppressionTarget<'a> {
     /// `None` for what no suppression can match.
-    pub(super) fn of(finding: &'a Finding, tool: Option<&str>) -> Option<Target<'a>> {
-        let mut target = Target {
+    pub(super) fn of(finding: &'a Finding, tool: Option<&str>) -> Option<SuppressionTarget<'a>> {
+        let mut target = SuppressionTarget {
             tool: tool.and_then(tool_name),
             kinds: Vec::new(),
             extra: None,
@@ -83,7 +83,7 @@ impl<'a> Target<'a> {
 }
 
 /// Whether a suppression matches.
-pub(super) fn matches(suppression: &Suppression, target: &Target<'_>) -> bool {
+pub(super) fn matches(suppression: &Suppression, target: &SuppressionTarget<'_>) -> bool {
     target
         .tool
         .is_none_or(|tool| suppression.tools.iter().any(|name| name == tool))
@@ -97,7 +97,7 @@ pub(super) fn matches(suppression: &Suppression, target: &Target<'_>) -> bool {
 
 /// Matches frame lines against the beginning of the stack. `...` takes as few frames as it can, and the last one that
 /// was passed takes one more whenever what follows it fails.
-fn matches_stack(patterns: &[FramePattern], target: &Target<'_>) -> bool {
+fn matches_stack(patterns: &[FramePattern], target: &SuppressionTarget<'_>) -> bool {
     let (mut pattern, mut frame) = (0, 0);
     let mut retry = None;
     while pattern < patterns.len() {
@@ -196,7 +196,7 @@ pub(super) struct SuppressionKind {
 }
 
 /// How suppressions call this error.
-pub(super) fn kind_of(error: &Error) -> SuppressionKind {
+pub(super) fn kind_of(error: &ErrorDetails) -> SuppressionKind {
     let size = error.size.unwrap_or(0);
     let mut extra = None;
     let names = match error.kind.as_str() {
@@ -306,7 +306,7 @@ mod tests {
         );
         matches(
             &suppression,
-            &Target::of(&finding, Some("memcheck")).unwrap(),
+            &SuppressionTarget::of(&finding, Some("memcheck")).unwrap(),
         )
     }
 
@@ -346,7 +346,7 @@ mod tests {
             let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
             matches(
                 &suppression,
-                &Target::of(&leak(&stack, written), Some("memcheck")).unwrap(),
+                &SuppressionTarget::of(&leak(&stack, written), Some("memcheck")).unwrap(),
             )
         };
         assert!(check(
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn errors_have_the_kinds_that_valgrind_gives_them() {
         let kind_of_size = |kind: &str, what: &str, size: Option<u64>| {
-            let kind = kind_of(&Error {
+            let kind = kind_of(&ErrorDetails {
                 kind: kind.to_owned(),
                 what: what.to_owned(),
                 count: 1,

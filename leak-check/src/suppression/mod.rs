@@ -75,7 +75,7 @@ impl Suppressions {
         if self.all.is_empty() {
             return None;
         }
-        let target = matching::Target::of(finding, tool)?;
+        let target = matching::SuppressionTarget::of(finding, tool)?;
         self.all
             .iter()
             .position(|suppression| matching::matches(suppression, &target))

@@ -93,25 +93,25 @@ impl FunctionPattern {
 
 /// Why a file is no suppression file.
 #[derive(Debug)]
-pub(crate) struct Malformed {
+pub(crate) struct MalformedSuppression {
     line: usize,
     message: String,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedSuppression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.line, self.message)
     }
 }
 
 /// Lines that say something, with their numbers.
-struct Lines<'a> {
+struct SuppressionLines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     /// Number of the last line taken.
     number: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> SuppressionLines<'a> {
     fn next(&mut self) -> Option<&'a str> {
         for (position, line) in self.lines.by_ref() {
             let line = line.trim_matches([' ', '\t', '\r']);
@@ -123,7 +123,7 @@ impl<'a> Lines<'a> {
         None
     }
 
-    fn expect(&mut self, what: &str) -> Result<&'a str, Malformed> {
+    fn expect(&mut self, what: &str) -> Result<&'a str, MalformedSuppression> {
         match self.next() {
             Some("}") => Err(self.malformed(format!("expected {what}, found \"}}\""))),
             Some(line) => Ok(line),
@@ -131,8 +131,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn malformed(&self, message: impl Into<String>) -> Malformed {
-        Malformed {
+    fn malformed(&self, message: impl Into<String>) -> MalformedSuppression {
+        MalformedSuppression {
             line: self.number,
             message: message.into(),
         }
@@ -140,8 +140,8 @@ impl<'a> Lines<'a> {
 }
 
 /// The suppressions in a text; `file` is what their places say.
-pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Suppression>, Malformed> {
-    let mut lines = Lines {
+pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Suppression>, MalformedSuppression> {
+    let mut lines = SuppressionLines {
         lines: text.lines().enumerate(),
         number: 1,
     };
@@ -155,7 +155,10 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Suppression>, Malforme
     Ok(all)
 }
 
-fn parse_entry(lines: &mut Lines<'_>, file: &str) -> Result<Suppression, Malformed> {
+fn parse_entry(
+    lines: &mut SuppressionLines<'_>,
+    file: &str,
+) -> Result<Suppression, MalformedSuppression> {
     let place = format!("{file}:{}", lines.number);
     let name = lines.expect("the name of a suppression")?.to_owned();
     let first = lines.expect("tool:kind")?;

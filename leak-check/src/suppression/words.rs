@@ -12,10 +12,10 @@ use super::operators;
 
 /// A pattern for a mangled name, as what it says about the identifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WordPattern(Vec<Token>);
+pub(crate) struct WordPattern(Vec<WordToken>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum WordToken {
     Word {
         text: String,
         /// It is the name of a crate, so that no other name stands in front of it.
@@ -31,7 +31,7 @@ impl WordPattern {
         if !pattern.contains('*') {
             return None;
         }
-        let mut scanner = Scanner {
+        let mut scanner = WordScanner {
             rest: pattern,
             tokens: Vec::new(),
             is_root: false,
@@ -61,7 +61,7 @@ impl WordPattern {
         let has_words = scanner
             .tokens
             .iter()
-            .any(|token| matches!(token, Token::Word { .. }));
+            .any(|token| matches!(token, WordToken::Word { .. }));
         has_words.then_some(WordPattern(scanner.tokens))
     }
 
@@ -69,8 +69,8 @@ impl WordPattern {
     pub(super) fn matches(&self, name: &str) -> bool {
         // Nearly all names are told by this.
         let has_last = self.0.iter().rev().find_map(|token| match token {
-            Token::Word { text, .. } => Some(name.contains(text.as_str())),
-            Token::Any => None,
+            WordToken::Word { text, .. } => Some(name.contains(text.as_str())),
+            WordToken::Any => None,
         });
         if has_last != Some(true) {
             return false;
@@ -85,12 +85,12 @@ impl WordPattern {
         let mut retry = None;
         loop {
             match (self.0.get(token), words.get(word)) {
-                (Some(Token::Any), _) => {
+                (Some(WordToken::Any), _) => {
                     token += 1;
                     retry = Some((token, word));
                     continue;
                 }
-                (Some(Token::Word { text, is_root }), Some(found))
+                (Some(WordToken::Word { text, is_root }), Some(found))
                     if found.text == text && (!is_root || found.is_root) =>
                 {
                     token += 1;
@@ -112,15 +112,15 @@ impl WordPattern {
 }
 
 /// What is left of a pattern, and what was read of it.
-struct Scanner<'a> {
+struct WordScanner<'a> {
     rest: &'a str,
-    tokens: Vec<Token>,
+    tokens: Vec<WordToken>,
     /// The next identifier is the name of a crate.
     is_root: bool,
     is_cpp: bool,
 }
 
-impl Scanner<'_> {
+impl WordScanner<'_> {
     /// The rest of `_ZN…E`: identifiers with their lengths. C++ and Rust's legacy scheme have it in common.
     fn scan_nested(&mut self) -> Option<()> {
         loop {
@@ -148,7 +148,7 @@ impl Scanner<'_> {
                 .or_else(|| self.take_bare_identifier())
             {
                 let is_root = false;
-                self.tokens.push(Token::Word { text, is_root });
+                self.tokens.push(WordToken::Word { text, is_root });
             } else if !self.take_identifier_or_wildcard()? {
                 return has_length.then_some(());
             }
@@ -157,8 +157,8 @@ impl Scanner<'_> {
 
     fn take_member_of_class(&mut self) -> Option<String> {
         let class = self.tokens.iter().rev().find_map(|token| match token {
-            Token::Word { text, .. } => Some(text),
-            Token::Any => None,
+            WordToken::Word { text, .. } => Some(text),
+            WordToken::Any => None,
         })?;
         let (text, rest) = match (self.rest.strip_prefix("C?"), self.rest.strip_prefix("D?")) {
             (Some(rest), _) => (class.clone(), rest),
@@ -228,8 +228,8 @@ impl Scanner<'_> {
         }
         if let Some(rest) = self.rest.strip_prefix('*') {
             self.rest = rest;
-            if self.tokens.last() != Some(&Token::Any) {
-                self.tokens.push(Token::Any);
+            if self.tokens.last() != Some(&WordToken::Any) {
+                self.tokens.push(WordToken::Any);
             }
             return Some(true);
         }
@@ -254,7 +254,7 @@ impl Scanner<'_> {
         let is_root = std::mem::take(&mut self.is_root);
         let text = unescaped(identifier);
         self.tokens
-            .extend(words(&text).into_iter().map(|word| Token::Word {
+            .extend(words(&text).into_iter().map(|word| WordToken::Word {
                 text: word.text.to_owned(),
                 is_root,
             }));

@@ -13,7 +13,7 @@ use cg_stream::record::{
 use super::arrange;
 use super::events::{choose_events, has_event};
 use super::kinds::noun;
-use crate::options::{Format, GroupBy, Options};
+use crate::options::{GroupBy, Options, OutputFormat};
 
 mod benchmarks;
 mod columns;
@@ -125,7 +125,7 @@ impl<'a> Diffs<'a> {
     /// The diff as a comment on a pull request in markdown, else as a listing.
     pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         match options.format {
-            Format::Markdown => self.comment(options),
+            OutputFormat::Markdown => self.comment(options),
             _ => self.listing(options),
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use cg_document::{Audience, Cell, Column, Layout, Table};
-use cg_stream::profile::{Profile, Symbol, Table as Rows};
+use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType};
 
 use super::points;

@@ -1,7 +1,7 @@
 //! What DHAT's viewer works out from a program point's counts: averages, rates, and who is wasteful in which way.
 
 use cg_document::{Audience, Cell, Column, Layout, number};
-use cg_stream::profile::{Profile, Table as Rows};
+use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
 /// The average size up to which dh_view calls blocks tiny.
