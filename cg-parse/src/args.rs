@@ -9,7 +9,8 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat, folded stacks and pprof; packed by gzip or zstd or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat; perf script's text, folded stacks and pprof; packed by gzip or zstd or not. Several callgrind or cachegrind
+/// profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -80,6 +81,7 @@ enum FormatName {
     Xml,
     Massif,
     Dhat,
+    Perf,
     Folded,
     Pprof,
 }
@@ -93,6 +95,7 @@ impl FormatName {
             FormatName::Xml => Format::Xml,
             FormatName::Massif => Format::Massif,
             FormatName::Dhat => Format::Dhat,
+            FormatName::Perf => Format::Perf,
             FormatName::Folded => Format::Folded,
             FormatName::Pprof => Format::Pprof,
         }

@@ -150,7 +150,10 @@ const BY_LINE: [(Format, ByLine); 2] = [
 
 /// Formats that take many lines to be told, asked in this order once all is seen that will be looked at. A log or a
 /// profile that begins with a program's output would have shown itself until then.
-const BY_MANY_LINES: [(Format, ByHead); 1] = [(Format::Folded, stacks::folded::is_folded)];
+const BY_MANY_LINES: [(Format, ByHead); 2] = [
+    (Format::Perf, stacks::perf::is_perf_script),
+    (Format::Folded, stacks::folded::is_folded),
+];
 
 /// The format that the beginning of an input shows, if it does.
 fn recognise(head: &Head) -> Option<Format> {
@@ -188,7 +191,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
     Error::at(
         1,
         format!(
-            "not recognised as callgrind, cachegrind, memcheck, massif or dhat output, nor as folded stacks or a profile of pprof: it begins with {}; cg-parse --from FORMAT overrides",
+            "not recognised as a format that is read (cg-parse --help names them): it begins with {}; cg-parse --from FORMAT overrides",
             crate::error::excerpt(first)
         ),
     )

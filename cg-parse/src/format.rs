@@ -26,6 +26,8 @@ pub enum Format {
     Massif,
     /// DHAT's JSON, of Valgrind or of dhat-rs.
     Dhat,
+    /// The text of `perf script`.
+    Perf,
     /// Folded stacks: `main;work;read 17`, a line a stack.
     Folded,
     /// Profiles of pprof: its protocol buffer, and the older formats that its tools read.

@@ -121,7 +121,7 @@ impl<R: BufRead> Frame<R> {
                 let length = u64::from(length);
                 let skipped = io::copy(&mut (&mut input).take(length), &mut io::sink())?;
                 if skipped < length {
-                    return Err(io::ErrorKind::UnexpectedEof.into()).map_err(zstd);
+                    return Err(zstd(io::ErrorKind::UnexpectedEof.into()));
                 }
                 Ok(State::Between(input))
             }

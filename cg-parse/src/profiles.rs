@@ -100,6 +100,7 @@ impl<'a> Parser<'a> {
             }
             Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
             Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Perf => stacks::perf::parse(&source, &mut lines, options, out, diagnostics),
             Format::Folded => stacks::folded::parse(&source, &mut lines, options, out, diagnostics),
             Format::Pprof => stacks::pprof::parse(&source, &mut lines, options, out, diagnostics),
         });

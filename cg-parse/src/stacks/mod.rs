@@ -7,6 +7,7 @@
 //! |---|---|
 //! | folded stacks | [`folded`] |
 //! | pprof | [`pprof`] |
+//! | text of `perf script` | [`perf`] |
 
 mod address;
 mod rate;
@@ -15,3 +16,4 @@ mod write;
 
 pub(crate) mod folded;
 pub(crate) mod pprof;
+pub(crate) mod perf;

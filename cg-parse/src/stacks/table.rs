@@ -58,10 +58,6 @@ struct Node {
 
 /// The stacks of a profile with their costs.
 #[derive(Default)]
-#[allow(
-    dead_code,
-    reason = "samplers that write the innermost frame first need all of it"
-)]
 pub(crate) struct StackTable {
     texts: Texts<TextId>,
     frames: Keys<FrameId, FrameParts>,
@@ -74,10 +70,6 @@ pub(crate) struct StackTable {
     last: Vec<(FrameId, StackId)>,
 }
 
-#[allow(
-    dead_code,
-    reason = "samplers that write the innermost frame first need all of it"
-)]
 impl StackTable {
     /// A table without stacks whose costs are of these events.
     pub(crate) fn new(events: impl IntoIterator<Item = impl Into<String>>) -> StackTable {
@@ -215,6 +207,21 @@ impl StackTable {
         self.rows.all()
     }
 
+    /// Changes what costs are added up under, so that no two rows become the same.
+    ///
+    /// # Errors
+    /// None: there are as many rows as before.
+    pub(crate) fn change_rows(&mut self, change: impl Fn(&mut Row)) -> Result<(), TooMany> {
+        let rows = std::mem::take(&mut self.rows);
+        for row in rows.all() {
+            let mut row = *row;
+            change(&mut row);
+            self.rows.intern(row)?;
+        }
+        debug_assert_eq!(rows.len(), self.rows.len());
+        Ok(())
+    }
+
     /// The cost of a row by its position.
     #[inline]
     pub(crate) fn cost(&self, row: usize, event: usize) -> Count {
@@ -239,12 +246,6 @@ impl StackTable {
             rest = node.outer;
             Some(node.frame)
         })
-    }
-
-    /// The innermost frame of a stack, and what called it.
-    pub(crate) fn innermost(&self, stack: StackId) -> (FrameId, Option<StackId>) {
-        let node = self.stacks.get(stack);
-        (node.frame, node.outer)
     }
 
     /// How many different stacks there are, parts of others among them.

@@ -16,8 +16,6 @@
 mod count;
 mod frame;
 
-use std::collections::BTreeMap;
-
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
@@ -76,9 +74,8 @@ pub(crate) fn parse(
     run.source = vec![source.to_owned()];
     let (unit, rounded) = unit.settle(&mut table);
     if let Some(unit) = unit {
-        let units = BTreeMap::from([(EVENT, format!("{unit} {EVENT}"))]);
-        run.extra
-            .insert("units".to_owned(), serde_json::json!(units));
+        let units = &mut run.sampling.units;
+        units.insert(EVENT.to_owned(), format!("{unit} {EVENT}"));
         if rounded > 0 {
             diagnostics.warn(format!(
                 "{source}: {rounded} counts were rounded to multiples of {unit}, which 64 bits can hold"

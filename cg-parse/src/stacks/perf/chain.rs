@@ -1,0 +1,192 @@
+//! The chain of calls of a sample, from its lines to frames.
+//!
+//! perf prints functions that were inlined at an address in front of the function that has it, each with the same address
+//! and `(inlined)` in place of the object. They are of the object of that function.
+//!
+//! Where perf asks binutils' `addr2line`, as it does unless it was built with libdw, the innermost one of such a row has the
+//! name of the function that all of them were inlined into: `work`, `operator() (inlined)`, `run (inlined)`, `work`. What it
+//! is called is lost. It is marked as inlined, which it is, so that nobody takes it for a recursion. The last of such a row
+//! is the function itself; where its debug information calls it by another name than the symbol, perf prints that name, and
+//! that it was inlined, which it was not.
+
+use cg_stream::intern::{Id, TooMany};
+use cg_stream::record::FrameMarks;
+
+use super::frame::{FrameTexts, source_line};
+use crate::stacks::table::{FrameId, FrameParts, StackTable};
+
+/// How many addresses the kernel follows a chain for (`kernel.perf_event_max_stack`), and `perf script` prints.
+const MOST_ADDRESSES: usize = 127;
+
+/// The frames of a sample while its lines are read, innermost first.
+#[derive(Default)]
+pub(super) struct Chain {
+    entries: Vec<Entry>,
+    has_inlined: bool,
+    frames: Vec<FrameId>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    address: u64,
+    frame: FrameId,
+    is_inlined: bool,
+}
+
+/// What a chain came to.
+pub(super) struct Finished<'c> {
+    /// Innermost first.
+    pub(super) frames: &'c [FrameId],
+    /// There may be frames further out.
+    pub(super) is_cut: bool,
+    /// Frames whose name is that of the function they were inlined into.
+    pub(super) misnamed: u64,
+}
+
+impl Chain {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.has_inlined = false;
+    }
+
+    /// Adds the next frame outwards.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        address: u64,
+        text: &[u8],
+        texts: &mut FrameTexts,
+        table: &mut StackTable,
+    ) -> Result<(), TooMany> {
+        let known = texts.frame(address, text, table)?;
+        let entry = |frame| Entry {
+            address,
+            frame,
+            is_inlined: false,
+        };
+        self.entries
+            .extend(known.inner.iter().map(|frame| entry(*frame)));
+        self.entries.push(Entry {
+            is_inlined: known.is_inlined,
+            ..entry(known.frame)
+        });
+        self.has_inlined |= known.is_inlined;
+        Ok(())
+    }
+
+    /// Takes the line of source behind the frame that was added last.
+    pub(super) fn source_line(
+        &mut self,
+        text: &[u8],
+        table: &mut StackTable,
+    ) -> Result<(), TooMany> {
+        let (place, is_inlined) = source_line(text);
+        let Some(last) = self.entries.last_mut() else {
+            return Ok(());
+        };
+        let mut parts = table.frames()[last.frame.index()];
+        if let Some((file, line)) = place {
+            parts.file = table.given(file)?;
+            parts.line = Some(line);
+        }
+        parts.marks.inlined |= is_inlined;
+        last.is_inlined |= is_inlined;
+        self.has_inlined |= is_inlined;
+        last.frame = table.frame(parts)?;
+        Ok(())
+    }
+
+    /// The frames, once all are there.
+    #[inline]
+    pub(super) fn finish(&mut self, table: &mut StackTable) -> Result<Finished<'_>, TooMany> {
+        let misnamed = match self.has_inlined {
+            true => self.place_inlined(table)?,
+            false => 0,
+        };
+        self.frames.clear();
+        self.frames
+            .extend(self.entries.iter().map(|entry| entry.frame));
+        let is_cut = self.entries.len() >= MOST_ADDRESSES && {
+            let addresses = self.entries.iter().filter(|entry| !entry.is_inlined);
+            addresses.count() as u64 >= MOST_ADDRESSES as u64 + misnamed
+        };
+        Ok(Finished {
+            frames: &self.frames,
+            is_cut,
+            misnamed,
+        })
+    }
+
+    /// Gives what was inlined the object of the function it is in, and finds frames that are called as that function.
+    fn place_inlined(&mut self, table: &mut StackTable) -> Result<u64, TooMany> {
+        let mut misnamed = 0;
+        let mut start = 0;
+        while start < self.entries.len() {
+            let (end, host) = self.row_at(start);
+            misnamed += place_row(&mut self.entries[start..end], host, table)?;
+            start = end;
+        }
+        Ok(misnamed)
+    }
+
+    /// Where the row of frames that were printed for an address ends, and whether that is with a frame that was not
+    /// inlined, behind some that were. A function that calls itself has a row for each call.
+    fn row_at(&self, start: usize) -> (usize, bool) {
+        let address = self.entries[start].address;
+        let mut has_inlined = false;
+        for (position, entry) in self.entries.iter().enumerate().skip(start) {
+            match entry.is_inlined {
+                _ if entry.address != address => return (position, false),
+                true => has_inlined = true,
+                false if has_inlined => return (position + 1, true),
+                false if position > start => return (position, false),
+                false => {}
+            }
+        }
+        (self.entries.len(), false)
+    }
+}
+
+/// The same for the frames of an address. The last of them is the function itself, or `has_host` is false.
+fn place_row(row: &mut [Entry], has_host: bool, table: &mut StackTable) -> Result<u64, TooMany> {
+    let parts = |entry: Entry, table: &StackTable| table.frames()[entry.frame.index()];
+    let (Some(first), Some(last)) = (row.first().copied(), row.last().copied()) else {
+        return Ok(0);
+    };
+    if row.len() == 1 || (first.is_inlined && !has_host) {
+        return Ok(0);
+    }
+    let symbol = parts(if has_host { last } else { first }, table);
+    let first_parts = parts(first, table);
+    let is_misnamed =
+        !first.is_inlined && (first_parts.name, first_parts.obj) == (symbol.name, symbol.obj);
+    let inner = row.len() - 1;
+    for entry in &mut row[..inner] {
+        if entry.is_inlined || is_misnamed {
+            let inlined = parts(*entry, table);
+            entry.frame = table.frame(FrameParts {
+                obj: symbol.obj,
+                marks: FrameMarks {
+                    inlined: true,
+                    ..inlined.marks
+                },
+                ..inlined
+            })?;
+        }
+    }
+    if !has_host {
+        // The function itself is called by another name in its debug information than as a symbol.
+        let function = parts(last, table);
+        row[inner].frame = table.frame(FrameParts {
+            file: function.file,
+            line: function.line,
+            ..symbol
+        })?;
+        row[inner].is_inlined = false;
+    }
+    Ok(u64::from(is_misnamed))
+}

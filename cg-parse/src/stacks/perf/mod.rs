@@ -1,0 +1,529 @@
+//! What `perf script` prints of a recording of Linux' perf; `perf.data` itself has neither symbols nor inlined functions.
+//!
+//! ```text
+//! text    := ("#" comment "\n" | sample | record)*
+//! sample  := line "\n" (frame "\n" ["  " place "\n"])* "\n"     recorded with a chain of calls (`-g`)
+//!          | line frame "\n" ["  " place "\n"]                  without
+//! frame   := "\t" address " " symbol ["+0x" offset] [" (" object ")"]        innermost first
+//! place   := file ":" number [" (inlined)"]                     with `-F +srcline`
+//! record  := line "PERF_RECORD_" … "\n"                         with `--show-mmap-events` and its like
+//! ```
+//!
+//! A `line` has the fields that `-F` selects, see [`sample_line`]; with `-F ip,sym` it is empty. Every sample is kept, those
+//! without a frame too. Its costs are the period of its event, which is how much of it passed since the sample before, and
+//! one sample. Where no periods were printed, an event is counted in samples.
+//!
+//! perf's symbols were demangled by perf, except for those that it does not know how to.
+
+mod chain;
+mod frame;
+mod header;
+mod sample_line;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use cg_stream::Diagnostics;
+use cg_stream::intern::{Id, Keys, TooMany};
+use cg_stream::record::{Name, RunRecord, ThreadFacts};
+
+use self::chain::Chain;
+use self::frame::FrameTexts;
+use self::sample_line::{Anchor, SampleLine};
+use super::table::{Row, StackTable, TextId};
+use super::write;
+use crate::detect::Head;
+use crate::error::{Error, excerpt};
+use crate::format::{Lines, Options, Out};
+use crate::number::leading_u64;
+
+/// Counts samples.
+const SAMPLES: &str = "samples";
+
+/// True where most lines are samples with a time, or frames, and one is.
+pub(crate) fn is_perf_script(head: &Head) -> bool {
+    let (mut own, mut others, mut is_first) = (0u64, 0u64, true);
+    for (start, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
+        if is_first && line == b"# ========" {
+            return true;
+        }
+        is_first = false;
+        // A line without the blanks behind it, and with those in front.
+        let frame = line.strip_prefix(b"\t").and_then(frame::split_address);
+        let is_own = match frame {
+            Some((_, symbol)) => !symbol.is_empty() || head.bytes[start..].starts_with(b"\t  "),
+            None => {
+                let parsed = SampleLine::parse(line);
+                match parsed.anchor {
+                    Anchor::Time => {
+                        parsed.event.or(parsed.frame).or(parsed.record).is_some()
+                            || parsed.tid.is_some()
+                    }
+                    Anchor::Event | Anchor::Address => parsed.frame.is_some(),
+                    Anchor::None => false,
+                }
+            }
+        };
+        match is_own {
+            true => own += 1,
+            false if line.starts_with(b"#") => {}
+            false => others += 1,
+        }
+    }
+    own > others
+}
+
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut script = Script::new(source, options);
+    let read = script.read(lines);
+    script.tell(source, diagnostics);
+    let Script {
+        mut run,
+        mut table,
+        events,
+        threads,
+        times,
+        ..
+    } = script;
+    for event in &events {
+        if let Some(unit) = event.unit() {
+            let units = &mut run.sampling.units;
+            units.insert(event.name.clone(), unit.to_owned());
+        }
+    }
+    if let (None, Some((first, last))) = (run.sampling.duration, times) {
+        run.sampling.duration = Some(last - first).filter(|duration| *duration > 0);
+    }
+    let names = threads.names(&table);
+    // The name of a process is that of its first thread.
+    let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
+    table.change_rows(|row| row.process = process(row.pid))?;
+    let text = |name| table.name(name).map(str::to_owned);
+    let facts = names.iter().map(|((pid, tid), name)| ThreadFacts {
+        pid: *pid,
+        process: text(process(*pid)),
+        thread: *tid,
+        thread_name: text(Some(*name)),
+        ..ThreadFacts::default()
+    });
+    run.threads = facts.collect();
+    // By how often each was sampled, so that the order of the samples makes no difference.
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
+    let order: Vec<usize> = order
+        .into_iter()
+        .map(|event| event + 1)
+        .chain([0])
+        .collect();
+    table.reorder_events(&order);
+    write::write(run, &table, read, out)
+}
+
+/// An event while its samples are read.
+struct SampledEvent {
+    name: String,
+    samples: u64,
+    /// Whether a sample of it had a period.
+    has_period: bool,
+}
+
+impl SampledEvent {
+    /// What its cost is counted in, where it is not the event itself.
+    fn unit(&self) -> Option<&'static str> {
+        let base = self.name.split(':').next().unwrap_or_default();
+        match base {
+            _ if !self.has_period => Some(SAMPLES),
+            "cpu-clock" | "task-clock" => Some("ns"),
+            _ => None,
+        }
+    }
+}
+
+/// A text while it is read.
+struct Script {
+    run: RunRecord,
+    /// Its first event is `samples`.
+    table: StackTable,
+    /// Those behind it.
+    events: Vec<SampledEvent>,
+    texts: FrameTexts,
+    chain: Chain,
+    threads: Threads,
+    /// The times of the first and of the last sample.
+    times: Option<(u64, u64)>,
+    /// What the lines of samples are read from; `None` until one was read.
+    anchor: Option<Anchor>,
+    open: Option<Open>,
+    /// Whether a chain of calls was seen.
+    has_chains: bool,
+    line_number: u64,
+    /// Lines where a sample should begin that are none.
+    bad: LeftOut,
+    /// Lines inside a sample that are no frames.
+    odd: LeftOut,
+    /// Frames that are called as the function they were inlined into.
+    misnamed: u64,
+    /// What perf says that it lost.
+    lost: u64,
+}
+
+/// A sample whose frames are read.
+struct Open {
+    thread: Option<TextId>,
+    pid: Option<u64>,
+    event: Option<usize>,
+    period: Option<u64>,
+    /// Its one frame stands on its own line, unless frames follow.
+    is_flat: bool,
+    /// Nothing but the frames that follow shows that its line begins a sample.
+    needs_frames: bool,
+}
+
+/// Lines that were not understood.
+#[derive(Default)]
+struct LeftOut {
+    lines: u64,
+    first: Option<(u64, String)>,
+}
+
+impl LeftOut {
+    #[cold]
+    fn add(&mut self, line: &[u8], number: u64) {
+        self.lines += 1;
+        self.first.get_or_insert_with(|| (number, excerpt(line)));
+    }
+}
+
+impl Script {
+    fn new(source: &str, options: &Options) -> Script {
+        let mut run = RunRecord::new("perf");
+        run.source = vec![source.to_owned()];
+        Script {
+            run,
+            table: StackTable::new([SAMPLES]),
+            events: Vec::new(),
+            texts: FrameTexts::new(options.demangle),
+            chain: Chain::default(),
+            threads: Threads::default(),
+            times: None,
+            anchor: None,
+            open: None,
+            has_chains: false,
+            line_number: 0,
+            bad: LeftOut::default(),
+            odd: LeftOut::default(),
+            misnamed: 0,
+            lost: 0,
+        }
+    }
+
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        while let Some(block) = lines.next_lines().map_err(Error::Input)? {
+            let mut rest = block;
+            while !rest.is_empty() {
+                let length = memchr::memchr(b'\n', rest);
+                let line = &rest[..length.unwrap_or(rest.len())];
+                rest = &rest[length.map_or(rest.len(), |length| length + 1)..];
+                self.line_number += 1;
+                self.line(line.strip_suffix(b"\r").unwrap_or(line))?;
+            }
+        }
+        match self.open.take() {
+            Some(open) if open.needs_frames && self.chain.is_empty() => {}
+            Some(open) => self.finish(open)?,
+            None => {}
+        }
+        let LeftOut { lines, first } = std::mem::take(&mut self.bad);
+        match first {
+            None => Ok(()),
+            Some((line, found)) => Err(Error::at(
+                line,
+                format!("expected a sample of perf script, found {found}; lines left out: {lines}"),
+            )),
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Result<(), Error> {
+        match line {
+            [b'\t', frame @ ..] => match frame::split_address(frame) {
+                Some((address, text)) => self.frame(address, text),
+                // Instructions, with `-F +insn` and its like.
+                None => Ok(()),
+            },
+            [] => self.blank(),
+            [b' ', ..] => self.line_behind_blank(line),
+            [b'#', ..] => self.comment(line),
+            _ => self.sample_line(line, SampleLine::parse(line)),
+        }
+    }
+
+    fn frame(&mut self, address: u64, text: &[u8]) -> Result<(), Error> {
+        self.has_chains = true;
+        let open = self.open.get_or_insert(Open::NAMELESS);
+        open.needs_frames = false;
+        if open.is_flat {
+            // What looked like a frame is another field.
+            open.is_flat = false;
+            self.chain.clear();
+        }
+        let pushed = self
+            .chain
+            .push(address, text, &mut self.texts, &mut self.table);
+        Ok(pushed?)
+    }
+
+    /// The end of a sample; and where nothing was printed of samples but their frames, the line that one begins with.
+    fn blank(&mut self) -> Result<(), Error> {
+        match self.open.take() {
+            Some(open) => {
+                if open.is_flat && self.has_chains {
+                    self.chain.clear();
+                }
+                self.finish(open)
+            }
+            None if self.anchor.is_none() => {
+                self.open = Some(Open::NAMELESS);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A sample of a thread whose name is short, a line of source behind a frame, or a frame whose tab became blanks.
+    fn line_behind_blank(&mut self, line: &[u8]) -> Result<(), Error> {
+        let is_place = matches!(line, [b' ', b' ', byte, ..] if *byte != b' ');
+        let is_in_chain = self.open.as_ref().is_some_and(|open| !open.is_flat);
+        if is_place && is_in_chain && !self.chain.is_empty() {
+            return Ok(self.chain.source_line(line, &mut self.table)?);
+        }
+        let parsed = SampleLine::parse(line);
+        if self.anchor.is_none_or(|anchor| anchor == parsed.anchor) && !is_in_chain {
+            return self.sample_line(line, parsed);
+        }
+        if is_place && !self.chain.is_empty() {
+            return Ok(self.chain.source_line(line, &mut self.table)?);
+        }
+        let is_sample = matches!(parsed.anchor, Anchor::Time | Anchor::Event)
+            && self.anchor == Some(parsed.anchor);
+        match frame::split_address(line) {
+            Some((address, text)) if is_in_chain && !is_sample && !text.is_empty() => {
+                self.frame(address, text)
+            }
+            _ => self.sample_line(line, parsed),
+        }
+    }
+
+    fn comment(&mut self, line: &[u8]) -> Result<(), Error> {
+        // A thread can be called so.
+        let parsed = SampleLine::parse(line);
+        if parsed.anchor == Anchor::Time && parsed.tid.is_some() {
+            return self.sample_line(line, parsed);
+        }
+        header::read_line(line, &mut self.run);
+        Ok(())
+    }
+
+    fn sample_line(&mut self, line: &[u8], parsed: SampleLine) -> Result<(), Error> {
+        if parsed.anchor == Anchor::None
+            && parsed.tid.is_none()
+            && let Some(open) = self.open.as_ref()
+            && !open.needs_frames
+        {
+            self.odd.add(line, self.line_number);
+            return Ok(());
+        }
+        let is_like_others = match self.anchor {
+            Some(anchor @ (Anchor::Time | Anchor::Event)) => parsed.anchor == anchor,
+            _ => true,
+        };
+        if !is_like_others {
+            let left_out = match self.open {
+                Some(_) => &mut self.odd,
+                None => &mut self.bad,
+            };
+            left_out.add(line, self.line_number);
+            return Ok(());
+        }
+        if let Some(open) = self.open.take() {
+            self.finish_or_leave_out(open)?;
+        }
+        if let Some(record) = parsed.record {
+            self.lost += lost(record);
+            return Ok(());
+        }
+        let needs_frames = parsed.anchor == Anchor::None && parsed.tid.is_none();
+        if needs_frames {
+            self.anchor.get_or_insert(Anchor::None);
+        } else {
+            self.anchor = self.anchor.or(Some(parsed.anchor));
+        }
+        let thread = self.table.given(parsed.comm)?;
+        self.threads.add(&parsed, thread)?;
+        if let Some(time) = parsed.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        let event = match (parsed.event, parsed.period) {
+            (Some(name), _) => Some(self.event(name)),
+            (None, Some(_)) => Some(self.event(b"period")),
+            (None, None) => None,
+        };
+        if let Some((address, text)) = parsed.frame.and_then(frame::split_address) {
+            self.chain
+                .push(address, text, &mut self.texts, &mut self.table)?;
+        }
+        self.open = Some(Open {
+            thread,
+            pid: parsed.pid,
+            event,
+            period: parsed.period,
+            is_flat: !self.chain.is_empty(),
+            needs_frames,
+        });
+        Ok(())
+    }
+
+    /// The position of an event behind `samples`.
+    #[inline]
+    fn event(&mut self, name: &[u8]) -> usize {
+        let known = |event: &SampledEvent| event.name.as_bytes() == name;
+        if let Some(position) = self.events.iter().position(known) {
+            return position;
+        }
+        let name = Name::from_bytes(name).into_string();
+        self.table.event(&name);
+        self.events.push(SampledEvent {
+            name,
+            samples: 0,
+            has_period: false,
+        });
+        self.events.len() - 1
+    }
+
+    /// Ends a sample that has no blank line behind it.
+    fn finish_or_leave_out(&mut self, open: Open) -> Result<(), Error> {
+        if open.needs_frames && self.chain.is_empty() {
+            return Ok(());
+        }
+        self.finish(open)
+    }
+
+    #[inline]
+    fn finish(&mut self, open: Open) -> Result<(), Error> {
+        let chain = self.chain.finish(&mut self.table)?;
+        self.misnamed += chain.misnamed;
+        let stack = self.table.stack(chain.frames)?;
+        let row = self.table.row(Row {
+            stack,
+            thread: open.thread,
+            pid: open.pid,
+            cut: chain.is_cut,
+            ..Row::default()
+        })?;
+        self.chain.clear();
+        self.table.add(row, 0, 1);
+        if let Some(event) = open.event {
+            self.events[event].samples += 1;
+            self.events[event].has_period |= open.period.is_some();
+            let cost = open.period.unwrap_or(1);
+            self.table.add(row, event + 1, cost.into());
+        }
+        Ok(())
+    }
+
+    /// Says what a reader of the figures should know.
+    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+        if let Some((line, found)) = &self.odd.first {
+            diagnostics.warn(format!(
+                "{source}:{line}: inside a sample, but no frame: {found}; such lines left out: {}",
+                self.odd.lines
+            ));
+        }
+        if self.misnamed > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
+                self.misnamed
+            ));
+        }
+        if self.lost > 0 {
+            diagnostics.warn(format!(
+                "{source}: perf lost {} samples or other records while it recorded",
+                self.lost
+            ));
+        }
+    }
+}
+
+impl Open {
+    /// A sample of which nothing is printed but its frames.
+    const NAMELESS: Open = Open {
+        thread: None,
+        pid: None,
+        event: None,
+        period: None,
+        is_flat: false,
+        needs_frames: true,
+    };
+}
+
+/// How much was lost, as a record says it: `PERF_RECORD_LOST lost 24`.
+fn lost(record: &[u8]) -> u64 {
+    let number = || {
+        let behind = record.strip_prefix(b"PERF_RECORD_LOST")?;
+        let lost = memchr::memmem::find(behind, b"lost ")?;
+        leading_u64(&behind[lost + 5..]).map(|(number, _)| number)
+    };
+    number().unwrap_or(0)
+}
+
+cg_stream::ids! {
+    struct ThreadId;
+}
+
+/// The threads that samples are of.
+#[derive(Default)]
+struct Threads {
+    /// By process, thread and name: a thread is called something else before it executes another program.
+    threads: Keys<ThreadId, (Option<u64>, Option<u64>, TextId)>,
+    /// When the last sample of each was taken.
+    last: Vec<Option<u64>>,
+}
+
+impl Threads {
+    #[inline]
+    fn add(&mut self, line: &SampleLine, name: Option<TextId>) -> Result<(), TooMany> {
+        if let Some(name) = name {
+            let thread = self.threads.intern((line.pid, line.tid, name))?;
+            if self.last.len() <= thread.index() {
+                self.last.push(None);
+            }
+            let last = &mut self.last[thread.index()];
+            *last = line.time.max(*last);
+        }
+        Ok(())
+    }
+
+    /// The name that each thread has in the end.
+    fn names(&self, table: &StackTable) -> BTreeMap<(Option<u64>, Option<u64>), TextId> {
+        let mut latest = BTreeMap::new();
+        for ((pid, tid, name), last) in self.threads.all().iter().zip(&self.last) {
+            let found = (*last, table.name(Some(*name)), *name);
+            let known = latest.entry((*pid, *tid)).or_insert(found);
+            *known = found.max(*known);
+        }
+        latest
+            .into_iter()
+            .map(|(thread, (_, _, name))| (thread, name))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
