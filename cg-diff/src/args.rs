@@ -11,7 +11,8 @@ use anyhow::Context;
 use cg_parse::Snapshots;
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::CommonArgs;
+use cg_stream::tool::{Spellings, Suggested};
+use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
 use regex::Regex;
 
@@ -20,30 +21,36 @@ use crate::join::JoinOptions;
 use crate::limits::{self, Limit};
 use crate::pairs::{self, Benchmarks};
 use crate::runs::Side;
-use cg_names::rules::{self, Rules};
+use cg_names::rules::Rules;
 
 /// Compare two or more profiles record by record.
 ///
-/// Inputs are streams or raw profiles of any kind that cg-parse reads. Functions are the same where name, file and
-/// object are equal; what is left over is joined by names without what a build puts into them (hashes, directories).
-/// Where names leave it open which is which (numbers of closures, statics of one name), paths decide, then likeness. What
-/// is left then is tried as renames and moves, which are guesses and say so. The output is a stream of diff records,
-/// greatest change first.
+/// Inputs are streams or raw profiles of any kind that cg-parse reads. The output is a stream of diff records, greatest
+/// change first.
+///
+/// Functions are the same where name, file and object are equal. Of the rest, those are joined whose names differ only by
+/// what a build puts into them (hashes, directories); --list-rules has these rules. Where several have one name (closures,
+/// static functions), paths decide, then likeness. What is left is tried as renames and moves, which are guesses and marked
+/// as such.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-diff",
     version,
+    before_help = "Examples:
+  cg-diff before.out after.out | cg-fmt
+  cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown",
     before_long_help = "Examples:
   cg-diff callgrind.out.before callgrind.out.after | cg-fmt
   cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
   cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt",
-    after_long_help = rules::help()
+    after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
 )]
+#[command(next_help_heading = "What is compared")]
 pub(crate) struct Args {
-    /// The profiles to compare, oldest first; `-` is standard input.
+    /// The profiles to compare, oldest first; - is standard input.
     ///
     /// One directory stands for the pairs NAME.out.old and NAME.out in it and below; one without the other is trouble.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 
     /// Several files of the old side, to measure noise.
@@ -55,65 +62,115 @@ pub(crate) struct Args {
     pub(crate) after: Vec<PathBuf>,
 
     /// Names for the runs, in order; the file names are used for the others.
-    #[arg(long = "name", value_name = "NAME")]
+    #[arg(hide_short_help = true, long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
     /// The run that changes are relative to: first, previous or the name of a run.
-    #[arg(long, value_name = "RUN", default_value = "first")]
+    #[arg(
+        long,
+        value_name = "RUN",
+        default_value = "first",
+        hide_short_help = true,
+        hide_possible_values = true,
+        value_parser = Suggested(&["first", "previous"])
+    )]
     pub(crate) relative_to: String,
 
     /// Write the rows that did not change too.
-    #[arg(long)]
+    #[arg(long, help_heading = "What is shown")]
     pub(crate) all: bool,
 
-    /// Leave out functions whose costs changed by less than this percentage of the total; 0 leaves out none.
+    /// Leave out smaller changes.
     ///
+    /// As a percentage of the total of each event; 0 leaves out none.
     /// Two runs of one program differ by that much where a path is longer or the environment another. What was added,
     /// removed, renamed or called more often is never left out, nor is any finding. Limits and --exit-code see all.
-    #[arg(long, value_name = "PERCENT", default_value = "0.01")]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "0.01",
+        help_heading = "What is shown"
+    )]
     pub(crate) min_change: Percent,
 
     /// The types of records to compare, instead of all that have costs of their own.
-    #[arg(long = "type", value_name = "TYPE", value_enum, value_delimiter = ',')]
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        value_enum,
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     pub(crate) types: Vec<TypeName>,
 
-    /// Compare stacks (of leaks, heap records, program points) by function instead of stack by stack.
+    /// Compare stacks by function: fn.
     ///
+    /// Stacks are those of leaks, heap records and program points; without this they are compared one by one.
     /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "types")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        conflicts_with = "types",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub(crate) by: Option<ByName>,
 
-    /// Judge and rank by inclusive cost; rows that one callee explains come last and name it.
-    #[arg(long)]
+    /// Judge and rank by inclusive cost.
+    ///
+    /// Rows that one callee explains come last and name it.
+    #[arg(long, help_heading = "What is shown")]
     pub(crate) inclusive: bool,
 
     /// The Massif snapshot to compare: peak or its number.
-    #[arg(long, value_name = "WHICH", default_value = "peak", value_parser = snapshot)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "peak",
+        hide_short_help = true,
+        hide_possible_values = true,
+        value_parser = Suggested(&["peak"]).try_map(|which| snapshot(&which))
+    )]
     pub(crate) snapshot: Snapshots,
 
     /// Join equal names only.
-    #[arg(long, help_heading = "Matching", conflicts_with_all = ["rules"])]
+    #[arg(long, help_heading = "Matching", hide_short_help = true, conflicts_with_all = ["rules"])]
     pub(crate) exact: bool,
 
-    /// Rules of your own, a line each: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
-    #[arg(long, value_name = "FILE", help_heading = "Matching")]
+    /// Print the rules by which names are joined, and exit.
+    #[arg(long, help_heading = "Matching", hide_short_help = true)]
+    pub(crate) list_rules: bool,
+
+    /// Apply rules of your own, a line each: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Matching",
+        hide_short_help = true
+    )]
     pub(crate) rules: Option<PathBuf>,
 
     /// Join functions in whose names REGEX captures the same text.
-    #[arg(long, value_name = "REGEX", help_heading = "Matching")]
+    #[arg(
+        long,
+        value_name = "REGEX",
+        help_heading = "Matching",
+        hide_short_help = true
+    )]
     pub(crate) join: Option<Regex>,
 
     /// Do not guess at renamed and moved functions.
-    #[arg(long, help_heading = "Matching")]
+    #[arg(long, help_heading = "Matching", hide_short_help = true)]
     pub(crate) no_renames: bool,
 
     /// Exit with 1 if anything differs.
     #[arg(long, help_heading = "Gates")]
     pub(crate) exit_code: bool,
 
-    /// Exit with 1 if a figure is beyond a limit; may be repeated.
+    /// Exit with 1 if a figure is beyond a limit.
     ///
-    /// A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
+    /// May be given several times.     /// A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
     /// each function that matches, 'worst.Ir>+10%' on the function that grew most, 'end_bytes>0' on the new figure itself.
     /// OP is > >= < or <=; a VALUE with a sign is a change. It is on the last run; behind any. on each run against the one
     /// of --relative-to. With several files a side a change within their spread is none.
@@ -121,20 +178,75 @@ pub(crate) struct Args {
     pub(crate) fail_if: Vec<Limit>,
 
     /// A file of limits, one a line; # begins a comment.
-    #[arg(long, value_name = "FILE", help_heading = "Gates")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Gates",
+        hide_short_help = true
+    )]
     pub(crate) limits: Vec<PathBuf>,
 
     /// Judge fragments and empty inputs too.
-    #[arg(long, help_heading = "Gates")]
+    #[arg(long, help_heading = "Gates", hide_short_help = true)]
     pub(crate) allow_fragment: bool,
 
     /// In a directory of pairs, pass over files that lack their counterpart.
-    #[arg(long, help_heading = "Gates")]
+    #[arg(long, help_heading = "Gates", hide_short_help = true)]
     pub(crate) allow_missing: bool,
-
-    #[command(flatten)]
-    _common: CommonArgs,
 }
+
+/// What other programs call these options.
+pub(crate) const SPELLINGS: Spellings = &[
+    (
+        &["--old", "--baseline", "--base"],
+        "--before FILE…, or the old file first",
+    ),
+    (&["--new"], "--after FILE…, or the new file last"),
+    (
+        &[
+            "--threshold",
+            "--fail-threshold",
+            "--max-regression",
+            "--fail",
+        ],
+        "--fail-if 'Ir>+5%'",
+    ),
+    (&["--error-exitcode", "--fail-on-diff"], "--exit-code"),
+    (
+        &["--noise", "--min", "--ignore-below"],
+        "--min-change PERCENT",
+    ),
+    (&["--incl", "--children"], "--inclusive"),
+    (
+        &["--mod-filename", "--mod-funcname", "--strip"],
+        "--rules FILE",
+    ),
+    (&["--no-rename", "--no-guess"], "--no-renames"),
+    (&["--verbose", "--full"], "--all"),
+    (
+        &[
+            "--csv",
+            "--tsv",
+            "--json",
+            "--markdown",
+            "--table",
+            "--format",
+            "--columns",
+            "--sort",
+            "--top",
+            "--limit",
+            "-n",
+            "-f",
+            "-s",
+            "-c",
+        ],
+        "| cg-fmt with that option behind cg-diff",
+    ),
+    (
+        &["--function", "--fn", "--filter", "--regex"],
+        "| cg-filter with that condition behind cg-diff",
+    ),
+];
 
 /// What stacks are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -284,4 +396,14 @@ impl Args {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_an_option_and_what_is_told_is_one() {
+        assert_eq!(cg_stream::tool::check_spellings::<Args>(SPELLINGS), Ok(()));
+    }
 }

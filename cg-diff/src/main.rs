@@ -1,8 +1,10 @@
 //! cg-diff: two or more cost streams to a stream of what changed.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use cg_stream::tool::{self, Output, WhenClosed};
+use cg_names::rules;
+use cg_stream::tool::{self, Outcome, WhenClosed};
 
 mod args;
 mod diff;
@@ -27,14 +29,15 @@ mod limits;
 mod write;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, diagnostics| {
+    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
+        if args.list_rules {
+            output.write_all(rules::table().as_bytes())?;
+            return Ok(Outcome::Done);
+        }
         let options = args.options()?;
-        // A verdict is not a print: it does not hang on anybody reading the output.
-        let when_closed = if options.is_gate() {
-            WhenClosed::GoOn
-        } else {
-            WhenClosed::Stop
-        };
-        diff::diff(&options, &mut Output::new(when_closed), diagnostics)
+        if options.is_gate() {
+            output.set_when_closed(WhenClosed::GoOn);
+        }
+        diff::diff(&options, output, diagnostics)
     })
 }

@@ -293,14 +293,21 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The column with this name.
+    /// The column with this name; where there is none, the one whose name differs in case alone.
     ///
     /// # Errors
     /// Where there is none.
     pub fn column(&self, name: &str) -> Result<&Column<'a>, UnknownColumn> {
-        let mut columns = self.columns.iter();
-        columns
-            .find(|column| column.name == name)
+        let position = self.position(name)?;
+        Ok(&self.columns[position])
+    }
+
+    fn position(&self, name: &str) -> Result<usize, UnknownColumn> {
+        let named = |is_name: &dyn Fn(&str) -> bool| {
+            self.columns.iter().position(|column| is_name(&column.name))
+        };
+        named(&|column| column == name)
+            .or_else(|| named(&|column| column.eq_ignore_ascii_case(name)))
             .ok_or_else(|| UnknownColumn {
                 name: name.to_owned(),
                 known: self
@@ -329,8 +336,8 @@ impl<'a> Table<'a> {
 
     /// Shows a column to everybody: what rows are sorted by is seen.
     pub fn show(&mut self, name: &str) {
-        for column in self.columns.iter_mut().filter(|column| column.name == name) {
-            column.audience = Audience::All;
+        if let Ok(position) = self.position(name) {
+            self.columns[position].audience = Audience::All;
         }
     }
 
@@ -358,17 +365,19 @@ impl<'a> Table<'a> {
     /// # Errors
     /// Where there is none of a name.
     pub fn choose(&mut self, names: &[String]) -> Result<(), UnknownColumn> {
+        let mut positions = Vec::new();
         for name in names {
-            self.column(name)?;
-        }
-        let mut chosen = Vec::new();
-        for name in names {
+            let position = self.position(name)?;
             // A name given twice has its column once.
-            if let Some(position) = self.columns.iter().position(|column| column.name == *name) {
-                chosen.push(self.columns.remove(position));
+            if !positions.contains(&position) {
+                positions.push(position);
             }
         }
-        self.columns = chosen;
+        let mut columns: Vec<Option<Column>> = self.columns.drain(..).map(Some).collect();
+        let chosen = positions
+            .into_iter()
+            .filter_map(|position| columns[position].take());
+        self.columns = chosen.collect();
         Ok(())
     }
 
@@ -448,6 +457,25 @@ mod tests {
         let mut programs = table();
         programs.choose_for(Audience::Programs);
         assert_eq!(names(&programs), ["Ir", "fn", "why"]);
+    }
+
+    #[test]
+    fn columns_are_found_whatever_their_case_and_the_exact_name_first() {
+        let mut table = table();
+        table
+            .choose(&["FN".into(), "ir".into(), "fn".into()])
+            .unwrap();
+        let names: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        assert_eq!(names, ["fn", "Ir"]);
+        let two = |first: &str, second: &str| {
+            let column = |name: &str| Column::new(name, Layout::Number, |_| Cell::Empty);
+            Table::new(vec![column(first), column(second)], Vec::new())
+        };
+        assert_eq!(two("dr", "Dr").column("Dr").unwrap().name, "Dr");
     }
 
     #[test]

@@ -1,52 +1,62 @@
 //! The command line of cg-filter.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use cg_stream::percent::Percent;
-use cg_stream::tool::CommonArgs;
+use cg_stream::tool::{Spellings, Suggested};
 use clap::Parser;
+use clap::builder::TypedValueParser as _;
 
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::filter::Options;
 use crate::pattern::{PatternOptions, Patterns};
+use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
 use crate::rank::Selection;
 
 /// Keep the records of a cost stream that match.
 ///
-/// REGEX is looked for in function names, as grep would; '' matches all. The function of a record with a stack is the one
-/// to blame. Kept lines are passed on byte for byte, and
-/// without any condition all are. The run and end records always pass, so percentages stay those of the whole
-/// program. A raw profile is read as cg-parse would read it.
+/// REGEX is searched for in function names, as grep would; of a record with a stack, in the function to blame. All
+/// conditions have to hold. A record without a name, file or object is matched as if that were empty. Records of a type
+/// that this version does not know pass unless --type leaves them out.
 ///
-/// All conditions have to hold. A record that lacks a name, file or object is matched as if it were empty. Records of a
-/// type that this version does not know pass unless --type leaves them out.
+/// Kept lines are passed on byte for byte. Without any condition all of them are. The run and end records always pass,
+/// so percentages stay those of the whole program. A raw profile is read as cg-parse would read it.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-filter",
     version,
-    override_usage = "cg-filter [OPTIONS] [REGEX [FILE]...]\n       cg-filter [OPTIONS] -e REGEX [FILE]...",
+    override_usage = "cg-filter [OPTIONS] [REGEX] [FILE]...",
+    before_help = "Examples:
+  cg-filter '^mycrate::' callgrind.out.1234 | cg-fmt
+  cg-filter -n 10 callgrind.out.1234 | cg-fmt",
     before_long_help = "Examples:
   cg-parse callgrind.out.1234 | cg-filter '^mycrate::' | cg-fmt
-  cg-filter --threshold 90 '' callgrind.out.1234 | cg-fmt
+  cg-filter -n 10 callgrind.out.1234 | cg-fmt
+  cg-filter --threshold 90 callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-filter --callee '^malloc$' --min-percent incl.Ir=1
   cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
-  cg-diff before.out after.out | cg-filter --min-change Ir=5% ''
+  cg-diff before.out after.out | cg-filter --min-change Ir=5%
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
-    after_long_help = "An EVENT is looked up in a record's cost, or incl for records that have only that (call \
-records), or else beside them (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. Of the records of a \
-diff it is the absolute value of the difference between last and first run.
+    after_long_help = "An EVENT is looked up in a record's cost; where a record has none (call records), in incl; \
+else beside them (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. In a diff it is the size of the \
+difference between the last and the first run.
 
 Exit status: 0 is done, even when nothing is left; 1 is nothing left, with --exit-status; 2 is trouble."
 )]
+#[command(next_help_heading = "Conditions")]
 pub(crate) struct Args {
-    /// A regular expression to look for in function names, and the inputs: streams or profiles, - or none for standard
-    /// input. With -e all are inputs.
-    #[arg(value_names = ["REGEX", "FILE"], num_args = 0..)]
+    /// A regular expression to search for in function names, and the inputs: streams or profiles; - or none is standard
+    /// input.
+    ///
+    /// With -e all are inputs. Without, the first is one too where it is the path of a file and hardly a regular
+    /// expression; a line on standard error says so. '' matches all names.
+    #[arg(value_names = ["REGEX", "FILE"], num_args = 0.., help_heading = None, hide_short_help = true)]
     positionals: Vec<OsString>,
 
-    /// Look for this in function names; may be repeated, and any may match.
+    /// Search for this in function names.
+    ///
+    /// May be given several times; one match is enough.
     #[arg(
         short = 'e',
         long = "regexp",
@@ -55,19 +65,21 @@ pub(crate) struct Args {
     )]
     regexps: Vec<String>,
 
-    /// Keep records with a frame that matches, anywhere in their stack; of records without a stack, those whose function
-    /// matches.
+    /// Keep records with a frame that matches, anywhere in their stack.
     ///
-    /// REGEX and -e look at the function to blame alone: the innermost one of the program itself.
-    #[arg(long, value_name = "REGEX")]
+    /// Of records without a stack, those whose function matches. REGEX and -e look at the function to blame alone: the
+    /// innermost one of the program itself.
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
     frame: Vec<String>,
 
-    /// Keep records whose file matches: a function's own file, a line's file, the file of the frame to blame.
+    /// Keep records whose file matches.
+    ///
+    /// That is a function's own file, a line's file, the file of the frame to blame.
     #[arg(long, value_name = "REGEX")]
     file: Vec<String>,
 
     /// Keep records whose ELF object matches.
-    #[arg(long, value_name = "REGEX")]
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
     obj: Vec<String>,
 
     /// Keep what is called from functions that match.
@@ -83,86 +95,185 @@ pub(crate) struct Args {
     /// Of fn and line records: those of functions that call a matching function directly, as the stream's call records
     /// say (cg-parse --calls). Of call records: those whose called function matches. Of records with a stack: those
     /// with a matching frame anywhere inside the frame to blame.
-    #[arg(long, value_name = "REGEX")]
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
     callee: Vec<String>,
 
-    /// Keep the records that the regular expressions, taken together, do not match.
+    /// Keep the records that the patterns do not match.
+    ///
+    /// Of all regular expressions taken together.
     #[arg(short = 'v', long)]
     invert_match: bool,
 
     /// Ignore case in all regular expressions.
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     ignore_case: bool,
 
     /// Take all regular expressions as plain text.
-    #[arg(short = 'F', long)]
+    #[arg(short = 'F', long, hide_short_help = true)]
     fixed_strings: bool,
 
     /// Match whole words only.
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     word_regexp: bool,
 
     /// Match whole names only.
-    #[arg(short = 'x', long, conflicts_with = "word_regexp")]
+    #[arg(
+        short = 'x',
+        long,
+        conflicts_with = "word_regexp",
+        hide_short_help = true
+    )]
     line_regexp: bool,
 
-    /// Keep records of these types: fn, line, call, leak, error, heap, program_point, stack, snapshot, diff, or any
-    /// other; of a diff, also the type that was compared.
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    /// Keep records of these types: fn, line, call, leak, …
+    ///
+    /// Types are fn, line, call, leak, error, heap, program_point, stack, snapshot, diff, or any other; of a diff, also
+    /// the type that was compared.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = Suggested(TYPES), hide_possible_values = true)]
     types: Vec<String>,
 
-    /// Keep records with at least N of this event; may be repeated, and all have to hold.
+    /// Keep records with at least N of this event.
+    ///
+    /// May be given several times, and all have to hold.
     #[arg(long, value_name = "EVENT=N")]
     min: Vec<Minimum>,
 
     /// Keep records with at least P percent of the total of their run.
-    #[arg(long, value_name = "EVENT=P")]
+    #[arg(long, value_name = "EVENT=P", hide_short_help = true)]
     min_percent: Vec<MinimumPercent>,
 
-    /// Keep records of a diff whose count of this event moved, either way, by at least N or P percent of the old figure.
-    #[arg(long, value_name = "EVENT=P%|N")]
+    /// Keep records of a diff whose count of this event changed by at least N, or by P percent of the old figure.
+    #[arg(long, value_name = "EVENT=P%|N", hide_short_help = true)]
     min_change: Vec<MinimumChange>,
 
-    /// Keep the N most expensive functions, or records of types other than fn, of each type.
+    /// Keep the N most expensive functions.
     ///
-    /// Records of several runs are added up before they are ranked. line and call records stay with their functions
-    /// where the stream has fn records.
-    #[arg(long, value_name = "N", conflicts_with = "threshold")]
+    /// Of records of types other than fn, the N most expensive of each type. Records of several runs are added up before
+    /// they are ranked. line and call records stay with their functions where the stream has fn records.
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        conflicts_with = "threshold",
+        help_heading = "Ranking"
+    )]
     top: Option<usize>,
 
-    /// Keep the smallest set of functions that covers P percent of the total, as callgrind_annotate does. Not by an inclusive
-    /// cost, which does not add up.
-    #[arg(long, value_name = "P")]
+    /// Keep the smallest set of functions that covers P percent of the total, as callgrind_annotate does.
+    ///
+    /// It does not work by an inclusive cost, which does not add up.
+    #[arg(
+        long,
+        value_name = "P",
+        help_heading = "Ranking",
+        hide_short_help = true
+    )]
     threshold: Option<Percent>,
 
-    /// Sort the output by an EVENT, incl.EVENT or calls, largest first, and let --top and --threshold go by it instead
-    /// of the first event.
-    #[arg(long, value_name = "KEY")]
+    /// Sort by an event (Ir), incl.EVENT or calls, largest first.
+    ///
+    /// --top and --threshold then go by it instead of the first event.
+    #[arg(long, value_name = "KEY", help_heading = "Ranking", hide_possible_values = true, value_parser = Suggested(SORT_KEYS).try_map(|key| key.parse::<CountKey>()))]
     sort: Option<CountKey>,
 
     /// Exit with 1 when no record is kept, as grep does.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     exit_status: bool,
-
-    #[command(flatten)]
-    _common: CommonArgs,
 }
 
+/// What other programs call these options.
+pub(crate) const SPELLINGS: Spellings = &[
+    (
+        &[
+            "--limit", "--head", "--rows", "--number", "--count", "-l", "-k",
+        ],
+        "-n N",
+    ),
+    (
+        &[
+            "--name",
+            "--function",
+            "--fn",
+            "--filter",
+            "--regex",
+            "--grep",
+            "--include",
+            "--symbol",
+        ],
+        "REGEX or -e REGEX",
+    ),
+    (&["--exclude", "--not", "--ignore"], "-v REGEX"),
+    (&["--object", "--dso", "--lib"], "--obj REGEX"),
+    (
+        &["--crate", "--module", "--namespace"],
+        "'^NAME::' as REGEX",
+    ),
+    (
+        &["--callers", "--called-by"],
+        "--callee REGEX, which keeps what calls it",
+    ),
+    (
+        &["--callees", "--calls"],
+        "--caller REGEX, which keeps what it calls",
+    ),
+    (&["--quiet"], "--exit-status and > /dev/null"),
+    (&["--show", "-s"], "--sort KEY"),
+    (&["--percent", "--percent-limit"], "--min-percent EVENT=P"),
+    (
+        &[
+            "--csv",
+            "--tsv",
+            "--json",
+            "--markdown",
+            "--table",
+            "--format",
+            "--columns",
+            "--tree",
+            "--source",
+            "--group-by",
+            "-f",
+            "-c",
+        ],
+        "| cg-fmt with that option behind cg-filter",
+    ),
+];
+
+/// The keys that shells complete.
+const SORT_KEYS: &[&str] = &[
+    "Ir",
+    "incl.Ir",
+    "calls",
+    "bytes",
+    "blocks",
+    "total_bytes",
+    "gmax_bytes",
+];
+
+/// The types that shells complete.
+const TYPES: &[&str] = &[
+    "fn",
+    "line",
+    "call",
+    "leak",
+    "error",
+    "heap",
+    "program_point",
+    "stack",
+    "snapshot",
+    "diff",
+];
+
 impl Args {
-    /// The inputs: all positionals, but for the one that is a regular expression.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let is_regex = self.regexps.is_empty() && !self.positionals.is_empty();
-        self.positionals[usize::from(is_regex)..]
-            .iter()
-            .map(PathBuf::from)
-            .collect()
+    /// The arguments without an option, told apart.
+    pub(crate) fn positionals(&self, stdin: impl FnOnce() -> Stdin) -> Positionals {
+        positionals::tell_apart(&self.positionals, !self.regexps.is_empty(), stdin)
     }
 
     /// What is to be kept.
     ///
     /// # Errors
     /// For a regular expression that is none, and a condition that makes no sense.
-    pub(crate) fn options(&self) -> anyhow::Result<Options> {
+    pub(crate) fn options(&self, positionals: &Positionals) -> anyhow::Result<Options> {
         let is_inclusive = self.sort.as_ref().is_some_and(|key| key.is_inclusive);
         anyhow::ensure!(
             !is_inclusive || self.threshold.is_none(),
@@ -174,15 +285,15 @@ impl Args {
             whole_words: self.word_regexp,
             whole_names: self.line_regexp,
         };
-        let first =
-            match self.positionals.first() {
-                Some(first) if self.regexps.is_empty() => {
-                    vec![first.to_str().map(str::to_owned).ok_or_else(|| {
-                        anyhow::anyhow!("REGEX: {} is not UTF-8", first.display())
-                    })?]
-                }
-                _ => Vec::new(),
-            };
+        let first = match &positionals.regex {
+            Some(regex) => vec![
+                regex
+                    .to_str()
+                    .map(str::to_owned)
+                    .ok_or_else(|| anyhow::anyhow!("REGEX: {} is not UTF-8", regex.display()))?,
+            ],
+            None => Vec::new(),
+        };
         let patterns =
             |flag: &str, regexes: &[String]| Patterns::new(flag, regexes, pattern_options);
         Ok(Options {
@@ -210,5 +321,15 @@ impl Args {
             sort: self.sort.clone(),
             exit_status: self.exit_status,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_an_option_and_what_is_told_is_one() {
+        assert_eq!(cg_stream::tool::check_spellings::<Args>(SPELLINGS), Ok(()));
     }
 }

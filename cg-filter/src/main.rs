@@ -1,11 +1,18 @@
 //! cg-filter: keeps the records of a stream that match.
 
+use std::fs::File;
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::process::ExitCode;
 
-use cg_stream::tool::{self, Output, WhenClosed};
+use cg_stream::tool;
+
+use positionals::Stdin;
 
 mod args;
 mod filter;
+mod positionals;
 mod predicate;
 mod record;
 
@@ -16,14 +23,33 @@ mod pattern;
 mod rank;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, diagnostics| {
-        let options = args.options()?;
-        let files = tool::inputs(&args.files(), diagnostics);
-        filter::run(
-            &files,
-            options,
-            &mut Output::new(WhenClosed::Stop),
-            diagnostics,
-        )
+    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
+        let positionals = args.positionals(stdin);
+        let options = args.options(&positionals)?;
+        if let Some(note) = &positionals.note {
+            diagnostics.warn(note);
+        }
+        let files = tool::inputs(&positionals.files, diagnostics);
+        filter::run(&files, options, output, diagnostics)
     })
+}
+
+/// What standard input has. Waits for the first byte.
+fn stdin() -> Stdin {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return Stdin::Nothing;
+    }
+    // An input that cannot be read is left to those who read it.
+    if !stdin.lock().fill_buf().is_ok_and(|bytes| bytes.is_empty()) {
+        return Stdin::Something;
+    }
+    let metadata = stdin
+        .as_fd()
+        .try_clone_to_owned()
+        .and_then(|descriptor| File::from(descriptor).metadata());
+    match metadata {
+        Ok(metadata) if metadata.file_type().is_fifo() => Stdin::EmptyPipe,
+        _ => Stdin::Nothing,
+    }
 }

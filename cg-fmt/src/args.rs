@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use cg_stream::record::RecordType;
-use cg_stream::tool::CommonArgs;
+use cg_stream::tool::{Spellings, Suggested};
+use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
 
 use crate::options::{
@@ -22,134 +23,315 @@ use crate::toolchain;
 #[command(
     name = "cg-fmt",
     version,
+    before_help = "Examples:
+  cg-fmt --sort incl -n 10 callgrind.out.1234
+  cg-diff old.out new.out | cg-fmt -f markdown",
     before_long_help = "Examples:
   cg-parse callgrind.out.1234 | cg-fmt
-  cg-fmt --sort incl --top 10 callgrind.out.1234
+  cg-fmt --sort incl -n 10 callgrind.out.1234
   cg-fmt --group-by crate callgrind.out.1234
-  cg-fmt -f csv callgrind.out.1234 > profile.csv
+  cg-fmt -f csv -o profile.csv callgrind.out.1234
   cg-diff old.out new.out | cg-fmt -f markdown
   cg-fmt --tree callers callgrind.out.1234
   cg-fmt --source callgrind.out.1234
-  cg-fmt -f svg massif.out.1234 > memory.svg
-  cg-fmt -f flamegraph dhat.out.1234 > allocations.svg
+  cg-fmt -f svg -o memory.svg massif.out.1234
+  cg-fmt -f flamegraph -o allocations.svg dhat.out.1234
   cg-fmt --tree callers --sort gmax_bytes dhat.out.1234"
 )]
+#[command(next_help_heading = "Views")]
 pub(crate) struct Args {
-    /// Streams and raw profiles, added up; `-` or none is standard input.
-    #[arg(value_name = "FILE")]
+    /// Streams and raw profiles, added up; - or none is standard input.
+    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     files: Vec<PathBuf>,
 
-    /// The output.
+    /// The record type to list: fn, line, call, leak, error, …
     ///
-    /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
-    /// it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
-    /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
-    /// speedscope is its own JSON, with all events.
-    #[arg(short, long, value_enum, default_value = "table")]
-    format: FormatName,
-
-    /// The record type to list: fn, line, call, leak, error, heap, program_point, stack,
-    /// snapshot or diff.
-    ///
-    /// By default the most telling type that the input has.
-    #[arg(long = "type", value_name = "TYPE", value_parser = record_type)]
+    /// fn, line, call, leak, error, heap, program_point, stack, snapshot or diff. Default: functions if there are any, else
+    /// lines, calls, errors and leaks, heap, program points.
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        value_parser = Suggested(TYPES).try_map(|name| record_type(&name)),
+        hide_short_help = true
+    )]
     kind: Option<RecordType>,
 
-    /// Sort by a column: an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta, …
+    /// Sum by file, obj, crate, module or fn.
     ///
-    /// Counts are sorted from the largest down, differences by their size, names as bytes. By default rows are sorted
-    /// by the cost of the first event, those of a diff stay as cg-diff sorted them.
-    #[arg(long, value_name = "COLUMN")]
-    sort: Option<String>,
-
-    /// Turn the order around.
-    #[arg(long)]
-    reverse: bool,
-
-    /// Show this many rows, or all. Tables and markdown show 25 by default, other formats all.
-    #[arg(long, value_name = "N", value_parser = top)]
-    top: Option<Top>,
-
-    /// Show these columns, separated by commas; `EVENT%` is the percentage of an event.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    columns: Vec<String>,
-
-    /// Show the columns of these events, separated by commas, or `all`; `--event EVENT` chooses the one of a picture.
-    ///
-    /// By default tables and markdown show all events where there are at most three, otherwise the first and the one
-    /// that --sort names; CSV and TSV have all.
-    #[arg(long, value_name = "EVENTS", value_delimiter = ',', alias = "event")]
-    events: Vec<String>,
-
-    /// What percentages are of: the total of the program, or the sum of the records that were read.
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "total")]
-    percent_of: PercentOfName,
-
-    /// Sum self cost by file, object, crate, module or function name.
-    ///
-    /// Crates and modules are read from the paths in Rust and C++ names; functions without a path, as in C, are
-    /// grouped by their object.
-    #[arg(long, value_name = "WHAT", value_enum)]
+    /// Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
+    /// in C, are grouped by their object.
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     group_by: Option<GroupByName>,
 
     /// Show stacks (of leaks, heap records, program points) by function.
     ///
     /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "kind")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        conflicts_with = "kind",
+        hide_short_help = true
+    )]
     by: Option<ByName>,
 
-    /// Show callers, callees or both as a tree; or snapshot=N, what the heap held at a Massif snapshot.
+    /// Show a tree of callers, callees or both.
     ///
-    /// Of functions, with call counts and the cost of these calls, from the `call` records that cg-parse writes with
+    /// Of functions, with call counts and the cost of these calls, from the call records that cg-parse writes with
     /// --calls. Of records with stacks (leaks, heap records, program points), with the cost of all stacks through each
-    /// frame.
-    #[arg(long, value_name = "WHICH", value_parser = tree, conflicts_with_all = ["group_by", "kind"])]
+    /// frame. snapshot=N shows what the heap held at a Massif snapshot.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_parser = Suggested(&["callers", "callees", "both", "snapshot="]).try_map(|which| tree(&which)),
+        hide_possible_values = true,
+        conflicts_with_all = ["group_by", "kind"]
+    )]
     tree: Option<TreeOf>,
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
     ///
     /// In a flame graph, leave out frames that are narrower; by default 0.01.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", hide_short_help = true)]
     threshold: Option<f64>,
 
     /// Show every frame of a stack.
     ///
     /// Where a stack has frames of the program itself, tables and markdown fold those of allocators, language runtimes and
     /// the system that stand in a row: "… 7 frames of std".
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     all_frames: bool,
 
-    /// Show source lines with their cost; sources are those below DIR, or below the current directory.
+    /// Show source lines with their cost.
     ///
-    /// A profile may name any file, so only files below these directories are shown, and those of the Rust toolchains'
-    /// own library. `--source DIR` works too if DIR comes before the files: a directory is no input. Reads the `line` records that
-    /// cg-parse writes with --lines, and shows the calls that leave from a line where there are `call` records (--calls)
-    /// too.
+    /// A profile may name any file, so only sources below DIR, or else below the current directory, are shown, and those of
+    /// the Rust toolchains' own library. `--source DIR` works too if DIR comes before the files. Reads the line records
+    /// that cg-parse writes with --lines, and shows the calls that leave from a line where there are call records
+    /// (--calls) too.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
 
     /// Look for sources below this directory too, and show them from there; can be given several times.
-    #[arg(long, value_name = "DIR", requires = "source")]
+    #[arg(long, value_name = "DIR", requires = "source", hide_short_help = true)]
     source_root: Vec<PathBuf>,
 
     /// How many lines of source to show around a line with a cost.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true)]
     context: usize,
 
-    /// Colour the table: when writing to a terminal, always or never. NO_COLOR is obeyed.
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    /// Sort by a column: Ir, incl, calls, fn, file, delta, …
+    ///
+    /// That is an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta or any other column. Counts are sorted from the
+    /// largest down, differences by their size, names as bytes. By default rows are sorted by the cost of the first event;
+    /// those of a diff stay as cg-diff sorted them.
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_parser = Suggested(COLUMNS),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
+    sort: Option<String>,
+
+    /// Turn the order around.
+    #[arg(long, help_heading = "Rows and columns", hide_short_help = true)]
+    reverse: bool,
+
+    /// Show this many rows, or all.
+    ///
+    /// Tables and markdown show 25 by default, other formats all.
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        value_parser = Suggested(&["all"]).try_map(|rows| top(&rows)),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
+    top: Option<Top>,
+
+    /// Show these columns, separated by commas.
+    ///
+    /// EVENT% is the percentage of an event. An unknown name is answered with all that there are.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        value_parser = Suggested(COLUMNS),
+        hide_possible_values = true,
+        help_heading = "Rows and columns"
+    )]
+    columns: Vec<String>,
+
+    /// Show the columns of these events, separated by commas, or all; --event EVENT chooses the one of a picture.
+    ///
+    /// By default tables and markdown show all events where there are at most three, otherwise the first and the one
+    /// that --sort names; CSV and TSV have all.
+    #[arg(
+        long,
+        value_name = "EVENTS",
+        value_delimiter = ',',
+        alias = "event",
+        help_heading = "Rows and columns",
+        hide_short_help = true
+    )]
+    events: Vec<String>,
+
+    /// What percentages are of: the total of the program, or the sum of the records that were read.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value = "total",
+        help_heading = "Rows and columns",
+        hide_short_help = true
+    )]
+    percent_of: PercentOfName,
+
+    /// table (default), csv, tsv, markdown, json, svg, flamegraph, …
+    ///
+    /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
+    /// it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
+    /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
+    /// speedscope is its own JSON, with all events.
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    format: FormatName,
+
+    /// Colour the table: when writing to a terminal (auto), always or never. NO_COLOR is obeyed.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub(crate) color: ColorName,
 
     /// Shorten long names so that a table fits this many columns; 0 is never to shorten.
     ///
     /// By default tables fit the terminal, and are written in full anywhere else. Graphs are this wide, by default 80
     /// columns.
-    #[arg(long, value_name = "COLUMNS")]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub(crate) width: Option<usize>,
-
-    #[command(flatten)]
-    _common: CommonArgs,
 }
+
+/// What other programs call these options.
+pub(crate) const SPELLINGS: Spellings = &[
+    (&["--csv"], "-f csv"),
+    (&["--tsv"], "-f tsv"),
+    (&["--json", "--jsonl"], "-f json"),
+    (&["--markdown", "--md"], "-f markdown"),
+    (&["--svg", "--graph"], "-f svg"),
+    (&["--flamegraph", "--flame"], "-f flamegraph"),
+    (&["--folded", "--collapse"], "-f folded"),
+    (
+        &["--table", "--text", "--stdio"],
+        "-f table, which is the default",
+    ),
+    (
+        &[
+            "--limit", "--head", "--rows", "--number", "--lines", "--count", "-l", "-k",
+        ],
+        "-n N",
+    ),
+    (&["--crate", "--crates"], "--group-by crate"),
+    (
+        &["--module", "--modules", "--namespace"],
+        "--group-by module",
+    ),
+    (&["--file", "--files", "--by-file"], "--group-by file"),
+    (&["--obj", "--object", "--dso", "--lib"], "--group-by obj"),
+    (&["--group", "-g"], "--group-by WHAT"),
+    (
+        &["--function", "--functions", "--fn"],
+        "--group-by fn for a sum by name, or cg-filter REGEX for some",
+    ),
+    (
+        &[
+            "--filter", "--regex", "--grep", "--name", "--caller", "--callee", "-e", "-v",
+        ],
+        "cg-filter with that condition before cg-fmt",
+    ),
+    (
+        &["--order", "--sort-by", "--order-by", "-s"],
+        "--sort COLUMN",
+    ),
+    (
+        &["--fields", "--column", "--field", "-c", "-F"],
+        "--columns COLUMNS",
+    ),
+    (&["--show"], "--events EVENTS"),
+    (&["--inclusive", "--incl", "--children"], "--sort incl"),
+    (&["--callers"], "--tree callers"),
+    (&["--callees", "--calls"], "--tree callees"),
+    (
+        &["--auto", "--annotate", "--annotate-source", "--list"],
+        "--source",
+    ),
+    (&["--include", "-I"], "--source --source-root DIR"),
+    (
+        &["--percent-limit", "--show-percs"],
+        "cg-filter --threshold P before cg-fmt",
+    ),
+    (&["--diff"], "cg-diff OLD NEW | cg-fmt"),
+    (&["--no-color", "--no-colour", "--colour"], "--color never"),
+];
+
+/// The columns that shells complete.
+const COLUMNS: &[&str] = &[
+    "Ir",
+    "Ir%",
+    "incl",
+    "incl.Ir",
+    "calls",
+    "fn",
+    "file",
+    "obj",
+    "line",
+    "callee",
+    "bytes",
+    "blocks",
+    "kind",
+    "what",
+    "total_bytes",
+    "total_blocks",
+    "gmax_bytes",
+    "end_bytes",
+    "Ir.old",
+    "Ir.new",
+    "Ir.delta",
+    "delta",
+    "status",
+    "why",
+];
+
+/// The types that shells complete.
+const TYPES: &[&str] = &[
+    "fn",
+    "line",
+    "call",
+    "leak",
+    "error",
+    "heap",
+    "program_point",
+    "stack",
+    "snapshot",
+    "diff",
+];
 
 impl Args {
     /// The inputs, without the directory that may follow `--source`.
@@ -170,11 +352,11 @@ impl Args {
         Options {
             format: self.format.format(),
             kind: self.kind,
-            sort: self.sort.clone(),
+            sort: self.sort.as_deref().map(|sort| sort.trim().to_owned()),
             reverse: self.reverse,
             top: self.top,
-            columns: self.columns.clone(),
-            events: match self.events.as_slice() {
+            columns: words(&self.columns),
+            events: match words(&self.events).as_slice() {
                 [] => Events::Fitting,
                 [all] if all == "all" => Events::All,
                 names => Events::Named(names.to_vec()),
@@ -310,6 +492,12 @@ pub(crate) enum ColorName {
     Never,
 }
 
+/// The words of a list, without the blanks that stand behind its commas.
+fn words(list: &[String]) -> Vec<String> {
+    let words = list.iter().map(|word| word.trim().to_owned());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
 fn record_type(text: &str) -> Result<RecordType, String> {
     match RecordType::from_name(text) {
         RecordType::Run | RecordType::End | RecordType::Other => Err(
@@ -341,5 +529,15 @@ fn top(text: &str) -> Result<Top, String> {
             .parse()
             .map(Top::Rows)
             .map_err(|_| "expected a number of rows or all".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_an_option_and_what_is_told_is_one() {
+        assert_eq!(cg_stream::tool::check_spellings::<Args>(SPELLINGS), Ok(()));
     }
 }

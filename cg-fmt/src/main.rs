@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use cg_stream::tool::{self, Outcome, Output, WhenClosed};
+use cg_stream::tool::{self, Outcome};
 
 mod args;
 mod options;
@@ -17,13 +17,12 @@ mod report;
 mod format;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, diagnostics| {
+    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
         let files = tool::inputs(args.inputs(), diagnostics);
         let options = args.options();
         let read = read::read(&files, &options, diagnostics)?;
-        let screen = terminal::screen(args.color, args.width);
-        let mut output = Output::new(WhenClosed::Stop);
-        output::write(&read, &options, screen, &mut output, diagnostics)?;
+        let screen = terminal::screen(args.color, args.width, output);
+        output::write(&read, &options, screen, output, diagnostics)?;
         Ok(Outcome::Done)
     })
 }

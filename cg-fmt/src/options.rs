@@ -185,6 +185,20 @@ pub(crate) struct Directions {
 }
 
 impl Options {
+    /// Spells events as the profile does: people write `ir` for `Ir`.
+    pub(crate) fn spell_events(&mut self, events: &[String]) {
+        let spell = |name: &mut String| {
+            if let Some(spelled) = spelled(name, events) {
+                *name = spelled;
+            }
+        };
+        self.sort.iter_mut().for_each(spell);
+        self.columns.iter_mut().for_each(spell);
+        if let Events::Named(names) = &mut self.events {
+            names.iter_mut().for_each(spell);
+        }
+    }
+
     /// Refuses formats that a view has no form in.
     ///
     /// # Errors
@@ -195,5 +209,50 @@ impl Options {
             "--tree and --source are for tables and markdown; --type call and --type line list the records they are made of"
         );
         Ok(())
+    }
+}
+
+/// The name of an event's column (`incl.ir`, `IR%`, `ir.delta`) with the event as the profile spells it; `None` where it is
+/// no event's.
+fn spelled(name: &str, events: &[String]) -> Option<String> {
+    const INCLUSIVE: &str = "incl.";
+    let is_inclusive = name
+        .get(..INCLUSIVE.len())
+        .is_some_and(|prefix| prefix.eq_ignore_ascii_case(INCLUSIVE));
+    let (prefix, rest) = if is_inclusive {
+        (INCLUSIVE, &name[INCLUSIVE.len()..])
+    } else {
+        ("", name)
+    };
+    let end = rest.find(['.', '%']).unwrap_or(rest.len());
+    let (event, suffix) = rest.split_at(end);
+    let event = events.iter().find(|known| *known == event).or_else(|| {
+        events
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(event))
+    })?;
+    Some(format!("{prefix}{event}{}", suffix.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_spelled_as_the_profile_does() {
+        let events = ["Ir", "Dr", "dr", "total_bytes"].map(str::to_owned);
+        for (name, expected) in [
+            ("ir", Some("Ir")),
+            ("INCL.IR", Some("incl.Ir")),
+            ("ir.DELTA%", Some("Ir.delta%")),
+            ("dr", Some("dr")),
+            ("DR", Some("Dr")),
+            ("Total_Bytes%", Some("total_bytes%")),
+            ("incl", None),
+            ("fn", None),
+            ("irr", None),
+        ] {
+            assert_eq!(spelled(name, &events).as_deref(), expected, "{name}");
+        }
     }
 }

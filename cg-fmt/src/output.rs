@@ -25,6 +25,7 @@ pub(crate) fn write(
         return Ok(());
     }
     let mut options = options.clone();
+    options.spell_events(read.profile.events());
     if read.is_fragment() {
         options.percent_of = PercentOf::Shown;
         if options.format.is_for_people() {

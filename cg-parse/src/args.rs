@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use cg_parse::{Format, Options, Snapshots};
-use cg_stream::tool::CommonArgs;
+use cg_stream::tool::{Spellings, Suggested};
+use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
 
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
@@ -15,47 +16,113 @@ use clap::{Parser, ValueEnum};
 #[command(
     name = "cg-parse",
     version,
+    before_help = "Examples:
+  cg-parse callgrind.out.1234 | cg-fmt
+  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
     before_long_help = "Examples:
   cg-parse callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-fmt --tree callers
   valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check"
 )]
+#[command(next_help_heading = "Records")]
 pub(crate) struct Args {
-    /// The profiles and logs to read; `-` or none is standard input.
-    #[arg(value_name = "FILE")]
+    /// The profiles and logs to read; - or none is standard input.
+    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Keep parts, threads and files apart instead of summing them.
+    /// Keep parts, threads and files apart.
     #[arg(long)]
     per_part: bool,
 
-    /// Write a `line` record for every source line with a cost.
+    /// Write a line record for every source line with a cost.
     #[arg(long)]
     lines: bool,
 
-    /// Write a `call` record for every call arc.
+    /// Write a call record for every call arc.
     #[arg(long)]
     calls: bool,
 
-    /// Write a `line` record for every instruction, where the profile has addresses.
+    /// Write a line record for every instruction.
+    ///
+    /// Of callgrind profiles with addresses: --dump-instr=yes.
     #[arg(long)]
     instr: bool,
 
-    /// Which Massif snapshots to write `heap` records for: all, peak, or a snapshot's number.
-    #[arg(long, value_name = "WHICH", default_value = "peak", value_parser = snapshots)]
+    /// Massif snapshots to show: all, peak or a number.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "peak",
+        hide_possible_values = true,
+        value_parser = Suggested(&["all", "peak"]).try_map(|which| snapshots(&which))
+    )]
     snapshots: Snapshots,
 
-    /// The input's format, where it is not recognised.
-    #[arg(long, value_name = "FORMAT")]
+    /// Read the input as this format.
+    ///
+    /// For inputs that are not recognised.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FORMAT",
+        help_heading = "Input"
+    )]
     from: Option<FormatName>,
 
     /// Leave mangled names as they are.
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     no_demangle: bool,
-
-    #[command(flatten)]
-    _common: CommonArgs,
 }
+
+/// What other programs call these options.
+pub(crate) const SPELLINGS: Spellings = &[
+    (&["--line", "-l"], "--lines"),
+    (&["--call", "-c"], "--calls"),
+    (&["--dump-instr", "--instructions"], "--instr"),
+    (
+        &["--separate-threads", "--per-thread", "--threads"],
+        "--per-part",
+    ),
+    (
+        &["--raw-names", "--mangled", "--demangle"],
+        "--no-demangle, or nothing: names are demangled",
+    ),
+    (
+        &["--format", "--type", "-f", "-t"],
+        "--from FORMAT for the input; cg-fmt -f has output formats",
+    ),
+    (&["--json", "--jsonl"], "nothing: the output is JSON lines"),
+    (
+        &[
+            "--csv",
+            "--tsv",
+            "--markdown",
+            "--table",
+            "--svg",
+            "--columns",
+            "--sort",
+            "--tree",
+            "--source",
+            "--group-by",
+            "--top",
+            "--limit",
+            "-s",
+            "-n",
+        ],
+        "| cg-fmt with that option behind cg-parse",
+    ),
+    (
+        &[
+            "--filter",
+            "--function",
+            "--fn",
+            "--regex",
+            "--caller",
+            "--callee",
+        ],
+        "| cg-filter with that condition behind cg-parse",
+    ),
+];
 
 impl Args {
     pub(crate) fn options(&self) -> Options {
@@ -110,5 +177,15 @@ fn snapshots(text: &str) -> Result<Snapshots, String> {
             .parse()
             .map(Snapshots::Number)
             .map_err(|_| "expected all, peak or the number of a snapshot".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_an_option_and_what_is_told_is_one() {
+        assert_eq!(cg_stream::tool::check_spellings::<Args>(SPELLINGS), Ok(()));
     }
 }

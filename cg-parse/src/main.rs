@@ -2,19 +2,14 @@
 
 use std::process::ExitCode;
 
-use cg_stream::tool::{self, Outcome, Output, WhenClosed};
+use cg_stream::tool::{self, Outcome};
 
 mod args;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, diagnostics| {
+    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
         let files = tool::inputs(&args.files, diagnostics);
-        cg_parse::parse(
-            &files,
-            &args.options(),
-            &mut Output::new(WhenClosed::Stop),
-            diagnostics,
-        )?;
+        cg_parse::parse(&files, &args.options(), output, diagnostics)?;
         Ok(Outcome::Done)
     })
 }

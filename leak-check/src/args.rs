@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_stream::record::Count;
-use cg_stream::tool::CommonArgs;
+use cg_stream::tool::{Spellings, Suggested};
+use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
 use regex::{Regex, RegexSet};
 
@@ -16,7 +17,7 @@ use crate::paths::Paths;
 use crate::policy::Policy;
 use crate::report::ReportFormat;
 
-/// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if there are findings, 2 if it cannot be told.
+/// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if not, 2 if in doubt.
 ///
 /// Reads text logs and XML of Memcheck, Helgrind and DRD, and streams of cg-parse. A finding is a counted error or leak
 /// that no suppression, --ignore or baseline excuses. What is missing, empty, cut short or not recognised is never
@@ -25,6 +26,9 @@ use crate::report::ReportFormat;
 #[command(
     name = "leak-check",
     version,
+    before_help = "Examples:
+  leak-check valgrind.*.xml
+  leak-check --baseline known.jsonl --only '^src/' target/valgrind/*.xml",
     before_long_help = "Examples:
   leak-check valgrind.*.xml
   leak-check --baseline known.jsonl --only '^src/' target/valgrind/*.xml
@@ -32,13 +36,20 @@ use crate::report::ReportFormat;
   leak-check --write-suppressions valgrind.log >> valgrind.supp
   valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check"
 )]
+#[command(next_help_heading = "What counts")]
 pub(crate) struct Args {
-    /// Logs, XML files and streams; `-` or none is standard input.
-    #[arg(value_name = "FILE")]
+    /// Logs, XML files and streams; - or none is standard input.
+    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     files: Vec<PathBuf>,
 
-    /// Leak kinds that count: all, none or some of definite,indirect,possible,reachable.
+    /// Leak kinds that count.
+    ///
+    /// all, none or some of definite,indirect,possible,reachable.
     #[arg(
+        value_parser = Suggested(&["all", "none", "definite", "indirect", "possible", "reachable"])
+            .try_map(|kinds| kinds.parse::<LeakKinds>()),
+        hide_possible_values = true,
+        hide_short_help = true,
         long,
         value_name = "KINDS",
         default_value = "definite,possible",
@@ -46,8 +57,9 @@ pub(crate) struct Args {
     )]
     errors_for_leak_kinds: LeakKinds,
 
-    /// Count errors that are no leaks; this is the default.
+    /// Count memory errors (default).
     #[arg(
+        hide_short_help = true,
         long = "errors",
         overrides_with = "no_errors",
         help_heading = "What counts"
@@ -60,21 +72,32 @@ pub(crate) struct Args {
 
     /// Let processes pass that a signal ended.
     ///
-    /// A fatal signal is a finding of the kind FatalSignal, with the stack that the log has. Where tests end their
-    /// processes by signals on purpose, it is none.
-    #[arg(long, help_heading = "What counts")]
+    /// A fatal signal is a finding of the kind FatalSignal, with the stack that the log has. This is for tests that end
+    /// their processes by signals on purpose.
+    #[arg(hide_short_help = true, long, help_heading = "What counts")]
     ignore_signals: bool,
 
     /// Let new leaks pass that have at most N direct bytes together.
-    #[arg(long, value_name = "N", help_heading = "What counts")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "What counts"
+    )]
     max_bytes: Option<u64>,
 
     /// Let new leaks pass that have at most N blocks together.
-    #[arg(long, value_name = "N", help_heading = "What counts")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "N",
+        help_heading = "What counts"
+    )]
     max_blocks: Option<u64>,
 
-    /// Count only what is blamed on a frame whose function or file matches.
+    /// Count only findings in functions or files that match.
     ///
+    /// The function or file is that of the frame to blame.
     /// A file matches in full, and as reports show it: relative to --root. A leak is blamed on the innermost frame that
     /// matches; an error on the innermost frame of the program itself. What Valgrind counted without printing it counts
     /// always. May be given several times; one match is enough.
@@ -82,38 +105,55 @@ pub(crate) struct Args {
     only: Vec<Regex>,
 
     /// Count only what is blamed on a frame whose object matches; with --only, both have to match.
-    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "REGEX",
+        help_heading = "What counts"
+    )]
     only_obj: Vec<Regex>,
 
-    /// Leave out findings where the function or file of the frame to blame, or of a frame that it called, matches.
+    /// Leave out findings in functions or files that match.
     ///
-    /// May be given several times.
+    /// The function or file is that of the frame to blame, or of a frame that it called. May be given several times.
     #[arg(long, value_name = "REGEX", help_heading = "What counts")]
     ignore: Vec<Regex>,
 
     /// Leave out findings where the object of the frame to blame, or of a frame that it called, matches; with --ignore,
     /// both have to match.
-    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "REGEX",
+        help_heading = "What counts"
+    )]
     ignore_obj: Vec<Regex>,
 
     /// Read regexes for --ignore from FILE, one a line; lines that begin with # are comments.
-    #[arg(long, value_name = "FILE", help_heading = "What counts")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "FILE",
+        help_heading = "What counts"
+    )]
     ignore_file: Vec<PathBuf>,
 
     /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
-    #[arg(long, help_heading = "What counts")]
+    #[arg(long, help_heading = "What counts", hide_short_help = true)]
     allow_fragment: bool,
 
-    /// Findings that are known and do not fail, as --update-baseline writes them.
+    /// Let the findings of this file pass.
     ///
+    /// They are known, as --update-baseline wrote them.
     /// A finding is known by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
-    /// says how many equal ones a process may have. What it knows and is there no more is reported, and so is a leak of
-    /// which there is more.
+    /// says how many equal ones a process may have. Baseline entries that no longer occur are reported, and so are
+    /// known leaks that grew.
     #[arg(long, value_name = "FILE", help_heading = "What is known")]
     baseline: Option<PathBuf>,
 
-    /// Write what was found to the baseline: new findings come in, those that are gone go out, sizes are those of now.
+    /// Write what was found to the baseline.
     ///
+    /// New findings come in, those that no longer occur go out, sizes are those of now.
     /// The file behind a symbolic link is replaced and keeps its permissions; it has to be a regular file.
     /// The report is of what is known then. If anything could not be judged, the file is left as it was.
     #[arg(long, requires = "baseline", help_heading = "What is known")]
@@ -126,12 +166,13 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "N|P%",
+        hide_short_help = true,
         requires = "baseline",
         help_heading = "What is known"
     )]
     max_growth: Option<MaxGrowth>,
 
-    /// Apply a suppression file of Valgrind's to what was found.
+    /// Apply a suppression file of Valgrind's.
     ///
     /// Valgrind knows more than it reports: mangled names are compared where it wrote them (--gen-suppressions=all) or
     /// where demangling the pattern tells, objects where it names them (XML has those of all frames).
@@ -142,14 +183,14 @@ pub(crate) struct Args {
     ///
     /// leak-check has suppressions for it of its own, and the report says what they matched. No stack that shows the
     /// program's own code below these functions is among them.
-    #[arg(long, help_heading = "What is known")]
+    #[arg(long, help_heading = "What is known", hide_short_help = true)]
     no_default_suppressions: bool,
 
     /// Name the suppressions that matched nothing, on standard error.
-    #[arg(long, help_heading = "What is known")]
+    #[arg(long, help_heading = "What is known", hide_short_help = true)]
     list_unused_suppressions: bool,
 
-    /// Print a suppression for each finding that remains, instead of a report.
+    /// Write suppressions instead of a report.
     ///
     /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without them the
     /// names of C++ and Rust functions are written as patterns of their identifiers and these' lengths. Of a program
@@ -157,23 +198,33 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 
-    /// How to report.
+    /// text, markdown, json, junit, sarif, github, gitlab.
     #[arg(
+        short,
         long,
         value_name = "FORMAT",
         default_value = "text",
+        hide_default_value = true,
+        hide_possible_values = true,
         help_heading = "Output"
     )]
     format: FormatName,
 
-    /// Show source paths relative to DIR, which formats for code hosts need to be the root of the repository.
+    /// Show source paths relative to DIR, the root of the repository.
     ///
-    /// Text logs have the base names of files alone; for code hosts they are looked up below DIR.
-    #[arg(long, value_name = "DIR", default_value = ".", help_heading = "Output")]
+    /// Formats for code hosts need this. Text logs have the base names of files alone; for code hosts they are looked up below DIR.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "DIR",
+        default_value = ".",
+        help_heading = "Output"
+    )]
     root: PathBuf,
 
     /// When to colour the text report.
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "WHEN",
         default_value = "auto",
@@ -181,14 +232,70 @@ pub(crate) struct Args {
     )]
     color: ColourName,
 
-    /// Show every frame of a stack; else allocators, language runtimes and the system are folded where several of their
-    /// frames stand in a row.
-    #[arg(long, help_heading = "Output")]
+    /// Show every frame of a stack.
+    ///
+    /// Without this, frames of allocators, language runtimes and the system are folded where several stand in a row.
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     all_frames: bool,
-
-    #[command(flatten)]
-    _common: CommonArgs,
 }
+
+/// What other programs call these options.
+pub(crate) const SPELLINGS: Spellings = &[
+    (&["--text"], "-f text, which is the default"),
+    (&["--markdown", "--md"], "-f markdown"),
+    (&["--json", "--jsonl"], "-f json"),
+    (&["--junit", "--junit-xml"], "-f junit"),
+    (&["--sarif"], "-f sarif"),
+    (&["--github", "--annotations"], "-f github"),
+    (&["--gitlab"], "-f gitlab"),
+    (
+        &["--xml"],
+        "nothing: logs and XML are told apart; -f junit writes XML",
+    ),
+    (
+        &["--csv", "--tsv", "--columns", "--sort"],
+        "cg-fmt with that option, which lists what leak-check judges",
+    ),
+    (
+        &["--show-leak-kinds", "--leak-kinds", "--kinds"],
+        "--errors-for-leak-kinds KINDS",
+    ),
+    (
+        &[
+            "--leak-check",
+            "--track-origins",
+            "--log-file",
+            "--xml-file",
+        ],
+        "that as an option of valgrind",
+    ),
+    (
+        &["--error-exitcode", "--exit-code", "--fail"],
+        "nothing: the exit status is 1 where there are findings",
+    ),
+    (&["--supp", "--suppression"], "--suppressions FILE"),
+    (
+        &["--gen-suppressions", "--generate-suppressions"],
+        "--write-suppressions",
+    ),
+    (&["--leaks-only"], "--no-errors"),
+    (
+        &[
+            "--include",
+            "--filter",
+            "--function",
+            "--fn",
+            "--crate",
+            "--module",
+        ],
+        "--only REGEX",
+    ),
+    (&["--exclude"], "--ignore REGEX"),
+    (&["--known", "--allow", "--allowlist"], "--baseline FILE"),
+    (&["--update", "--bless"], "--update-baseline"),
+    (&["--full", "--verbose"], "--all-frames"),
+    (&["--no-color", "--no-colour", "--colour"], "--color never"),
+];
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FormatName {
@@ -231,8 +338,8 @@ enum ColourName {
 
 impl Args {
     /// The options these arguments ask for.
-    pub(crate) fn options(self) -> anyhow::Result<Options> {
-        let in_colour = self.in_colour();
+    pub(crate) fn options(self, is_stdout: bool) -> anyhow::Result<Options> {
+        let in_colour = self.in_colour(is_stdout);
         let mut ignore: Vec<String> = self.ignore.iter().map(|regex| regex.to_string()).collect();
         for path in &self.ignore_file {
             ignore.extend(read_patterns(path)?);
@@ -279,13 +386,15 @@ impl Args {
         })
     }
 
-    fn in_colour(&self) -> bool {
+    fn in_colour(&self, is_stdout: bool) -> bool {
         match self.color {
             ColourName::Always => true,
             ColourName::Never => false,
             // NO_COLOR, CLICOLOR_FORCE, TERM and whether there is a terminal.
             ColourName::Auto => {
-                anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+                is_stdout
+                    && anstream::AutoStream::choice(&std::io::stdout())
+                        != anstream::ColorChoice::Never
             }
         }
     }
@@ -314,4 +423,14 @@ fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
         patterns.push(line.to_owned());
     }
     Ok(patterns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_an_option_and_what_is_told_is_one() {
+        assert_eq!(cg_stream::tool::check_spellings::<Args>(SPELLINGS), Ok(()));
+    }
 }

@@ -18,7 +18,7 @@ use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::growth::LostSize;
 use crate::ruling::Ruling;
 use crate::stack::Stack;
-use crate::whole_file::Replaceable;
+use cg_stream::tool::whole_file::Replaceable;
 
 /// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use cg_stream::tool::whole_file::Replaceable;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
 use crate::baseline::Baseline;
@@ -16,7 +17,6 @@ use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
 use crate::ruling::RulingStatus;
 use crate::suppression::{self, Suppressions};
-use crate::whole_file::Replaceable;
 
 /// What a run of leak-check is asked to do.
 pub(crate) struct Options {
@@ -39,7 +39,16 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// Where suppressions, the baseline or the output cannot be read or written.
-pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Outcome> {
+pub(crate) fn run(
+    mut options: Options,
+    output: &mut Output,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
+    output.set_when_closed(WhenClosed::GoOn);
+    // A report says itself what could not be judged; suppressions do not.
+    if !options.write_suppressions {
+        output.stand_with_trouble();
+    }
     let suppressions = Suppressions::read(&options.suppressions, options.default_suppressions)?;
     let baseline_file = baseline_to_update(&options)?;
     let baseline = match (&options.baseline, &baseline_file) {
@@ -107,7 +116,6 @@ pub(crate) fn run(mut options: Options, diagnostics: &mut Diagnostics) -> anyhow
         };
         report::render(&report, options.format, options.in_colour)?
     };
-    let mut output = Output::new(WhenClosed::GoOn);
     output.write_all(&text).and_then(|()| output.flush())?;
 
     let all_unused = options.list_unused_suppressions;

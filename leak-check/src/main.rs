@@ -26,8 +26,9 @@ mod suppression;
 mod paths;
 mod report;
 mod sentence;
-mod whole_file;
 
 fn main() -> ExitCode {
-    cg_stream::tool::main(|args: args::Args, diagnostics| gate::run(args.options()?, diagnostics))
+    cg_stream::tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
+        gate::run(args.options(output.is_stdout())?, output, diagnostics)
+    })
 }

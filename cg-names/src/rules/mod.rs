@@ -43,7 +43,7 @@ pub enum Strength {
 }
 
 /// The table for people: what each rule is called, why it is there, and what it does to a name.
-pub fn help() -> String {
+pub fn table() -> String {
     let mut text = "Rules by which names are joined, in the order they are applied:\n".to_owned();
     for row in TABLE {
         let [before, after] = row.example;

@@ -15,5 +15,5 @@ mod table;
 mod write;
 
 pub(crate) mod folded;
-pub(crate) mod pprof;
 pub(crate) mod perf;
+pub(crate) mod pprof;

@@ -5,9 +5,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 /// What may be replaced: where it is, and what is there.
 #[derive(Debug)]
-pub(crate) struct Replaceable {
+pub struct Replaceable {
     /// The file behind all symbolic links.
     target: PathBuf,
     /// `None` where there is no file yet.
@@ -19,7 +21,7 @@ impl Replaceable {
     ///
     /// # Errors
     /// Where that is no regular file: a pipe or a device cannot be replaced, and opening a pipe might wait for ever.
-    pub(crate) fn at(path: &Path) -> io::Result<Replaceable> {
+    pub fn at(path: &Path) -> io::Result<Replaceable> {
         /// As many as Linux follows.
         const MOST_LINKS: usize = 40;
         let mut target = path.to_owned();
@@ -55,7 +57,7 @@ impl Replaceable {
     }
 
     /// Whether there is a file to replace.
-    pub(crate) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.permissions.is_some()
     }
 
@@ -63,23 +65,64 @@ impl Replaceable {
     ///
     /// # Errors
     /// Where it cannot be written; the file before is as it was then.
-    pub(crate) fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+    pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.begin()?;
+        file.write_all(bytes)?;
+        file.finish()
+    }
+
+    /// Opens a file that takes the place of the old one once it is finished, and nothing of which is seen before.
+    ///
+    /// # Errors
+    /// Where no file can be made in the folder.
+    pub fn begin(&self) -> io::Result<Unfinished> {
         let folder = match self.target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let mut temporary = tempfile::Builder::new()
+        let temporary = tempfile::Builder::new()
             // Like any new file: less what the umask takes away.
             .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
-        temporary.write_all(bytes)?;
+            .tempfile_in(folder)
+            // The name of the temporary file would say nothing to anybody.
+            .map_err(|error| io::Error::from(error.kind()))?;
         if let Some(permissions) = &self.permissions {
             temporary.as_file().set_permissions(permissions.clone())?;
         }
-        temporary.as_file().sync_all()?;
-        temporary
+        Ok(Unfinished {
+            temporary,
+            target: self.target.clone(),
+        })
+    }
+}
+
+/// A file that is being written beside the one it is to replace. Dropped, it leaves that one as it was.
+#[derive(Debug)]
+pub struct Unfinished {
+    temporary: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Unfinished {
+    /// Puts the file where it belongs.
+    ///
+    /// # Errors
+    /// Where not all of it can be written; the file before is as it was then.
+    pub fn finish(self) -> io::Result<()> {
+        self.temporary.as_file().sync_all()?;
+        self.temporary
             .persist(&self.target)
             .map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+impl io::Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

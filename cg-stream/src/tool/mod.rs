@@ -1,0 +1,208 @@
+//! The process edge of the five tools, written once: arguments, exit statuses, messages on stderr, closed pipes.
+//!
+//! Exit statuses: 0 is done (for a gate: clean), 1 is done and the gate says no, 2 is could not do it or could not
+//! judge. Data goes to stdout or to the file of `-o`, talk to stderr, a message a line: `tool: file:line: message`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::StringValueParser;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{ArgAction, Args as _, FromArgMatches as _, Parser};
+
+mod manual;
+mod output;
+mod progress;
+mod spelling;
+pub mod whole_file;
+
+pub use crate::diagnostics::Diagnostics;
+pub use output::{Output, WhenClosed};
+pub use spelling::{Spellings, check as check_spellings};
+
+/// What a tool has to say by its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Exit 0.
+    Done,
+    /// Exit 1: a gate says no.
+    No,
+}
+
+/// Runs a tool: parses its arguments, opens its output, calls `run`, prints its error, and maps all of it to an exit
+/// status. To who writes an option as another program calls it, `spellings` say what it is called here.
+pub fn main<Args: Parser>(
+    spellings: Spellings,
+    run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
+) -> ExitCode {
+    let command = whole_command::<Args>();
+    let mut diagnostics = on_stderr(command.get_name());
+    let parsed = command.clone().try_get_matches().and_then(|matches| {
+        let common = CommonArgs::from_arg_matches(&matches)?;
+        Ok((common, Args::from_arg_matches(&matches)?))
+    });
+    let outcome = match parsed {
+        Err(error) => match spelling::told(&error, spellings) {
+            Some(told) => Err(anyhow::Error::msg(told)),
+            None => return show(&error, &mut diagnostics),
+        },
+        Ok((common, args)) => open(&common).and_then(|mut output| {
+            let outcome = match common.generate {
+                Some(what) => {
+                    output.set_when_closed(WhenClosed::GoOn);
+                    manual::write(what, command, &mut output)?;
+                    Outcome::Done
+                }
+                None => run(args, &mut output, &mut diagnostics)?,
+            };
+            if let Some(file) = output.finish(diagnostics.had_trouble())? {
+                diagnostics.warn(format!(
+                    "{file} was not written, because not all of it could be; without -o there is what could be read"
+                ));
+            }
+            Ok(outcome)
+        }),
+    };
+    match outcome {
+        Err(error) if is_closed_pipe(&error) => {}
+        Err(error) => diagnostics.trouble(format!("{error:#}")),
+        Ok(Outcome::No) if !diagnostics.had_trouble() => return ExitCode::from(1),
+        Ok(_) => {}
+    }
+    if diagnostics.had_trouble() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// A tool's options and those that all tools have.
+fn whole_command<Args: Parser>() -> clap::Command {
+    let command = Args::command();
+    let about = command.get_about().cloned();
+    let long_about = command.get_long_about().cloned();
+    let command = command.disable_help_flag(true).disable_version_flag(true);
+    let command = CommonArgs::augment_args(command);
+    command
+        .about(about.unwrap_or_default())
+        .long_about(long_about.unwrap_or_default())
+}
+
+/// The output, where a file cannot be made an error that names it.
+fn open(common: &CommonArgs) -> anyhow::Result<Output> {
+    Output::open(common.output.as_deref()).map_err(|error| match &common.output {
+        Some(path) => anyhow::anyhow!("{}: {error}", path.display()),
+        None => error.into(),
+    })
+}
+
+/// Prints what clap has to say: a usage error to stderr, `--help` and `--version` to stdout.
+fn show(message: &clap::Error, diagnostics: &mut Diagnostics) -> ExitCode {
+    let printed = if message.use_stderr() {
+        message.print()
+    } else {
+        Output::check_open()
+            .and_then(|()| message.print())
+            .and_then(|()| io::stdout().flush())
+    };
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => diagnostics.trouble(format!("standard output: {error}")),
+        Ok(()) => {}
+    }
+    if message.use_stderr() || diagnostics.had_trouble() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Prints each message to stderr behind the tool's name, and shows a bar to a person who waits.
+fn on_stderr(tool: &str) -> Diagnostics {
+    let tool = tool.to_owned();
+    Diagnostics::to(move |message, _| {
+        // There is nowhere left to report a stderr that cannot be written.
+        let _ = writeln!(io::stderr(), "{tool}: {message}");
+    })
+    .with_progress(progress::bar)
+}
+
+/// The paths a tool was given, `-` where it was given none. A person who started it by mistake is told what it waits for.
+pub fn inputs(paths: &[PathBuf], diagnostics: &mut Diagnostics) -> Vec<PathBuf> {
+    let paths = if paths.is_empty() {
+        vec![PathBuf::from("-")]
+    } else {
+        paths.to_vec()
+    };
+    if paths.iter().any(|path| path.as_os_str() == "-") && io::stdin().is_terminal() {
+        diagnostics
+            .warn("reading from the terminal; name a file or pipe one in (--help has examples)");
+    }
+    paths
+}
+
+/// True where an error is that of writing to a pipe nobody reads.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io_error = cause.downcast_ref::<io::Error>().or_else(|| {
+            cause
+                .downcast_ref::<crate::Error>()
+                .and_then(crate::Error::as_io)
+        });
+        io_error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// The options that every tool has besides its own.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+struct CommonArgs {
+    /// Write to FILE instead of standard output.
+    ///
+    /// The file is there as a whole when the tool is done, and as it was before where the tool fails. Devices and pipes
+    /// are written to as they are.
+    #[arg(short, long, value_name = "FILE", display_order = 900)]
+    output: Option<PathBuf>,
+
+    /// Print a shell completion or the man page, and exit.
+    ///
+    /// WHAT is complete-bash, complete-elvish, complete-fish, complete-powershell, complete-zsh or man.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_parser = manual::What::parse,
+        hide_short_help = true,
+        display_order = 901
+    )]
+    generate: Option<manual::What>,
+
+    /// Print the most used options; --help prints all.
+    #[arg(id = "help", short = 'h', long = "help", action = ArgAction::Help, display_order = 902)]
+    _help: Option<bool>,
+
+    /// Print the version.
+    #[arg(id = "version", short = 'V', long = "version", action = ArgAction::Version, hide_short_help = true, display_order = 903)]
+    _version: Option<bool>,
+}
+
+/// Takes any text, of which shells complete some words.
+#[derive(Clone, Copy, Debug)]
+pub struct Suggested(pub &'static [&'static str]);
+
+impl TypedValueParser for Suggested {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}

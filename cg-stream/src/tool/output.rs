@@ -1,0 +1,170 @@
+//! Where a tool writes to: standard output, or the file of `-o`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+
+use super::whole_file::{Replaceable, Unfinished};
+
+/// What happens when nobody reads the output any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenClosed {
+    /// The tool stops, quietly and with status 0: a filter has nothing left to do.
+    Stop,
+    /// The rest of the output is thrown away and the tool goes on: the exit status of a gate does not depend on anybody
+    /// reading its output.
+    GoOn,
+}
+
+/// What a tool writes to. Errors name it.
+pub struct Output {
+    sink: Sink,
+    /// What it is called in messages.
+    name: String,
+    when_closed: WhenClosed,
+    closed: bool,
+    stands_with_trouble: bool,
+}
+
+enum Sink {
+    Stdout(StdoutLock<'static>),
+    /// A device or a pipe, which nothing can take the place of.
+    Direct(BufWriter<File>),
+    /// A file, which is there as a whole or not at all.
+    Whole(BufWriter<Unfinished>),
+}
+
+impl Output {
+    /// Opens standard output, or the file at a path: beside a regular file another one is begun, anything else is
+    /// written to as it is.
+    ///
+    /// # Errors
+    /// Where no file can be made there.
+    pub(super) fn open(path: Option<&Path>) -> io::Result<Output> {
+        let sink = match path {
+            None => Sink::Stdout(io::stdout().lock()),
+            Some(path) if path == Path::new("-") || path == Path::new("/dev/stdout") => {
+                Sink::Stdout(io::stdout().lock())
+            }
+            Some(path) if is_written_directly(path) => {
+                Sink::Direct(BufWriter::new(File::options().append(true).open(path)?))
+            }
+            Some(path) => Sink::Whole(BufWriter::with_capacity(
+                64 * 1024,
+                Replaceable::at(path)?.begin()?,
+            )),
+        };
+        let name = match (&sink, path) {
+            (Sink::Stdout(_), _) | (_, None) => "standard output".to_owned(),
+            (_, Some(path)) => path.display().to_string(),
+        };
+        Ok(Output {
+            sink,
+            name,
+            when_closed: WhenClosed::Stop,
+            closed: false,
+            stands_with_trouble: false,
+        })
+    }
+
+    /// Decides what happens when nobody reads any more; otherwise the tool stops.
+    pub fn set_when_closed(&mut self, when_closed: WhenClosed) {
+        self.when_closed = when_closed;
+    }
+
+    /// Lets the file of `-o` stand where something could not be done, because what is written says so itself.
+    pub fn stand_with_trouble(&mut self) {
+        self.stands_with_trouble = true;
+    }
+
+    /// Whether this is standard output, which can be a terminal.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.sink, Sink::Stdout(_))
+    }
+
+    /// Fails where nothing can be written to, although every write would succeed.
+    pub(super) fn check_open() -> io::Result<()> {
+        if cg_stdout::was_closed() {
+            return Err(io::Error::other("is closed"));
+        }
+        Ok(())
+    }
+
+    /// Puts the file of `-o` where it belongs. Where something could not be done it stays as it was, and its name is
+    /// returned.
+    ///
+    /// # Errors
+    /// Where not all of it can be written.
+    pub(super) fn finish(mut self, had_trouble: bool) -> io::Result<Option<String>> {
+        let name = self.name.clone();
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+        match self.sink {
+            Sink::Whole(_) if had_trouble && !self.stands_with_trouble => Ok(Some(self.name)),
+            Sink::Whole(file) => {
+                let file = file
+                    .into_inner()
+                    .map_err(|error| named(error.into_error()))?;
+                file.finish().map_err(named)?;
+                Ok(None)
+            }
+            _ => {
+                self.flush()?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn settle<T>(&mut self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match result {
+            Err(error)
+                if error.kind() == io::ErrorKind::BrokenPipe
+                    && self.when_closed == WhenClosed::GoOn =>
+            {
+                self.closed = true;
+                Ok(otherwise)
+            }
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(error),
+            Err(error) => Err(io::Error::new(
+                error.kind(),
+                format!("{}: {error}", self.name),
+            )),
+            Ok(value) => Ok(value),
+        }
+    }
+}
+
+/// What is reached through `/dev` and `/proc` is what somebody else has opened, and of devices and pipes there is only
+/// the one. A path that cannot be looked at is left to those who make the file.
+fn is_written_directly(path: &Path) -> bool {
+    let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    let is_special = path
+        .metadata()
+        .is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    is_special || path.starts_with("/dev/fd") || path.starts_with("/proc")
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        let result = match &mut self.sink {
+            Sink::Stdout(stdout) => Output::check_open().and_then(|()| stdout.write(bytes)),
+            Sink::Direct(file) => file.write(bytes),
+            Sink::Whole(file) => file.write(bytes),
+        };
+        self.settle(result, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let result = match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::Direct(file) => file.flush(),
+            Sink::Whole(file) => file.flush(),
+        };
+        self.settle(result, ())
+    }
+}

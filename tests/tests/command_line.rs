@@ -1,0 +1,425 @@
+//! The command lines of a person in a hurry: help, guesses, options of other programs, `-o`, completions.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::process::{Command, Stdio};
+
+use cg_tests::tools::{self, TOOLS, run};
+
+const PROFILE: &str = "pair/before.callgrind.out";
+const LOG: &str = "memcheck/3.27.1-leaky.log";
+
+/// Each tool with arguments that make it write something.
+const WRITERS: [(&str, &[&str]); 5] = [
+    ("cg-parse", &[PROFILE]),
+    ("cg-filter", &["main", PROFILE]),
+    ("cg-diff", &[PROFILE, "pair/after.callgrind.out"]),
+    ("cg-fmt", &[PROFILE]),
+    ("leak-check", &[LOG]),
+];
+
+/// Runs a tool as on a terminal of 80 columns.
+fn help(tool: &str, flag: &str) -> String {
+    let mut command = tools::command(tool);
+    let output = command.arg(flag).env("COLUMNS", "80").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{tool} {flag}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn help_begins_with_examples_and_its_summary_fits_a_screen() {
+    for tool in TOOLS {
+        for flag in ["-h", "--help"] {
+            let help = help(tool, flag);
+            let mut lines = help.lines();
+            assert_eq!(lines.next(), Some("Examples:"), "{tool} {flag}");
+            assert!(lines.next().unwrap().contains(tool), "{tool} {flag}");
+            assert!(
+                !help.contains("Options:"),
+                "{tool}: options without a group"
+            );
+        }
+        let short = help(tool, "-h");
+        assert!(short.lines().count() <= 24, "{tool}: {short}");
+        let widest = short.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{tool}: {short}");
+    }
+}
+
+#[test]
+fn every_example_of_help_is_in_the_manual() {
+    for tool in TOOLS {
+        let manual = run(tool, &["--generate", "man"], b"");
+        assert_eq!(manual.status, 0, "{tool}");
+        assert!(manual.text().contains(".TH"), "{tool}");
+        // roff writes a hyphen as \- and quotes as \*(Aq.
+        let manual = manual.text().replace("\\-", "-").replace("\\*(Aq", "'");
+        let output = tools::command(tool)
+            .arg("--help")
+            .env("COLUMNS", "300")
+            .output()
+            .unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let examples: Vec<&str> = help
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        assert!(examples.len() > 2, "{tool}");
+        for example in examples {
+            assert!(manual.contains(example.trim()), "{tool}: {example}");
+        }
+    }
+}
+
+#[test]
+fn examples_are_understood() {
+    for tool in TOOLS {
+        let output = tools::command(tool)
+            .arg("--help")
+            .env("COLUMNS", "300")
+            .output()
+            .unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for example in help.lines().skip(1).take_while(|line| !line.is_empty()) {
+            if example.contains("valgrind ") {
+                continue;
+            }
+            let script = format!("PATH={}:$PATH\n{example}", tools::folder().display());
+            let output = Command::new("bash")
+                .args(["-c", &script])
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            // The files do not exist; the options have to.
+            let is_missing = ["No such file", "there is nothing on standard input"]
+                .iter()
+                .any(|told| stderr.contains(told));
+            assert!(is_missing, "{example}: {stderr}");
+            assert!(!stderr.contains("error:"), "{example}: {stderr}");
+            assert!(!stderr.contains(" here; write "), "{example}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_rules_has_an_option_of_its_own() {
+    let rules = run("cg-diff", &["--list-rules"], b"");
+    assert_eq!((rules.status, rules.stderr.as_str()), (0, ""));
+    assert!(rules.text().contains("llvm-suffix"), "{}", rules.text());
+    assert!(!help("cg-diff", "--help").contains("llvm-suffix"));
+}
+
+#[test]
+fn options_of_other_programs_are_answered_with_ours_in_one_line() {
+    for (tool, args, expected) in [
+        (
+            "cg-fmt",
+            &["--csv", PROFILE][..],
+            "there is no --csv here; write -f csv",
+        ),
+        (
+            "cg-fmt",
+            &["--limit=5"],
+            "there is no --limit here; write -n N",
+        ),
+        (
+            "cg-fmt",
+            &["-s", "Ir"],
+            "there is no -s here; write --sort COLUMN",
+        ),
+        (
+            "cg-fmt",
+            &["-c", "Ir"],
+            "there is no -c here; write --columns COLUMNS",
+        ),
+        ("cg-fmt", &["-l"], "there is no -l here; write -n N"),
+        (
+            "cg-fmt",
+            &["--crate"],
+            "there is no --crate here; write --group-by crate",
+        ),
+        (
+            "cg-fmt",
+            &["--module"],
+            "there is no --module here; write --group-by module",
+        ),
+        (
+            "leak-check",
+            &["--json"],
+            "there is no --json here; write -f json",
+        ),
+        (
+            "cg-filter",
+            &["--limit", "3"],
+            "there is no --limit here; write -n N",
+        ),
+        (
+            "cg-parse",
+            &["--json"],
+            "there is no --json here; write nothing: the output is JSON lines",
+        ),
+        (
+            "cg-diff",
+            &["--markdown"],
+            "there is no --markdown here; write | cg-fmt with that option behind cg-diff",
+        ),
+    ] {
+        let refused = run(tool, args, b"");
+        assert_eq!(refused.status, 2, "{tool} {args:?}");
+        assert_eq!(refused.stderr, format!("{tool}: {expected}\n"));
+    }
+}
+
+#[test]
+fn generation_is_asked_for_by_the_option_alone() {
+    let man = run("cg-filter", &["-e", "--generate", PROFILE], b"");
+    assert_eq!((man.status, man.stderr.as_str()), (0, ""));
+    assert!(
+        man.text().starts_with("{\"type\":\"run\""),
+        "{}",
+        man.text()
+    );
+    let file = run("cg-fmt", &["--", "--generate"], b"");
+    assert!(
+        file.stderr.contains("--generate: No such file"),
+        "{}",
+        file.stderr
+    );
+    for tool in TOOLS {
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let script = run(tool, &[&format!("--generate=complete-{shell}")], b"");
+            assert_eq!(script.status, 0, "{tool} {shell}");
+            assert!(script.text().contains(tool), "{tool} {shell}");
+        }
+        for args in [&["--generate", "nonsense"][..], &["--generate"]] {
+            assert_eq!(run(tool, args, b"").status, 2, "{tool}");
+        }
+    }
+}
+
+#[test]
+fn shells_complete_words_behind_sort_columns_and_tree() {
+    let script = run("cg-fmt", &["--generate", "complete-bash"], b"");
+    for (option, typed, expected) in [
+        ("--sort", "in", "incl incl.Ir"),
+        ("--columns", "cal", "calls callee"),
+        ("--tree", "call", "callers callees"),
+        ("--group-by", "cr", "crate"),
+        ("--type", "program", "program_point"),
+        ("-f", "mark", "markdown"),
+    ] {
+        let ask = format!(
+            "{}\nCOMP_WORDS=(cg-fmt {option} {typed}); COMP_CWORD=2\n_cg__fmt cg-fmt {typed} {option}\necho \
+             \"${{COMPREPLY[@]}}\"",
+            script.text()
+        );
+        let output = Command::new("bash").args(["-c", &ask]).output().unwrap();
+        let completed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(completed.trim(), expected, "{option}");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_the_regex_is_read() {
+    let whole = run("cg-filter", &["", PROFILE], b"");
+    let note = format!(
+        "cg-filter: {PROFILE} is read as a file; -e {PROFILE} searches function names for it\n"
+    );
+    let guessed = run("cg-filter", &[PROFILE], b"");
+    assert_eq!((guessed.status, &guessed.stderr), (0, &note));
+    assert_eq!(guessed.stdout, whole.stdout);
+    for condition in [
+        &["-n", "3"][..],
+        &["--top=3"],
+        &["--type", "fn"],
+        &["--caller", "main"],
+    ] {
+        let guessed = run("cg-filter", &[condition, &[PROFILE]].concat(), b"");
+        let told = run("cg-filter", &[condition, &["", PROFILE]].concat(), b"");
+        assert_eq!(
+            (guessed.status, &guessed.stderr),
+            (0, &note),
+            "{condition:?}"
+        );
+        assert_eq!(guessed.stdout, told.stdout, "{condition:?}");
+        let keeps_all = condition[0] == "--type";
+        assert_eq!(
+            told.stdout.len() < whole.stdout.len(),
+            !keeps_all,
+            "{condition:?}"
+        );
+    }
+    // Behind a pipe it is what it was.
+    let piped = run("cg-filter", &["README.md"], &whole.stdout);
+    assert_eq!((piped.status, piped.stderr.as_str()), (0, ""));
+    assert_eq!(piped.text().lines().count(), 2);
+}
+
+#[test]
+fn a_regex_without_input_is_said_to_be_one() {
+    let output = tools::command("cg-filter")
+        .arg("^main$")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let expected = "cg-filter: ^main$ is the regular expression, and there is nothing on standard input; cg-filter \
+                    REGEX FILE reads a file\n";
+    assert!(stderr.starts_with(expected), "{stderr}");
+}
+
+#[test]
+fn columns_and_events_are_found_whatever_their_case_and_blanks() {
+    let exact = run(
+        "cg-fmt",
+        &[
+            "--sort",
+            "incl.Ir",
+            "--columns",
+            "Ir,incl.Ir%,fn",
+            "-n",
+            "3",
+            PROFILE,
+        ],
+        b"",
+    );
+    assert_eq!(exact.status, 0, "{}", exact.stderr);
+    let loose = [
+        "--sort",
+        "INCL.ir",
+        "--columns",
+        "ir, Incl.IR%, FN",
+        "--top=3",
+        PROFILE,
+    ];
+    assert_eq!(run("cg-fmt", &loose, b""), exact);
+    let named = ["--events", "ir", PROFILE];
+    assert_eq!(
+        run("cg-fmt", &named, b""),
+        run("cg-fmt", &["--events", "Ir", PROFILE], b"")
+    );
+}
+
+#[test]
+fn output_files_hold_what_standard_output_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let name = path.to_str().unwrap();
+    for (tool, args) in WRITERS {
+        fs::write(&path, "old").unwrap();
+        let printed = run(tool, args, b"");
+        let written = run(tool, &[args, &["-o", name]].concat(), b"");
+        assert_eq!(
+            (written.status, &written.stderr),
+            (printed.status, &printed.stderr),
+            "{tool}"
+        );
+        assert_eq!(written.stdout, b"", "{tool}");
+        assert_eq!(fs::read(&path).unwrap(), printed.stdout, "{tool}");
+        for stdout in ["-", "/dev/stdout"] {
+            assert_eq!(
+                run(tool, &[args, &["-o", stdout]].concat(), b""),
+                printed,
+                "{tool}"
+            );
+        }
+        let null = run(tool, &[args, &["--output=/dev/null"]].concat(), b"");
+        assert_eq!(
+            (null.status, null.stdout.len()),
+            (printed.status, 0),
+            "{tool}"
+        );
+        let generated = run(tool, &["--generate=man", "-o", name], b"");
+        assert_eq!((generated.status, generated.stdout.len()), (0, 0), "{tool}");
+        assert!(fs::read_to_string(&path).unwrap().contains(".TH"), "{tool}");
+    }
+    assert!(
+        fs::metadata("/dev/null")
+            .unwrap()
+            .file_type()
+            .is_char_device()
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing temporary is left"
+    );
+}
+
+#[test]
+fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let name = path.to_str().unwrap();
+    let stream = run("cg-parse", &[PROFILE], b"").stdout;
+    let cut = &stream[..stream.len() - 40];
+    for (tool, args) in [
+        ("cg-filter", &["", "-"][..]),
+        ("cg-fmt", &["-"]),
+        ("cg-diff", &[PROFILE, "-"]),
+    ] {
+        fs::write(&path, "old").unwrap();
+        let failed = run(tool, &[args, &["-o", name]].concat(), cut);
+        assert_eq!(failed.status, 2, "{tool}: {}", failed.stderr);
+        assert!(
+            failed.stderr.ends_with(&format!(
+                "{name} was not written, because not all of it could be; without -o there is what could be read\n"
+            )),
+            "{tool}: {}",
+            failed.stderr
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old", "{tool}");
+    }
+    // A report says itself what could not be judged.
+    let log = fs::read(cg_tests::data(LOG)).unwrap();
+    let doubtful = run("leak-check", &["-o", name], &log[..log.len() / 2]);
+    assert_eq!(doubtful.status, 2, "{}", doubtful.stderr);
+    assert_ne!(fs::read_to_string(&path).unwrap(), "old");
+    // A full disk, a folder that is not there, a folder in the place of the file.
+    for (output, expected) in [
+        ("/dev/full", "/dev/full: No space left on device"),
+        ("/no/such/folder/file", "/no/such/folder/file: "),
+        (
+            folder.path().to_str().unwrap(),
+            "expected a regular file, found a directory",
+        ),
+    ] {
+        let failed = run("cg-parse", &[PROFILE, "-o", output], b"");
+        assert_eq!(failed.status, 2, "{output}");
+        assert!(
+            failed.stderr.contains(expected),
+            "{output}: {}",
+            failed.stderr
+        );
+        assert_eq!(
+            failed.stderr.lines().count(),
+            1,
+            "{output}: {}",
+            failed.stderr
+        );
+    }
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing temporary is left"
+    );
+}
+
+#[test]
+fn an_input_can_be_the_output_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stream.jsonl");
+    let name = path.to_str().unwrap();
+    let stream = run("cg-parse", &[PROFILE], b"");
+    fs::write(&path, &stream.stdout).unwrap();
+    let kept = run("cg-filter", &["^wordcount::", name], b"");
+    let written = run("cg-filter", &["^wordcount::", name, "-o", name], b"");
+    assert_eq!((written.status, written.stderr.as_str()), (0, ""));
+    assert_eq!(fs::read(&path).unwrap(), kept.stdout);
+}
