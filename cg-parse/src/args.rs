@@ -10,8 +10,8 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat; perf script's text, folded stacks and pprof; packed by gzip or zstd or not. Several callgrind or cachegrind
-/// profiles, and the parts of one, are summed.
+/// dhat; perf script's text, folded stacks, pprof and profiles of the Firefox Profiler (samply); packed by gzip or zstd
+/// or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -151,6 +151,8 @@ enum FormatName {
     Perf,
     Folded,
     Pprof,
+    #[value(alias = "samply")]
+    Firefox,
 }
 
 impl FormatName {
@@ -165,6 +167,7 @@ impl FormatName {
             FormatName::Perf => Format::Perf,
             FormatName::Folded => Format::Folded,
             FormatName::Pprof => Format::Pprof,
+            FormatName::Firefox => Format::Firefox,
         }
     }
 }

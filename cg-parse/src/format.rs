@@ -32,6 +32,8 @@ pub enum Format {
     Folded,
     /// Profiles of pprof: its protocol buffer, and the older formats that its tools read.
     Pprof,
+    /// Profiles of the Firefox Profiler, as samply and Firefox write them.
+    Firefox,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

@@ -7,6 +7,7 @@
 mod error;
 mod format;
 mod input;
+mod json;
 mod number;
 mod packed;
 mod utf16;

@@ -103,6 +103,9 @@ impl<'a> Parser<'a> {
             Format::Perf => stacks::perf::parse(&source, &mut lines, options, out, diagnostics),
             Format::Folded => stacks::folded::parse(&source, &mut lines, options, out, diagnostics),
             Format::Pprof => stacks::pprof::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Firefox => {
+                stacks::firefox::parse(&source, &mut lines, options, out, diagnostics)
+            }
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use cg_tests::{data, tools};
-use serde_json::Value;
+use flate2::read::MultiGzDecoder;
+use serde_json::{Value, json};
 
 /// The sums of a profile by stack. A stack is its frames, innermost first, in what both sides know of them.
 type Stacks = BTreeMap<Vec<String>, Vec<i64>>;
@@ -180,4 +182,144 @@ fn jemalloc_counts_are_scaled_as_its_jeprof_scales_them() {
     read.sort_unstable();
     expected.sort_unstable();
     assert_eq!((read, read_depths), (expected, depths));
+}
+
+/// A document, unpacked where it is packed.
+fn document(path: &Path) -> Value {
+    let bytes = fs::read(path).unwrap();
+    let mut text = Vec::new();
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => {
+            MultiGzDecoder::new(&bytes[..])
+                .read_to_end(&mut text)
+                .unwrap();
+        }
+        false => text = bytes,
+    }
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// The files of a folder of the test data, all of which have to be as many as this.
+fn files(folder: &str, count: usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(data(folder)).unwrap();
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(paths.len(), count, "{folder}");
+    paths
+}
+
+/// The stacks that cg-parse finds, with their threads in front, by the names of their frames; and its run record.
+fn named_stacks(path: &Path) -> (Value, Stacks) {
+    let run = tools::run("cg-parse", &["--no-demangle", path.to_str().unwrap()], b"");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let records: Vec<Value> = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let events: Vec<&str> = records[0]["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event.as_str().unwrap())
+        .collect();
+    let mut stacks = Stacks::new();
+    for record in records.iter().filter(|record| record["type"] == "stack") {
+        let mut stack = vec![record["thread"].as_str().unwrap_or("").to_owned()];
+        for frame in record["stack"].as_array().unwrap() {
+            stack.push(frame["fn"].as_str().unwrap_or("").to_owned());
+        }
+        let cost = events
+            .iter()
+            .map(|event| record["cost"][event].as_i64().unwrap_or(0));
+        add(&mut stacks, stack, cost.collect());
+    }
+    stacks.retain(|_, cost| cost.iter().any(|count| *count != 0));
+    (records[0].clone(), stacks)
+}
+
+/// Tables of the Firefox Profiler, walked row by row in generic JSON.
+#[test]
+fn firefox_profiles_have_the_samples_of_their_tables() {
+    for path in files("firefox", 6) {
+        let profile = document(&path);
+        let (run, read) = named_stacks(&path);
+        let mut expected = Stacks::new();
+        for thread in profile["threads"].as_array().unwrap() {
+            let table = |name: &str| match &thread[name] {
+                Value::Null => &profile["shared"][name],
+                own => own,
+            };
+            let (stacks, frames) = (table("stackTable"), table("frameTable"));
+            let (functions, strings) = (table("funcTable"), table("stringArray"));
+            let samples = &thread["samples"];
+            for (row, stack) in samples["stack"].as_array().unwrap().iter().enumerate() {
+                let mut found = vec![thread["name"].as_str().unwrap().to_owned()];
+                let mut next = stack.as_u64();
+                while let Some(stack) = next {
+                    let stack = stack as usize;
+                    let frame = stacks["frame"][stack].as_u64().unwrap() as usize;
+                    let function = frames["func"][frame].as_u64().unwrap() as usize;
+                    let name = functions["name"][function].as_u64().unwrap() as usize;
+                    let name = strings[name].as_str().unwrap();
+                    let resource = functions["resource"][function].as_u64();
+                    let lib = frames["lib"][frame]
+                        .as_u64()
+                        .or_else(|| table("resourceTable")["lib"][resource? as usize].as_u64());
+                    let address = frames["address"][frame].as_u64();
+                    found.push(match (lib, address) {
+                        (Some(lib), Some(address)) if name.starts_with("0x") => {
+                            let path = profile["libs"][lib as usize]["path"].as_str().unwrap();
+                            let base = path.rsplit('/').next().unwrap();
+                            format!("{base}+{address:#x}")
+                        }
+                        _ => name.to_owned(),
+                    });
+                    let prefix = stacks["prefix"][stack].as_u64();
+                    let offset = stacks["prefixOffset"][stack]
+                        .as_u64()
+                        .filter(|offset| *offset > 0);
+                    next = prefix.or(offset.map(|offset| stack as u64 - offset));
+                }
+                let mut values = vec![samples["weight"][row].as_i64().unwrap_or(1)];
+                if run["events"] == json!(["samples", "cpu"]) {
+                    values.push(samples["threadCPUDelta"][row].as_i64().unwrap_or(0));
+                }
+                add(&mut expected, found, values);
+            }
+        }
+        expected.retain(|_, cost| cost.iter().any(|count| *count != 0));
+        assert_eq!(read, expected, "{}", path.display());
+    }
+}
+
+/// samply's names of addresses stand in a file beside the profile.
+#[test]
+fn names_beside_a_profile_are_used() {
+    let profile = document(&data("firefox/samply-import-fp.json.gz"));
+    let lib = &profile["libs"][0];
+    let sidecar = json!({"string_table": ["UNKNOWN", "named"], "data": [{
+        "debug_name": lib["debugName"],
+        "debug_id": lib["breakpadId"],
+        "code_id": "",
+        "symbol_table": [{"rva": 0, "symbol": 1}],
+        "known_addresses": (0..1 << 20).map(|address| [address, 0]).collect::<Vec<_>>(),
+    }]});
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("profile.json.gz");
+    fs::copy(data("firefox/samply-import-fp.json.gz"), &copy).unwrap();
+    let (_, without) = named_stacks(&copy);
+    fs::write(
+        folder.path().join("profile.json.syms.json"),
+        sidecar.to_string(),
+    )
+    .unwrap();
+    let (_, with) = named_stacks(&copy);
+    let base = lib["path"].as_str().unwrap().rsplit('/').next().unwrap();
+    let prefix = format!("{base}+0x");
+    let count = |stacks: &Stacks, is: &dyn Fn(&str) -> bool| -> usize {
+        stacks.keys().flatten().filter(|name| is(name)).count()
+    };
+    assert!(count(&without, &|name| name.starts_with(&prefix)) > 0);
+    assert_eq!(count(&with, &|name| name.starts_with(&prefix)), 0);
+    assert!(count(&with, &|name| name == "named") > 0);
 }

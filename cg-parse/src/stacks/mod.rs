@@ -8,12 +8,16 @@
 //! | folded stacks | [`folded`] |
 //! | pprof | [`pprof`] |
 //! | text of `perf script` | [`perf`] |
+//! | Firefox Profiler, samply | [`firefox`] |
 
 mod address;
+mod count;
 mod rate;
 mod table;
+mod tree;
 mod write;
 
+pub(crate) mod firefox;
 pub(crate) mod folded;
 pub(crate) mod perf;
 pub(crate) mod pprof;

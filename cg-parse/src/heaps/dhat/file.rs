@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::error::excerpt;
+use crate::json::{line_at, without_place};
 use crate::number::whole_u64;
 
 /// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`File::read`].
@@ -230,23 +231,4 @@ fn explain(text: &str, error: &serde_json::Error) -> Error {
         return Error::at(line_at(text.as_bytes(), position).0, message);
     }
     Error::at(line, format!("{message} (column {})", error.column()))
-}
-
-/// serde_json's messages end with the place, which stands elsewhere in ours.
-fn without_place(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    match message.find(" at line ") {
-        Some(end) => message[..end].to_owned(),
-        None => message,
-    }
-}
-
-/// The line that a position is in, counted from 1, and where that line starts.
-fn line_at(text: &[u8], position: usize) -> (u64, usize) {
-    let before = &text[..position];
-    let newlines = memchr::memchr_iter(b'\n', before).count() as u64;
-    (
-        newlines + 1,
-        memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1),
-    )
 }

@@ -13,14 +13,13 @@
 //! counted is not told. A frame that ends in a number (`listen on port 8080 5`) looks like a second count, so lines are of
 //! two runs only where all lines have two counts.
 
-mod count;
 mod frame;
 
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
-use self::count::{Decimal, Unit};
 use self::frame::FrameTexts;
+use super::count::{Decimal, Unit};
 use super::table::{Row, StackId, StackTable};
 use super::write;
 use crate::detect::{Head, Reach};

@@ -139,6 +139,38 @@ fn power_of_ten(exponent: u32) -> Count {
     Count::pow(10, exponent)
 }
 
+/// Makes integers of numbers so that the sum of the integers is the sum of the numbers, but for less than 1: what is cut off
+/// of one number is added to the next.
+#[derive(Default)]
+pub(super) struct Carry {
+    /// What was not handed out yet, in 10^-[`MOST_DECIMALS`].
+    rest: Count,
+    /// How many numbers were no integers.
+    pub(super) rounded: u64,
+}
+
+impl Carry {
+    /// A number times `factor`, as an integer; `None` where it is beyond what can be added up.
+    #[inline]
+    pub(super) fn add(&mut self, number: Decimal, factor: Count) -> Option<Count> {
+        let product = number.digits.checked_mul(factor)?;
+        if number.decimals == 0 {
+            return Some(product);
+        }
+        self.add_fraction(product, number.decimals)
+    }
+
+    fn add_fraction(&mut self, digits: Count, decimals: u32) -> Option<Count> {
+        let one = power_of_ten(MOST_DECIMALS);
+        let exact = digits.checked_mul(power_of_ten(MOST_DECIMALS.checked_sub(decimals)?))?;
+        self.rounded += u64::from(exact % one != 0);
+        let sum = exact.checked_add(self.rest)?;
+        let whole = (sum + one / 2).div_euclid(one);
+        self.rest = sum - whole * one;
+        Some(whole)
+    }
+}
+
 /// The unit that the costs of a table are counted in while it is filled: the finest that a line needed so far.
 #[derive(Default)]
 pub(super) struct Unit {
@@ -267,6 +299,22 @@ mod tests {
                 is_rounded
             );
         }
+    }
+
+    #[test]
+    fn the_sum_of_what_is_carried_is_the_sum_of_the_numbers() {
+        let mut carry = Carry::default();
+        let mut add = |text: &str| {
+            let number = Decimal::parse(text.as_bytes()).unwrap();
+            carry.add(number, 1000).unwrap()
+        };
+        let numbers = ["0.0004", "0.0004", "1", "0.0004", "2.5", "-0.0012"];
+        assert_eq!(numbers.map(&mut add), [0, 1, 1000, 0, 2500, -1]);
+        assert_eq!(carry.rounded, 4);
+        assert_eq!(
+            Carry::default().add(Decimal::parse(b"1e15").unwrap(), Count::MAX),
+            None
+        );
     }
 
     /// The counts of rows and their unit.

@@ -1,0 +1,175 @@
+//! Walks a document by hand where a parser cannot: trees that nest deeper than its recursion may go, lists that end without
+//! their bracket, the beginning of a document whose rest is not there yet. Values are given to serde_json.
+
+use super::{cut_short, line_at};
+use crate::error::Error;
+
+/// A place in a document.
+#[derive(Clone)]
+pub(crate) struct Scanner<'a> {
+    text: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Scanner<'a> {
+        Scanner { text, position: 0 }
+    }
+
+    /// The next byte that is not white space; `None` at the end.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let rest = &self.text[self.position..];
+        let blank = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+            .count();
+        self.position += blank;
+        rest.get(blank).copied()
+    }
+
+    /// Takes the next byte if it is this one.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.position += usize::from(is_next);
+        is_next
+    }
+
+    /// Takes the next byte, which has to be this one.
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Error> {
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{}`", byte as char)))
+        }
+    }
+
+    /// The next key of an object, as it is written, and the colon behind it; `None` at the object's end, which is taken.
+    pub(crate) fn next_key(&mut self, is_first: bool) -> Result<Option<&'a [u8]>, Error> {
+        if self.take(b'}') {
+            return Ok(None);
+        }
+        if !is_first {
+            self.expect(b',')?;
+        }
+        self.expect(b'"')?;
+        let start = self.position;
+        self.skip_string()?;
+        let key = &self.text[start..self.position - 1];
+        self.expect(b':')?;
+        Ok(Some(key))
+    }
+
+    /// Goes behind the next value, which is not looked at.
+    pub(crate) fn skip_value(&mut self) -> Result<&'a [u8], Error> {
+        self.peek();
+        let start = self.position;
+        let mut depth = 0usize;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.position += 1;
+                    self.skip_string()?;
+                }
+                Some(b'{' | b'[') => {
+                    self.position += 1;
+                    depth += 1;
+                }
+                Some(b'}' | b']') if depth > 0 => {
+                    self.position += 1;
+                    depth -= 1;
+                }
+                Some(b',' | b':') if depth > 0 => self.position += 1,
+                Some(b'-' | b'0'..=b'9' | b'a'..=b'z') => {
+                    let rest = &self.text[self.position..];
+                    self.position += rest
+                        .iter()
+                        .take_while(|byte| {
+                            matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E')
+                        })
+                        .count();
+                }
+                _ => return Err(self.unexpected("a value")),
+            }
+            if depth == 0 {
+                return Ok(&self.text[start..self.position]);
+            }
+        }
+    }
+
+    /// The error for what stands here instead of what is expected.
+    pub(crate) fn unexpected(&mut self, expected: &str) -> Error {
+        match self.peek() {
+            None => cut_short(self.text),
+            Some(byte) => {
+                let (line, start) = line_at(self.text, self.position);
+                Error::at(
+                    line,
+                    format!(
+                        "expected {expected}, found `{}` (column {})",
+                        byte.escape_ascii(),
+                        self.position - start + 1
+                    ),
+                )
+            }
+        }
+    }
+
+    /// Goes behind the quote that ends a string.
+    fn skip_string(&mut self) -> Result<(), Error> {
+        loop {
+            let rest = &self.text[self.position..];
+            match memchr::memchr2(b'"', b'\\', rest) {
+                Some(length) if rest[length] == b'"' => {
+                    self.position += length + 1;
+                    return Ok(());
+                }
+                Some(length) if length + 1 < rest.len() => self.position += length + 2,
+                _ => {
+                    self.position = self.text.len();
+                    return Err(cut_short(self.text));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_in_turn() {
+        let mut scanner = Scanner::new(br#" {"a\"b" : [1, {"x": "]"}], "n":-1.5e3,"t" :true} "#);
+        scanner.expect(b'{').unwrap();
+        assert_eq!(scanner.next_key(true).unwrap(), Some(&br#"a\"b"#[..]));
+        assert_eq!(scanner.skip_value().unwrap(), br#"[1, {"x": "]"}]"#);
+        assert_eq!(scanner.next_key(false).unwrap(), Some(&b"n"[..]));
+        assert_eq!(scanner.skip_value().unwrap(), b"-1.5e3");
+        assert_eq!(scanner.next_key(false).unwrap(), Some(&b"t"[..]));
+        assert_eq!(scanner.skip_value().unwrap(), b"true");
+        assert_eq!(scanner.next_key(false).unwrap(), None);
+        assert_eq!(scanner.peek(), None);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let text = b"{\n \"a\": [1,\n  x]}";
+        let mut scanner = Scanner::new(text);
+        scanner.expect(b'{').unwrap();
+        scanner.next_key(true).unwrap();
+        for length in 0..text.len() - 1 {
+            let mut scanner = Scanner::new(&text[..length]);
+            let read = scanner
+                .expect(b'{')
+                .and_then(|()| scanner.next_key(true))
+                .and_then(|_| scanner.skip_value());
+            assert!(read.unwrap_err().to_string().contains("cut short"));
+        }
+    }
+
+    #[test]
+    fn nesting_does_not_use_the_stack() {
+        let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
+        assert_eq!(Scanner::new(&deep).skip_value().unwrap().len(), 2_000_000);
+    }
+}

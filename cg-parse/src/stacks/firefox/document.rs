@@ -1,0 +1,188 @@
+//! The JSON of a profile, as far as it is read. Columns stay text until they are walked.
+//!
+//! Keys that a version does not have are absent, and those of versions to come are not looked at: what counts is which
+//! columns there are. Versions are told in `docs-developer/CHANGELOG-formats.md` of Firefox Profiler.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json::{List, Text};
+
+/// A profile. Profiles that Firefox itself writes have one in `processes` for each further process; old developer tools
+/// wrapped the profile in an object of their own.
+#[derive(Deserialize)]
+pub(super) struct Document<'a> {
+    #[serde(borrow, default)]
+    pub(super) meta: Meta<'a>,
+    #[serde(borrow, default)]
+    pub(super) libs: Vec<Library<'a>>,
+    #[serde(borrow, default)]
+    pub(super) threads: Vec<Thread<'a>>,
+    /// The tables of all threads, since version 56.
+    #[serde(borrow, default)]
+    pub(super) shared: Thread<'a>,
+    #[serde(borrow, default)]
+    pub(super) processes: Vec<Document<'a>>,
+    #[serde(borrow, default)]
+    pub(super) profile: Option<Box<Document<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Meta<'a> {
+    #[serde(rename = "preprocessedProfileVersion")]
+    pub(super) processed_version: Option<u64>,
+    /// Milliseconds between samples.
+    pub(super) interval: Option<f64>,
+    #[serde(borrow)]
+    pub(super) product: Option<Text<'a>>,
+    #[serde(borrow, rename = "importedFrom")]
+    pub(super) imported_from: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) oscpu: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) categories: Vec<Category<'a>>,
+    #[serde(borrow, rename = "sampleUnits")]
+    pub(super) sample_units: Option<SampleUnits<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Category<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SampleUnits<'a> {
+    #[serde(borrow, rename = "threadCPUDelta")]
+    pub(super) thread_cpu_delta: Option<Text<'a>>,
+}
+
+/// An object. Where it was loaded is told only by profiles that Firefox writes itself, whose addresses are absolute.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Library<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) path: Option<Text<'a>>,
+    #[serde(borrow, rename = "debugName")]
+    pub(super) debug_name: Option<Text<'a>>,
+    /// The build id as 16 bytes in the order of a GUID, and a number behind them.
+    #[serde(borrow, rename = "breakpadId")]
+    pub(super) breakpad_id: Option<Text<'a>>,
+    /// The build id.
+    #[serde(borrow, rename = "codeId")]
+    pub(super) code_id: Option<Text<'a>>,
+    pub(super) start: Option<u64>,
+    pub(super) end: Option<u64>,
+}
+
+/// A thread with its samples and tables. What all threads share is one of these without samples.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Thread<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow, rename = "processName")]
+    pub(super) process_name: Option<Text<'a>>,
+    /// A number, or one as text: `29711.1` is process 29711 after an `exec`.
+    #[serde(borrow)]
+    pub(super) pid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) samples: Option<Table<'a>>,
+    #[serde(borrow, rename = "jsAllocations")]
+    pub(super) js_allocations: Option<Table<'a>>,
+    #[serde(borrow, rename = "nativeAllocations")]
+    pub(super) native_allocations: Option<Table<'a>>,
+    #[serde(borrow, rename = "stackTable")]
+    pub(super) stacks: Option<Table<'a>>,
+    #[serde(borrow, rename = "frameTable")]
+    pub(super) frames: Option<Table<'a>>,
+    #[serde(borrow, rename = "funcTable")]
+    pub(super) functions: Option<Table<'a>>,
+    #[serde(borrow, rename = "resourceTable")]
+    pub(super) resources: Option<Table<'a>>,
+    #[serde(borrow)]
+    pub(super) sources: Option<Table<'a>>,
+    #[serde(borrow, rename = "stringArray", alias = "stringTable")]
+    pub(super) strings: Option<Vec<Text<'a>>>,
+    /// The objects of one thread, until version 41.
+    #[serde(borrow)]
+    pub(super) libs: Option<Vec<Library<'a>>>,
+}
+
+/// Any of the tables, with the columns of all of them: a column a list, or (as Firefox writes it) a row a list and a schema
+/// that says what stands where.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Table<'a> {
+    pub(super) schema: Option<BTreeMap<String, usize>>,
+    #[serde(borrow)]
+    pub(super) data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) stack: List<'a>,
+    #[serde(borrow)]
+    pub(super) weight: List<'a>,
+    #[serde(borrow, rename = "weightType")]
+    pub(super) weight_type: Option<Text<'a>>,
+    #[serde(borrow, rename = "threadCPUDelta")]
+    pub(super) thread_cpu_delta: List<'a>,
+    #[serde(borrow)]
+    pub(super) prefix: List<'a>,
+    #[serde(borrow, rename = "prefixOffset")]
+    pub(super) prefix_offset: List<'a>,
+    #[serde(borrow)]
+    pub(super) frame: List<'a>,
+    #[serde(borrow)]
+    pub(super) func: List<'a>,
+    #[serde(borrow)]
+    pub(super) address: List<'a>,
+    #[serde(borrow)]
+    pub(super) line: List<'a>,
+    #[serde(borrow, rename = "inlineDepth")]
+    pub(super) inline_depth: List<'a>,
+    #[serde(borrow)]
+    pub(super) category: List<'a>,
+    #[serde(borrow)]
+    pub(super) implementation: List<'a>,
+    #[serde(borrow)]
+    pub(super) name: List<'a>,
+    #[serde(borrow, rename = "fileName")]
+    pub(super) file_name: List<'a>,
+    #[serde(borrow)]
+    pub(super) source: List<'a>,
+    #[serde(borrow)]
+    pub(super) filename: List<'a>,
+    #[serde(borrow, rename = "lineNumber")]
+    pub(super) line_number: List<'a>,
+    #[serde(borrow)]
+    pub(super) resource: List<'a>,
+    #[serde(borrow)]
+    pub(super) lib: List<'a>,
+}
+
+impl Library<'_> {
+    /// What the object is called in frames.
+    pub(super) fn object(&self) -> &[u8] {
+        [&self.path, &self.name, &self.debug_name]
+            .into_iter()
+            .flatten()
+            .map(Text::as_bytes)
+            .find(|name| !name.is_empty())
+            .unwrap_or_default()
+    }
+}
+
+/// A number that may be written as text, and its digits alone: `"29711.1"` is 29711.
+pub(super) fn leading_number(value: Option<&RawValue>) -> Option<u64> {
+    let digits = value?.get().trim_matches('"');
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    digits[..end].parse().ok()
+}
