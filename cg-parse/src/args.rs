@@ -10,8 +10,8 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat; perf script's text, folded stacks, pprof and profiles of the Firefox Profiler (samply); packed by gzip or zstd
-/// or not. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat; heaptrack's recordings; perf script's text, folded stacks, pprof and profiles of the Firefox Profiler (samply).
+/// Each may be packed by gzip or zstd. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -153,6 +153,7 @@ enum FormatName {
     Pprof,
     #[value(alias = "samply")]
     Firefox,
+    Heaptrack,
 }
 
 impl FormatName {
@@ -168,6 +169,7 @@ impl FormatName {
             FormatName::Folded => Format::Folded,
             FormatName::Pprof => Format::Pprof,
             FormatName::Firefox => Format::Firefox,
+            FormatName::Heaptrack => Format::Heaptrack,
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum Format {
     Pprof,
     /// Profiles of the Firefox Profiler, as samply and Firefox write them.
     Firefox,
+    /// heaptrack's recordings.
+    Heaptrack,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

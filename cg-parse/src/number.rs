@@ -32,7 +32,9 @@ fn long_decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-fn leading_hex(bytes: &[u8]) -> Option<(u64, &[u8])> {
+/// A hexadecimal number without `0x` at the beginning of `bytes` and what follows it, as [`leading_u64`] has it.
+#[inline]
+pub(crate) fn leading_hex(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     let mut length = 0;
     while let Some(digit) = bytes

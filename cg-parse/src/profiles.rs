@@ -106,6 +106,9 @@ impl<'a> Parser<'a> {
             Format::Firefox => {
                 stacks::firefox::parse(&source, &mut lines, options, out, diagnostics)
             }
+            Format::Heaptrack => {
+                heaps::heaptrack::parse(&source, &mut lines, options, out, diagnostics)
+            }
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

@@ -398,8 +398,21 @@ fn cannot_judge(run: &RunRecord) -> Option<String> {
         return Some("expected the findings of a run, found a comparison of several".to_owned());
     }
     let tool = run.tool.as_deref()?;
-    (!JUDGED.contains(&tool))
-        .then(|| format!("expected a run of memcheck, helgrind or drd, found one of {tool}"))
+    if JUDGED.contains(&tool) {
+        return None;
+    }
+    let mut why = format!("expected a run of memcheck, helgrind or drd, found one of {tool}");
+    // What these count as not freed may be reachable still, which is no leak to Memcheck; they cannot tell.
+    let not_freed = match tool {
+        "heaptrack" => "leaked_bytes",
+        "dhat" => "end_bytes",
+        _ => return Some(why),
+    };
+    why.push_str(&format!(
+        ", which does not tell lost blocks from reachable ones; cg-diff --fail-if '{not_freed}>+0' OLD NEW holds what \
+         was not freed to an earlier run"
+    ));
+    Some(why)
 }
 
 fn summary(facts: &ProcessFacts) -> Summary {

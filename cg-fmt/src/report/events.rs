@@ -9,9 +9,18 @@ use crate::options::{Events, Options, PercentOf};
 /// To people all events are shown up to this many; more make lines that nobody can read.
 const FEW_EVENTS: usize = 3;
 
-/// The events that people see of program points; dh_view shows all.
-const TELLING_OF_PROGRAM_POINTS: [&str; 4] =
-    ["total_bytes", "total_blocks", "gmax_bytes", "end_bytes"];
+/// The events that people see of program points, of DHAT's and of heaptrack's.
+const TELLING_OF_PROGRAM_POINTS: [&str; 9] = [
+    "total_bytes",
+    "total_blocks",
+    "gmax_bytes",
+    "end_bytes",
+    "allocations",
+    "temporary",
+    "peak_bytes",
+    "leaked_bytes",
+    "suppressed_bytes",
+];
 
 /// The events of a listing, with what 100 % of each is.
 pub(crate) struct EventColumns {

@@ -31,7 +31,7 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
         Some("memcheck") => vec![RecordType::Error, RecordType::Leak],
         Some("helgrind" | "drd") => vec![RecordType::Error],
         Some("massif") => vec![RecordType::Heap],
-        Some("dhat") => vec![RecordType::ProgramPoint],
+        Some("dhat" | "heaptrack") => vec![RecordType::ProgramPoint],
         _ => vec![RecordType::Fn],
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod origin;
 mod arrange;
 mod columns;
 mod grouping;
+mod growth;
 mod stack_tree;
 mod timeline;
 

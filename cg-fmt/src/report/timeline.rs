@@ -1,9 +1,12 @@
-//! The snapshots of a Massif run: how they follow each other, which is the peak, what is drawn of them.
+//! The snapshots of a run of Massif or heaptrack: how they follow each other, which is the peak, what is drawn of them.
 
-use cg_document::{Audience, Cell, Column, Graph, Layout, Point, Table, number};
+use std::fmt::Write as _;
+
+use cg_document::{Audience, Block, Cell, Column, Graph, Layout, Point, Table, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, SnapshotRecord};
 
+use super::growth::Growth;
 use super::origin::origin;
 use crate::options::Options;
 
@@ -51,6 +54,48 @@ impl<'a> Timeline<'a> {
         self.snapshots.iter().map(point).collect()
     }
 
+    /// The peak and how memory grew, in a sentence each, and a graph of it.
+    pub(super) fn overview(&self, options: &Options) -> Vec<Block<'a>> {
+        let growth = Growth::of(&self.points());
+        let peak = self.peak_sentence().map(Block::Text);
+        peak.into_iter()
+            .chain([
+                Block::Text(growth.sentence(self.time_unit)),
+                Block::Graph(self.graph(options)),
+            ])
+            .collect()
+    }
+
+    fn peak_sentence(&self) -> Option<String> {
+        let peak = self.peak()?;
+        let total = total(peak);
+        let what = match peak.detail.as_str() {
+            "peak" => "peak",
+            _ => "largest snapshot",
+        };
+        let mut sentence = format!(
+            "{what}: {} bytes ({}) at snapshot {}, time {} {}",
+            number::grouped(total),
+            number::bytes(u64::try_from(total).unwrap_or(u64::MAX)),
+            peak.snapshot,
+            time(peak),
+            self.time_unit,
+        );
+        let process = self
+            .snapshots
+            .iter()
+            .filter_map(|snapshot| snapshot.rss_bytes);
+        if let Some(bytes) = process.max() {
+            let _ = write!(
+                sentence,
+                "; the process held up to {} bytes ({})",
+                number::grouped(bytes.into()),
+                number::bytes(bytes),
+            );
+        }
+        Some(sentence)
+    }
+
     /// The totals as a graph.
     pub(super) fn graph(&self, options: &Options) -> Graph {
         let peak = self.peak().filter(|peak| peak.detail == "peak");
@@ -91,6 +136,13 @@ impl<'a> Timeline<'a> {
             true => Audience::All,
             false => Audience::Nobody,
         };
+        let process = match snapshots
+            .iter()
+            .any(|snapshot| snapshot.rss_bytes.is_some())
+        {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
         let columns = vec![
             number("snapshot", "n", |snapshot| Cell::Ordinal(snapshot.snapshot)),
             number(
@@ -113,6 +165,10 @@ impl<'a> Timeline<'a> {
             number("stacks_bytes", "stacks(B)", |snapshot| {
                 Cell::Count(snapshot.stacks_bytes.into())
             }),
+            number("rss_bytes", "process(B)", |snapshot| {
+                Cell::count(snapshot.rss_bytes.map(Count::from))
+            })
+            .for_audience(process),
             column("detail", "tree", Layout::Text, |snapshot| {
                 match snapshot.detail.as_str() {
                     "empty" => Cell::Empty,

@@ -188,7 +188,7 @@ macro_rules! records {
             key stack: Vec<Frame>,
         }
 
-        /// A DHAT program point.
+        /// A program point of DHAT or heaptrack: a stack that allocates.
         ProgramPoint "program_point" ProgramPointRecord {
             /// Function of the frame to blame.
             function name: Option<Name>,
@@ -199,7 +199,7 @@ macro_rules! records {
             /// Object of the frame to blame.
             function obj: Option<Name>,
             /// `total_bytes total_blocks gmax_bytes gmax_blocks end_bytes end_blocks read_bytes write_bytes`, as far as the
-            /// mode has them.
+            /// mode has them; of heaptrack `total_bytes allocations temporary peak_bytes leaked_bytes`.
             cost cost: Counts,
             /// DHAT's `mb`: bytes at this point when the program's live bytes last rose to a maximum here. It does not add up.
             max max_bytes: Option<u64>,

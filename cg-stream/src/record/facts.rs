@@ -257,6 +257,18 @@ pub struct DhatFacts {
     pub verb: Option<String>,
 }
 
+/// What recordings of heaptrack say of their run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HeaptrackFacts {
+    /// heaptrack came to a program that was running: what it had allocated before is not known.
+    #[serde(skip_serializing_if = "is_false")]
+    pub attached: bool,
+    /// The program's own patterns of leaks that are not to be reported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leak_suppressions: Vec<String>,
+}
+
 /// What a sampling profiler says of how it sampled, as far as it says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CostFacts, Description, DhatFacts, ProcessFacts, SamplingFacts, ThreadFacts, Total};
+use super::{
+    CostFacts, Description, DhatFacts, HeaptrackFacts, ProcessFacts, SamplingFacts, ThreadFacts,
+    Total,
+};
 
 /// Where a stream is from, what its events are called, and what they sum to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +53,9 @@ pub struct RunRecord {
     /// What only DHAT says.
     #[serde(flatten)]
     pub dhat: DhatFacts,
+    /// What only heaptrack says.
+    #[serde(flatten)]
+    pub heaptrack: HeaptrackFacts,
     /// What only sampling profilers say.
     #[serde(flatten)]
     pub sampling: SamplingFacts,

@@ -1,8 +1,8 @@
-//! The levels that Massif measured.
+//! The levels that a heap profiler measured.
 
 use serde::{Deserialize, Serialize};
 
-/// A Massif snapshot. These are levels, not costs.
+/// A snapshot of Massif's or a time stamp of heaptrack's. These are levels, not costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "snapshot")]
 pub struct SnapshotRecord {
@@ -16,6 +16,9 @@ pub struct SnapshotRecord {
     pub extra_bytes: u64,
     /// Bytes of stacks (`mem_stacks_B`).
     pub stacks_bytes: u64,
+    /// Bytes of memory that the whole process held, of heaptrack's recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_bytes: Option<u64>,
     /// `empty`, `detailed` or `peak`.
     pub detail: String,
     /// Of an xtree file, which has a snapshot for each of its events: the event, `curB` or `totBk`. The heap fields

@@ -7,13 +7,9 @@ use cg_stream::profile::{Key, Profile};
 use cg_stream::record::RecordType;
 
 use super::stack_tree::{Branches, Root, StackTree};
-use super::timeline::{Timeline, time, total};
+use super::timeline::{Timeline, total};
 use super::{arrange, origin};
 use crate::options::{Options, View};
-
-mod growth;
-
-use growth::Growth;
 
 /// The report on a Massif run, or a part of it.
 pub(crate) struct Heap<'a> {
@@ -39,7 +35,9 @@ impl<'a> Heap<'a> {
         };
         // A run without a detailed snapshot, as of --heap=no, has no other records.
         let has_more = profile.types().next().is_some();
-        let wants_report = is_one_run && !options.wants_listing();
+        // heaptrack's program points tell more than its snapshots.
+        let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
+        let wants_report = is_one_run && !has_points && !options.wants_listing();
         let (is_report, number) = match (&options.view, options.kind) {
             (View::Snapshot(number), _) => (false, Some(*number)),
             (View::List, Some(RecordType::Snapshot)) => (false, None),
@@ -62,10 +60,7 @@ impl<'a> Heap<'a> {
         let origin = origin::origin(self.timeline.profile);
         document.blocks.extend(origin.map(Block::Heading));
         if self.has_overview {
-            let growth = Growth::of(&self.timeline.points());
-            document.push(Block::Text(self.peak_sentence()));
-            document.push(Block::Text(growth.sentence(self.timeline.time_unit)));
-            document.push(Block::Graph(self.timeline.graph(options)));
+            document.blocks.extend(self.timeline.overview(options));
         }
         if self.has_snapshots {
             document.push(Block::Table(self.snapshots(options)?));
@@ -75,25 +70,6 @@ impl<'a> Heap<'a> {
             document.blocks.extend(branches.blocks(options)?);
         }
         Ok(document)
-    }
-
-    fn peak_sentence(&self) -> String {
-        let Some(peak) = self.timeline.peak() else {
-            return String::new();
-        };
-        let total = total(peak);
-        let what = match peak.detail.as_str() {
-            "peak" => "peak",
-            _ => "largest snapshot",
-        };
-        format!(
-            "{what}: {} bytes ({}) at snapshot {}, time {} {}",
-            number::grouped(total),
-            number::bytes(u64::try_from(total).unwrap_or(u64::MAX)),
-            peak.snapshot,
-            time(peak),
-            self.timeline.time_unit,
-        )
     }
 
     /// The snapshots, sorted and cut if that was asked for.
@@ -147,7 +123,7 @@ fn tree<'a>(
     );
     anyhow::ensure!(
         !tree.is_empty() || snapshot.heap_bytes == 0,
-        "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}"
+        "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}; recordings of heaptrack have none"
     );
     let event = match &snapshot.event {
         Some(event) if event.ends_with("Bk") => "blocks",

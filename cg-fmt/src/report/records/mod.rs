@@ -6,6 +6,7 @@ use cg_stream::record::{Count, RecordType};
 use cg_stream::tool::Diagnostics;
 
 use super::events::EventColumns;
+use super::timeline::Timeline;
 use super::{arrange, kinds, origin};
 use crate::options::Options;
 
@@ -69,6 +70,10 @@ impl<'a> Listings<'a> {
         if self.kinds == [RecordType::ProgramPoint] && self.groups.is_empty() {
             let summary = points::summary(self.profile);
             document.blocks.extend(summary.map(Block::Verbatim));
+            let timeline = Timeline::of(self.profile).filter(Timeline::is_in_time);
+            if let Some(timeline) = timeline.filter(|_| !options.wants_listing()) {
+                document.blocks.extend(timeline.overview(options));
+            }
         }
         let mut listed = Vec::new();
         let mut refused = None;

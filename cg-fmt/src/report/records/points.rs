@@ -1,4 +1,4 @@
-//! What DHAT's viewer works out from a program point's counts: averages, rates, and who is wasteful in which way.
+//! What DHAT's viewer, and heaptrack's, work out from a program point's counts: averages, rates, and who is wasteful in which way.
 
 use cg_document::{Audience, Cell, Column, Layout, number};
 use cg_stream::profile::{Profile, Rows};
@@ -31,6 +31,12 @@ impl PointMetrics<'_> {
     fn count(self, event: &str) -> Option<Count> {
         let event = self.of.profile.event(event)?;
         Some(self.of.rows.cost(self.row).get(event).copied().unwrap_or(0))
+    }
+
+    /// Blocks, which are allocations to heaptrack.
+    fn blocks(self) -> Option<Count> {
+        self.count("total_blocks")
+            .or_else(|| self.count("allocations"))
     }
 
     fn lifetime(self) -> Option<Count> {
@@ -130,7 +136,7 @@ pub(crate) fn push_columns<'a>(
         Cell::count(point.lifetime())
     });
     push("avg_size", "avg size", Audience::All, |point| {
-        PointMetrics::quotient(point.count("total_bytes"), point.count("total_blocks"))
+        PointMetrics::quotient(point.count("total_bytes"), point.blocks())
     });
     push("avg_lifetime", "avg lifetime", Audience::All, |point| {
         PointMetrics::quotient(point.lifetime(), point.count("total_blocks"))
@@ -172,7 +178,7 @@ fn mega_time_unit(profile: &Profile) -> Option<&str> {
     profile.runs().first()?.dhat.mega_time_unit.as_deref()
 }
 
-/// The totals in the words of DHAT's own summary.
+/// The totals in the words of DHAT's own summary, or of heaptrack's.
 pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
     let run = profile.runs().first()?;
     if profile.table(RecordType::ProgramPoint).is_empty() {
@@ -185,6 +191,22 @@ pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
         profile.total().get(event).copied().map(number::grouped)
     };
     let mut lines = Vec::new();
+    if let (Some(bytes), Some(allocations)) = (total("total_bytes"), total("allocations")) {
+        lines.push(format!(
+            "Total:     {bytes} bytes in {allocations} allocations"
+        ));
+        for (title, event, unit) in [
+            ("Temporary:", "temporary", "allocations"),
+            ("At peak:  ", "peak_bytes", "bytes"),
+            ("Leaked:   ", "leaked_bytes", "bytes"),
+            ("Suppressed leaks:", "suppressed_bytes", "bytes"),
+        ] {
+            if let Some(count) = total(event) {
+                lines.push(format!("{title} {count} {unit}"));
+            }
+        }
+        return Some(lines);
+    }
     for (title, of_bytes, of_blocks) in [
         ("Total:    ", "total_bytes", "total_blocks"),
         ("At t-gmax:", "gmax_bytes", "gmax_blocks"),

@@ -9,20 +9,18 @@
 //! Valgrind can write what is no JSON: `"fs":]` for a stack all of whose frames were left out, and bytes of names that
 //! are not UTF-8. dh_view refuses such files, and so does this parser, with the line.
 
-use std::io::{self, Read as _};
+use std::io::Read as _;
 
-use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
 use cg_stream::record::{
     Count, Counts, DhatFacts, Frame, Name, ProgramPointRecord, RunRecord, Total,
 };
-use cg_stream::writer::RenderedFrame;
 
+use super::frames::FrameTable;
 use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 use cg_names::frame_text::FrameText;
-use cg_names::whose::Facts;
 
 mod file;
 
@@ -159,52 +157,6 @@ fn run_record(source: &str, file: &File, events: &[&Event]) -> Result<RunRecord,
         verb: text(&file.verb),
     };
     Ok(run)
-}
-
-/// The frames of a file's table, each ready to be written; a position beyond the table is a frame of nothing.
-struct FrameTable<'a> {
-    frames: Vec<TableFrame<'a>>,
-    beyond: TableFrame<'a>,
-}
-
-struct TableFrame<'a> {
-    frame: Frame<'a>,
-    rendered: RenderedFrame,
-    facts: Facts,
-}
-
-impl<'a> FrameTable<'a> {
-    fn new(frames: impl Iterator<Item = Frame<'a>>) -> io::Result<FrameTable<'a>> {
-        let prepare = |frame: Frame<'a>| {
-            Ok(TableFrame {
-                rendered: RenderedFrame::new(&frame)?,
-                facts: Facts::of(&frame),
-                frame,
-            })
-        };
-        Ok(FrameTable {
-            frames: frames.map(prepare).collect::<io::Result<_>>()?,
-            beyond: prepare(Frame::default())?,
-        })
-    }
-
-    fn at(&self, position: u32) -> &TableFrame<'a> {
-        self.frames.get(position as usize).unwrap_or(&self.beyond)
-    }
-
-    fn count_beyond(&self, stack: &[u32]) -> usize {
-        let is_beyond = |position: &&u32| **position as usize >= self.frames.len();
-        stack.iter().filter(is_beyond).count()
-    }
-
-    /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it.
-    fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
-        let at = |position: usize| stack.get(position).map(|frame| self.at(*frame));
-        let blamed = frame_to_blame_by(stack.len(), |position| {
-            at(position).map(|frame| frame.facts)
-        });
-        at(blamed).map_or_else(Frame::default, |found| found.frame.clone())
-    }
 }
 
 /// The record of a point, without its stack.

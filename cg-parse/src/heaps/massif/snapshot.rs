@@ -111,6 +111,7 @@ impl SnapshotFields {
             heap_bytes: self.heap.ok_or_else(|| missing("mem_heap_B="))?,
             extra_bytes: self.extra.ok_or_else(|| missing("mem_heap_extra_B="))?,
             stacks_bytes: self.stacks.ok_or_else(|| missing("mem_stacks_B="))?,
+            rss_bytes: None,
             detail: detail.to_owned(),
             event: None,
         })

@@ -1,0 +1,188 @@
+//! Real recordings of heaptrack, held against `heaptrack_print`: the totals of its summary, and what each function and
+//! its callees cost in the folded stacks that it writes for flame graphs.
+//!
+//! The printer leaves out frames below `main`, shortens templates and puts inlined frames into the wrong order; which
+//! functions a stack has is right.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cg_tests::{data, tools};
+use serde_json::Value;
+
+/// Functions of `shapes.cpp`.
+const FUNCTIONS: [&str; 7] = [
+    "main",
+    "leak()",
+    "churn()",
+    "twice()",
+    "outermost(unsigned long)",
+    "innermost",
+    "descend(int)",
+];
+
+/// Stands for all functions.
+const ALL: &str = "all";
+
+const EVENTS: [(&str, &str); 4] = [
+    ("allocations", "allocations"),
+    ("temporary", "temporary"),
+    ("leaked", "leaked_bytes"),
+    ("peak", "peak_bytes"),
+];
+
+/// False where heaptrack is not installed and need not be: `.ci/run` installs it and sets `CI`.
+fn has_heaptrack() -> bool {
+    let found = Command::new("heaptrack_print")
+        .arg("--version")
+        .output()
+        .is_ok();
+    assert!(
+        found || std::env::var_os("CI").is_none(),
+        "heaptrack is not installed"
+    );
+    found
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Records `shapes.cpp`, compiled with this option, with these arguments.
+fn record(folder: &Path, optimisation: &str, arguments: &[&str]) -> PathBuf {
+    let program = folder.join("shapes");
+    let compiled = Command::new("g++")
+        .args(["-g", optimisation, "-o"])
+        .args([&program, &data("heaptrack/shapes.cpp")])
+        .status();
+    assert!(compiled.unwrap().success());
+    let recording = folder.join("recording");
+    run(Command::new("heaptrack")
+        .arg("-o")
+        .arg(&recording)
+        .arg(&program)
+        .args(arguments));
+    recording.with_extension("zst")
+}
+
+/// Counts of an event by function, those of its callees included, and of all stacks (under [`ALL`]).
+type Costs = BTreeMap<String, i64>;
+
+fn add(costs: &mut Costs, functions: &BTreeSet<&str>, count: i64) {
+    let own = functions
+        .iter()
+        .filter(|function| FUNCTIONS.contains(function));
+    for function in own.chain([&ALL]) {
+        *costs.entry((*function).to_owned()).or_default() += count;
+    }
+}
+
+/// What heaptrack_print says: `main (shapes.cpp);leak() (shapes.cpp); 2`.
+fn printed(recording: &Path, cost_type: &str) -> Costs {
+    let folded = recording.with_extension(cost_type);
+    run(Command::new("heaptrack_print")
+        .arg("--disable-builtin-suppressions")
+        .args(["--flamegraph-cost-type", cost_type, "-F"])
+        .args([&folded, &recording.to_owned()]));
+    let mut costs = Costs::new();
+    for line in std::fs::read_to_string(folded).unwrap().lines() {
+        let (stack, count) = line.rsplit_once(' ').unwrap();
+        let functions = stack.split(';').map(|frame| {
+            let place = frame.rfind(" (").unwrap_or(frame.len());
+            &frame[..place]
+        });
+        add(&mut costs, &functions.collect(), count.parse().unwrap());
+    }
+    costs
+}
+
+/// What cg-parse says.
+fn parsed(recording: &Path, event: &str) -> (Costs, Value) {
+    let stream = tools::run("cg-parse", &[recording.to_str().unwrap()], b"");
+    assert_eq!(stream.status, 0, "{}", stream.stderr);
+    let mut costs = Costs::new();
+    let mut run = Value::Null;
+    for line in stream.text().lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        match record["type"].as_str() {
+            Some("run") => run = record,
+            Some("program_point") => {
+                let frames = record["stack"].as_array().unwrap();
+                let functions = frames.iter().filter_map(|frame| frame["fn"].as_str());
+                let count = record["cost"][event].as_i64().unwrap_or(0);
+                add(&mut costs, &functions.collect(), count);
+            }
+            _ => {}
+        }
+    }
+    (costs, run)
+}
+
+fn check(recording: &Path) {
+    let summary = run(Command::new("heaptrack_print").arg(recording));
+    for (cost_type, event) in EVENTS {
+        let expected = printed(recording, cost_type);
+        let (mut found, run) = parsed(recording, event);
+        // The printer leaves out stacks without a cost.
+        found.retain(|function, count| *count != 0 || expected.contains_key(function));
+        assert_eq!(found, expected, "{event}");
+        assert!(expected["main"] > 0 || event == "temporary", "{event}");
+        assert_eq!(run["total"][event], expected[ALL], "{event}");
+        let said = match event {
+            "allocations" => format!("calls to allocation functions: {} ", expected[ALL]),
+            "temporary" => format!("temporary memory allocations: {} ", expected[ALL]),
+            _ => continue,
+        };
+        assert!(summary.contains(&said), "{summary}");
+    }
+}
+
+#[test]
+fn costs_of_a_recording_are_those_that_heaptrack_prints() {
+    if !has_heaptrack() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for optimisation in ["-O0", "-O2"] {
+        check(&record(folder.path(), optimisation, &[]));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.zst");
+    std::fs::copy(data("heaptrack/1.4.0-shapes.zst"), &copy).unwrap();
+    check(&copy);
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_what_it_had() {
+    if !has_heaptrack() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let recording = record(folder.path(), "-O2", &["killed"]);
+    check(&recording);
+    let whole = tools::run("cg-parse", &[recording.to_str().unwrap()], b"");
+    assert!(
+        whole.stderr.contains("did not end by itself"),
+        "{}",
+        whole.stderr
+    );
+    // A file that is cut has fewer allocations, no end, and says so.
+    let bytes = std::fs::read(&recording).unwrap();
+    let cut = tools::run("cg-parse", &["-"], &bytes[..bytes.len() - 10]);
+    assert_eq!(cut.status, 2);
+    assert!(
+        cut.stderr.contains("the zstd data ends early"),
+        "{}",
+        cut.stderr
+    );
+    assert!(!cut.text().contains("\"type\":\"end\""));
+    let total = |text: &str| {
+        let run: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        run["total"]["allocations"].as_i64().unwrap()
+    };
+    assert!((1..total(whole.text())).contains(&total(cut.text())));
+}
