@@ -2,7 +2,13 @@
 
 use std::io::{self, Write};
 
+use memchr::memmem::Finder;
+
 use crate::record::{EndRecord, Frame, Record, RecordType, RunRecord};
+
+pub mod rendered;
+
+use rendered::{FieldWriter, RenderedRecord};
 
 /// Writes records to any output, through a buffer of its own.
 ///
@@ -11,6 +17,9 @@ use crate::record::{EndRecord, Frame, Record, RecordType, RunRecord};
 pub struct Writer<W: Write> {
     output: W,
     buffer: Vec<u8>,
+    /// A record whose stacks are still to be put into it.
+    record: Vec<u8>,
+    placeholder: Finder<'static>,
     /// Records since the last `run`.
     records: u64,
 }
@@ -30,6 +39,16 @@ impl RenderedFrame {
     }
 }
 
+impl RenderedFrame {
+    /// A stack that stands for one to be written in its place; see [`Writer::record_with_stacks`].
+    pub fn placeholder() -> Vec<Frame<'static>> {
+        vec![Frame::default()]
+    }
+}
+
+/// What [`RenderedFrame::placeholder`] is in a record. A quote inside a string is escaped, so that no text has this.
+const PLACEHOLDER: &[u8] = b"\"stack\":[{}]";
+
 /// What a record with an empty stack ends with, where the stack is its last field.
 const EMPTY_STACK: &[u8] = b"\"stack\":[]}";
 
@@ -42,6 +61,8 @@ impl<W: Write> Writer<W> {
         Writer {
             output,
             buffer: Vec::with_capacity(BUFFER_SIZE + 8 * 1024),
+            record: Vec::new(),
+            placeholder: Finder::new(PLACEHOLDER),
             records: 0,
         }
     }
@@ -82,13 +103,55 @@ impl<W: Write> Writer<W> {
         serde_json::to_writer(&mut self.buffer, record).map_err(io::Error::from)?;
         debug_assert!(self.buffer.ends_with(EMPTY_STACK));
         self.buffer.truncate(self.buffer.len() - b"]}".len());
-        for (position, RenderedFrame(frame)) in stack.into_iter().enumerate() {
-            if position > 0 {
-                self.buffer.push(b',');
-            }
-            self.buffer.extend_from_slice(frame);
-        }
+        put_stack(&mut self.buffer, stack);
         self.buffer.extend_from_slice(b"]}");
+        self.finish_line()
+    }
+
+    /// Writes a record with these stacks where it has a placeholder, in the order of its fields: its own stack and those
+    /// of its notes. There is a stack for each placeholder, and no stack is one of a frame that nothing is known of.
+    ///
+    /// # Errors
+    /// As [`Writer::record`].
+    pub fn record_with_stacks<'f, R: Record, S>(
+        &mut self,
+        record: &R,
+        stacks: impl IntoIterator<Item = S>,
+    ) -> io::Result<()>
+    where
+        S: IntoIterator<Item = &'f RenderedFrame>,
+    {
+        self.records += 1;
+        self.record.clear();
+        serde_json::to_writer(&mut self.record, record).map_err(io::Error::from)?;
+        let mut rest = self.record.as_slice();
+        for stack in stacks {
+            let Some(found) = self.placeholder.find(rest) else {
+                debug_assert!(false, "more stacks than placeholders");
+                break;
+            };
+            let (before, after) = rest.split_at(found + b"\"stack\":[".len());
+            self.buffer.extend_from_slice(before);
+            put_stack(&mut self.buffer, stack);
+            rest = &after[b"{}".len()..];
+        }
+        debug_assert!(self.placeholder.find(rest).is_none());
+        self.buffer.extend_from_slice(rest);
+        self.finish_line()
+    }
+
+    /// Writes a record from rendered names and rows of counts.
+    ///
+    /// # Errors
+    /// What the output reports.
+    #[inline]
+    pub fn rendered<R: RenderedRecord>(&mut self, record: &R) -> io::Result<()> {
+        self.records += 1;
+        self.buffer.extend_from_slice(R::HEAD);
+        record.put(&mut FieldWriter {
+            buffer: &mut self.buffer,
+        });
+        self.buffer.push(b'}');
         self.finish_line()
     }
 
@@ -143,10 +206,21 @@ impl<W: Write> Writer<W> {
     }
 }
 
+fn put_stack<'f>(buffer: &mut Vec<u8>, stack: impl IntoIterator<Item = &'f RenderedFrame>) {
+    for (position, RenderedFrame(frame)) in stack.into_iter().enumerate() {
+        if position > 0 {
+            buffer.push(b',');
+        }
+        buffer.extend_from_slice(frame);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Counts, FnRecord, HeapRecord, Name, ProgramPointRecord};
+    use crate::record::{
+        Counts, ErrorRecord, FnRecord, HeapRecord, Name, Note, ProgramPointRecord,
+    };
 
     #[test]
     fn type_is_the_first_key_and_end_counts_records() {
@@ -208,6 +282,53 @@ mod tests {
             let text = String::from_utf8(writer.into_inner()).unwrap();
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines[..2], lines[2..]);
+        }
+    }
+
+    #[test]
+    fn rendered_stacks_stand_where_their_placeholders_did() {
+        let frame = |name: &'static str| Frame {
+            name: Some(Name::from(name)),
+            ..Frame::default()
+        };
+        let render = |stack: &[Frame]| -> Vec<RenderedFrame> {
+            let frames = stack.iter().map(|frame| RenderedFrame::new(frame).unwrap());
+            frames.collect()
+        };
+        let stacks = [
+            vec![frame("a"), frame("b")],
+            vec![],
+            vec![frame("\"stack\":[{}]")],
+        ];
+        for of_record in 0..3 {
+            let error = |stack_of: &dyn Fn(usize) -> Vec<Frame<'static>>| ErrorRecord {
+                what: Name::from("\"stack\":[{}]"),
+                stack: stack_of(of_record),
+                notes: Vec::from_iter((0..3).map(|of_note| Note {
+                    what: None,
+                    stack: stack_of(of_note),
+                })),
+                suppression: Some(Name::from("{}]")),
+                ..ErrorRecord::default()
+            };
+            let mut writer = Writer::new(Vec::new());
+            writer.record(&error(&|at| stacks[at].clone())).unwrap();
+            let with_placeholders = error(&|at| match stacks[at].is_empty() {
+                true => Vec::new(),
+                false => RenderedFrame::placeholder(),
+            });
+            let rendered: Vec<_> = [of_record, 0, 1, 2]
+                .iter()
+                .map(|at| render(&stacks[*at]))
+                .filter(|stack| !stack.is_empty())
+                .collect();
+            writer
+                .record_with_stacks(&with_placeholders, &rendered)
+                .unwrap();
+            writer.flush().unwrap();
+            let text = String::from_utf8(writer.into_inner()).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            assert_eq!(lines[0], lines[1]);
         }
     }
 

@@ -6,6 +6,8 @@ use cg_stream::record::{
     RunRecord, SignalFacts, ThreadFacts, Total, UsedSuppression,
 };
 
+use cg_stream::writer::RenderedFrame;
+
 use super::described::Described;
 use super::found::{FoundError, FoundNote};
 use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
@@ -23,13 +25,13 @@ impl Process {
     ) -> std::io::Result<()> {
         out.run(&self.run_record(table, source))?;
         for error in &self.errors {
-            out.record(&self.error_record(error.found(table), table))?;
+            self.write_error(error.found(table), table, out)?;
         }
         if let Some(signal) = &self.fatal_signal {
-            out.record(&self.error_record(signal.found(), table))?;
+            self.write_error(signal.found(), table, out)?;
         }
         for leak in &self.leaks {
-            out.record(&self.leak_record(leak, table))?;
+            self.write_leak(leak, table, out)?;
         }
         if is_whole { out.end() } else { out.flush() }
     }
@@ -107,12 +109,18 @@ impl Process {
         }
     }
 
-    fn error_record<'a>(&self, found: FoundError<'a>, table: &'a FindingTable) -> ErrorRecord<'a> {
-        // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
-        let blamed = std::iter::once(found.stack)
+    fn write_error(
+        &self,
+        found: FoundError,
+        table: &FindingTable,
+        out: &mut Out,
+    ) -> std::io::Result<()> {
+        let stacks: Vec<StackId> = std::iter::once(found.stack)
             .chain(found.notes.iter().map(|note| note.stack))
-            .find(|stack| *stack != StackId::EMPTY)
-            .unwrap_or(StackId::EMPTY);
+            .filter(|stack| *stack != StackId::EMPTY)
+            .collect();
+        // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
+        let blamed = stacks.first().copied().unwrap_or_default();
         let before = frames_before_program(found.kind, table.frames_of(blamed).len());
         let place = table.to_blame(blamed, before);
         let Described {
@@ -121,13 +129,11 @@ impl Process {
             block,
         } = found.described();
         let address = address.map(|address| Name::from(address.to_owned()));
-        let stack = table.record_stack(found.stack);
         let notes = found.notes.into_iter().map(|note| Note {
             what: note.what,
-            stack: table.record_stack(note.stack),
+            stack: placeholder(note.stack),
         });
-        let notes = notes.collect();
-        ErrorRecord {
+        let record = ErrorRecord {
             name: place.name,
             file: place.file,
             line: place.line,
@@ -141,16 +147,22 @@ impl Process {
             thread: found.thread,
             thread_name: found.thread_name.map(Name::from),
             pid: self.pid,
-            stack,
-            notes,
+            stack: placeholder(found.stack),
+            notes: notes.collect(),
             suppression: found.suppression.map(Name::from),
-        }
+        };
+        let stacks = stacks.into_iter().map(|stack| table.rendered_stack(stack));
+        out.record_with_stacks(&record, stacks.collect::<std::io::Result<Vec<_>>>()?)
     }
 
-    fn leak_record<'a>(&self, leak: &LeakRow, table: &'a FindingTable) -> LeakRecord<'a> {
-        let stack = table.record_stack(leak.stack);
+    fn write_leak(
+        &self,
+        leak: &LeakRow,
+        table: &FindingTable,
+        out: &mut Out,
+    ) -> std::io::Result<()> {
         let place = table.to_blame(leak.stack, 0);
-        LeakRecord {
+        let record = LeakRecord {
             name: place.name,
             file: place.file,
             line: place.line,
@@ -162,9 +174,20 @@ impl Process {
             ]),
             indirect_bytes: leak.indirect_bytes,
             pid: self.pid,
-            stack,
+            stack: placeholder(leak.stack),
             suppression: leak.suppression.map(|text| Name::from(table.text(text))),
-        }
+        };
+        let stack = Some(leak.stack).filter(|stack| *stack != StackId::EMPTY);
+        let stack = stack.map(|stack| table.rendered_stack(stack)).transpose()?;
+        out.record_with_stacks(&record, stack)
+    }
+}
+
+/// What stands in a record for a stack that is written from rendered frames.
+fn placeholder(stack: StackId) -> Vec<Frame<'static>> {
+    match stack {
+        StackId::EMPTY => Vec::new(),
+        _ => RenderedFrame::placeholder(),
     }
 }
 

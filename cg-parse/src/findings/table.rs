@@ -3,11 +3,15 @@
 //! A log repeats few frames many times. A frame is looked up by the bytes that the log has for it, and taken apart only
 //! when these are new.
 
+use std::cell::OnceCell;
+use std::io;
+
 use cg_names::blame::frame_to_blame_by;
 use cg_names::demangle::demangle;
 use cg_names::whose::Facts;
 use cg_stream::intern::{Bytes, Id as _, Slices, Texts, TooMany};
 use cg_stream::record::{Frame, Name};
+use cg_stream::writer::RenderedFrame;
 
 cg_stream::ids! {
     /// A name, a sentence, or any other text of a [`FindingTable`].
@@ -39,6 +43,15 @@ pub(super) struct FrameRow {
     pub(super) addr: Option<WordsId>,
 }
 
+/// What of a frame takes time to find out, from when it was asked for. Of the frames of a log few are looked at for whom
+/// to blame, and none is written where no stream is.
+#[derive(Default)]
+struct AskedFrame {
+    /// What the frame tells of whose code it is.
+    facts: OnceCell<Facts>,
+    rendered: OnceCell<RenderedFrame>,
+}
+
 /// Names, frames and stacks by id.
 ///
 /// A table that has no id left gives the first one instead and remembers that it did: nothing is handed on of what was
@@ -48,8 +61,8 @@ pub(super) struct FindingTable {
     /// The frames as the input writes them.
     raw_frames: Bytes<FrameId>,
     frames: Vec<FrameRow>,
-    /// What each frame tells of whose code it is.
-    facts: Vec<Facts>,
+    /// What was asked of each frame.
+    asked: Vec<AskedFrame>,
     /// Names that were left mangled are demangled.
     demangles: bool,
     stacks: Slices<StackId, FrameId>,
@@ -61,7 +74,7 @@ impl FindingTable {
     pub(super) fn new(demangles: bool) -> FindingTable {
         let mut table = FindingTable {
             demangles,
-            facts: Vec::new(),
+            asked: Vec::new(),
             names: Texts::default(),
             raw_frames: Bytes::default(),
             frames: Vec::new(),
@@ -148,8 +161,7 @@ impl FindingTable {
         if id.index() == self.frames.len() {
             let row = parse(raw, self);
             self.frames.push(row);
-            let facts = Facts::of(&self.record_frame(id));
-            self.facts.push(facts);
+            self.asked.push(AskedFrame::default());
         }
         id
     }
@@ -179,11 +191,30 @@ impl FindingTable {
     pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> Frame<'_> {
         let frames = &self.frames_of(id)[skipped..];
         let position = frame_to_blame_by(frames.len(), |position| {
-            frames.get(position).map(|frame| self.facts[frame.index()])
+            frames.get(position).map(|frame| self.facts(*frame))
         });
         frames
             .get(position)
             .map_or_else(Frame::default, |frame| self.record_frame(*frame))
+    }
+
+    /// What a frame tells of whose code it is.
+    fn facts(&self, id: FrameId) -> Facts {
+        let facts = || Facts::of(&self.record_frame(id));
+        *self.asked[id.index()].facts.get_or_init(facts)
+    }
+
+    /// A stack ready to be written.
+    pub(super) fn rendered_stack(&self, id: StackId) -> io::Result<Vec<&RenderedFrame>> {
+        let render = |frame: &FrameId| {
+            let rendered = &self.asked[frame.index()].rendered;
+            if let Some(rendered) = rendered.get() {
+                return Ok(rendered);
+            }
+            let frame = RenderedFrame::new(&self.record_frame(*frame))?;
+            Ok(rendered.get_or_init(|| frame))
+        };
+        self.frames_of(id).iter().map(render).collect()
     }
 
     /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.

@@ -1,5 +1,6 @@
 //! The frames of a heap profile: few of them, in many stacks.
 
+use std::cell::OnceCell;
 use std::io;
 
 use cg_names::blame::frame_to_blame_by;
@@ -16,7 +17,14 @@ pub(super) struct FrameTable<'a> {
 pub(super) struct TableFrame<'a> {
     frame: Frame<'a>,
     pub(super) rendered: RenderedFrame,
-    facts: Facts,
+    /// From when it was asked for: of the frames of a file few are looked at for whom to blame.
+    facts: OnceCell<Facts>,
+}
+
+impl TableFrame<'_> {
+    fn facts(&self) -> Facts {
+        *self.facts.get_or_init(|| Facts::of(&self.frame))
+    }
 }
 
 impl<'a> FrameTable<'a> {
@@ -24,7 +32,7 @@ impl<'a> FrameTable<'a> {
         let prepare = |frame: Frame<'a>| {
             Ok(TableFrame {
                 rendered: RenderedFrame::new(&frame)?,
-                facts: Facts::of(&frame),
+                facts: OnceCell::new(),
                 frame,
             })
         };
@@ -46,9 +54,7 @@ impl<'a> FrameTable<'a> {
     /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it.
     pub(super) fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
         let at = |position: usize| stack.get(position).map(|frame| self.at(*frame));
-        let blamed = frame_to_blame_by(stack.len(), |position| {
-            at(position).map(|frame| frame.facts)
-        });
+        let blamed = frame_to_blame_by(stack.len(), |position| at(position).map(TableFrame::facts));
         at(blamed).map_or_else(Frame::default, |found| found.frame.clone())
     }
 }

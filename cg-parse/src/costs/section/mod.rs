@@ -9,6 +9,7 @@ use cg_stream::record::Count;
 mod costs;
 mod cycles;
 mod merge;
+mod records;
 mod rows;
 mod run;
 mod write;

@@ -181,6 +181,10 @@ fn numbers<T: TryFrom<i64>>(list: &RawValue) -> Result<Vec<T>, String> {
         return Ok(Vec::new());
     }
     let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', inside).count() + 1);
+    if read_plain(inside, &mut numbers) {
+        return Ok(numbers);
+    }
+    numbers.clear();
     for text in inside.split(|byte| *byte == b',') {
         let text = text.trim_ascii();
         let (digits, is_negative) = match text.strip_prefix(b"-") {
@@ -195,6 +199,28 @@ fn numbers<T: TryFrom<i64>>(list: &RawValue) -> Result<Vec<T>, String> {
         numbers.push(number);
     }
     Ok(numbers)
+}
+
+/// Reads a list that is written as nearly all are: numbers without a sign of few enough digits, and commas. False where
+/// there is anything else.
+fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
+    let (mut number, mut digits) = (0i64, 0);
+    for byte in inside.iter().chain(b",") {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
+            digits += 1;
+            continue;
+        }
+        // 18 digits cannot overflow.
+        let is_number = *byte == b',' && (1..=18).contains(&digits);
+        let Some(whole) = T::try_from(number).ok().filter(|_| is_number) else {
+            return false;
+        };
+        numbers.push(whole);
+        (number, digits) = (0, 0);
+    }
+    true
 }
 
 /// How the message about a version that is not known begins.

@@ -1,0 +1,232 @@
+//! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
+
+use std::cmp::Ordering;
+use std::io;
+
+use cg_stream::intern::Id as _;
+use cg_stream::record::Name;
+use cg_stream::writer::rendered::{
+    RenderedCall, RenderedCounts, RenderedEvents, RenderedFn, RenderedFunction, RenderedLabels,
+    RenderedLine, RenderedName, RenderedNames,
+};
+
+use super::{FunctionId, FunctionKey, Section, Signedness, StringId};
+use crate::format::Out;
+
+/// What is needed to write the records of a section.
+pub(super) struct Records<'s> {
+    section: &'s Section,
+    labels: RenderedLabels,
+    events: RenderedEvents,
+    names: RenderedNames<StringId>,
+    /// The event that ranks.
+    ranking: usize,
+}
+
+impl<'s> Records<'s> {
+    pub(super) fn new(section: &'s Section, labels: RenderedLabels) -> Records<'s> {
+        Records {
+            section,
+            labels,
+            events: RenderedEvents::new(&section.events),
+            names: RenderedNames::default(),
+            ranking: ranking_event(section),
+        }
+    }
+
+    pub(super) fn write_functions(&mut self, out: &mut Out) -> io::Result<()> {
+        let section = self.section;
+        let functions = &section.functions;
+        let mut rows: Vec<(u64, FunctionId)> = section
+            .present()
+            .map(|(function, _)| (self.rank(functions.own(function)), function))
+            .collect();
+        rows.sort_unstable_by(|(rank_a, a), (rank_b, b)| {
+            let names = || section.by_function(functions.key(*a), functions.key(*b));
+            rank_a.cmp(rank_b).then_with(names)
+        });
+        let cycles = section.cycles.numbers();
+        for (_, function) in rows {
+            let key = functions.key(function);
+            self.render_function(key);
+            out.rendered(&RenderedFn {
+                function: self.function(key),
+                labels: self.labels,
+                calls: section
+                    .has_inclusive
+                    .then_some(functions.facts(function).calls),
+                cost: self.counts(functions.own(function)),
+                incl: section
+                    .has_inclusive
+                    .then(|| self.counts(functions.inclusive(function))),
+                cycle: cycles.get(&function).copied(),
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_lines(&mut self, out: &mut Out) -> io::Result<()> {
+        let section = self.section;
+        let lines = &section.lines;
+        let order = section.function_order();
+        let mut rows = Vec::with_capacity(lines.len());
+        for (line, key) in lines.all() {
+            self.render_function(section.key_of(key.function));
+            self.render(key.file);
+            let rank = self.rank(lines.own(line));
+            rows.push((rank, order[key.function.index()], line));
+        }
+        rows.sort_unstable_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
+            (rank_a, function_a)
+                .cmp(&(rank_b, function_b))
+                .then_with(|| {
+                    let (a, b) = (lines.key(*a), lines.key(*b));
+                    section
+                        .by_string(a.file, b.file)
+                        .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
+                })
+        });
+        for (_, _, line) in rows {
+            let key = lines.key(line);
+            let function = section.key_of(key.function);
+            out.rendered(&RenderedLine {
+                function: self.function(FunctionKey {
+                    file: key.file,
+                    ..function
+                }),
+                line: key.line,
+                addr: key.address,
+                labels: self.labels,
+                cost: self.counts(lines.own(line)),
+                incl: lines
+                    .facts(line)
+                    .then(|| self.counts(lines.inclusive(line))),
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_arcs(&mut self, out: &mut Out) -> io::Result<()> {
+        let section = self.section;
+        let arcs = &section.arcs;
+        let order = section.function_order();
+        let mut rows = Vec::with_capacity(arcs.len());
+        for (arc, key) in arcs.all() {
+            self.render_function(section.key_of(key.caller));
+            self.render_function(section.key_of(key.callee));
+            self.render(key.site);
+            let ends = [key.caller, key.callee].map(|function| order[function.index()]);
+            rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
+        }
+        rows.sort_unstable_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
+            (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
+                let (a, b) = (arcs.key(*a), arcs.key(*b));
+                section
+                    .by_string(a.site, b.site)
+                    .then_with(|| a.line.cmp(&b.line))
+            })
+        });
+        for (_, _, arc) in rows {
+            let key = arcs.key(arc);
+            out.rendered(&RenderedCall {
+                function: self.function(section.key_of(key.caller)),
+                site: self.name(key.site),
+                line: key.line,
+                labels: self.labels,
+                callee: self.function(section.key_of(key.callee)),
+                calls: *arcs.facts(arc),
+                incl: self.counts(arcs.inclusive(arc)),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A count as a number that is the smaller the more it counts.
+    fn rank(&self, cells: &[u64]) -> u64 {
+        let cell = cells.get(self.ranking).copied().unwrap_or(0);
+        match self.section.signedness {
+            Signedness::Unsigned => !cell,
+            // The bit of the sign turned over, two's complement is in the order of its numbers.
+            Signedness::Signed => !(cell ^ 1 << 63),
+        }
+    }
+
+    /// Renders a name, unless it is not given or was rendered before.
+    #[inline]
+    fn render(&mut self, id: StringId) {
+        if id != StringId::NOT_GIVEN {
+            let strings = &self.section.strings;
+            self.names.render(id, || Name::from_bytes(strings.get(id)));
+        }
+    }
+
+    #[inline]
+    fn render_function(&mut self, key: FunctionKey) {
+        self.render(key.name);
+        self.render(key.file);
+        self.render(key.object);
+    }
+
+    /// A name that was rendered, unless it is not given.
+    #[inline]
+    fn name(&self, id: StringId) -> Option<RenderedName<'_>> {
+        (id != StringId::NOT_GIVEN).then(|| self.names.get(id))
+    }
+
+    #[inline]
+    fn function(&self, key: FunctionKey) -> RenderedFunction<'_> {
+        RenderedFunction {
+            name: self.name(key.name),
+            file: self.name(key.file),
+            obj: self.name(key.object),
+        }
+    }
+
+    #[inline]
+    fn counts<'c>(&'c self, cells: &'c [u64]) -> RenderedCounts<'c> {
+        RenderedCounts {
+            events: &self.events,
+            cells,
+            is_signed: self.section.signedness == Signedness::Signed,
+        }
+    }
+}
+
+/// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated, which
+/// may be nothing.
+fn ranking_event(section: &Section) -> usize {
+    let functions = &section.functions;
+    let is_counted = |event: &usize| {
+        section.present().any(|(function, _)| {
+            let counts = [functions.own(function), functions.inclusive(function)];
+            counts.iter().any(|counts| counts[*event] != 0)
+        })
+    };
+    (0..section.events.len()).find(is_counted).unwrap_or(0)
+}
+
+impl Section {
+    /// Where each function stands in the order of names.
+    fn function_order(&self) -> Vec<u32> {
+        let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
+        functions.sort_unstable_by(|(_, a), (_, b)| self.by_function(*a, *b));
+        let mut order = vec![0; functions.len()];
+        for (place, (function, _)) in (0..).zip(functions) {
+            order[function.index()] = place;
+        }
+        order
+    }
+
+    fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
+        self.by_string(a.name, b.name)
+            .then_with(|| self.by_string(a.file, b.file))
+            .then_with(|| self.by_string(a.object, b.object))
+    }
+
+    fn by_string(&self, a: StringId, b: StringId) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        self.strings.get(a).cmp(self.strings.get(b))
+    }
+}
