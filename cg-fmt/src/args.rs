@@ -16,9 +16,9 @@ use crate::toolchain;
 ///
 /// Records with equal keys are added up, sorted by cost and listed. Tables and markdown are for reading: the 25 largest
 /// rows, with thousands separators, and a closing line that says what was left out. CSV and TSV are for programs: all
-/// rows and bare integers. JSON is the stream again, added up, sorted and cut. flamegraph, folded and speedscope are of records with
-/// stacks: sampled stacks, leaks, errors, heap records, program points, and the rows of a diff of these. Control characters in names are shown as
-/// escapes (\n, \u{1b}) everywhere but in JSON.
+/// rows and bare integers. JSON is the stream again, added up, sorted and cut. Pictures and files for other viewers are of
+/// records with stacks (sampled stacks, leaks, errors, heap records, program points, and the rows of a diff of these), or
+/// of functions and calls. Control characters in names are shown as escapes (\n, \u{1b}) everywhere but in JSON.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-fmt",
@@ -193,7 +193,9 @@ pub(crate) struct Args {
     /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
     /// it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
-    /// speedscope is its own JSON, with all events.
+    /// speedscope is its own JSON, with all events. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
+    /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines), of a raw profile with its calls, and
+    /// with its lines where --type line asks for them; of a diff each event stands twice, as EVENT.old and EVENT.new.
     #[arg(
         short,
         long,
@@ -422,6 +424,7 @@ enum FormatName {
     Flamegraph,
     Folded,
     Speedscope,
+    Callgrind,
 }
 
 impl FormatName {
@@ -436,6 +439,7 @@ impl FormatName {
             FormatName::Flamegraph => OutputFormat::Flamegraph,
             FormatName::Folded => OutputFormat::Folded,
             FormatName::Speedscope => OutputFormat::Speedscope,
+            FormatName::Callgrind => OutputFormat::Callgrind,
         }
     }
 }

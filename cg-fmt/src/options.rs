@@ -43,6 +43,8 @@ pub(crate) enum OutputFormat {
     Flamegraph,
     /// Stacks as lines of text.
     Folded,
+    /// Functions and calls as Callgrind writes them.
+    Callgrind,
     /// Stacks as speedscope's JSON.
     Speedscope,
 }
@@ -51,6 +53,11 @@ impl OutputFormat {
     /// True where the output is read by eye: it is short, and says what it left out.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, OutputFormat::Table | OutputFormat::Markdown)
+    }
+
+    /// True for a format of functions and the calls between them.
+    pub(crate) fn is_of_calls(self) -> bool {
+        matches!(self, OutputFormat::Callgrind)
     }
 }
 

@@ -7,7 +7,7 @@ use cg_document::{Document, markdown, separated};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::{flamegraph, folded, json, speedscope, svg};
+use crate::format::{callgrind, flamegraph, folded, json, speedscope, svg};
 use crate::options::{Options, OutputFormat, PercentOf};
 use crate::read::Read;
 use crate::report::Report;
@@ -42,6 +42,9 @@ pub(crate) fn write(
         OutputFormat::Folded => return folded::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Speedscope => {
             return speedscope::write(&read.profile, &options, out, diagnostics);
+        }
+        OutputFormat::Callgrind => {
+            return callgrind::write(&read.profile, &options, out, diagnostics);
         }
         OutputFormat::Flamegraph => {
             return flamegraph::write(&read.profile, &options, out, diagnostics);

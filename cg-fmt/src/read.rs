@@ -35,7 +35,8 @@ pub(crate) fn read(
 ) -> anyhow::Result<Read> {
     let parse = cg_parse::Options {
         calls: matches!(options.view, View::Tree(_) | View::Source { .. })
-            || options.kind == Some(RecordType::Call),
+            || options.kind == Some(RecordType::Call)
+            || options.format.is_of_calls(),
         lines: matches!(options.view, View::Source { .. })
             || options.kind == Some(RecordType::Line),
         snapshots: match options.view {

@@ -11,7 +11,8 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{Count, FrameMarks};
 use cg_stream::tool::Diagnostics;
 
-use super::stacks::{Children, FrameTexts, Holds, Losses, NodeId, StackNodes, Stacks, frame_name};
+use super::events::Holds;
+use super::stacks::{Children, FrameTexts, Losses, NodeId, StackNodes, Stacks, frame_name};
 use crate::options::Options;
 
 /// Writes the stacks of a profile with one of their events.

@@ -3,10 +3,13 @@
 //! A format is a file. One for people renders a document and knows no report. One for other programs, as JSON is, takes
 //! the records themselves, of which a document shows a part.
 
+pub(crate) mod callgrind;
 pub(crate) mod flamegraph;
 pub(crate) mod folded;
 pub(crate) mod json;
 pub(crate) mod speedscope;
 pub(crate) mod svg;
 
+mod call_graph;
+mod events;
 mod stacks;

@@ -11,7 +11,8 @@ use cg_stream::record::{Count, Frame};
 use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
-use super::stacks::{Holds, Place, StackRows, Stacks, frame_name};
+use super::events::Holds;
+use super::stacks::{Place, StackRows, Stacks, frame_name};
 use crate::options::Options;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";

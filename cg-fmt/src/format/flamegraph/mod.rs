@@ -19,10 +19,9 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 use foldhash::fast::FixedState;
 
+use super::events::Holds;
 use super::folded::say_changed;
-use super::stacks::{
-    CountedStack, FrameId, FrameTexts, Holds, NodeId, StackNodes, Stacks, frame_name,
-};
+use super::stacks::{CountedStack, FrameId, FrameTexts, NodeId, StackNodes, Stacks, frame_name};
 use crate::options::Options;
 
 mod color;

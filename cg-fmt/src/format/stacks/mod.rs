@@ -9,6 +9,7 @@ use cg_stream::profile::{Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 use cg_stream::tool::Diagnostics;
 
+use crate::format::events::{Holds, choose};
 use crate::options::{Events, Options, View};
 use crate::report::diff::{self, Diffs};
 use crate::report::events::{events_of, has_event};
@@ -34,14 +35,6 @@ const TELLING: [RecordType; 5] = [
     RecordType::Leak,
     RecordType::Error,
 ];
-
-/// How many events a format holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
-    /// One; the format is called this in messages.
-    OneEvent(&'static str),
-    AllEvents,
-}
 
 /// The stacks to write.
 pub(crate) struct Stacks<'a> {
@@ -361,42 +354,6 @@ fn kind_of(
         ));
     }
     Ok(*first)
-}
-
-/// The positions of the events to write.
-fn choose(
-    names: &[&str],
-    options: &Options,
-    holds: Holds,
-    is_counted: impl Fn(&usize) -> bool,
-) -> anyhow::Result<Vec<usize>> {
-    let chosen: Vec<usize> = match &options.events {
-        Events::Named(wanted) => {
-            let mut chosen = Vec::new();
-            for event in wanted {
-                let Some(position) = names.iter().position(|name| name == event) else {
-                    bail!("there is no event {event}; there are {}", names.join(", "));
-                };
-                if !chosen.contains(&position) {
-                    chosen.push(position);
-                }
-            }
-            chosen
-        }
-        Events::Fitting if matches!(holds, Holds::OneEvent(_)) => {
-            let counted = (0..names.len()).find(is_counted);
-            vec![counted.unwrap_or(0)]
-        }
-        Events::Fitting | Events::All => (0..names.len()).collect(),
-    };
-    if let Holds::OneEvent(format) = holds {
-        ensure!(
-            chosen.len() == 1 && !names.is_empty(),
-            "{format} hold one event: choose one with --event ({})",
-            names.join(", ")
-        );
-    }
-    Ok(chosen)
 }
 
 /// The snapshot whose heap is written: they are levels, and do not add up.

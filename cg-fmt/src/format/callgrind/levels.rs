@@ -1,0 +1,163 @@
+//! Recursion as Callgrind writes it: deeper activations of `f` stand apart as `f'2`.
+//!
+//! In a stream the self cost of all levels is one figure, and inclusive cost is that of the first level. Readers that add
+//! up self cost and outgoing calls would count the deeper levels twice, once in `f` and once in the callee that they were
+//! reached through. So what a function has above its inclusive cost is put into `f'2`, and every reader comes to the
+//! stream's figure. How much of it is which event's self cost or which call's, the stream does not tell: self cost is
+//! taken first. Calls that cost nothing by themselves go to `f'2`, since these entered it while it was active.
+
+use cg_stream::record::Count;
+
+use super::super::call_graph::{GraphArc, GraphFunction, LineCost};
+
+/// What one function is written as.
+#[derive(Debug)]
+pub(super) struct Level<'n> {
+    pub(super) lines: Vec<LineCost<'n>>,
+    pub(super) arcs: Vec<GraphArc<'n>>,
+}
+
+/// The first level of a function, and where it has any the deeper ones as one.
+pub(super) fn levels<'n>(
+    function: &GraphFunction<'n>,
+    is_recursive: bool,
+) -> (Level<'n>, Option<Level<'n>>) {
+    let mut first = Level {
+        lines: lines(function),
+        arcs: function.arcs.clone(),
+    };
+    let Some(incl) = function.incl.as_deref().filter(|_| is_recursive) else {
+        return (first, None);
+    };
+    let columns = function.cost.len();
+    let mut deeper = Level {
+        lines: Vec::new(),
+        arcs: Vec::new(),
+    };
+    for line in &first.lines {
+        deeper.lines.push(LineCost {
+            cost: vec![0; columns],
+            ..*line
+        });
+    }
+    for arc in &first.arcs {
+        deeper.arcs.push(GraphArc {
+            calls: 0,
+            incl: vec![0; columns],
+            ..arc.clone()
+        });
+    }
+    for (column, incl) in incl.iter().enumerate() {
+        let outgoing: Count = first.arcs.iter().map(|arc| arc.incl[column]).sum();
+        let mut rest = (function.cost[column] + outgoing - incl).max(0);
+        for (line, deeper) in first.lines.iter_mut().zip(&mut deeper.lines) {
+            let moved = rest.min(line.cost[column].max(0));
+            line.cost[column] -= moved;
+            deeper.cost[column] = moved;
+            rest -= moved;
+        }
+        for (arc, deeper) in first.arcs.iter_mut().zip(&mut deeper.arcs) {
+            let moved = rest.min(arc.incl[column].max(0));
+            arc.incl[column] -= moved;
+            deeper.incl[column] = moved;
+            rest -= moved;
+        }
+    }
+    // An arc without a call is none, so one call goes with the cost where there are several.
+    for (arc, deeper) in first.arcs.iter_mut().zip(&mut deeper.arcs) {
+        if arc.calls > 1 && deeper.incl.iter().any(|count| *count != 0) {
+            arc.calls -= 1;
+            deeper.calls = 1;
+        }
+    }
+    let is_any = |counts: &[Count]| counts.iter().any(|count| *count != 0);
+    deeper.lines.retain(|line| is_any(&line.cost));
+    deeper.arcs.retain(|arc| is_any(&arc.incl));
+    let has_deeper = !deeper.lines.is_empty() || !deeper.arcs.is_empty();
+    (first, has_deeper.then_some(deeper))
+}
+
+/// The lines of a function, whose costs sum to its own: what no line has stands on line 0.
+fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
+    let mut rest = function.cost.clone();
+    let mut lines = Vec::with_capacity(function.lines.len() + 1);
+    for line in &function.lines {
+        for (rest, count) in rest.iter_mut().zip(&line.cost) {
+            *rest -= count;
+        }
+        lines.push(LineCost {
+            cost: line.cost.clone(),
+            ..*line
+        });
+    }
+    if lines.is_empty() || rest.iter().any(|count| *count != 0) {
+        lines.push(LineCost {
+            file: None,
+            line: 0,
+            cost: rest,
+        });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_stream::intern::Id;
+
+    use super::super::super::call_graph::FunctionId;
+    use super::*;
+
+    fn arc(callee: usize, calls: Count, incl: Count) -> GraphArc<'static> {
+        GraphArc {
+            callee: FunctionId::at(callee).unwrap(),
+            site: None,
+            line: 0,
+            calls,
+            incl: vec![incl],
+        }
+    }
+
+    /// Own cost, and calls and cost of the arcs, of both levels.
+    fn split(
+        cost: Count,
+        incl: Count,
+        arcs: &[(Count, Count)],
+    ) -> [(Count, Vec<(Count, Count)>); 2] {
+        let arcs = arcs.iter().enumerate();
+        let function = GraphFunction {
+            cost: vec![cost],
+            incl: Some(vec![incl]),
+            arcs: arcs
+                .map(|(callee, (calls, incl))| arc(callee, *calls, *incl))
+                .collect(),
+            ..GraphFunction::default()
+        };
+        let (first, deeper) = levels(&function, true);
+        let figures = |level: Level| {
+            let own = level.lines.iter().map(|line| line.cost[0]).sum();
+            (
+                own,
+                level
+                    .arcs
+                    .iter()
+                    .map(|arc| (arc.calls, arc.incl[0]))
+                    .collect(),
+            )
+        };
+        [figures(first), deeper.map(figures).unwrap_or_default()]
+    }
+
+    #[test]
+    fn own_cost_and_calls_of_the_first_level_are_its_inclusive_cost() {
+        // 18 of its own, 9 of them below another function that costs 20: inclusive 29 - 9.
+        assert_eq!(split(18, 29, &[(2, 20)]), [(9, vec![(2, 20)]), (9, vec![])]);
+        // Nothing of its own is left to move, so a call's cost moves, and a call with it.
+        assert_eq!(
+            split(1, 10, &[(3, 8), (1, 7)]),
+            [(0, vec![(2, 3), (1, 7)]), (1, vec![(1, 5)])]
+        );
+        assert_eq!(split(5, 15, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
+        // Less than its parts is no recursion.
+        assert_eq!(split(5, 99, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
+    }
+}

@@ -1,0 +1,316 @@
+//! A callgrind file of what a stream has of functions, lines and calls, for KCachegrind, callgrind_annotate, gprof2dot,
+//! speedscope and cg-parse.
+//!
+//! The format is chapter "Callgrind Format Specification" of Valgrind's manual; this is written so that all its readers come to the same
+//! figures: each id is defined once, every function has one block and every called function has one, object, file and
+//! name of a callee stand before each call, cost lines have all events, and there is one part. `fi=` and `fe=` stand only
+//! where there are records of lines: some readers know nothing of them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+
+use cg_document::number::plural;
+use cg_stream::intern::{Id, Texts};
+use cg_stream::profile::Profile;
+use cg_stream::record::Count;
+use cg_stream::tool::Diagnostics;
+use cg_stream::visible::visible;
+
+use super::call_graph::{CallGraph, FunctionId, FunctionNames, GraphArc, GraphSource};
+use super::events::Holds;
+use crate::options::Options;
+
+mod levels;
+
+use levels::{Level, levels};
+
+/// What a name is written as that is not known.
+const UNKNOWN: &str = "???";
+
+/// Writes functions, lines and calls with all their events, or those that were asked for.
+pub(crate) fn write(
+    profile: &Profile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let source = GraphSource::of(profile, options)?;
+    let graph = CallGraph::of(&source, options, Holds::AllEvents, diagnostics)?;
+    let recursive = graph.recursive();
+    let levels: Vec<_> = graph
+        .all()
+        .zip(recursive)
+        .map(|((_, function), is_recursive)| levels(function, is_recursive))
+        .collect();
+    let mut file = File {
+        has_lines: graph.all().any(|(_, function)| !function.lines.is_empty()),
+        has_objects: graph.all().any(|(names, _)| names.obj.is_some()),
+        out: BufWriter::with_capacity(64 * 1024, out),
+        objects: Ids::default(),
+        files: Ids::default(),
+        functions: vec![[None; 2]; graph.all().len()],
+        numbers: 0,
+        object: None,
+        lost_sites: 0,
+        negative: 0,
+    };
+    file.header(profile, &graph)?;
+    for (position, (names, _)) in graph.all().enumerate() {
+        let (first, deeper) = &levels[position];
+        file.function((position, false), names, first, &graph, &levels)?;
+        if let Some(deeper) = deeper {
+            file.function((position, true), names, deeper, &graph, &levels)?;
+        }
+    }
+    writeln!(file.out, "\ntotals: {}", Costs(&graph.totals()))?;
+    file.out.flush()?;
+    file.say(&graph, diagnostics);
+    Ok(())
+}
+
+/// A function's first level, and its deeper ones.
+type Levels<'n> = [(Level<'n>, Option<Level<'n>>)];
+
+/// The file while it is written.
+struct File<'n, W: Write> {
+    out: W,
+    /// Whether costs are of lines.
+    has_lines: bool,
+    /// Whether any function has an object.
+    has_objects: bool,
+    objects: Ids,
+    files: Ids,
+    /// The numbers of functions, each with that of its deeper levels.
+    functions: Vec<[Option<usize>; 2]>,
+    numbers: usize,
+    /// The object in force.
+    object: Option<&'n str>,
+    /// Call sites whose line is in a file that cannot be named.
+    lost_sites: u64,
+    /// Functions with a negative cost.
+    negative: u64,
+}
+
+impl<'n, W: Write> File<'n, W> {
+    fn header(&mut self, profile: &Profile, graph: &CallGraph) -> io::Result<()> {
+        let out = &mut self.out;
+        writeln!(out, "# callgrind format\nversion: 1")?;
+        writeln!(out, "creator: cg-fmt-{}", env!("CARGO_PKG_VERSION"))?;
+        let run = profile.run_record().unwrap_or_default();
+        if let Some(pid) = run.pid {
+            writeln!(out, "pid: {pid}")?;
+        }
+        if let Some(command) = &run.command {
+            writeln!(out, "cmd: {}", visible(command))?;
+        }
+        writeln!(out, "positions: line")?;
+        for event in &graph.columns {
+            let long = run.costs.event_names.get(event);
+            match (run.costs.derived.get(event), long) {
+                (Some(formula), Some(long)) => {
+                    writeln!(out, "event: {} = {formula} : {long}", word(event))?
+                }
+                (Some(formula), None) => writeln!(out, "event: {} = {formula}", word(event))?,
+                (None, Some(long)) => writeln!(out, "event: {} : {long}", word(event))?,
+                (None, None) => {}
+            }
+        }
+        let events: Vec<String> = graph.columns.iter().map(|event| word(event)).collect();
+        writeln!(out, "events: {}", events.join(" "))?;
+        writeln!(out, "summary: {}", Costs(&graph.totals()))
+    }
+
+    /// The block of a function, or of its deeper levels.
+    fn function(
+        &mut self,
+        position: (usize, bool),
+        names: FunctionNames<'n>,
+        level: &Level<'n>,
+        graph: &CallGraph<'n>,
+        levels: &Levels<'n>,
+    ) -> io::Result<()> {
+        writeln!(self.out)?;
+        let object = names.obj.unwrap_or(UNKNOWN);
+        if self.has_objects && self.object != Some(object) {
+            writeln!(self.out, "ob={}", self.objects.of(object)?)?;
+            self.object = Some(object);
+        }
+        let own_file = names.file.unwrap_or(UNKNOWN);
+        writeln!(self.out, "fl={}", self.files.of(own_file)?)?;
+        let name = self.name(position, names);
+        writeln!(self.out, "fn={name}")?;
+        let mut file = own_file;
+        for line in &level.lines {
+            if self.has_lines {
+                self.position(line.file.unwrap_or(own_file), own_file, &mut file)?;
+            }
+            self.negative += u64::from(line.cost.iter().any(|count| *count < 0));
+            writeln!(self.out, "{} {}", line.line, Costs(&line.cost))?;
+        }
+        for arc in &level.arcs {
+            let line = match arc.site {
+                Some(site) if self.has_lines => {
+                    self.position(site, own_file, &mut file)?;
+                    arc.line
+                }
+                Some(_) => {
+                    self.lost_sites += 1;
+                    0
+                }
+                None => {
+                    self.position(own_file, own_file, &mut file)?;
+                    arc.line
+                }
+            };
+            self.call(arc, line, graph, levels)?;
+        }
+        // A function without costs and calls is there all the same: somebody calls it.
+        if level.lines.is_empty() && level.arcs.is_empty() {
+            writeln!(self.out, "0 {}", Costs(&vec![0; graph.columns.len()]))?;
+        }
+        Ok(())
+    }
+
+    /// The number of a function, or of its deeper levels, the first time with the name. As Callgrind has it, functions of
+    /// one name in two files have two numbers.
+    fn name(&mut self, (position, is_deeper): (usize, bool), names: FunctionNames) -> String {
+        let number = &mut self.functions[position][usize::from(is_deeper)];
+        match *number {
+            Some(number) => format!("({number})"),
+            None => {
+                self.numbers += 1;
+                *number = Some(self.numbers);
+                let name = one_line(names.name.unwrap_or(UNKNOWN));
+                let level = if is_deeper { "'2" } else { "" };
+                format!("({}) {name}{level}", self.numbers)
+            }
+        }
+    }
+
+    /// Says which file the next lines are in.
+    fn position(&mut self, wanted: &'n str, own: &'n str, file: &mut &'n str) -> io::Result<()> {
+        if *file != wanted {
+            let key = if wanted == own { "fe" } else { "fi" };
+            writeln!(self.out, "{key}={}", self.files.of(wanted)?)?;
+            *file = wanted;
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        arc: &GraphArc<'n>,
+        line: u64,
+        graph: &CallGraph<'n>,
+        levels: &Levels<'n>,
+    ) -> io::Result<()> {
+        let callee = graph.names(arc.callee);
+        if self.has_objects {
+            writeln!(
+                self.out,
+                "cob={}",
+                self.objects.of(callee.obj.unwrap_or(UNKNOWN))?
+            )?;
+        }
+        writeln!(
+            self.out,
+            "cfi={}",
+            self.files.of(callee.file.unwrap_or(UNKNOWN))?
+        )?;
+        let is_deeper = enters_deeper(arc.callee, arc, levels);
+        let name = self.name((arc.callee.index(), is_deeper), callee);
+        writeln!(self.out, "cfn={name}")?;
+        writeln!(self.out, "calls={} 0", arc.calls)?;
+        writeln!(self.out, "{line} {}", Costs(&arc.incl))
+    }
+
+    fn say(&self, graph: &CallGraph, diagnostics: &mut Diagnostics) {
+        if !graph.has_calls {
+            diagnostics.warn(
+                "there are no records of calls, so inclusive cost is self cost (cg-parse --calls adds them)",
+            );
+        }
+        if self.lost_sites > 0 {
+            diagnostics.warn(format!(
+                "{} in another file than its function's without a line (cg-parse --lines keeps it)",
+                plural(self.lost_sites.into(), "call site", "call sites")
+            ));
+        }
+        let unequal = graph.with_other_inclusive_cost();
+        if graph.has_calls && unequal > 0 {
+            diagnostics.warn(format!(
+                "{} than the calls into it sum to, so viewers show less or more: it is of several parts, or of a stream that lacks calls",
+                plural(unequal as Count, "function has another inclusive cost", "functions have another inclusive cost")
+            ));
+        }
+        if graph.addresses > 0 {
+            diagnostics.warn("addresses are left out: costs are of lines");
+        }
+        if self.negative > 0 {
+            diagnostics.warn(format!(
+                "{} negative: KCachegrind reads them as 0",
+                plural(self.negative.into(), "cost is", "costs are")
+            ));
+        }
+    }
+}
+
+/// Whether calls went only into a function that was active, which is what makes a deeper level of it.
+fn enters_deeper(callee: FunctionId, arc: &GraphArc, levels: &Levels) -> bool {
+    let has_deeper = levels
+        .get(callee.index())
+        .is_some_and(|(_, deeper)| deeper.is_some());
+    has_deeper && arc.calls > 0 && arc.incl.iter().all(|count| *count == 0)
+}
+
+cg_stream::ids! {
+    struct NameId;
+}
+
+/// Names under the numbers that stand for them.
+#[derive(Default)]
+struct Ids(Texts<NameId>);
+
+impl Ids {
+    /// The number of a name, the first time with the name.
+    fn of(&mut self, name: &str) -> io::Result<String> {
+        let known = self.0.len();
+        let number = self.0.intern(name).map_err(io::Error::other)?.index() + 1;
+        Ok(match self.0.len() > known {
+            true => format!("({number}) {}", one_line(name)),
+            false => format!("({number})"),
+        })
+    }
+}
+
+/// The counts of a line.
+struct Costs<'c>(&'c [Count]);
+
+impl fmt::Display for Costs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, count) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{count}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A name that a line can hold: other control characters are as good as any.
+fn one_line(name: &str) -> Cow<'_, str> {
+    match name.contains(['\n', '\r']) {
+        true => visible(name),
+        false => name.into(),
+    }
+}
+
+/// The name of an event as a word.
+fn word(event: &str) -> String {
+    visible(event)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join("_")
+}

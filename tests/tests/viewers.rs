@@ -1,0 +1,315 @@
+//! What cg-fmt writes for other viewers, opened by these: their figures are the stream's.
+//!
+//! A viewer that is not there fails its test; `.ci/run` installs what is used here.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use cg_tests::tools;
+use serde_json::Value;
+
+/// Runs a viewer with this input.
+fn viewer(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    output
+}
+
+fn text(output: Output) -> String {
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What cg-fmt writes of a profile, and what it says.
+fn written(args: &[&str], input: &[u8]) -> (Vec<u8>, String) {
+    let run = tools::run("cg-fmt", args, input);
+    assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
+    (run.stdout, run.stderr)
+}
+
+fn records(stream: &[u8]) -> Vec<Value> {
+    let lines = std::str::from_utf8(stream).unwrap().lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The names of a function in a record; what is not given is written as `???`.
+fn function(record: &Value) -> [String; 3] {
+    ["fn", "file", "obj"].map(|field| record[field].as_str().unwrap_or("???").to_owned())
+}
+
+/// Counts that are not 0.
+fn counts(value: &Value) -> BTreeMap<String, u64> {
+    let counts = value.as_object().into_iter().flatten();
+    let counts = counts.map(|(event, count)| (event.clone(), count.as_u64().unwrap()));
+    counts.filter(|(_, count)| *count != 0).collect()
+}
+
+/// Self cost, call count and inclusive cost of a function.
+type Figures = (BTreeMap<String, u64>, u64, BTreeMap<String, u64>);
+
+/// The functions of a stream that cost something or were called.
+fn functions(stream: &[u8]) -> BTreeMap<[String; 3], Figures> {
+    let mut functions = BTreeMap::new();
+    for record in records(stream) {
+        if record["type"] == "fn" {
+            let calls = record["calls"].as_u64().unwrap_or(0);
+            let figures = (counts(&record["cost"]), calls, counts(&record["incl"]));
+            if figures != Figures::default() {
+                functions.insert(function(&record), figures);
+            }
+        }
+    }
+    functions
+}
+
+/// The calls from one line: caller, callee and line.
+type CallSite = ([String; 3], [String; 3], u64);
+
+/// Calls and their inclusive cost; a line of another file than the caller's is not kept.
+fn calls(stream: &[u8]) -> BTreeMap<CallSite, (u64, BTreeMap<String, u64>)> {
+    let mut calls = BTreeMap::new();
+    for record in records(stream) {
+        if record["type"] == "call" {
+            let line = match record.get("site") {
+                Some(_) => 0,
+                None => record["line"].as_u64().unwrap_or(0),
+            };
+            let key = (function(&record), function(&record["callee"]), line);
+            let (count, incl): &mut (u64, BTreeMap<String, u64>) = calls.entry(key).or_default();
+            *count += record["calls"].as_u64().unwrap();
+            for (event, cost) in counts(&record["incl"]) {
+                *incl.entry(event).or_insert(0) += cost;
+            }
+        }
+    }
+    calls
+}
+
+/// Profiles of Callgrind and others: recursion with and without levels, all events, several parts, names with blanks.
+const CALLGRIND: [&str; 10] = [
+    "callgrind/3.19.0-rec_default.callgrind.out",
+    "callgrind/3.19.0-rec_dumpbefore.callgrind.out",
+    "callgrind/3.14.0-rec_sep.callgrind.out",
+    "callgrind/3.14.0-weird_default.callgrind.out",
+    "callgrind/3.27.1-heapy_systime.callgrind.out",
+    "callgrind/recursion-toggled.callgrind.out",
+    "callgrind/nytprof-nytprof.callgrind",
+    "callgrind/xdebug-cachegrind.out.w",
+    "callgrind/pprof-go-gg_calltree.callgrind",
+    "fmt/sort-cache.callgrind.out",
+];
+
+#[test]
+fn a_callgrind_file_is_read_back_as_it_was_written() {
+    for file in CALLGRIND {
+        let stream = tools::stdout("cg-parse", &["--calls", file], b"");
+        let (profile, said) = written(&["-f", "callgrind"], &stream);
+        assert!(!said.contains("another inclusive cost"), "{file}: {said}");
+        let again = tools::stdout("cg-parse", &["--calls", "-"], &profile);
+        assert_eq!(functions(&again), functions(&stream), "{file}");
+        assert_eq!(calls(&again), calls(&stream), "{file}");
+        let total = |stream: &[u8]| counts(&records(stream)[0]["total"]);
+        assert_eq!(total(&again), total(&stream), "{file}");
+        // Every number stands for one name, which stands where the number is met first.
+        let text = String::from_utf8(profile).unwrap();
+        for kinds in [["fn=", "cfn="], ["fl=", "cfi="], ["ob=", "cob="]] {
+            let mut named = Vec::new();
+            for line in text.lines() {
+                let position = kinds.iter().find_map(|kind| line.strip_prefix(kind));
+                let Some((number, name)) = position.and_then(|position| position.split_once(')'))
+                else {
+                    continue;
+                };
+                assert_ne!(named.contains(&number), !name.is_empty(), "{file}: {line}");
+                named.push(number);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_part_cannot_say_is_said() {
+    // The inclusive cost of a function that is called in one part and not in another is the sum of both.
+    let (_, said) = written(
+        &[
+            "-f",
+            "callgrind",
+            "callgrind/3.19.0-mtcg_threads_combined.callgrind.out",
+        ],
+        b"",
+    );
+    assert!(
+        said.contains("1 function has another inclusive cost"),
+        "{said}"
+    );
+}
+
+#[test]
+fn lines_are_read_back_in_their_files() {
+    for file in CALLGRIND {
+        let stream = tools::stdout("cg-parse", &["--calls", "--lines", file], b"");
+        let (profile, _) = written(&["-f", "callgrind"], &stream);
+        let again = tools::stdout("cg-parse", &["--lines", "-"], &profile);
+        let lines = |stream: &[u8]| -> BTreeMap<([String; 3], u64), BTreeMap<String, u64>> {
+            let lines = records(stream)
+                .into_iter()
+                .filter(|record| record["type"] == "line");
+            let lines = lines.map(|record| {
+                (
+                    (function(&record), record["line"].as_u64().unwrap()),
+                    counts(&record["cost"]),
+                )
+            });
+            lines.filter(|(_, cost)| !cost.is_empty()).collect()
+        };
+        assert_eq!(lines(&again), lines(&stream), "{file}");
+        assert_eq!(functions(&again), functions(&stream), "{file}");
+    }
+}
+
+/// The figures of callgrind_annotate by file and function.
+fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("callgrind.out");
+    std::fs::write(&path, profile).unwrap();
+    let listing = text(viewer(
+        Command::new("callgrind_annotate")
+            .args(args)
+            .arg("--threshold=100")
+            .arg(&path),
+        b"",
+    ));
+    let rows = listing
+        .lines()
+        .skip_while(|line| !line.ends_with("file:function"));
+    let rows = rows.skip(2).take_while(|line| !line.is_empty());
+    // What costs nothing has a dot or 0 for its count.
+    let rows = rows.filter(|row| !row.trim_start().starts_with(['.', '0']));
+    rows.map(|row| {
+        let (count, rest) = row.trim_start().split_once(' ').unwrap();
+        let (_, name) = rest.split_once(")  ").unwrap_or_else(|| panic!("{row}"));
+        // It adds up what functions of one name and file have in several objects, and names one of these.
+        let name = name.split(" [").next().unwrap();
+        (name.to_owned(), count.replace(',', "").parse().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn callgrind_annotate_shows_the_streams_figures_under_recursion_too() {
+    for file in [
+        "callgrind/3.19.0-rec_default.callgrind.out",
+        "fmt/sort.callgrind.out",
+    ] {
+        let stream = tools::stdout("cg-parse", &["--calls", file], b"");
+        let (profile, _) = written(&["-f", "callgrind"], &stream);
+        let inclusive = annotated(&profile, &["--inclusive=yes"]);
+        let own = annotated(&profile, &["--inclusive=no"]);
+        let mut expected: BTreeMap<(String, String), [u64; 2]> = BTreeMap::new();
+        for ([name, source, _], (cost, _, incl)) in functions(&stream) {
+            let sums = expected.entry((source, name)).or_default();
+            for (sum, counts) in sums.iter_mut().zip([cost, incl]) {
+                *sum += counts.get("Ir").copied().unwrap_or(0);
+            }
+        }
+        for ((source, name), [cost, incl]) in expected {
+            let row = format!("{source}:{name}");
+            let figure =
+                |rows: &BTreeMap<String, u64>, row: &str| rows.get(row).copied().unwrap_or(0);
+            assert_eq!(figure(&inclusive, &row), incl, "{file} {row}");
+            let deeper = figure(&own, &format!("{row}'2"));
+            assert_eq!(figure(&own, &row) + deeper, cost, "{file} {row}");
+        }
+        let total: u64 = own.values().sum();
+        assert_eq!(
+            Some(&total),
+            counts(&records(&stream)[0]["total"]).get("Ir"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn gprof2dot_and_graphviz_draw_it() {
+    let (profile, _) = written(&["-f", "callgrind", "fmt/sort.callgrind.out"], b"");
+    let graph = viewer(
+        Command::new("gprof2dot").args(["-f", "callgrind", "-n0", "-e0"]),
+        &profile,
+    );
+    let graph = text(graph);
+    // Shares of 114,587: bubble_sort 93,640 with 55,579 of its own, called once.
+    for part in [
+        "bubble_sort",
+        "81.72%",
+        "(48.50%)",
+        "less\\n21.17%\\n(21.17%)\\n2426×",
+        "main",
+    ] {
+        assert!(graph.contains(part), "{part} in {graph}");
+    }
+    let picture = viewer(Command::new("dot").arg("-Tsvg"), graph.as_bytes());
+    assert!(text(picture).contains("bubble_sort"));
+}
+
+/// Folded stacks of a heap, which flame graphs are drawn from.
+fn folded() -> Vec<u8> {
+    written(
+        &[
+            "-f",
+            "folded",
+            "--event",
+            "gmax_bytes",
+            "dhat/3.19.0-heapy.dhat.json",
+        ],
+        b"",
+    )
+    .0
+}
+
+#[test]
+fn infernos_command_line_draws_folded_stacks() {
+    let picture = text(viewer(&mut Command::new("inferno-flamegraph"), &folded()));
+    // dh_view: at t-gmax 1,030,800 bytes, 900,000 of them by `spike`, 130,800 by `ramp`.
+    for title in [
+        "all (1,030,800 samples, 100%)",
+        "spike (900,000 samples, 87.31%)",
+        "ramp (130,800 samples, 12.69%)",
+    ] {
+        assert!(picture.contains(title), "{title} in {picture}");
+    }
+}
+
+#[test]
+fn infernos_command_line_draws_two_counts_as_a_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (before, after) = (path("before.folded"), path("after.folded"));
+    std::fs::write(&before, "main;a 10\nmain;b 20\nmain;gone 5\n").unwrap();
+    std::fs::write(&after, "main;a 30\nmain;b 20\nmain;new 7\n").unwrap();
+    let diff = tools::stdout("cg-diff", &["--all", &before, &after], b"");
+    let (folded, _) = written(&["-f", "folded"], &diff);
+    assert_eq!(
+        folded,
+        b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\nmain;new 0 7\n"
+    );
+    let picture = text(viewer(&mut Command::new("inferno-flamegraph"), &folded));
+    for title in [
+        "all (57 samples, 100%)",
+        "a (30 samples, 52.63%; +35.09%)",
+        "new (7 samples, 12.28%; +12.28%)",
+    ] {
+        assert!(picture.contains(title), "{title} in {picture}");
+    }
+}
