@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod document;
+mod fit;
 mod graph;
 mod table;
 
@@ -21,4 +22,4 @@ pub mod comment;
 pub use cg_stream::visible::visible;
 pub use document::{Block, Document, Span};
 pub use graph::{Graph, Point};
-pub use table::{Audience, Cell, Column, Cut, Layout, Table, UnknownColumn};
+pub use table::{Audience, Cell, Column, Cut, Layout, Table, UnknownColumn, Worth};

@@ -108,6 +108,8 @@ fn cell_text(cell: &Cell) -> String {
         Cell::Called { name, calls } => {
             format!("{} ({}x)", code_span(name), number::grouped(*calls))
         }
+        Cell::Placed { lead, name, place } if place.is_empty() => escaped(&format!("{lead}{name}")),
+        Cell::Placed { lead, name, place } => escaped(&format!("{lead}{name} ({place})")),
         Cell::Count(count) => number::grouped(*count),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),

@@ -92,7 +92,9 @@ fn push_escaped(text: &mut String, field: &str) {
 fn push_cell(text: &mut String, cell: &Cell, push_text: fn(&mut String, &str)) {
     match cell {
         Cell::Empty => {}
-        Cell::Name(name) | Cell::Called { name, .. } => push_text(text, name),
+        Cell::Name(name) | Cell::Called { name, .. } | Cell::Placed { name, .. } => {
+            push_text(text, name)
+        }
         Cell::Text(words) => push_text(text, words),
         Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
         Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),

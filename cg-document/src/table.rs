@@ -26,6 +26,15 @@ pub enum Cell<'a> {
         /// How many calls.
         calls: Count,
     },
+    /// A function in a tree, and where in its file or object it is.
+    Placed {
+        /// The lines that lead to it.
+        lead: Cow<'a, str>,
+        /// The function.
+        name: &'a str,
+        /// `log.rs:12`, `in libc.so.6`; empty where nothing is known.
+        place: String,
+    },
     /// A count.
     Count(Count),
     /// A difference of counts.
@@ -130,7 +139,7 @@ impl<'a> Cell<'a> {
             Cell::Count(_) | Cell::Delta(_) => 0,
             Cell::Share { .. } | Cell::Change { .. } | Cell::Quotient { .. } => 1,
             Cell::Ordinal(_) => 2,
-            Cell::Name(_) | Cell::Text(_) | Cell::Called { .. } => 3,
+            Cell::Name(_) | Cell::Text(_) | Cell::Called { .. } | Cell::Placed { .. } => 3,
             Cell::Empty => 4,
         };
         match (self, other) {
@@ -144,6 +153,7 @@ impl<'a> Cell<'a> {
             (Cell::Name(a), Cell::Name(b)) => a.cmp(b),
             (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
             (Cell::Called { name: a, .. }, Cell::Called { name: b, .. }) => a.cmp(b),
+            (Cell::Placed { name: a, .. }, Cell::Placed { name: b, .. }) => a.cmp(b),
             (
                 Cell::Share { .. } | Cell::Change { .. },
                 Cell::Share { .. } | Cell::Change { .. },
@@ -163,12 +173,33 @@ pub enum Layout {
     Number,
     /// Percentages: right-aligned, close to the number they belong to.
     Percent,
-    /// Texts: left-aligned, never shortened.
+    /// Texts: left-aligned; where they must be shortened, the last words go.
     Text,
-    /// Function names: left-aligned; where they must be shortened, both ends stay.
+    /// Function names: left-aligned; where they must be shortened, what says least goes first.
     Name,
     /// Paths: left-aligned; where they must be shortened, the end stays.
     Path,
+}
+
+/// How much a column is worth on a narrow screen. What is worth less is shortened and left out first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Worth {
+    /// The object that a function is in.
+    Object,
+    /// The file.
+    File,
+    /// How often a function was called.
+    Calls,
+    /// Why a figure is what it is.
+    Explanation,
+    /// A word or a number that tells rows apart.
+    Detail,
+    /// A percentage.
+    Share,
+    /// A cost.
+    Figure,
+    /// The function.
+    Name,
 }
 
 /// Who sees a column that nobody asked for by name.
@@ -194,6 +225,8 @@ pub struct Column<'a> {
     pub layout: Layout,
     /// Who sees it.
     pub audience: Audience,
+    /// How soon it gives way to others.
+    pub worth: Worth,
     /// What stands in the row of totals.
     pub total: Cell<'a>,
     cell: Box<dyn Fn(usize) -> Cell<'a> + 'a>,
@@ -212,6 +245,13 @@ impl<'a> Column<'a> {
             name,
             layout,
             audience: Audience::All,
+            worth: match layout {
+                Layout::Path => Worth::File,
+                Layout::Text => Worth::Detail,
+                Layout::Percent => Worth::Share,
+                Layout::Number => Worth::Figure,
+                Layout::Name => Worth::Name,
+            },
             total: Cell::Empty,
             cell: Box::new(cell),
         }
@@ -226,6 +266,11 @@ impl<'a> Column<'a> {
     /// For some.
     pub fn for_audience(self, audience: Audience) -> Column<'a> {
         Column { audience, ..self }
+    }
+
+    /// That gives way sooner or later than others of its layout.
+    pub fn worth(self, worth: Worth) -> Column<'a> {
+        Column { worth, ..self }
     }
 
     /// With a cell in the row of totals.

@@ -1,14 +1,15 @@
 //! Aligned text for a terminal or a pipe.
 //!
-//! Columns are as wide as their widest cell. Only where the caller gives a width are paths, then names, shortened to fit
-//! it, with `…` for what is missing; into a pipe everything is written in full.
+//! Columns are as wide as their widest cell. Only where the caller gives a width is anything shortened to fit it, with `…`
+//! for what is missing, and sentences go on in the next line; into a pipe everything is written in full.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
-use crate::{Block, Cell, Column, Document, Layout, Span, Table, number, visible};
+use crate::fit::{self, Fitted};
+use crate::{Block, Cell, Column, Document, Span, Table, number, visible};
 
 /// What is known of the place where the text will be read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,9 +19,6 @@ pub struct Screen {
     /// Whether styles are written.
     pub is_coloured: bool,
 }
-
-/// The narrowest a shortened column gets.
-const NARROWEST: usize = 16;
 
 /// Writes a document for a screen, or for a pipe if nothing is known of one.
 ///
@@ -58,19 +56,19 @@ fn write_blocks(
         *is_first = false;
         match block {
             Block::Marker(_) => {}
-            Block::Heading(text) => writeln!(out, "{bold}{}{bold:#}", visible(text))?,
-            Block::Text(text) => writeln!(out, "{}", visible(text))?,
-            Block::Note(text) => writeln!(out, "{dim}{}{dim:#}", visible(text))?,
+            Block::Heading(text) => write_words(&visible(text), bold, "", screen, out)?,
+            Block::Text(text) => write_words(&visible(text), Style::new(), "", screen, out)?,
+            Block::Note(text) => write_words(&visible(text), dim, "", screen, out)?,
             Block::List(items) => {
                 for item in items {
-                    writeln!(out, "  {}", line(item))?;
+                    write_words(&line(item), Style::new(), "  ", screen, out)?;
                 }
             }
             Block::Table(table) => write_table(table, screen, out)?,
-            Block::Graph(graph) => write_lines(&graph.lines(), out)?,
-            Block::Verbatim(lines) => write_lines(lines, out)?,
+            Block::Graph(graph) => write_lines(&graph.lines(), screen, out)?,
+            Block::Verbatim(lines) => write_lines(lines, screen, out)?,
             Block::Details { summary, blocks } => {
-                writeln!(out, "{bold}{}{bold:#}", line(summary))?;
+                write_words(&line(summary), bold, "", screen, out)?;
                 write_blocks(blocks, screen, out, &mut false)?;
             }
         }
@@ -78,9 +76,35 @@ fn write_blocks(
     Ok(())
 }
 
-fn write_lines(lines: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// Lines that are laid out already, which end where the screen does.
+fn write_lines(lines: &[String], screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for line in lines {
-        writeln!(out, "{}", visible(line))?;
+        let line = visible(line);
+        match screen.width {
+            Some(width) => writeln!(out, "{}", fit::beginning_of(&line, width))?,
+            None => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(())
+}
+
+/// A sentence, which goes on in the next line where the screen ends.
+fn write_words(
+    words: &str,
+    style: Style,
+    indent: &str,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Some(width) = screen.width else {
+        return writeln!(out, "{indent}{style}{words}{style:#}");
+    };
+    let options = textwrap::Options::new(width.max(1))
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    for line in textwrap::wrap(words, options) {
+        writeln!(out, "{style}{line}{style:#}")?;
     }
     Ok(())
 }
@@ -98,6 +122,11 @@ impl Screen {
         } else {
             Style::new()
         }
+    }
+
+    fn styled<'c>(self, cell: Cell<'c>) -> (Cell<'c>, Style) {
+        let style = self.cell_style(&cell);
+        (cell, style)
     }
 
     fn cell_style(self, cell: &Cell) -> Style {
@@ -130,97 +159,70 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
     let totals: Option<Vec<String>> = table
         .has_totals()
         .then(|| columns.iter().map(|column| text(&column.total)).collect());
-    let mut widths: Vec<usize> = titles.iter().map(|title| title.width()).collect();
+    let mut natural: Vec<usize> = titles.iter().map(|title| title.width()).collect();
     for line in lines.iter().chain(&totals) {
-        for (width, cell) in widths.iter_mut().zip(line) {
+        for (width, cell) in natural.iter_mut().zip(line) {
             *width = (*width).max(cell.width());
         }
     }
-    if let Some(limit) = screen.width {
-        shrink(&mut widths, columns, limit);
-    }
+    let fitted = fit::fit(&natural, columns, screen.width);
     let aligned = Aligned {
         columns,
-        widths: &widths,
+        fitted: &fitted,
         screen,
     };
     let bold = Style::new().bold();
-    aligned.write(&titles, |_| bold, out)?;
+    aligned.write(&titles, |_| (Cell::Empty, bold), out)?;
     if let Some(totals) = &totals {
-        aligned.write(totals, |column| screen.cell_style(&column.total), out)?;
+        aligned.write(totals, |column| screen.styled(column.total.clone()), out)?;
     }
     for (position, (line, row)) in lines.iter().zip(&table.rows).enumerate() {
         if table.group_starts.binary_search(&position).is_ok() {
             writeln!(out)?;
         }
-        aligned.write(line, |column| screen.cell_style(&column.cell(*row)), out)?;
+        aligned.write(line, |column| screen.styled(column.cell(*row)), out)?;
+    }
+    let left_out = fitted
+        .left_out
+        .iter()
+        .map(|index| columns[*index].name.as_str());
+    let left_out: Vec<&str> = left_out.collect();
+    if !left_out.is_empty() {
+        let note = format!(
+            "columns that this screen is too narrow for: {}",
+            left_out.join(", ")
+        );
+        let dim = screen.style(Style::new().dimmed());
+        write_words(&visible(&note), dim, "", screen, out)?;
     }
     Ok(())
-}
-
-/// Takes from paths first and from names then what the lines have too much.
-fn shrink(widths: &mut [usize], columns: &[Column], limit: usize) {
-    for layout in [Layout::Path, Layout::Name] {
-        loop {
-            let needed: usize = widths.iter().sum::<usize>()
-                + columns
-                    .iter()
-                    .skip(1)
-                    .map(|column| gap(column).len())
-                    .sum::<usize>();
-            let excess = needed.saturating_sub(limit);
-            let widest = (0..widths.len())
-                .filter(|index| columns[*index].layout == layout)
-                .max_by_key(|index| widths[*index]);
-            match widest {
-                Some(index) if excess > 0 && widths[index] > NARROWEST => {
-                    // The widest gives way until it is no wider than the next.
-                    let next = (0..widths.len())
-                        .filter(|other| *other != index && columns[*other].layout == layout)
-                        .map(|other| widths[other])
-                        .filter(|width| *width < widths[index])
-                        .max()
-                        .unwrap_or(NARROWEST)
-                        .max(NARROWEST);
-                    let step = excess.min((widths[index] - next).max(1));
-                    widths[index] -= step;
-                }
-                _ => break,
-            }
-        }
-    }
-}
-
-/// What stands between a column and the one before it.
-fn gap(column: &Column) -> &'static str {
-    match column.layout {
-        Layout::Percent => " ",
-        _ => "  ",
-    }
 }
 
 /// Writes lines of cells under each other.
 struct Aligned<'l, 'a> {
     columns: &'l [Column<'a>],
-    widths: &'l [usize],
+    fitted: &'l Fitted,
     screen: Screen,
 }
 
-impl Aligned<'_, '_> {
+impl<'a> Aligned<'_, 'a> {
+    /// Writes the texts of a line, of each column's cell that `of` knows.
     fn write(
         &self,
-        cells: &[String],
-        style: impl Fn(&Column) -> Style,
+        texts: &[String],
+        of: impl Fn(&Column<'a>) -> (Cell<'a>, Style),
         out: &mut dyn Write,
     ) -> io::Result<()> {
         // Blanks are held back until something follows them, so no line ends in any.
         let mut blanks = 0;
-        for (index, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
-            if index > 0 {
-                blanks += gap(column).len();
+        for (position, (index, width)) in self.fitted.columns.iter().enumerate() {
+            let column = &self.columns[*index];
+            if position > 0 {
+                blanks += fit::gap(column).len();
             }
-            let cell = shorten(cell, self.widths[index], column.layout);
-            let padding = self.widths[index].saturating_sub(cell.width());
+            let (cell, style) = of(column);
+            let cell = fit::shortened(&cell, &texts[*index], *width, column.layout);
+            let padding = width.saturating_sub(cell.width());
             if cell.is_empty() {
                 blanks += padding;
                 continue;
@@ -228,7 +230,7 @@ impl Aligned<'_, '_> {
             if column.is_right_aligned() {
                 blanks += padding;
             }
-            let style = self.screen.style(style(column));
+            let style = self.screen.style(style);
             write!(out, "{:blanks$}{style}{cell}{style:#}", "")?;
             blanks = if column.is_right_aligned() {
                 0
@@ -249,6 +251,12 @@ fn text(cell: &Cell) -> String {
         Cell::Called { name, calls } => {
             format!("{} ({}x)", visible(name), number::grouped(*calls))
         }
+        Cell::Placed { lead, name, place } if place.is_empty() => {
+            format!("{lead}{}", visible(name))
+        }
+        Cell::Placed { lead, name, place } => {
+            format!("{lead}{} ({})", visible(name), visible(place))
+        }
         Cell::Count(count) => number::grouped(*count),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
@@ -266,37 +274,10 @@ fn text(cell: &Cell) -> String {
     }
 }
 
-/// The text within a width: of a path the end stays, of a name both ends.
-fn shorten(text: &str, width: usize, layout: Layout) -> String {
-    if text.width() <= width || width == 0 {
-        return text.to_owned();
-    }
-    let left = match layout {
-        Layout::Path => 0,
-        _ => (width - 1) / 2,
-    };
-    let head = fitting(text.chars(), left);
-    let tail: String = fitting(text.chars().rev(), width - 1 - head.width())
-        .chars()
-        .rev()
-        .collect();
-    format!("{head}…{tail}")
-}
-
-/// As many of the first characters as fit in a width.
-fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
-    let mut used = 0;
-    characters
-        .take_while(|character| {
-            used += character.width().unwrap_or(0);
-            used <= width
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Layout;
 
     const NAMES: [&str; 2] = ["demo::main", "demo::a_rather_long_function_name"];
     const FILES: [&str; 2] = ["src/main.rs", "/home/dev/demo/src/deep/down/log.rs"];
@@ -338,6 +319,20 @@ mod tests {
             "that is all\n",
         );
         assert_eq!(rendered(None, false), expected);
+    }
+
+    #[test]
+    fn sentences_go_on_in_the_next_line() {
+        let document = Document {
+            blocks: vec![Block::Note("one two three four".into())],
+        };
+        let mut out = Vec::new();
+        let screen = Screen {
+            width: Some(9),
+            is_coloured: false,
+        };
+        write(&document, screen, &mut out).unwrap();
+        assert_eq!(out, b"one two\nthree\nfour\n");
     }
 
     #[test]
@@ -395,10 +390,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(shown.count(), 6);
-    }
-
-    #[test]
-    fn wide_characters_count_twice() {
-        assert_eq!(shorten("日本語テスト", 7, Layout::Path), "…テスト");
     }
 }

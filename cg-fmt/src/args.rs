@@ -218,9 +218,10 @@ pub(crate) struct Args {
     )]
     pub(crate) color: ColorName,
 
-    /// Shorten long names so that a table fits this many columns; 0 is never to shorten.
+    /// Fit tables into this many columns; 0 writes them in full.
     ///
-    /// By default tables fit the terminal, and are written in full anywhere else. Graphs are this wide, by default 80
+    /// By default tables fit the terminal, and are written in full anywhere else. Objects, files, calls and explanations give
+    /// way first, then what is in the brackets of names. Graphs are this wide, by default 80
     /// columns.
     #[arg(
         long,

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cg_document::{Audience, Cell, Column, Layout};
+use cg_document::{Audience, Cell, Column, Layout, Worth};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::Count;
 
@@ -92,7 +92,8 @@ pub(crate) fn push_function<'a>(
         Column::new(format!("{prefix}obj"), Layout::Path, move |row| {
             text(key(row).obj)
         })
-        .titled(title("object")),
+        .titled(title("object"))
+        .worth(Worth::Object),
     );
 }
 

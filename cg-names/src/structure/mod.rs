@@ -2,6 +2,7 @@
 //!
 //! Crate, module and short name are views of the path. Names of C are a path of one segment.
 
+pub mod shorten;
 pub mod tokens;
 
 use bstr::{BStr, BString, ByteSlice};

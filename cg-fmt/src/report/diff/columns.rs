@@ -1,6 +1,6 @@
 //! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
 
-use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
 use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
@@ -23,7 +23,8 @@ impl Diffs<'_> {
                     Layout::Number,
                     move |row| Cell::count(records[row].calls.0.get(run).copied().flatten()),
                 )
-                .for_audience(Audience::Programs),
+                .for_audience(Audience::Programs)
+                .worth(Worth::Calls),
             );
         }
         columns.push(Column::new("status", Layout::Text, move |row| {
@@ -132,11 +133,14 @@ impl Diffs<'_> {
         let records = &self.records;
         let mut text =
             |name: &str, title: &str, layout, audience, of: fn(&'t DiffRecord) -> Cell<'t>| {
-                columns.push(
-                    Column::new(name, layout, move |row| of(&records[row]))
-                        .titled(title)
-                        .for_audience(audience),
-                );
+                let column = Column::new(name, layout, move |row| of(&records[row]));
+                let worth = match name {
+                    "obj" => Worth::Object,
+                    "guess" | "why" | "explained_by" | "joined" => Worth::Explanation,
+                    "line" | "was" => Worth::Detail,
+                    _ => column.worth,
+                };
+                columns.push(column.titled(title).for_audience(audience).worth(worth));
             };
         let (has_kinds, has_sites, has_lines, has_callees) = (
             records.iter().any(|record| record.kind.is_some()),

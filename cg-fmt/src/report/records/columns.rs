@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cg_document::{Audience, Cell, Column, Layout, Table};
+use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
 use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType};
 
@@ -40,9 +40,12 @@ pub(crate) fn table<'a>(
 /// Numbers that stand beside the cost.
 fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordType) {
     let mut number = |name: &str, count: fn(&'a Rows, usize) -> Option<Count>| {
-        columns.push(Column::new(name, Layout::Number, move |row| {
-            Cell::count(count(rows, row))
-        }));
+        columns.push(
+            Column::new(name, Layout::Number, move |row| {
+                Cell::count(count(rows, row))
+            })
+            .worth(Worth::Calls),
+        );
     };
     match kind {
         RecordType::Fn | RecordType::Call => {
@@ -74,9 +77,10 @@ fn push_keys<'a>(
         }));
     }
     if kind == RecordType::Error {
-        columns.push(Column::new("what", Layout::Text, move |row| {
-            text(rows.key(row).what)
-        }));
+        columns.push(
+            Column::new("what", Layout::Text, move |row| text(rows.key(row).what))
+                .worth(Worth::Figure),
+        );
     }
     if kind == RecordType::Heap {
         columns.push(Column::new("snapshot", Layout::Number, move |row| {
@@ -89,7 +93,8 @@ fn push_keys<'a>(
             columns.len() - 1,
             Column::new("line", Layout::Number, move |row| {
                 Cell::ordinal(rows.key(row).line)
-            }),
+            })
+            .worth(Worth::Detail),
         );
     }
     if kind == RecordType::Line {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cg_names::whose::{self, Whose};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, Frame, RecordType};
 
 use crate::report::columns::order_of_functions;
 
@@ -54,22 +55,32 @@ impl<'a> Files<'a> {
         self.lines.get(&file).unwrap_or(&NONE)
     }
 
-    /// Files by the cost of their lines, largest first, then by name.
-    pub(super) fn by_cost(&self, event: usize) -> Vec<Option<Symbol>> {
-        let mut files: Vec<(Count, Option<Symbol>)> = self
+    /// Files of the program itself before others, then by the cost of their lines, largest first, then by name.
+    pub(super) fn own_first(&self, event: usize) -> Vec<Option<Symbol>> {
+        let mut files: Vec<(bool, Count, Option<Symbol>)> = self
             .lines
             .iter()
             .map(|(file, lines)| {
                 let counts = lines.values().filter_map(|line| line.cost.get(event));
-                (counts.sum(), *file)
+                (self.is_own(*file), counts.sum(), *file)
             })
             .collect();
-        files.sort_by(|(a_cost, a), (b_cost, b)| {
-            b_cost
-                .cmp(a_cost)
+        files.sort_by(|(a_own, a_cost, a), (b_own, b_cost, b)| {
+            b_own
+                .cmp(a_own)
+                .then_with(|| b_cost.cmp(a_cost))
                 .then_with(|| self.profile.text(*a).cmp(&self.profile.text(*b)))
         });
-        files.into_iter().map(|(_, file)| file).collect()
+        files.into_iter().map(|(_, _, file)| file).collect()
+    }
+
+    /// Whether a file is the program's own, as a frame in it would be.
+    fn is_own(&self, file: Option<Symbol>) -> bool {
+        let frame = Frame {
+            file: self.profile.text(file).map(Into::into),
+            ..Frame::default()
+        };
+        matches!(whose::whose(&[frame])[..], [Whose::Own])
     }
 
     /// Puts calls to their lines: in the file of the call site where a record names one. A stream without sites has the

@@ -1,14 +1,14 @@
 //! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
 //! calls that leave from a line, `call` records.
 //!
-//! Every file whose lines have a cost is looked for, by the cost in it, in the places that are sources' ([`Places`]); of
+//! Every file whose lines have a cost is looked for, the program's own before those of libraries and then by the cost in it, in the places that are sources' ([`Places`]); of
 //! those that are found, each line with a cost
 //! is shown with some lines around it. What cannot be shown (files that are not found, lines beyond a file's end, costs
 //! without a line) is summed and said, so that all figures add up to the total.
 
 use std::ops::RangeInclusive;
 
-use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
@@ -36,6 +36,8 @@ pub(crate) struct Source {
     files: Vec<(String, Vec<String>)>,
     /// What is there and is not shown, and why.
     refused: Vec<(String, &'static str)>,
+    /// Files that are nowhere, by their cost.
+    missing: Vec<String>,
 }
 
 /// What became of some cost of a file.
@@ -62,8 +64,9 @@ impl Source {
         let files = Files::of(profile);
         let mut shown = Vec::new();
         let mut refused = Vec::new();
+        let mut missing = Vec::new();
         let mut account = Account::new(profile);
-        for file in files.by_cost(events.first_index()) {
+        for file in files.own_first(events.first_index()) {
             let lines = files.lines(file);
             let Some(name) = profile.text(file).filter(|name| *name != "???") else {
                 account.add("file unknown", None, select(lines, |_| true));
@@ -81,13 +84,9 @@ impl Source {
                     account.add("file refused", Some(name), select(lines, |_| true));
                     continue;
                 }
-                Found::Nowhere if account.missing < options.rows() => {
-                    account.missing += 1;
-                    account.add("file not found", Some(name), select(lines, |_| true));
-                    continue;
-                }
                 Found::Nowhere => {
-                    account.add("more files not found", None, select(lines, |_| true));
+                    missing.push(name.to_owned());
+                    account.add("files not found", None, select(lines, |_| true));
                     continue;
                 }
             };
@@ -113,6 +112,7 @@ impl Source {
             account: account.rows,
             files: shown,
             refused,
+            missing,
         })
     }
 
@@ -142,7 +142,27 @@ impl Source {
             document.push(Block::Heading(path.clone()));
             document.push(Block::Verbatim(lines.clone()));
         }
+        document.blocks.extend(self.told_missing().map(Block::Note));
         document
+    }
+
+    /// Which files were not found, in one line.
+    fn told_missing(&self) -> Option<String> {
+        /// As many as a line has room for.
+        const MOST_NAMED: usize = 5;
+        if self.missing.is_empty() {
+            return None;
+        }
+        let named = self.missing.iter().take(MOST_NAMED).map(String::as_str);
+        let named = named.collect::<Vec<_>>().join(", ");
+        let and_more = match self.missing.len() > MOST_NAMED {
+            true => ", …",
+            false => "",
+        };
+        let files = number::plural(self.missing.len() as Count, "file", "files");
+        Some(format!(
+            "{files} not found: {named}{and_more} (--source-root DIR searches DIR)"
+        ))
     }
 
     fn table(&self) -> Table<'_> {
@@ -192,8 +212,6 @@ fn select<'l>(
 struct Account {
     events: usize,
     rows: Vec<AccountRow>,
-    /// How many files have a row for not being found.
-    missing: usize,
 }
 
 impl Account {
@@ -201,7 +219,6 @@ impl Account {
         Account {
             events: profile.events().len(),
             rows: Vec::new(),
-            missing: 0,
         }
     }
 

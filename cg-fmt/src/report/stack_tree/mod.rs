@@ -87,7 +87,7 @@ impl<'a> Branches<'a> {
         columns.push(
             Column::new("tree", Layout::Name, |row| {
                 let branch = &self.shown[row];
-                Cell::Text(format!("{}{}", branch.lines, branch.what.text(self.profile)).into())
+                branch.what.cell(&branch.lines, self.profile)
             })
             .for_audience(Audience::People),
         );

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cg_document::number;
+use cg_document::{Cell, number};
 use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
@@ -327,20 +327,37 @@ impl What {
         }
     }
 
-    /// What a node is called.
-    pub(super) fn text(&self, profile: &Profile) -> String {
+    /// What a node is called, behind the lines that lead to it.
+    pub(super) fn cell<'c>(&self, lead: &str, profile: &'c Profile) -> Cell<'c> {
         match self {
-            What::Root => "total".to_owned(),
             What::Frame(frame) => {
-                let name = profile.text(frame.function.name).unwrap_or("???");
-                let file = profile.text(frame.function.file);
-                match (file, frame.line, profile.text(frame.function.obj)) {
-                    (Some(file), Some(line), _) => format!("{name} ({file}:{line})"),
-                    (Some(file), None, _) => format!("{name} ({file})"),
-                    (None, _, Some(obj)) => format!("{name} (in {obj})"),
-                    (None, _, None) => name.to_owned(),
+                let (name, place) = name_and_place(frame, profile);
+                Cell::Placed {
+                    lead: lead.to_owned().into(),
+                    name,
+                    place,
                 }
             }
+            _ => Cell::Text(format!("{lead}{}", self.words()).into()),
+        }
+    }
+
+    /// What a node is called.
+    fn text(&self, profile: &Profile) -> String {
+        match self {
+            What::Frame(frame) => match name_and_place(frame, profile) {
+                (name, place) if place.is_empty() => name.to_owned(),
+                (name, place) => format!("{name} ({place})"),
+            },
+            _ => self.words(),
+        }
+    }
+
+    /// What stands in the place of frames; nothing for a frame.
+    fn words(&self) -> String {
+        match self {
+            What::Root => "total".to_owned(),
+            What::Frame(_) => String::new(),
             What::Libraries { least, most, of } if least == most => {
                 format!("… {most} frames of {of}")
             }
@@ -359,6 +376,18 @@ impl What {
             }
         }
     }
+}
+
+/// The function of a frame, and the line or the object that it is in.
+fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, String) {
+    let file = profile.text(frame.function.file);
+    let place = match (file, frame.line, profile.text(frame.function.obj)) {
+        (Some(file), Some(line), _) => format!("{file}:{line}"),
+        (Some(file), None, _) => file.to_owned(),
+        (None, _, Some(obj)) => format!("in {obj}"),
+        (None, _, None) => String::new(),
+    };
+    (profile.text(frame.function.name).unwrap_or("???"), place)
 }
 
 #[cfg(test)]

@@ -1,0 +1,329 @@
+//! Tables on screens that are narrower than they are: which columns give way, and how a cell is shortened.
+//!
+//! What is worth less gives way first ([`Worth`](crate::Worth)). Paths and explanations are shortened, then names, but to no less than
+//! [`ENOUGH`] columns as long as a column that is worth less can be left out instead.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use cg_names::structure::shorten;
+
+use crate::{Cell, Column, Layout, visible};
+
+/// The narrowest that a path, or a name that is not the row's own, gets.
+const NARROWEST: usize = 16;
+/// The narrowest that a text gets.
+const FEW_WORDS: usize = 24;
+/// What the function of a row keeps as long as another column can go.
+const ENOUGH: usize = 40;
+
+/// The columns that are shown, and how wide they are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fitted {
+    /// Indexes into the columns of the table, with widths.
+    pub(crate) columns: Vec<(usize, usize)>,
+    /// Indexes of those that there is no room for.
+    pub(crate) left_out: Vec<usize>,
+}
+
+/// What stands between a column and the one before it.
+pub(crate) fn gap(column: &Column) -> &'static str {
+    match column.layout {
+        Layout::Percent => " ",
+        _ => "  ",
+    }
+}
+
+/// Fits columns of these natural widths into a line.
+pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -> Fitted {
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    let Some(limit) = limit else {
+        return Fitted {
+            columns: shown
+                .iter()
+                .map(|index| (*index, natural[*index]))
+                .collect(),
+            left_out: Vec::new(),
+        };
+    };
+    let function = columns
+        .iter()
+        .position(|column| column.layout == Layout::Name);
+    let floor = |index: usize, of_function: usize| match columns[index].layout {
+        _ if Some(index) == function => of_function,
+        Layout::Name | Layout::Path => NARROWEST,
+        Layout::Text => FEW_WORDS,
+        _ => usize::MAX,
+    };
+    loop {
+        let mut widths: Vec<usize> = shown.iter().map(|index| natural[*index]).collect();
+        for layout in [Layout::Path, Layout::Text, Layout::Name] {
+            let floors: Vec<usize> = shown
+                .iter()
+                .map(|index| match columns[*index].layout == layout {
+                    true => floor(*index, ENOUGH),
+                    false => usize::MAX,
+                })
+                .collect();
+            let too_much = excess(&shown, &widths, columns, limit);
+            shrink(&mut widths, &floors, too_much);
+        }
+        let is_last = shown.len() == 1;
+        if is_last {
+            let excess = excess(&shown, &widths, columns, limit);
+            shrink(&mut widths, &[1], excess);
+        }
+        if is_last || excess(&shown, &widths, columns, limit) == 0 {
+            let left_out = (0..columns.len()).filter(|index| !shown.contains(index));
+            return Fitted {
+                left_out: left_out.collect(),
+                columns: shown.into_iter().zip(widths).collect(),
+            };
+        }
+        let least = shown
+            .iter()
+            .filter(|index| Some(**index) != function)
+            .min_by_key(|index| (columns[**index].worth, std::cmp::Reverse(**index)))
+            .copied();
+        // Where all are worth the same, the first stays.
+        let least = least.unwrap_or(shown[shown.len() - 1]);
+        shown.retain(|index| *index != least);
+    }
+}
+
+/// By how much a line of these columns is too long.
+fn excess(shown: &[usize], widths: &[usize], columns: &[Column], limit: usize) -> usize {
+    let gaps = shown
+        .iter()
+        .skip(1)
+        .map(|index| gap(&columns[*index]).len());
+    let needed = widths.iter().sum::<usize>() + gaps.sum::<usize>();
+    needed.saturating_sub(limit)
+}
+
+/// Takes an excess from columns, none of which gets narrower than its floor: the widest gives way until it is no wider
+/// than the next.
+fn shrink(widths: &mut [usize], floors: &[usize], mut excess: usize) {
+    while excess > 0 {
+        let can_shrink = |index: &usize| widths[*index] > floors[*index];
+        let Some(widest) = (0..widths.len())
+            .filter(can_shrink)
+            .max_by_key(|index| widths[*index])
+        else {
+            return;
+        };
+        let next = (0..widths.len())
+            .filter(can_shrink)
+            .map(|index| widths[index])
+            .filter(|width| *width < widths[widest])
+            .max()
+            .unwrap_or(0)
+            .max(floors[widest]);
+        let step = excess.min((widths[widest] - next).max(1));
+        widths[widest] -= step;
+        excess -= step;
+    }
+}
+
+/// A cell's text within a width.
+pub(crate) fn shortened(cell: &Cell, text: &str, width: usize, layout: Layout) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    match cell {
+        Cell::Called { name, .. } => {
+            let name = visible(name);
+            let calls = &text[name.len().min(text.len())..];
+            match width.checked_sub(calls.width()) {
+                Some(room) if room >= NARROWEST => short_name(&name, room) + calls,
+                _ => short_name(&name, width),
+            }
+        }
+        Cell::Placed { lead, name, place } => {
+            let name = visible(name);
+            let room = width.saturating_sub(lead.width());
+            let beside = room.saturating_sub(name.width() + " ()".len());
+            let place = match place.is_empty() || beside < NARROWEST / 2 {
+                true => String::new(),
+                false => format!(" ({})", end_of(&visible(place), beside)),
+            };
+            let short = short_name(&name, room.saturating_sub(place.width()));
+            beginning_of(&format!("{lead}{short}{place}"), width)
+        }
+        Cell::Name(_) if layout == Layout::Name => short_name(text, width),
+        _ if layout == Layout::Path => end_of(text, width),
+        _ => first_words(text, width),
+    }
+}
+
+/// A name by what it means; both its ends where that is too long too.
+fn short_name(name: &str, width: usize) -> String {
+    let name = shorten::shortened(name, |form| form.width() <= width);
+    if name.width() <= width || width == 0 {
+        return name;
+    }
+    let head = fitting(name.chars(), (width - 1) / 2);
+    let tail: String = fitting(name.chars().rev(), width - 1 - head.width());
+    let tail: String = tail.chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// The end of a path, from a `/` on where one stands in it.
+fn end_of(path: &str, width: usize) -> String {
+    if path.width() <= width {
+        return path.to_owned();
+    }
+    let tail = fitting(path.chars().rev(), width.saturating_sub(1));
+    let tail: String = tail.chars().rev().collect();
+    match tail.find('/') {
+        Some(slash) if slash + 1 < tail.len() => format!("…{}", &tail[slash..]),
+        _ => format!("…{tail}"),
+    }
+}
+
+/// Whole words as far as there is room for them.
+fn first_words(text: &str, width: usize) -> String {
+    let head = fitting(text.chars(), width.saturating_sub(1));
+    match head.rfind(' ') {
+        Some(blank) if blank > width / 2 => {
+            format!("{}…", head[..blank].trim_end_matches([',', ' ']))
+        }
+        _ => format!("{head}…"),
+    }
+}
+
+/// As many of a line's characters as fit, and `…` for the others.
+pub(crate) fn beginning_of(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.to_owned();
+    }
+    format!("{}…", fitting(line.chars(), width.saturating_sub(1)))
+}
+
+/// As many of the first characters as fit in a width.
+fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    characters
+        .take_while(|character| {
+            used += character.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Worth;
+
+    fn columns() -> Vec<Column<'static>> {
+        let column = |name: &str, layout| Column::new(name, layout, |_| Cell::Empty);
+        vec![
+            column("Ir", Layout::Number),
+            column("Ir%", Layout::Percent),
+            column("calls", Layout::Number).worth(Worth::Calls),
+            column("fn", Layout::Name),
+            column("file", Layout::Path),
+            column("obj", Layout::Path).worth(Worth::Object),
+            column("why", Layout::Text).worth(Worth::Explanation),
+        ]
+    }
+
+    /// The columns that are shown in a line of so many characters, with their widths.
+    fn fitted(limit: usize) -> String {
+        let columns = columns();
+        let natural = [9, 8, 6, 90, 40, 30, 50];
+        let fitted = fit(&natural, &columns, Some(limit));
+        let shown = fitted.columns.iter();
+        let words = shown.map(|(index, width)| format!("{} {width}", columns[*index].name));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn columns_give_way_in_the_order_of_their_worth_and_the_function_keeps_enough() {
+        for (limit, expected) in [
+            (300, "Ir 9, Ir% 8, calls 6, fn 90, file 40, obj 30, why 50"),
+            (200, "Ir 9, Ir% 8, calls 6, fn 90, file 16, obj 16, why 44"),
+            (150, "Ir 9, Ir% 8, calls 6, fn 60, file 16, obj 16, why 24"),
+            (120, "Ir 9, Ir% 8, calls 6, fn 48, file 16, why 24"),
+            (100, "Ir 9, Ir% 8, calls 6, fn 46, why 24"),
+            (80, "Ir 9, Ir% 8, fn 60"),
+            (61, "Ir 9, Ir% 8, fn 41"),
+            (55, "Ir 9, fn 44"),
+            (40, "fn 40"),
+            (10, "fn 10"),
+        ] {
+            assert_eq!(fitted(limit), expected, "{limit}");
+        }
+        assert_eq!(fit(&[9; 7], &columns(), None).left_out, [0_usize; 0]);
+    }
+
+    #[test]
+    fn no_width_makes_a_longer_line() {
+        let columns = columns();
+        for limit in 1..300 {
+            let fitted = fit(&[9, 8, 6, 90, 40, 30, 50], &columns, Some(limit));
+            let gaps = fitted.columns.iter().skip(1);
+            let gaps = gaps.map(|(index, _)| gap(&columns[*index]).len());
+            let widths = fitted.columns.iter().map(|(_, width)| width);
+            assert!(
+                widths.sum::<usize>() + gaps.sum::<usize>() <= limit,
+                "{limit}"
+            );
+            assert_eq!(fitted.columns.len() + fitted.left_out.len(), columns.len());
+        }
+    }
+
+    #[test]
+    fn cells_keep_what_matters() {
+        let called = Cell::Called {
+            name: "demo::parse<alloc::string::String>::run",
+            calls: 12,
+        };
+        let placed = Cell::Placed {
+            lead: "├─ ".into(),
+            name: "demo::parse<u8>::run",
+            place: "/home/dev/demo/src/parse.rs:12".into(),
+        };
+        for (cell, text, width, layout, expected) in [
+            (
+                &called,
+                "demo::parse<alloc::string::String>::run (12x)",
+                30,
+                Layout::Name,
+                "demo::parse<…>::run (12x)",
+            ),
+            (
+                &placed,
+                "├─ demo::parse<u8>::run (/home/dev/demo/src/parse.rs:12)",
+                45,
+                Layout::Name,
+                "├─ demo::parse<u8>::run (…/src/parse.rs:12)",
+            ),
+            (
+                &placed,
+                "├─ demo::parse<u8>::run (/home/dev/demo/src/parse.rs:12)",
+                25,
+                Layout::Name,
+                "├─ demo::parse<u8>::run",
+            ),
+            (
+                &Cell::Name("日本語テスト"),
+                "日本語テスト",
+                7,
+                Layout::Path,
+                "…テスト",
+            ),
+            (
+                &Cell::Empty,
+                "calls 3 to 6, +300 Ir at the same cost per call",
+                20,
+                Layout::Text,
+                "calls 3 to 6, +300…",
+            ),
+        ] {
+            let short = shortened(cell, text, width, layout);
+            assert_eq!(short, expected);
+            assert!(short.width() <= width);
+        }
+    }
+}

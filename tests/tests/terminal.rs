@@ -1,0 +1,127 @@
+//! What people see on a terminal: a real pseudo-terminal of 80, 120 and 200 columns, which `script` of util-linux opens.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::process::{Command, Stdio};
+
+use cg_tests::tools;
+use unicode_width::UnicodeWidthStr as _;
+
+/// What a shell command shows on a terminal of so many columns, without the escape sequences of styles.
+fn shown(command: &str, columns: usize) -> String {
+    let script = format!(
+        "stty cols {columns} rows 50; export TERM=xterm PATH={}:$PATH; {command}",
+        tools::folder().display()
+    );
+    let output = Command::new("script")
+        .args([
+            "--quiet",
+            "--return",
+            "--echo",
+            "never",
+            "--command",
+            &script,
+            "/dev/null",
+        ])
+        .env("SHELL", "/bin/bash")
+        .current_dir(cg_tests::data(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    anstream::adapter::strip_str(&text.replace('\r', "")).to_string()
+}
+
+/// What there is to see: every report of cg-fmt, and the verdict.
+const SIGHTS: &[&str] = &[
+    "cg-fmt pair/before.callgrind.out",
+    "cg-fmt --events all --columns Ir,Ir%,incl.Ir,incl.Ir%,calls,fn,file,obj pair/before.callgrind.out",
+    "cg-fmt --group-by module pair/before.callgrind.out",
+    "cg-diff pair/before.callgrind.out pair/after.callgrind.out 2>/dev/null | cg-fmt",
+    "cg-diff --inclusive pair/before.callgrind.out pair/after.callgrind.out 2>/dev/null | cg-fmt --top all",
+    "cg-parse --calls pair/before.callgrind.out | cg-fmt --tree both --top 5",
+    "cg-parse --calls pair/before.callgrind.out | cg-fmt --type call",
+    "cg-fmt --source=pair pair/before.callgrind.out",
+    "cg-fmt memcheck/3.27.1-leaky.xml",
+    "cg-fmt --type leak memcheck/3.27.1-leaky.xml",
+    "cg-fmt --tree callers memcheck/3.27.1-leaky.xml",
+    "cg-fmt massif/3.19.0-heapy_i.massif.out",
+    "cg-fmt dhat/3.19.0-heapy.dhat.json",
+    "cg-fmt --tree callees dhat/3.19.0-heapy.dhat.json",
+];
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for command in SIGHTS {
+        for columns in [80, 120, 200] {
+            let text = shown(command, columns);
+            assert!(text.lines().count() > 3, "{command}: {text}");
+            for line in text.lines() {
+                assert!(
+                    line.width() <= columns,
+                    "{command} in {columns}: {line}\n{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth() {
+    let command = "cg-fmt --columns Ir,Ir%,incl.Ir,calls,fn,file,obj pair/before.callgrind.out";
+    let headings = |columns| {
+        let text = shown(command, columns);
+        let heading = text.lines().find(|line| line.contains("function")).unwrap();
+        heading.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(headings(200), "Ir % incl.Ir calls function file object");
+    assert_eq!(headings(120), "Ir % incl.Ir calls function file object");
+    assert_eq!(headings(80), "Ir % incl.Ir calls function");
+    let narrow = shown(command, 80);
+    assert!(
+        narrow.contains("\ncolumns that this screen is too narrow for: file, obj\n"),
+        "{narrow}"
+    );
+    // What is in brackets goes before the function's own name does.
+    for name in [
+        "<Rev<I> as Iterator>::fold",
+        "<String as FromIterator<…>>::from_iter",
+    ] {
+        assert!(narrow.contains(name), "{name}: {narrow}");
+    }
+}
+
+#[test]
+fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
+    let full = shown(
+        "cg-fmt --tree callees --width 0 dhat/3.19.0-heapy.dhat.json",
+        80,
+    );
+    let narrow = shown("cg-fmt --tree callees dhat/3.19.0-heapy.dhat.json", 80);
+    let names = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| line.contains('─'))
+            .filter_map(|line| line.rsplit_once("─ "))
+            .map(|(_, name)| {
+                name.split_whitespace()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned()
+            })
+            .collect()
+    };
+    assert!(names(&full).len() > 3, "{full}");
+    assert_eq!(names(&full), names(&narrow), "{full}{narrow}");
+    assert_ne!(full, narrow);
+}
+
+#[test]
+fn a_pipe_and_a_file_get_everything_in_full() {
+    let seen = shown("cg-fmt pair/before.callgrind.out | cat", 80);
+    assert!(!seen.contains('…'), "{seen}");
+    assert!(seen.lines().any(|line| line.width() > 80));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let command = format!("cg-fmt -o {} pair/before.callgrind.out", path.display());
+    assert_eq!(shown(&command, 80), "");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), seen);
+}
