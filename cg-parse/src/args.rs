@@ -10,8 +10,9 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat; heaptrack's recordings; perf script's text, folded stacks, pprof and profiles of the Firefox Profiler (samply).
-/// Each may be packed by gzip or zstd. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// dhat; heaptrack's recordings; perf script's text, folded stacks, pprof, the Firefox Profiler (samply), speedscope, V8
+/// (.cpuprofile, .heapprofile) and traces of Chrome. Each may be packed by gzip or zstd. Several callgrind or cachegrind
+/// profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -154,6 +155,10 @@ enum FormatName {
     #[value(alias = "samply")]
     Firefox,
     Heaptrack,
+    Speedscope,
+    #[value(aliases = ["cpuprofile", "heapprofile"])]
+    V8,
+    ChromeTrace,
 }
 
 impl FormatName {
@@ -170,6 +175,9 @@ impl FormatName {
             FormatName::Pprof => Format::Pprof,
             FormatName::Firefox => Format::Firefox,
             FormatName::Heaptrack => Format::Heaptrack,
+            FormatName::Speedscope => Format::Speedscope,
+            FormatName::V8 => Format::V8,
+            FormatName::ChromeTrace => Format::ChromeTrace,
         }
     }
 }

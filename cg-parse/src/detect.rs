@@ -136,12 +136,15 @@ type ByHead = fn(&Head) -> bool;
 type ByLine = fn(&[u8]) -> bool;
 
 /// Formats that show themselves at the beginning of an input, or by words that are in no other.
-const BY_BEGINNING: [(Format, ByHead); 5] = [
+const BY_BEGINNING: [(Format, ByHead); 8] = [
     (Format::Pprof, stacks::pprof::is_profile),
     (Format::Xml, findings::xml::is_document),
     (Format::Dhat, heaps::dhat::is_document),
     (Format::Firefox, stacks::firefox::is_profile),
     (Format::Heaptrack, heaps::heaptrack::is_recording),
+    (Format::Speedscope, stacks::speedscope::is_profile),
+    (Format::V8, stacks::v8::is_profile),
+    (Format::ChromeTrace, stacks::v8::is_trace),
 ];
 
 /// Formats that a line shows: the first line that only one of them has. A program's own output can stand in front.

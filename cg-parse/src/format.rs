@@ -36,6 +36,12 @@ pub enum Format {
     Firefox,
     /// heaptrack's recordings.
     Heaptrack,
+    /// Speedscope's own JSON.
+    Speedscope,
+    /// A CPU or heap profile of V8: `.cpuprofile`, `.heapprofile`.
+    V8,
+    /// A trace of Chrome that has CPU profiles in it.
+    ChromeTrace,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

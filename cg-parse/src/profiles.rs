@@ -109,6 +109,13 @@ impl<'a> Parser<'a> {
             Format::Heaptrack => {
                 heaps::heaptrack::parse(&source, &mut lines, options, out, diagnostics)
             }
+            Format::Speedscope => {
+                stacks::speedscope::parse(&source, &mut lines, options, out, diagnostics)
+            }
+            Format::V8 => stacks::v8::parse(&source, &mut lines, options, out, diagnostics),
+            Format::ChromeTrace => {
+                stacks::v8::parse_trace(&source, &mut lines, options, out, diagnostics)
+            }
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

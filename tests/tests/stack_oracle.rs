@@ -323,3 +323,84 @@ fn names_beside_a_profile_are_used() {
     assert_eq!(count(&with, &|name| name.starts_with(&prefix)), 0);
     assert!(count(&with, &|name| name == "named") > 0);
 }
+
+/// Nodes of V8, walked in generic JSON: a stack is a node and its parents.
+#[test]
+fn profiles_of_v8_have_the_hits_of_their_nodes() {
+    let name = |node: &Value| match node["callFrame"]["functionName"].as_str().unwrap() {
+        "" => "(anonymous)".to_owned(),
+        name => name.to_owned(),
+    };
+    for path in files("v8", 2) {
+        let profile = document(&path);
+        let mut expected = Stacks::new();
+        if let Some(nodes) = profile["nodes"].as_array() {
+            let mut stacks: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+            let id = |node: &Value| node["id"].as_u64().unwrap();
+            stacks.insert(id(&nodes[0]), vec![String::new()]);
+            for node in nodes {
+                let below = stacks[&id(node)].clone();
+                for child in node["children"].as_array().into_iter().flatten() {
+                    let child = nodes.iter().find(|node| node["id"] == *child).unwrap();
+                    let mut stack = below.clone();
+                    stack.insert(1, name(child));
+                    stacks.insert(id(child), stack);
+                }
+                let hits = node["hitCount"].as_i64().unwrap();
+                add(&mut expected, below, vec![hits, 0]);
+            }
+            let samples = profile["samples"].as_array().unwrap().iter();
+            for (sample, delta) in samples.zip(profile["timeDeltas"].as_array().unwrap()) {
+                let stack = stacks[&sample.as_u64().unwrap()].clone();
+                add(
+                    &mut expected,
+                    stack,
+                    vec![0, delta.as_i64().unwrap() * 1000],
+                );
+            }
+        } else {
+            let mut rest = vec![(&profile["head"], vec![String::new()])];
+            while let Some((node, stack)) = rest.pop() {
+                for child in node["children"].as_array().unwrap() {
+                    let mut below = stack.clone();
+                    below.insert(1, name(child));
+                    rest.push((child, below));
+                }
+                add(
+                    &mut expected,
+                    stack,
+                    vec![node["selfSize"].as_i64().unwrap()],
+                );
+            }
+        }
+        expected.retain(|_, cost| cost.iter().any(|count| *count != 0));
+        assert_eq!(named_stacks(&path).1, expected, "{}", path.display());
+    }
+}
+
+/// What the files say themselves: the weights, and the time from the first event to the last.
+#[test]
+fn speedscope_files_have_the_sums_of_their_profiles() {
+    for (path, total) in [
+        ("speedscope/small.json", json!({"samples": 6})),
+        ("speedscope/evented.json", json!({"time": 14000})),
+    ] {
+        let (run, stacks) = named_stacks(&data(path));
+        assert_eq!(run["total"], total);
+        let profile = document(&data(path));
+        let frames = &profile["shared"]["frames"];
+        if let Some(samples) = profile["profiles"][0]["samples"].as_array() {
+            let mut expected = Stacks::new();
+            let weights = profile["profiles"][0]["weights"].as_array().unwrap();
+            for (sample, weight) in samples.iter().zip(weights) {
+                let mut stack = vec![String::new()];
+                for frame in sample.as_array().unwrap().iter().rev() {
+                    let name = &frames[frame.as_u64().unwrap() as usize]["name"];
+                    stack.push(name.as_str().unwrap().to_owned());
+                }
+                add(&mut expected, stack, vec![weight.as_i64().unwrap()]);
+            }
+            assert_eq!(stacks, expected);
+        }
+    }
+}

@@ -1,7 +1,10 @@
 //! Walks a document by hand where a parser cannot: trees that nest deeper than its recursion may go, lists that end without
 //! their bracket, the beginning of a document whose rest is not there yet. Values are given to serde_json.
 
-use super::{cut_short, line_at};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{cut_short, explain, line_at};
 use crate::error::Error;
 
 /// A place in a document.
@@ -14,6 +17,15 @@ pub(crate) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Scanner<'a> {
         Scanner { text, position: 0 }
+    }
+
+    /// A scanner over a value that was left as text, which says of errors where in the document they are.
+    pub(crate) fn of(text: &'a [u8], value: &'a RawValue) -> Scanner<'a> {
+        let position = (value.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        Scanner {
+            text,
+            position: position.min(text.len()),
+        }
     }
 
     /// The next byte that is not white space; `None` at the end.
@@ -43,6 +55,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// The next value.
+    pub(crate) fn value<T: Deserialize<'a>>(&mut self) -> Result<T, Error> {
+        let mut values =
+            serde_json::Deserializer::from_slice(&self.text[self.position..]).into_iter::<T>();
+        match values.next() {
+            Some(Ok(value)) => {
+                self.position += values.byte_offset();
+                Ok(value)
+            }
+            Some(Err(error)) => Err(explain(self.text, self.position, &error)),
+            None => Err(cut_short(self.text)),
+        }
+    }
+
     /// The next key of an object, as it is written, and the colon behind it; `None` at the object's end, which is taken.
     pub(crate) fn next_key(&mut self, is_first: bool) -> Result<Option<&'a [u8]>, Error> {
         if self.take(b'}') {
@@ -57,6 +83,17 @@ impl<'a> Scanner<'a> {
         let key = &self.text[start..self.position - 1];
         self.expect(b':')?;
         Ok(Some(key))
+    }
+
+    /// Goes to the next element of a list; false at its end, which is taken.
+    pub(crate) fn next_element(&mut self, is_first: bool) -> Result<bool, Error> {
+        if self.take(b']') {
+            return Ok(false);
+        }
+        if !is_first {
+            self.expect(b',')?;
+        }
+        Ok(true)
     }
 
     /// Goes behind the next value, which is not looked at.
@@ -144,7 +181,7 @@ mod tests {
         assert_eq!(scanner.next_key(true).unwrap(), Some(&br#"a\"b"#[..]));
         assert_eq!(scanner.skip_value().unwrap(), br#"[1, {"x": "]"}]"#);
         assert_eq!(scanner.next_key(false).unwrap(), Some(&b"n"[..]));
-        assert_eq!(scanner.skip_value().unwrap(), b"-1.5e3");
+        assert_eq!(scanner.value::<f64>().unwrap(), -1500.0);
         assert_eq!(scanner.next_key(false).unwrap(), Some(&b"t"[..]));
         assert_eq!(scanner.skip_value().unwrap(), b"true");
         assert_eq!(scanner.next_key(false).unwrap(), None);
@@ -157,6 +194,10 @@ mod tests {
         let mut scanner = Scanner::new(text);
         scanner.expect(b'{').unwrap();
         scanner.next_key(true).unwrap();
+        assert_eq!(
+            scanner.value::<Vec<u64>>().unwrap_err().to_string(),
+            "3: expected value (column 3)"
+        );
         for length in 0..text.len() - 1 {
             let mut scanner = Scanner::new(&text[..length]);
             let read = scanner

@@ -9,6 +9,8 @@
 //! | pprof | [`pprof`] |
 //! | text of `perf script` | [`perf`] |
 //! | Firefox Profiler, samply | [`firefox`] |
+//! | speedscope | [`speedscope`] |
+//! | V8: `.cpuprofile`, `.heapprofile`, traces of Chrome | [`v8`] |
 
 mod address;
 mod count;
@@ -21,3 +23,5 @@ pub(crate) mod firefox;
 pub(crate) mod folded;
 pub(crate) mod perf;
 pub(crate) mod pprof;
+pub(crate) mod speedscope;
+pub(crate) mod v8;

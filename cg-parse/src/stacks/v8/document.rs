@@ -1,0 +1,98 @@
+//! The JSON of a CPU or heap profile.
+
+use serde::Deserialize;
+
+use super::nested;
+use crate::error::Error;
+use crate::json::{List, Scanner, Text};
+
+/// A profile, whatever its form was.
+#[derive(Default)]
+pub(super) struct Document<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) samples: List<'a>,
+    pub(super) time_deltas: List<'a>,
+    /// When samples were taken, in µs: instead of deltas, until 2017.
+    pub(super) timestamps: List<'a>,
+    /// In µs, or in seconds beside a tree.
+    pub(super) start_time: Option<f64>,
+    pub(super) end_time: Option<f64>,
+    /// The nodes stood in a tree.
+    pub(super) is_tree: bool,
+}
+
+/// A function called from another.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Node<'a> {
+    pub(super) id: Option<u64>,
+    #[serde(borrow)]
+    pub(super) call_frame: Option<CallFrame<'a>>,
+    pub(super) hit_count: Option<u64>,
+    /// The ids of the nodes called from this one.
+    #[serde(borrow)]
+    pub(super) children: List<'a>,
+    pub(super) parent: Option<u64>,
+    /// Where the node stood in a tree: below which node, by its position.
+    #[serde(skip)]
+    pub(super) below: Option<usize>,
+    /// Bytes, in a heap profile.
+    #[serde(skip)]
+    pub(super) self_size: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CallFrame<'a> {
+    #[serde(borrow)]
+    pub(super) function_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) url: Option<Text<'a>>,
+    /// Counted from 0, -1 where it is not known.
+    pub(super) line_number: Option<i64>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn read(text: &'a [u8]) -> Result<Document<'a>, Error> {
+        let mut scanner = Scanner::new(text);
+        let mut document = Document::default();
+        let mut is_first = true;
+        scanner.expect(b'{')?;
+        while let Some(key) = scanner.next_key(is_first)? {
+            is_first = false;
+            match key {
+                b"nodes" => document.nodes = scanner.value()?,
+                b"head" => {
+                    document.is_tree = true;
+                    document.nodes = nested::nodes(&mut scanner)?;
+                }
+                b"samples" => document.samples = scanner.value()?,
+                b"timeDeltas" => document.time_deltas = scanner.value()?,
+                b"timestamps" => document.timestamps = scanner.value()?,
+                b"startTime" => document.start_time = scanner.value()?,
+                b"endTime" => document.end_time = scanner.value()?,
+                _ => {
+                    scanner.skip_value()?;
+                }
+            }
+        }
+        match scanner.peek() {
+            None => Ok(document),
+            Some(_) => Err(scanner.unexpected("the end of the file")),
+        }
+    }
+
+    pub(super) fn is_of_heap(&self) -> bool {
+        self.nodes.iter().any(|node| node.self_size.is_some())
+    }
+
+    /// How long was profiled, in ns.
+    pub(super) fn duration(&self) -> Option<u64> {
+        let nanoseconds = match self.is_tree {
+            true => 1e9,
+            false => 1e3,
+        };
+        let duration = (self.end_time? - self.start_time?) * nanoseconds;
+        (duration > 0.0 && duration < 1e18).then(|| duration.round() as u64)
+    }
+}

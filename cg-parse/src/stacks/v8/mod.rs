@@ -1,0 +1,125 @@
+//! Profiles of V8, JavaScript's engine in Chrome, Node.js and Deno.
+//!
+//! | what | its form |
+//! |---|---|
+//! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or of its `parent`; until 2017 a tree below `head` |
+//! | `.heapprofile` (`node --heap-prof`) | a tree below `head` |
+//! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see [`trace`] |
+//!
+//! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
+//! say which node each sample was taken in and how many µs after the one before it.
+//!
+//! - `samples` is the sum of the hit counts, or where there are none the number of samples; `time`, in ns, is the time that
+//!   ended with a sample. Deltas below 0, which V8 writes now and then, count 0.
+//! - Of a heap profile, `bytes` are those that were live, `selfSize`.
+//! - The line of a frame is that of its function, which V8 counts from 0; which lines of it were hit (`positionTicks`) is
+//!   not kept. `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, from which all is called, is none.
+
+use std::io::Read as _;
+
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use super::table::StackTable;
+use super::write::write;
+use crate::detect::Head;
+use crate::error::Error;
+use crate::format::{Lines, Options, Out};
+use crate::json::Scanner;
+
+mod document;
+mod nested;
+mod nodes;
+mod samples;
+mod trace;
+
+use document::Document;
+use nodes::Nodes;
+use samples::Samples;
+
+pub(crate) use trace::is_trace;
+pub(crate) use trace::parse as parse_trace;
+
+/// Whether a document is a CPU or heap profile.
+pub(crate) fn is_profile(head: &Head) -> bool {
+    let mut scanner = Scanner::new(head.bytes);
+    if !scanner.take(b'{') {
+        return false;
+    }
+    let mut is_first = true;
+    while let Ok(Some(key)) = scanner.next_key(is_first) {
+        is_first = false;
+        let mut inside = scanner.clone();
+        match key {
+            b"nodes" if inside.take(b'[') => return has_keys_of_node(&mut inside),
+            b"head" => return has_keys_of_node(&mut inside),
+            _ => {}
+        }
+        if scanner.skip_value().is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+fn has_keys_of_node(scanner: &mut Scanner) -> bool {
+    if !scanner.take(b'{') {
+        return false;
+    }
+    let mut is_first = true;
+    while let Ok(Some(key)) = scanner.next_key(is_first) {
+        if matches!(
+            key,
+            b"callFrame" | b"functionName" | b"hitCount" | b"selfSize"
+        ) {
+            return true;
+        }
+        is_first = false;
+        if scanner.skip_value().is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+/// Reads a CPU or heap profile.
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text).map_err(Error::Input)?;
+    let document = Document::read(&text)?;
+    let mut table = StackTable::default();
+    let mut run = RunRecord::new(match document.is_of_heap() {
+        true => "heapprofile",
+        false => "cpuprofile",
+    });
+    run.source = vec![source.to_owned()];
+    run.sampling.duration = document.duration();
+    let mut nodes = Nodes::default();
+    for node in &document.nodes {
+        nodes.add(node, options.demangle, &mut table)?;
+    }
+    nodes.resolve(&mut table)?;
+    let read = if document.is_of_heap() {
+        run.sampling
+            .units
+            .insert("bytes".to_owned(), "bytes".to_owned());
+        samples::add_sizes(&document.nodes, &nodes, &mut table)
+    } else {
+        let mut samples = Samples::new(&mut table, &mut run);
+        let read = samples
+            .add_hits(&document.nodes, &nodes, &mut table)
+            .and_then(|()| samples.add_all(&document, &nodes, &mut table));
+        samples.warn(source, diagnostics);
+        read
+    };
+    write(run, &table, read, out)
+}
+
+#[cfg(test)]
+mod tests;

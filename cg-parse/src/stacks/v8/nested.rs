@@ -1,0 +1,82 @@
+//! A tree of nodes as V8 writes it: each with its children inside. JavaScript recurses deeper than a parser may, so the tree
+//! is walked with a stack of its own.
+
+use super::document::{CallFrame, Node};
+use crate::error::Error;
+use crate::json::Scanner;
+
+/// All nodes of the tree that stands here; each behind the one that it is called from.
+pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Node<'a>>, Error> {
+    let mut nodes: Vec<Node> = Vec::new();
+    /// A node whose end was not met yet, and whether one of its keys or children was.
+    struct Open {
+        node: usize,
+        is_first_key: bool,
+        is_in_children: bool,
+        is_first_child: bool,
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let begin = |scanner: &mut Scanner<'a>, nodes: &mut Vec<Node<'a>>, below: Option<usize>| {
+        scanner.expect(b'{')?;
+        nodes.push(Node {
+            below,
+            ..Node::default()
+        });
+        Ok::<Open, Error>(Open {
+            node: nodes.len() - 1,
+            is_first_key: true,
+            is_in_children: false,
+            is_first_child: true,
+        })
+    };
+    open.push(begin(scanner, &mut nodes, None)?);
+    while let Some(innermost) = open.last_mut() {
+        if innermost.is_in_children {
+            if scanner.next_element(innermost.is_first_child)? {
+                innermost.is_first_child = false;
+                let below = Some(innermost.node);
+                let child = begin(scanner, &mut nodes, below)?;
+                open.push(child);
+            } else {
+                innermost.is_in_children = false;
+            }
+            continue;
+        }
+        let key = scanner.next_key(innermost.is_first_key)?;
+        innermost.is_first_key = false;
+        let node = &mut nodes[innermost.node];
+        match key {
+            None => {
+                open.pop();
+            }
+            Some(b"children") => {
+                if scanner.peek() == Some(b'n') {
+                    scanner.value::<()>()?;
+                } else {
+                    scanner.expect(b'[')?;
+                    innermost.is_in_children = true;
+                    innermost.is_first_child = true;
+                }
+            }
+            Some(b"callFrame") => node.call_frame = scanner.value()?,
+            Some(b"id") => node.id = scanner.value()?,
+            Some(b"hitCount") => node.hit_count = scanner.value()?,
+            Some(b"selfSize") => node.self_size = Some(scanner.value()?),
+            // Until 2017 these stood in the node, and lines were counted from 1.
+            Some(b"functionName") => frame_of(node).function_name = scanner.value()?,
+            Some(b"url") => frame_of(node).url = scanner.value()?,
+            Some(b"lineNumber") => {
+                let line: Option<i64> = scanner.value()?;
+                frame_of(node).line_number = line.map(|line| line.saturating_sub(1));
+            }
+            Some(_) => {
+                scanner.skip_value()?;
+            }
+        }
+    }
+    Ok(nodes)
+}
+
+fn frame_of<'n, 'a>(node: &'n mut Node<'a>) -> &'n mut CallFrame<'a> {
+    node.call_frame.get_or_insert_default()
+}
