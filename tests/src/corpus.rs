@@ -121,7 +121,7 @@ fn read_stream(bytes: &[u8]) -> Result<Stream, String> {
                     for (event, sum) in sums {
                         let expected = total.get(event).copied().unwrap_or(0);
                         if *sum != expected
-                            && matches!(kind.as_str(), "fn" | "leak" | "program_point")
+                            && matches!(kind.as_str(), "fn" | "leak" | "program_point" | "stack")
                         {
                             return Err(format!(
                                 "{kind} records have {sum} {event}, the total is {expected}"
@@ -188,6 +188,10 @@ fn read_profile(path: &Path) -> Option<Sums> {
         read_cost_lines(&text)
     } else if text.contains("LEAK SUMMARY:") {
         read_leak_summary(&text)
+    } else if path.to_string_lossy().ends_with(".perf.txt") {
+        Some(read_perf_script(&text))
+    } else if path.to_string_lossy().ends_with(".folded") {
+        read_folded(&text)
     } else {
         None
     }
@@ -225,6 +229,50 @@ fn read_cost_lines(text: &str) -> Option<Sums> {
         }
     }
     Some(sums)
+}
+
+/// perf script: its lines with a time, or with `-F ip,sym` half of its empty ones; each with its event and period.
+fn read_perf_script(text: &str) -> Sums {
+    let is_time = |word: &&str| {
+        let seconds = word.strip_suffix(':').and_then(|time| time.split_once('.'));
+        seconds.is_some_and(|(_, fraction)| matches!(fraction.len(), 6 | 9))
+    };
+    let mut sums = Sums::new();
+    let mut empty = 0;
+    for line in text.lines().filter(|line| !line.starts_with(['\t', '#'])) {
+        empty += i128::from(line.is_empty());
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| !is_time(word))
+            .skip(1);
+        let Some(first) = words
+            .next()
+            .filter(|word| !word.starts_with("PERF_RECORD_"))
+        else {
+            continue;
+        };
+        *sums.entry("samples".to_owned()).or_default() += 1;
+        let (period, event) = match first.parse() {
+            Ok(period) => (period, words.next().unwrap_or_default()),
+            Err(_) => (1, first),
+        };
+        *sums
+            .entry(event.trim_end_matches(':').to_owned())
+            .or_default() += period;
+    }
+    if sums.is_empty() {
+        sums.insert("samples".to_owned(), empty / 2);
+    }
+    sums
+}
+
+/// Folded stacks with whole numbers: the words behind the last blanks.
+fn read_folded(text: &str) -> Option<Sums> {
+    let counts = text
+        .lines()
+        .map(|line| line.rsplit(' ').next()?.parse::<i128>().ok());
+    let sum = counts.sum::<Option<i128>>()?;
+    Some(Sums::from([("samples".to_owned(), sum)]))
 }
 
 /// Massif: the heap of the snapshot that is marked as the peak, or of the largest with a tree.

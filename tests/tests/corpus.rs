@@ -67,6 +67,12 @@ fn dhat_profiles_have_the_sums_of_their_program_points() {
 }
 
 #[test]
+fn stacks_have_the_sums_of_their_samples() {
+    check_folder("perf");
+    check_folder("folded");
+}
+
+#[test]
 fn logs_and_xml_have_the_sums_of_their_leak_summaries() {
     check_folder("memcheck");
 }

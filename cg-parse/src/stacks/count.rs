@@ -242,7 +242,7 @@ impl Unit {
 }
 
 fn all_costs(table: &StackTable) -> impl Iterator<Item = Count> {
-    let rows = table.rows().len();
+    let rows = table.row_count();
     let events = 0..table.events().len();
     events.flat_map(move |event| (0..rows).map(move |row| table.cost(row, event)))
 }
@@ -251,7 +251,7 @@ fn all_costs(table: &StackTable) -> impl Iterator<Item = Count> {
 fn fits(table: &StackTable) -> bool {
     let largest = Count::from(i64::MAX);
     (0..table.events().len()).all(|event| {
-        let costs = (0..table.rows().len()).map(|row| table.cost(row, event).abs());
+        let costs = (0..table.row_count()).map(|row| table.cost(row, event).abs());
         let sum = costs.fold(0, Count::saturating_add);
         sum <= largest
     })

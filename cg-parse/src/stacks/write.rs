@@ -16,7 +16,7 @@ use cg_stream::record::{
 };
 use cg_stream::writer::RenderedFrame;
 
-use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
+use super::table::{FrameId, FrameParts, StackTable, TextId};
 use crate::error::Error;
 use crate::format::Out;
 
@@ -28,7 +28,7 @@ pub(crate) fn write(
     read: Result<(), Error>,
     out: &mut Out,
 ) -> Result<(), Error> {
-    if table.rows().is_empty() && read.is_err() {
+    if table.row_count() == 0 && read.is_err() {
         return read;
     }
     check_counts(table)?;
@@ -44,11 +44,11 @@ pub(crate) fn write(
         .map(|frame| RenderedFrame::new(&table.record_frame(frame)))
         .collect::<Result<Vec<RenderedFrame>, _>>()
         .map_err(Error::Output)?;
-    let is_zero = |event: &usize| (0..table.rows().len()).all(|row| table.cost(row, *event) == 0);
+    let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
     let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
     let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
     for position in writing.ordered_by(cost) {
-        let row = &table.rows()[position];
+        let row = table.row_at(position);
         let blamed = writing.blamed_frame(position);
         let counts = (0..run.events.len()).map(|event| table.cost(position, event));
         let record = StackRecord {
@@ -81,7 +81,7 @@ pub(crate) fn write_diff(
     read: Result<(), Error>,
     out: &mut Out,
 ) -> Result<(), Error> {
-    if table.rows().is_empty() && read.is_err() {
+    if table.row_count() == 0 && read.is_err() {
         return read;
     }
     check_counts(table)?;
@@ -107,7 +107,7 @@ pub(crate) fn write_diff(
         _ => Status::Changed,
     };
     let mut rows = BTreeMap::new();
-    for row in 0..table.rows().len() {
+    for row in 0..table.row_count() {
         *rows.entry(status(row)).or_insert(0) += 1;
     }
     let summary = DiffSummary {
@@ -136,7 +136,7 @@ pub(crate) fn write_diff(
                 Counts(vec![(Name::from(event), delta.into())])
             }),
             stack: table
-                .frames_of(table.rows()[position].stack)
+                .frames_of(table.stack_at(position))
                 .map(|frame| table.record_frame(&table.frames()[frame.index()]))
                 .collect(),
             ..DiffRecord::default()
@@ -149,7 +149,7 @@ pub(crate) fn write_diff(
 
 /// The sum of an event over all rows.
 fn total(table: &StackTable, event: usize) -> Count {
-    (0..table.rows().len())
+    (0..table.row_count())
         .map(|row| table.cost(row, event))
         .sum()
 }
@@ -159,7 +159,7 @@ fn check_counts(table: &StackTable) -> Result<(), Error> {
     let fits = |count: Count| u64::try_from(count).is_ok() || i64::try_from(count).is_ok();
     for (event, name) in table.events().iter().enumerate() {
         let mut sum: Count = 0;
-        for row in 0..table.rows().len() {
+        for row in 0..table.row_count() {
             let cost = table.cost(row, event);
             let added = sum.checked_add(cost).filter(|_| fits(cost));
             sum = added.ok_or_else(|| beyond(name))?;
@@ -214,27 +214,38 @@ impl<'t> Writing<'t> {
             } = self.blamed_parts(row);
             (rank(name), rank(file), rank(obj))
         };
-        let thread = |row: &Row| (rank(row.thread), rank(row.process), row.pid);
-        let mut keyed: Vec<_> = (0..self.table.rows().len())
+        let mut keyed: Vec<_> = (0..self.table.row_count())
             .map(|row| (first(row), names(row), row))
             .collect();
         keyed.sort_unstable_by(|(a_first, a_names, a), (b_first, b_names, b)| {
-            let (a, b) = (&self.table.rows()[*a], &self.table.rows()[*b]);
-            let by_frames = || match a.stack == b.stack {
+            let stacks = [*a, *b].map(|row| self.table.stack_at(row));
+            let by_frames = || match stacks[0] == stacks[1] {
                 true => Ordering::Equal,
                 false => {
-                    let ranks = |row: &Row| {
-                        let frames_of = self.table.frames_of(row.stack);
+                    let [a, b] = stacks.map(|stack| {
+                        let frames_of = self.table.frames_of(stack);
                         frames_of.map(|frame| frames[frame.index()])
-                    };
-                    ranks(a).cmp(ranks(b))
+                    });
+                    a.cmp(b)
                 }
+            };
+            let by_origin = || {
+                let [a, b] = [*a, *b].map(|row| {
+                    let row = self.table.row_at(row);
+                    (
+                        rank(row.thread),
+                        rank(row.process),
+                        row.pid,
+                        row.cut,
+                        row.estimated,
+                    )
+                });
+                a.cmp(&b)
             };
             (a_first, a_names)
                 .cmp(&(b_first, b_names))
                 .then_with(by_frames)
-                .then_with(|| thread(a).cmp(&thread(b)))
-                .then_with(|| (a.cut, a.estimated).cmp(&(b.cut, b.estimated)))
+                .then_with(by_origin)
         });
         keyed.into_iter().map(|(_, _, row)| row).collect()
     }
@@ -281,8 +292,8 @@ fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
     };
     let mut frames: Vec<FrameId> = Vec::new();
     let mut of_stacks = vec![None; table.stack_count()];
-    let mut blamed_in = |row: &Row| {
-        let stack = row.stack?;
+    let mut blamed_in = |row: usize| {
+        let stack = table.stack_at(row)?;
         let known = &mut of_stacks[stack.index()];
         if known.is_none() {
             frames.clear();
@@ -294,5 +305,5 @@ fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
         }
         *known
     };
-    table.rows().iter().map(&mut blamed_in).collect()
+    (0..table.row_count()).map(&mut blamed_in).collect()
 }

@@ -21,15 +21,16 @@ const MOST_ADDRESSES: usize = 127;
 /// The frames of a sample while its lines are read, innermost first.
 #[derive(Default)]
 pub(super) struct Chain {
-    entries: Vec<Entry>,
-    has_inlined: bool,
     frames: Vec<FrameId>,
+    /// Beside the frames: where they are.
+    places: Vec<Place>,
+    has_inlined: bool,
 }
 
+/// The address of a frame, and whether perf printed it as inlined there.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Place {
     address: u64,
-    frame: FrameId,
     is_inlined: bool,
 }
 
@@ -45,37 +46,38 @@ pub(super) struct Finished<'c> {
 
 impl Chain {
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.frames.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.clear();
+        self.frames.clear();
+        self.places.clear();
         self.has_inlined = false;
     }
 
-    /// Adds the next frame outwards.
+    /// Adds the next frame outwards, as a line behind its tab tells of it; false for a line that is no frame.
     #[inline]
     pub(super) fn push(
         &mut self,
-        address: u64,
-        text: &[u8],
+        line: &[u8],
         texts: &mut FrameTexts,
         table: &mut StackTable,
-    ) -> Result<(), TooMany> {
-        let known = texts.frame(address, text, table)?;
-        let entry = |frame| Entry {
-            address,
-            frame,
-            is_inlined: false,
+    ) -> Result<bool, TooMany> {
+        let Some(found) = texts.frame(line, table)? else {
+            return Ok(false);
         };
-        self.entries
-            .extend(known.inner.iter().map(|frame| entry(*frame)));
-        self.entries.push(Entry {
-            is_inlined: known.is_inlined,
-            ..entry(known.frame)
-        });
-        self.has_inlined |= known.is_inlined;
-        Ok(())
+        let place = Place {
+            address: found.address,
+            is_inlined: found.is_inlined,
+        };
+        for inner in texts.inner(found) {
+            self.frames.push(*inner);
+            self.places.push(place);
+        }
+        self.frames.push(found.frame);
+        self.places.push(place);
+        self.has_inlined |= found.is_inlined;
+        Ok(true)
     }
 
     /// Takes the line of source behind the frame that was added last.
@@ -85,10 +87,10 @@ impl Chain {
         table: &mut StackTable,
     ) -> Result<(), TooMany> {
         let (place, is_inlined) = source_line(text);
-        let Some(last) = self.entries.last_mut() else {
+        let (Some(frame), Some(last)) = (self.frames.last_mut(), self.places.last_mut()) else {
             return Ok(());
         };
-        let mut parts = table.frames()[last.frame.index()];
+        let mut parts = table.frames()[frame.index()];
         if let Some((file, line)) = place {
             parts.file = table.given(file)?;
             parts.line = Some(line);
@@ -96,7 +98,7 @@ impl Chain {
         parts.marks.inlined |= is_inlined;
         last.is_inlined |= is_inlined;
         self.has_inlined |= is_inlined;
-        last.frame = table.frame(parts)?;
+        *frame = table.frame(parts)?;
         Ok(())
     }
 
@@ -107,11 +109,8 @@ impl Chain {
             true => self.place_inlined(table)?,
             false => 0,
         };
-        self.frames.clear();
-        self.frames
-            .extend(self.entries.iter().map(|entry| entry.frame));
-        let is_cut = self.entries.len() >= MOST_ADDRESSES && {
-            let addresses = self.entries.iter().filter(|entry| !entry.is_inlined);
+        let is_cut = self.places.len() >= MOST_ADDRESSES && {
+            let addresses = self.places.iter().filter(|place| !place.is_inlined);
             addresses.count() as u64 >= MOST_ADDRESSES as u64 + misnamed
         };
         Ok(Finished {
@@ -125,9 +124,15 @@ impl Chain {
     fn place_inlined(&mut self, table: &mut StackTable) -> Result<u64, TooMany> {
         let mut misnamed = 0;
         let mut start = 0;
-        while start < self.entries.len() {
+        while start < self.places.len() {
             let (end, host) = self.row_at(start);
-            misnamed += place_row(&mut self.entries[start..end], host, table)?;
+            let row = start..end;
+            misnamed += place_row(
+                &mut self.frames[row.clone()],
+                &mut self.places[row],
+                host,
+                table,
+            )?;
             start = end;
         }
         Ok(misnamed)
@@ -136,39 +141,53 @@ impl Chain {
     /// Where the row of frames that were printed for an address ends, and whether that is with a frame that was not
     /// inlined, behind some that were. A function that calls itself has a row for each call.
     fn row_at(&self, start: usize) -> (usize, bool) {
-        let address = self.entries[start].address;
+        let address = self.places[start].address;
         let mut has_inlined = false;
-        for (position, entry) in self.entries.iter().enumerate().skip(start) {
-            match entry.is_inlined {
-                _ if entry.address != address => return (position, false),
+        for (position, place) in self.places.iter().enumerate().skip(start) {
+            match place.is_inlined {
+                _ if place.address != address => return (position, false),
                 true => has_inlined = true,
                 false if has_inlined => return (position + 1, true),
                 false if position > start => return (position, false),
                 false => {}
             }
         }
-        (self.entries.len(), false)
+        (self.places.len(), false)
     }
 }
 
 /// The same for the frames of an address. The last of them is the function itself, or `has_host` is false.
-fn place_row(row: &mut [Entry], has_host: bool, table: &mut StackTable) -> Result<u64, TooMany> {
-    let parts = |entry: Entry, table: &StackTable| table.frames()[entry.frame.index()];
-    let (Some(first), Some(last)) = (row.first().copied(), row.last().copied()) else {
+fn place_row(
+    frames: &mut [FrameId],
+    places: &mut [Place],
+    has_host: bool,
+    table: &mut StackTable,
+) -> Result<u64, TooMany> {
+    let parts = |frame: FrameId, table: &StackTable| table.frames()[frame.index()];
+    let (Some(first), Some(last)) = (frames.first().copied(), frames.last().copied()) else {
         return Ok(0);
     };
-    if row.len() == 1 || (first.is_inlined && !has_host) {
+    let is_first_inlined = places[0].is_inlined;
+    if !places.iter().any(|place| place.is_inlined) {
+        return Ok(0);
+    }
+    if is_first_inlined && !has_host {
+        // Of the function itself there is the name that its debug information has, and no object.
+        let mut function = parts(last, table);
+        function.marks.inlined = false;
+        let last = frames.len() - 1;
+        frames[last] = table.frame(function)?;
+        places[last].is_inlined = false;
         return Ok(0);
     }
     let symbol = parts(if has_host { last } else { first }, table);
-    let first_parts = parts(first, table);
-    let is_misnamed =
-        !first.is_inlined && (first_parts.name, first_parts.obj) == (symbol.name, symbol.obj);
-    let inner = row.len() - 1;
-    for entry in &mut row[..inner] {
-        if entry.is_inlined || is_misnamed {
-            let inlined = parts(*entry, table);
-            entry.frame = table.frame(FrameParts {
+    let first = parts(first, table);
+    let is_misnamed = !is_first_inlined && (first.name, first.obj) == (symbol.name, symbol.obj);
+    let inner = frames.len() - 1;
+    for (frame, place) in frames[..inner].iter_mut().zip(places.iter()) {
+        if place.is_inlined || is_misnamed {
+            let inlined = parts(*frame, table);
+            *frame = table.frame(FrameParts {
                 obj: symbol.obj,
                 marks: FrameMarks {
                     inlined: true,
@@ -181,12 +200,12 @@ fn place_row(row: &mut [Entry], has_host: bool, table: &mut StackTable) -> Resul
     if !has_host {
         // The function itself is called by another name in its debug information than as a symbol.
         let function = parts(last, table);
-        row[inner].frame = table.frame(FrameParts {
+        frames[inner] = table.frame(FrameParts {
             file: function.file,
             line: function.line,
             ..symbol
         })?;
-        row[inner].is_inlined = false;
+        places[inner].is_inlined = false;
     }
     Ok(u64::from(is_misnamed))
 }

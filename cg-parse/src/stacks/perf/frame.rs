@@ -14,12 +14,12 @@ cg_stream::ids! {
 
 /// What a text came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) frame: FrameId,
+struct Known {
+    frame: FrameId,
     /// perf expanded it from the debug information of the next frame that is not.
-    pub(super) is_inlined: bool,
+    is_inlined: bool,
     /// Java code that was inlined into the frame, innermost first.
-    pub(super) inner: Box<[FrameId]>,
+    inner: Box<[FrameId]>,
 }
 
 /// The frames by their texts, of which each is looked into once. Offsets into functions make no difference.
@@ -28,8 +28,32 @@ pub(super) struct FrameTexts {
     known: Vec<Known>,
     /// The text that is looked up.
     wanted: Vec<u8>,
+    /// Lines that were looked up last, by their addresses: most come again before long, to the last byte.
+    recent: Vec<Recent>,
     demangle: bool,
 }
+
+/// A frame that was looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) address: u64,
+    pub(super) frame: FrameId,
+    /// perf expanded it from the debug information of the next frame that is not.
+    pub(super) is_inlined: bool,
+    has_inner: bool,
+    /// The position of what is known of its text.
+    known: usize,
+}
+
+/// A line of a frame that was looked up.
+#[derive(Clone, Default)]
+struct Recent {
+    line: Vec<u8>,
+    found: Option<Found>,
+}
+
+/// How many lines are remembered.
+const RECENT: usize = 8192;
 
 impl FrameTexts {
     pub(super) fn new(demangle: bool) -> FrameTexts {
@@ -37,18 +61,49 @@ impl FrameTexts {
             texts: Bytes::default(),
             known: Vec::new(),
             wanted: Vec::new(),
+            recent: vec![Recent::default(); RECENT],
             demangle,
         }
     }
 
-    /// The frame at an address, with the text behind that.
+    /// The frame that a line behind its tab tells of; `None` where it is no frame.
     #[inline]
     pub(super) fn frame(
+        &mut self,
+        line: &[u8],
+        table: &mut StackTable,
+    ) -> Result<Option<Found>, TooMany> {
+        let slot = slot(line);
+        let recent = &self.recent[slot];
+        if recent.line == line && recent.found.is_some() {
+            return Ok(recent.found);
+        }
+        let Some((address, text)) = split_address(line) else {
+            return Ok(None);
+        };
+        let found = self.look_up(address, text, table)?;
+        let recent = &mut self.recent[slot];
+        recent.line.clear();
+        recent.line.extend_from_slice(line);
+        recent.found = Some(found);
+        Ok(Some(found))
+    }
+
+    /// What was inlined into a frame of compiled code, innermost first.
+    pub(super) fn inner(&self, found: Found) -> &[FrameId] {
+        match found.has_inner {
+            true => &self.known[found.known].inner,
+            false => &[],
+        }
+    }
+
+    /// The frame at an address, with the text behind that.
+    fn look_up(
         &mut self,
         address: u64,
         text: &[u8],
         table: &mut StackTable,
-    ) -> Result<&Known, TooMany> {
+    ) -> Result<Found, TooMany> {
         let (symbol, object) = split_object(text);
         let symbol = without_offset(symbol);
         self.wanted.clear();
@@ -68,7 +123,14 @@ impl FrameTexts {
             let known = self.look_into(symbol_end, table)?;
             self.known.push(known);
         }
-        Ok(&self.known[id.index()])
+        let known = &self.known[id.index()];
+        Ok(Found {
+            address,
+            frame: known.frame,
+            is_inlined: known.is_inlined,
+            has_inner: !known.inner.is_empty(),
+            known: id.index(),
+        })
     }
 
     /// The frame that `wanted` tells of.
@@ -121,6 +183,14 @@ impl FrameTexts {
             inner: inner.into(),
         })
     }
+}
+
+/// Where a line is remembered: by the last digits of its address, which is right-aligned in sixteen columns.
+#[inline]
+fn slot(line: &[u8]) -> usize {
+    let digits = line.get(8..16).and_then(|digits| digits.first_chunk());
+    let digits = digits.map_or(0, |digits| u64::from_le_bytes(*digits));
+    (digits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize % RECENT
 }
 
 /// What perf writes in place of the object of an inlined function.

@@ -29,7 +29,7 @@ use cg_stream::record::{Name, RunRecord, ThreadFacts};
 
 use self::chain::Chain;
 use self::frame::FrameTexts;
-use self::sample_line::{Anchor, SampleLine};
+use self::sample_line::{Anchor, SampleLine, Task};
 use super::table::{Row, StackTable, TextId};
 use super::write;
 use crate::detect::Head;
@@ -57,7 +57,7 @@ pub(crate) fn is_perf_script(head: &Head) -> bool {
                 match parsed.anchor {
                     Anchor::Time => {
                         parsed.event.or(parsed.frame).or(parsed.record).is_some()
-                            || parsed.tid.is_some()
+                            || Task::of(parsed.left).tid.is_some()
                     }
                     Anchor::Event | Anchor::Address => parsed.frame.is_some(),
                     Anchor::None => false,
@@ -210,7 +210,7 @@ impl Script {
             events: Vec::new(),
             texts: FrameTexts::new(options.demangle),
             chain: Chain::default(),
-            threads: Threads::default(),
+            threads: Threads::new(),
             times: None,
             anchor: None,
             open: None,
@@ -252,11 +252,7 @@ impl Script {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Result<(), Error> {
         match line {
-            [b'\t', frame @ ..] => match frame::split_address(frame) {
-                Some((address, text)) => self.frame(address, text),
-                // Instructions, with `-F +insn` and its like.
-                None => Ok(()),
-            },
+            [b'\t', frame @ ..] => self.frame(frame),
             [] => self.blank(),
             [b' ', ..] => self.line_behind_blank(line),
             [b'#', ..] => self.comment(line),
@@ -264,19 +260,22 @@ impl Script {
         }
     }
 
-    fn frame(&mut self, address: u64, text: &[u8]) -> Result<(), Error> {
-        self.has_chains = true;
-        let open = self.open.get_or_insert(Open::NAMELESS);
-        open.needs_frames = false;
-        if open.is_flat {
+    /// A frame, as a line behind its tab tells of it. Other such lines are instructions, with `-F +insn` and its like.
+    #[inline]
+    fn frame(&mut self, line: &[u8]) -> Result<(), Error> {
+        if let Some(open) = &mut self.open
+            && open.is_flat
+            && frame::split_address(line).is_some()
+        {
             // What looked like a frame is another field.
             open.is_flat = false;
             self.chain.clear();
         }
-        let pushed = self
-            .chain
-            .push(address, text, &mut self.texts, &mut self.table);
-        Ok(pushed?)
+        if self.chain.push(line, &mut self.texts, &mut self.table)? {
+            self.open.get_or_insert(Open::NAMELESS).needs_frames = false;
+            self.has_chains = true;
+        }
+        Ok(())
     }
 
     /// The end of a sample; and where nothing was printed of samples but their frames, the line that one begins with.
@@ -313,9 +312,7 @@ impl Script {
         let is_sample = matches!(parsed.anchor, Anchor::Time | Anchor::Event)
             && self.anchor == Some(parsed.anchor);
         match frame::split_address(line) {
-            Some((address, text)) if is_in_chain && !is_sample && !text.is_empty() => {
-                self.frame(address, text)
-            }
+            Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => self.frame(line),
             _ => self.sample_line(line, parsed),
         }
     }
@@ -323,7 +320,7 @@ impl Script {
     fn comment(&mut self, line: &[u8]) -> Result<(), Error> {
         // A thread can be called so.
         let parsed = SampleLine::parse(line);
-        if parsed.anchor == Anchor::Time && parsed.tid.is_some() {
+        if parsed.anchor == Anchor::Time && Task::of(parsed.left).tid.is_some() {
             return self.sample_line(line, parsed);
         }
         header::read_line(line, &mut self.run);
@@ -331,8 +328,8 @@ impl Script {
     }
 
     fn sample_line(&mut self, line: &[u8], parsed: SampleLine) -> Result<(), Error> {
-        if parsed.anchor == Anchor::None
-            && parsed.tid.is_none()
+        let needs_frames = parsed.anchor == Anchor::None && Task::of(parsed.left).tid.is_none();
+        if needs_frames
             && let Some(open) = self.open.as_ref()
             && !open.needs_frames
         {
@@ -358,14 +355,12 @@ impl Script {
             self.lost += lost(record);
             return Ok(());
         }
-        let needs_frames = parsed.anchor == Anchor::None && parsed.tid.is_none();
         if needs_frames {
             self.anchor.get_or_insert(Anchor::None);
         } else {
             self.anchor = self.anchor.or(Some(parsed.anchor));
         }
-        let thread = self.table.given(parsed.comm)?;
-        self.threads.add(&parsed, thread)?;
+        let thread = self.threads.of(parsed.left, parsed.time, &mut self.table)?;
         if let Some(time) = parsed.time {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -375,13 +370,12 @@ impl Script {
             (None, Some(_)) => Some(self.event(b"period")),
             (None, None) => None,
         };
-        if let Some((address, text)) = parsed.frame.and_then(frame::split_address) {
-            self.chain
-                .push(address, text, &mut self.texts, &mut self.table)?;
+        if let Some(frame) = parsed.frame {
+            self.chain.push(frame, &mut self.texts, &mut self.table)?;
         }
         self.open = Some(Open {
-            thread,
-            pid: parsed.pid,
+            thread: thread.name,
+            pid: thread.pid,
             event,
             period: parsed.period,
             is_flat: !self.chain.is_empty(),
@@ -488,26 +482,78 @@ cg_stream::ids! {
 }
 
 /// The threads that samples are of.
-#[derive(Default)]
 struct Threads {
     /// By process, thread and name: a thread is called something else before it executes another program.
     threads: Keys<ThreadId, (Option<u64>, Option<u64>, TextId)>,
     /// When the last sample of each was taken.
     last: Vec<Option<u64>>,
+    /// What was told last by fields of samples: most come again before long.
+    recent: Vec<Recent>,
 }
 
+/// What fields in front of the time told.
+#[derive(Clone, Default)]
+struct Recent {
+    left: Vec<u8>,
+    thread: Option<Thread>,
+}
+
+/// Whose a sample is.
+#[derive(Clone, Copy, Default)]
+struct Thread {
+    name: Option<TextId>,
+    pid: Option<u64>,
+    id: Option<ThreadId>,
+}
+
+/// How many fields are remembered.
+const RECENT: usize = 256;
+
 impl Threads {
-    #[inline]
-    fn add(&mut self, line: &SampleLine, name: Option<TextId>) -> Result<(), TooMany> {
-        if let Some(name) = name {
-            let thread = self.threads.intern((line.pid, line.tid, name))?;
-            if self.last.len() <= thread.index() {
-                self.last.push(None);
-            }
-            let last = &mut self.last[thread.index()];
-            *last = line.time.max(*last);
+    fn new() -> Threads {
+        Threads {
+            threads: Keys::default(),
+            last: Vec::new(),
+            recent: vec![Recent::default(); RECENT],
         }
-        Ok(())
+    }
+
+    /// Whose a sample of this time is, from the fields in front of that.
+    #[inline]
+    fn of(
+        &mut self,
+        left: &[u8],
+        time: Option<u64>,
+        table: &mut StackTable,
+    ) -> Result<Thread, TooMany> {
+        let digits = left.iter().rev().take(8);
+        let slot = digits.fold(0usize, |slot, byte| slot * 31 + usize::from(*byte)) % RECENT;
+        let recent = &self.recent[slot];
+        let thread = match recent.thread {
+            Some(thread) if recent.left == left => thread,
+            _ => {
+                let thread = self.look_up(left, table)?;
+                let recent = &mut self.recent[slot];
+                recent.left.clear();
+                recent.left.extend_from_slice(left);
+                recent.thread = Some(thread);
+                thread
+            }
+        };
+        if let Some(id) = thread.id {
+            let last = &mut self.last[id.index()];
+            *last = time.max(*last);
+        }
+        Ok(thread)
+    }
+
+    fn look_up(&mut self, left: &[u8], table: &mut StackTable) -> Result<Thread, TooMany> {
+        let Task { comm, pid, tid } = Task::of(left);
+        let name = table.given(comm)?;
+        let intern = |name| self.threads.intern((pid, tid, name));
+        let id = name.map(intern).transpose()?;
+        self.last.resize(self.threads.len(), None);
+        Ok(Thread { name, pid, id })
     }
 
     /// The name that each thread has in the end.

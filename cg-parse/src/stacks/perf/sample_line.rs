@@ -15,10 +15,8 @@
 pub(super) struct SampleLine<'a> {
     /// What the line was read from.
     pub(super) anchor: Anchor,
-    /// The thread's name; perf calls a thread that is gone `:123`.
-    pub(super) comm: &'a [u8],
-    pub(super) pid: Option<u64>,
-    pub(super) tid: Option<u64>,
+    /// The fields in front of it: [`Task::of`] has what they tell.
+    pub(super) left: &'a [u8],
     /// In nanoseconds.
     pub(super) time: Option<u64>,
     pub(super) period: Option<u64>,
@@ -27,6 +25,15 @@ pub(super) struct SampleLine<'a> {
     pub(super) frame: Option<&'a [u8]>,
     /// The text behind the time, of a record that is no sample.
     pub(super) record: Option<&'a [u8]>,
+}
+
+/// Whose a sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Task<'a> {
+    /// The thread's name; perf calls a thread that is gone `:123`.
+    pub(super) comm: &'a [u8],
+    pub(super) pid: Option<u64>,
+    pub(super) tid: Option<u64>,
 }
 
 /// The field that tells where the others are.
@@ -48,61 +55,35 @@ impl<'a> SampleLine<'a> {
         if let Some((left, time, right)) = split_at_time(line) {
             let parsed = SampleLine {
                 anchor: Anchor::Time,
+                left,
                 time: Some(time),
                 ..SampleLine::default()
             };
-            return parsed.with_thread(left).with_event(right);
+            return parsed.with_event(right);
         }
         if let Some((left, event, right)) = split_at_event(line) {
             let (left, period) = split_period(left);
-            let parsed = SampleLine {
+            return SampleLine {
                 anchor: Anchor::Event,
+                left,
                 period,
                 event: Some(event),
                 frame: wide_address(right),
                 ..SampleLine::default()
             };
-            return parsed.with_thread(left);
         }
         if let Some(frame) = wide_address(line) {
-            let parsed = SampleLine {
+            return SampleLine {
                 anchor: Anchor::Address,
+                left: &line[..line.len() - frame.len()],
                 frame: Some(frame),
                 ..SampleLine::default()
             };
-            return parsed.with_thread(&line[..line.len() - frame.len()]);
         }
-        SampleLine::default().with_thread(line)
-    }
-
-    /// Takes the fields in front of the time from the right, since the first may hold blanks and numbers.
-    fn with_thread(mut self, left: &'a [u8]) -> SampleLine<'a> {
-        let mut rest = trim_end(left);
-        if last_token(rest).is_some_and(is_time_of_day) {
-            rest = without_last_token(without_last_token(rest));
+        SampleLine {
+            left: line,
+            ..SampleLine::default()
         }
-        if let Some(token) = last_token(rest)
-            && is_misc(token)
-            && last_token(without_last_token(rest))
-                .is_some_and(|token| is_cpu(token) || is_task(token))
-        {
-            rest = without_last_token(rest);
-        }
-        if last_token(rest).is_some_and(is_cpu) {
-            rest = without_last_token(rest);
-        }
-        if let Some(token) = last_token(rest).filter(|token| is_task(token)) {
-            rest = without_last_token(rest);
-            match memchr::memchr(b'/', token) {
-                Some(slash) => {
-                    self.pid = number(&token[..slash]);
-                    self.tid = number(&token[slash + 1..]);
-                }
-                None => self.tid = number(token),
-            }
-        }
-        self.comm = trim_start(rest);
-        self
     }
 
     /// Takes the fields behind the time.
@@ -136,6 +117,39 @@ impl<'a> SampleLine<'a> {
         }
         self.frame = wide_address(right);
         self
+    }
+}
+
+impl<'a> Task<'a> {
+    /// What the fields in front of the time tell. They are taken from the right, since the first may hold blanks and numbers.
+    pub(super) fn of(left: &'a [u8]) -> Task<'a> {
+        let mut task = Task::default();
+        let mut rest = trim_end(left);
+        if last_token(rest).is_some_and(is_time_of_day) {
+            rest = without_last_token(without_last_token(rest));
+        }
+        if let Some(token) = last_token(rest)
+            && is_misc(token)
+            && last_token(without_last_token(rest))
+                .is_some_and(|token| is_cpu(token) || is_task(token))
+        {
+            rest = without_last_token(rest);
+        }
+        if last_token(rest).is_some_and(is_cpu) {
+            rest = without_last_token(rest);
+        }
+        if let Some(token) = last_token(rest).filter(|token| is_task(token)) {
+            rest = without_last_token(rest);
+            match memchr::memchr(b'/', token) {
+                Some(slash) => {
+                    task.pid = number(&token[..slash]);
+                    task.tid = number(&token[slash + 1..]);
+                }
+                None => task.tid = number(token),
+            }
+        }
+        task.comm = trim_start(rest);
+        task
     }
 }
 
@@ -303,15 +317,16 @@ mod tests {
     /// What a line tells, in the order of its fields; `-` is not told.
     fn told(line: &str) -> String {
         let parsed = SampleLine::parse(line.as_bytes());
+        let task = Task::of(parsed.left);
         let text = |bytes: Option<&[u8]>| match bytes {
             Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             None => "-".to_owned(),
         };
         let number = |number: Option<u64>| number.map_or("-".to_owned(), |n| n.to_string());
         [
-            text(Some(parsed.comm)),
-            number(parsed.pid),
-            number(parsed.tid),
+            text(Some(task.comm)),
+            number(task.pid),
+            number(task.tid),
             number(parsed.time),
             number(parsed.period),
             text(parsed.event),

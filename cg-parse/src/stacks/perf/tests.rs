@@ -254,6 +254,14 @@ fn an_inlined_frame_that_binutils_named_is_no_recursion() {
         "{:?}",
         parsed.messages
     );
+    // The function itself may have no name but that of its debug information.
+    let parsed = script(
+        "r  5  1.000001:  7 cycles: \n\t 10 size (inlined)\n\t 10 primes (inlined)\n\t 12 f (/x)\n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [r#"size[i]<primes<f {"cycles":7,"samples":1}"#]
+    );
     // A function that calls itself from one place has nothing inlined there.
     let parsed = script(
         "r  5  1.000001:  7 cycles: \n\t 10 f (/x)\n\t 12 f (/x)\n\t 12 f (/x)\n\t 12 f (/x)\n\n",

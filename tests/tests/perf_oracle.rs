@@ -1,0 +1,202 @@
+//! A program sampled by the real perf, and read by perf's own report and by ours.
+//!
+//! Containers and virtual machines often forbid to sample. Then there is nothing to compare here; recorded samples are
+//! added up by the tests of the corpus.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use cg_tests::data;
+use cg_tests::tools;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Counts by what they are of.
+type Counts = BTreeMap<String, i128>;
+
+/// What a command prints; what it says besides is not looked at.
+fn output(command: &mut Command) -> String {
+    let output = command.stderr(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn perf(recording: &Path, arguments: &[&str]) -> String {
+    output(
+        Command::new("perf")
+            .args(arguments)
+            .arg("-i")
+            .arg(recording),
+    )
+}
+
+/// Samples the program; false where this machine does not let perf do it.
+fn record(program: &Path, recording: &Path, arguments: &[&str]) -> bool {
+    let status = Command::new("perf")
+        .args(["record", "-q", "-o"])
+        .arg(recording)
+        .args(arguments)
+        .arg("--")
+        .arg(program)
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The stacks that cg-parse reads of a text, with the total of the run.
+fn stacks(folder: &Path, text: &str) -> (Counts, Vec<Value>) {
+    let file = folder.join("text");
+    std::fs::write(&file, text).unwrap();
+    let stream = output(tools::command("cg-parse").arg(&file));
+    let records: Vec<Value> = stream
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(records.last().unwrap()["type"], "end");
+    let total = records[0]["total"].as_object().unwrap();
+    let total = total
+        .iter()
+        .map(|(event, count)| (event.clone(), count.as_i64().unwrap().into()));
+    let stacks = records.iter().filter(|record| record["type"] == "stack");
+    (total.collect(), stacks.cloned().collect())
+}
+
+/// Counts the samples of stacks by a name that each has.
+fn samples_by(stacks: &[Value], name: impl Fn(&Value) -> String) -> Counts {
+    let mut counts = Counts::new();
+    for stack in stacks {
+        *counts.entry(name(stack)).or_default() +=
+            i128::from(stack["cost"]["samples"].as_i64().unwrap());
+    }
+    counts
+}
+
+/// The samples of each row of `perf report`, by its last column.
+fn reported(recording: &Path, sort: &str) -> Counts {
+    let text = perf(
+        recording,
+        &[
+            "report",
+            "--stdio",
+            "--no-children",
+            "--no-inline",
+            "-n",
+            "-g",
+            "none",
+            "-t",
+            "|",
+            "--sort",
+            sort,
+        ],
+    );
+    let rows = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let mut counts = Counts::new();
+    for row in rows {
+        let columns: Vec<&str> = row.split('|').map(str::trim).collect();
+        let name = columns[2..].join("|");
+        // Symbols come with a letter for where they are: `[.]` in the program, `[k]` in the kernel.
+        let name = name
+            .split_once("] ")
+            .map_or(name.as_str(), |(_, symbol)| symbol);
+        *counts.entry(name.to_owned()).or_default() += columns[1].parse::<i128>().unwrap();
+    }
+    counts
+}
+
+#[test]
+fn samples_periods_threads_and_functions_are_those_of_perf_report() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let program = folder.join("busy");
+    output(
+        Command::new("g++")
+            .args(["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o"])
+            .arg(&program)
+            .arg(data("perf/busy.cpp")),
+    );
+    for arguments in [
+        &["-e", "cpu-clock:u", "-F", "499"][..],
+        &["-e", "cpu-clock:u", "-F", "499", "-g"],
+        &[
+            "-e",
+            "cpu-clock:u",
+            "-F",
+            "199",
+            "--call-graph",
+            "dwarf,4096",
+        ],
+        &[
+            "-e",
+            "cpu-clock:u",
+            "-e",
+            "page-faults:u",
+            "-F",
+            "499",
+            "-g",
+        ],
+    ] {
+        let recording = folder.join("perf.data");
+        if !record(&program, &recording, arguments) {
+            eprintln!("perf does not sample here");
+            return;
+        }
+        // A line a sample, of its two counts alone.
+        let mut expected = Counts::new();
+        for line in perf(&recording, &["script", "-F", "event,period"]).lines() {
+            let mut words = line.split_whitespace();
+            let Some(period) = words.next() else { continue };
+            let event = words.next().unwrap().trim_end_matches(':').to_owned();
+            *expected.entry(event).or_default() += period.parse::<i128>().unwrap();
+            *expected.entry("samples".to_owned()).or_default() += 1;
+        }
+        assert!(expected["samples"] > 20, "{expected:?}");
+        let samples = Counts::from([("samples".to_owned(), expected["samples"])]);
+        for (fields, expected) in [
+            (&[][..], &expected),
+            (&["--no-inline"], &expected),
+            (&["-F", "+pid"], &expected),
+            (
+                &["--ns", "-F", "comm,tid,time,event,period,ip,sym,symoff"],
+                &expected,
+            ),
+            (&["-F", "period,event,ip,sym,dso"], &expected),
+            (&["-F", "comm,tid,time,period,event"], &expected),
+            (&["-F", "ip,sym"], &samples),
+            (&["-F", "comm,tid,ip,sym,dso"], &samples),
+            (
+                &["--header", "--show-mmap-events", "--show-task-events"],
+                &expected,
+            ),
+        ] {
+            let text = perf(&recording, &[&["script"], fields].concat());
+            let (total, _) = stacks(folder, &text);
+            assert_eq!(
+                total, *expected,
+                "perf record {arguments:?}, perf script {fields:?}"
+            );
+        }
+        let (_, all) = stacks(folder, &perf(&recording, &["script", "--no-inline"]));
+        let thread = |stack: &Value| stack["thread"].as_str().unwrap().to_owned();
+        assert_eq!(
+            samples_by(&all, thread),
+            reported(&recording, "comm"),
+            "{arguments:?}"
+        );
+        let leaf = |stack: &Value| stack["stack"][0]["fn"].as_str().unwrap().to_owned();
+        let known = |counts: Counts| -> Counts {
+            let is_known =
+                |(name, _): &(String, i128)| name != "[unknown]" && !name.starts_with("0x");
+            counts.into_iter().filter(is_known).collect()
+        };
+        assert_eq!(
+            known(samples_by(&all, leaf)),
+            known(reported(&recording, "sym")),
+            "{arguments:?}"
+        );
+    }
+}
