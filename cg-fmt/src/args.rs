@@ -56,16 +56,18 @@ pub(crate) struct Args {
     )]
     kind: Option<RecordType>,
 
-    /// Sum by file, obj, crate, module or fn.
+    /// Sum by file, obj, crate, module, fn, thread or process.
     ///
     /// Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
-    /// in C, are grouped by their object.
+    /// in C, are grouped by their object. Groups of stacks have inclusive cost too: that of all stacks that a function of
+    /// the group is in.
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     group_by: Option<GroupByName>,
 
-    /// Show stacks (of leaks, heap records, program points) by function.
+    /// Show stacks (of samples, leaks, heap records, program points) by function.
     ///
-    /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
+    /// A function's own cost is that of the stacks it is to blame for, of samples of those it is innermost in; its inclusive
+    /// cost is that of all it is in. Tables, CSV and TSV of samples are by function anyway.
     #[arg(
         long,
         value_name = "WHAT",
@@ -468,6 +470,8 @@ enum GroupByName {
     Module,
     #[value(alias = "function")]
     Fn,
+    Thread,
+    Process,
 }
 
 impl GroupByName {
@@ -478,6 +482,8 @@ impl GroupByName {
             GroupByName::Crate => GroupBy::Crate,
             GroupByName::Module => GroupBy::Module,
             GroupByName::Fn => GroupBy::Function,
+            GroupByName::Thread => GroupBy::Thread,
+            GroupByName::Process => GroupBy::Process,
         }
     }
 }

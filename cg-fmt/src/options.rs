@@ -145,6 +145,8 @@ pub(crate) enum GroupBy {
     Object,
     Crate,
     Module,
+    Thread,
+    Process,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
 use crate::format::{callgrind, flamegraph, folded, json, speedscope, svg};
-use crate::options::{Options, OutputFormat, PercentOf};
+use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::Read;
-use crate::report::Report;
+use crate::report::{Report, diff};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -32,6 +32,11 @@ pub(crate) fn write(
             diagnostics.warn("the input has no run record: percentages are of what is shown");
         }
     }
+    anyhow::ensure!(
+        !diff::is_wanted(&read.profile, &options)
+            || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
+        "a diff has no threads and processes that --group-by could sum by"
+    );
     let render: fn(&Document, Screen, &mut dyn Write) -> io::Result<()> = match options.format {
         OutputFormat::Table => text::write,
         OutputFormat::Markdown => |document, _, out| markdown::write(document, out),

@@ -9,6 +9,7 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
 use crate::options::{Options, View};
+use crate::report::samples;
 
 /// All records of all inputs, and whether they are a whole profile.
 pub(crate) struct Read {
@@ -62,7 +63,8 @@ pub(crate) fn read(
             profile.unknown()
         ));
     }
-    if options.by_function {
+    // The report on samples is by function by itself, and needs the stacks for what else it says.
+    if options.by_function && !samples::is_wanted(&profile, options) {
         profile = profile.by_function()?;
     }
     Ok(Read { profile, framing })

@@ -85,7 +85,8 @@ fn write_rows<W: Write>(
     Ok(())
 }
 
-/// Writes groups as `fn` records that name what the group names and nothing else; crates and modules stand in `fn`.
+/// Writes groups as `fn` records that name what the group names and nothing else; crates, modules, threads and processes
+/// stand in `fn`.
 fn write_groups<W: io::Write>(
     profile: &Profile,
     groups: &Groups,
@@ -98,10 +99,13 @@ fn write_groups<W: io::Write>(
             cost: Counts::from_row(profile.events(), groups.cost(*group).iter().copied()),
             ..FnRecord::default()
         };
+        if let Some(incl) = groups.incl(*group) {
+            record.incl = Counts::from_row(profile.events(), incl.iter().copied());
+        }
         match groups.by {
             GroupBy::File => record.file = label,
             GroupBy::Object => record.obj = label,
-            GroupBy::Function | GroupBy::Crate | GroupBy::Module => record.name = label,
+            _ => record.name = label,
         }
         writer.record(&record)?;
     }

@@ -6,8 +6,8 @@ use cg_names::structure::ParsedName;
 
 use crate::options::GroupBy;
 
-/// What a function is called that no group can be told for.
-const UNKNOWN: &str = "???";
+/// What is called so that no group can be told for.
+pub(crate) const UNKNOWN: &str = "???";
 
 impl GroupBy {
     /// The name of the column that has the groups' names.
@@ -18,6 +18,8 @@ impl GroupBy {
             GroupBy::Object => "obj",
             GroupBy::Crate => "crate",
             GroupBy::Module => "module",
+            GroupBy::Thread => "thread",
+            GroupBy::Process => "process",
         }
     }
 
@@ -28,6 +30,8 @@ impl GroupBy {
             GroupBy::Object => ("object", "objects"),
             GroupBy::Crate => ("crate", "crates"),
             GroupBy::Module => ("module", "modules"),
+            GroupBy::Thread => ("thread", "threads"),
+            GroupBy::Process => ("process", "processes"),
         };
         if count == 1 { one } else { many }
     }
@@ -57,6 +61,8 @@ pub(crate) fn group_of(
         GroupBy::Object => known(obj),
         GroupBy::Crate => of_path(function.crate_name()),
         GroupBy::Module => of_path(function.module_name()),
+        // No function tells.
+        GroupBy::Thread | GroupBy::Process => known(None),
     }
 }
 

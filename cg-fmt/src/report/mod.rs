@@ -9,6 +9,7 @@ use crate::options::{Options, OutputFormat, View};
 
 pub(crate) mod diff;
 pub(crate) mod records;
+pub(crate) mod samples;
 
 mod graph;
 mod heap;
@@ -30,6 +31,7 @@ use diff::Diffs;
 use graph::MemoryGraph;
 use heap::Heap;
 use records::Listings;
+use samples::Samples;
 use source::Source;
 use tree::Trees;
 
@@ -38,6 +40,7 @@ pub(crate) enum Report<'a> {
     Records(Listings<'a>),
     Diff(Box<Diffs<'a>>),
     Heap(Heap<'a>),
+    Samples(Box<Samples<'a>>),
     Tree(Trees<'a>),
     Source(Source),
     Graph(MemoryGraph),
@@ -54,6 +57,9 @@ impl<'a> Report<'a> {
         }
         if let Some(heap) = Heap::of(profile, options)? {
             return Ok(Report::Heap(heap));
+        }
+        if let Some(samples) = Samples::of(profile, options)? {
+            return Ok(Report::Samples(Box::new(samples)));
         }
         match &options.view {
             View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
@@ -74,6 +80,7 @@ impl<'a> Report<'a> {
             Report::Records(records) => records.document(options, diagnostics),
             Report::Diff(diffs) => diffs.document(options),
             Report::Heap(heap) => heap.document(options),
+            Report::Samples(samples) => samples.document(options),
             Report::Tree(tree) => tree.document(options),
             Report::Source(source) => Ok(source.document(options, diagnostics)),
             Report::Graph(graph) => Ok(graph.document()),

@@ -1,9 +1,10 @@
 //! Stacks by function: which function allocates, leaks or errs most, itself and through what it calls.
 //!
-//! A stack record's cost is self cost of the frame to blame, whose names stand at the record's top level, and inclusive
-//! cost of every function in the stack. A function that is in a stack several times is charged once, so recursion counts
-//! no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where object, file and
-//! name agree, as far as the frames have them.
+//! A stack record's cost is self cost of one function and inclusive cost of every function in the stack. The one is that
+//! of the frame to blame, whose names stand at the record's top level; of a `stack` record it is that of the innermost
+//! frame, where the program was when it was sampled. A function that is in a stack several times is charged once, so
+//! recursion counts no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where
+//! object, file and name agree, as far as the frames have them.
 
 use super::rows::{TABLES, table_index};
 use super::sum::NotAdded;
@@ -18,23 +19,40 @@ impl Profile {
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
     pub fn by_function(mut self) -> Result<Profile, Error> {
-        let mut tables = std::mem::take(&mut self.tables);
-        let mut functions = Rows::default();
-        if let Some(table) = table_index(RecordType::Fn) {
-            functions = std::mem::take(&mut tables[table]);
-        }
-        let mut charged = Charged::default();
-        let with_stacks = TABLES.iter().zip(&tables).filter(|(of, _)| of.has_stack());
-        for (_, stacks) in with_stacks {
-            for row in 0..stacks.len() {
-                self.charge(&mut functions, &mut charged, stacks, row)
-                    .map_err(|refusal| Error::whole(refusal.to_string()))?;
-            }
-        }
+        let functions = self.functions_of_stacks()?;
+        self.tables = Default::default();
         if let Some(table) = table_index(RecordType::Fn) {
             self.tables[table] = functions;
         }
         Ok(self)
+    }
+
+    /// The `fn` rows of [`Profile::by_function`], beside the profile.
+    ///
+    /// # Errors
+    /// Where a sum is beyond what a profile can hold.
+    pub fn functions_of_stacks(&self) -> Result<Rows, Error> {
+        let mut functions = self.table(RecordType::Fn).clone();
+        let mut charged = Charged::default();
+        for (of, stacks) in TABLES.iter().zip(&self.tables) {
+            if !of.has_stack() {
+                continue;
+            }
+            for row in 0..stacks.len() {
+                self.charge(&mut functions, &mut charged, *of, stacks, row)
+                    .map_err(|refusal| Error::whole(refusal.to_string()))?;
+            }
+        }
+        Ok(functions)
+    }
+
+    /// The function that a stack's cost is self cost of.
+    pub fn own_function(&self, of: RecordType, key: &Key) -> FunctionKey {
+        let innermost = key
+            .stack
+            .filter(|_| of == RecordType::Stack)
+            .and_then(|stack| self.names.stacks.frames(stack).first());
+        innermost.map_or(key.function, |frame| frame.function)
     }
 
     /// Charges the functions of one stack with its cost.
@@ -42,12 +60,13 @@ impl Profile {
         &self,
         functions: &mut Rows,
         charged: &mut Charged,
+        of: RecordType,
         stacks: &Rows,
         row: usize,
     ) -> Result<(), NotAdded> {
         let key = stacks.key(row);
         let cost = stacks.cost(row);
-        let blamed = functions.row(function(key.function))?;
+        let blamed = functions.row(function(self.own_function(of, key)))?;
         let beyond = |event: usize| self.events.get(event).map_or("cost", String::as_str);
         for (event, count) in cost.iter().enumerate() {
             functions

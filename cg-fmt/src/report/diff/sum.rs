@@ -51,7 +51,7 @@ pub(super) fn grouped(
             match by {
                 GroupBy::File => group.file = Some(label),
                 GroupBy::Object => group.obj = Some(label),
-                GroupBy::Function | GroupBy::Crate | GroupBy::Module => group.name = Some(label),
+                _ => group.name = Some(label),
             }
             group
         })

@@ -16,7 +16,16 @@ pub(crate) fn table<'a>(
     kind: RecordType,
     events: &EventColumns,
 ) -> Table<'a> {
-    let rows = profile.table(kind);
+    table_of(profile, profile.table(kind), kind, events)
+}
+
+/// The same of rows that need not be in the profile.
+pub(crate) fn table_of<'a>(
+    profile: &'a Profile,
+    rows: &'a Rows,
+    kind: RecordType,
+    events: &EventColumns,
+) -> Table<'a> {
     let mut columns = Vec::new();
     if kind != RecordType::Call {
         push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
@@ -34,7 +43,7 @@ pub(crate) fn table<'a>(
     if kind != RecordType::Call {
         set_totals(&mut columns, events);
     }
-    Table::new(columns, order_by_cost(profile, kind, events))
+    Table::new(columns, order_by_cost(profile, rows, kind, events))
 }
 
 /// Numbers that stand beside the cost.
@@ -147,8 +156,12 @@ fn push_keys<'a>(
 }
 
 /// All rows by cost (of calls: by inclusive cost), largest first, then by names as bytes.
-fn order_by_cost(profile: &Profile, kind: RecordType, events: &EventColumns) -> Vec<usize> {
-    let rows = profile.table(kind);
+fn order_by_cost(
+    profile: &Profile,
+    rows: &Rows,
+    kind: RecordType,
+    events: &EventColumns,
+) -> Vec<usize> {
     let first = events.first_index();
     let cost = |row: usize| {
         let counts = match kind {

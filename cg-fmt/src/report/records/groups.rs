@@ -1,27 +1,36 @@
-//! Rows summed by file, object, crate, module or function name: `--group-by`.
+//! Rows summed by file, object, crate, module, function name, thread or process: `--group-by`.
 //!
-//! Self cost adds up, so it is what groups have; inclusive cost overlaps and is dropped.
+//! Self cost adds up. Inclusive cost overlaps, so groups of functions have none; of stacks it can be told: that of all
+//! stacks which a function of the group is in, each stack once.
 
 use std::collections::HashMap;
 
 use cg_document::{Cell, Column, Layout, Table};
-use cg_stream::profile::{FunctionKey, Profile};
+use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
 use crate::options::GroupBy;
 use crate::report::columns::{push_events, set_totals};
 use crate::report::events::EventColumns;
-use crate::report::grouping::group_of;
+use crate::report::grouping::{UNKNOWN, group_of};
 use crate::report::kinds;
 
 /// Groups of the rows of one record type.
 pub(crate) struct Groups {
     pub(crate) by: GroupBy,
     pub(crate) labels: Vec<String>,
-    /// How many rows each group sums up.
+    index: HashMap<String, usize>,
+    /// The groups of functions that were met.
+    functions: HashMap<FunctionKey, usize>,
+    /// How many rows each group has self cost of.
     members: Vec<Count>,
     /// Self cost, a row of `stride` counts a group.
     cost: Vec<Count>,
+    /// Inclusive cost, likewise; only where rows have stacks.
+    incl: Vec<Count>,
+    /// The last row that each group was charged inclusive cost of, counted from 1.
+    charged: Vec<usize>,
+    has_incl: bool,
     stride: usize,
 }
 
@@ -29,27 +38,36 @@ impl Groups {
     /// Sums the rows of a record type.
     pub(crate) fn of(profile: &Profile, kind: RecordType, by: GroupBy) -> Groups {
         let rows = profile.table(kind);
-        let stride = profile.events().len();
         let mut groups = Groups {
             by,
             labels: Vec::new(),
+            index: HashMap::new(),
+            functions: HashMap::new(),
             members: Vec::new(),
             cost: Vec::new(),
-            stride,
+            incl: Vec::new(),
+            charged: Vec::new(),
+            has_incl: kind.has_stack(),
+            stride: profile.events().len(),
         };
-        let mut index: HashMap<String, usize> = HashMap::new();
         for row in 0..rows.len() {
-            let label = label(profile, &rows.key(row).function, by);
-            let group = *index.entry(label).or_insert_with_key(|label| {
-                groups.labels.push(label.clone());
-                groups.members.push(0);
-                groups.cost.resize(groups.cost.len() + stride, 0);
-                groups.labels.len() - 1
-            });
-            groups.members[group] += 1;
-            let sums = &mut groups.cost[group * stride..(group + 1) * stride];
-            for (sum, count) in sums.iter_mut().zip(rows.cost(row)) {
-                *sum += count;
+            let key = rows.key(row);
+            let own = match by {
+                GroupBy::Thread => groups.labelled(thread(profile, rows, row)),
+                GroupBy::Process => groups.labelled(process(profile, rows, row)),
+                _ => groups.of_function(profile, profile.own_function(kind, key)),
+            };
+            groups.members[own] += 1;
+            let stride = groups.stride;
+            add(
+                &mut groups.cost[own * stride..(own + 1) * stride],
+                rows.cost(row),
+            );
+            if groups.has_incl {
+                groups.charge(own, row, rows.cost(row));
+                if !matches!(by, GroupBy::Thread | GroupBy::Process) {
+                    groups.charge_stack(profile, key, row, rows.cost(row));
+                }
             }
         }
         groups
@@ -60,12 +78,21 @@ impl Groups {
         &self.cost[group * self.stride..(group + 1) * self.stride]
     }
 
+    /// Inclusive cost of a group, where it can be told.
+    pub(crate) fn incl(&self, group: usize) -> Option<&[Count]> {
+        let range = group * self.stride..(group + 1) * self.stride;
+        self.has_incl.then(|| &self.incl[range])
+    }
+
     /// The groups as a table, in the order of their cost.
     pub(crate) fn table(&self, kind: RecordType, events: &EventColumns) -> Table<'_> {
         let mut columns = Vec::new();
         push_events(&mut columns, events, "", move |group| {
             Some(self.cost(group))
         });
+        if self.has_incl {
+            push_events(&mut columns, events, "incl.", move |group| self.incl(group));
+        }
         columns.push(Column::new(
             kinds::noun(kind, 2),
             Layout::Number,
@@ -79,23 +106,94 @@ impl Groups {
         );
         set_totals(&mut columns, events);
         let first = events.first_index();
-        let cost = |group: usize| self.cost(group).get(first).copied().unwrap_or(0);
+        let cost = |counts: &[Count]| counts.get(first).copied().unwrap_or(0);
+        let figures = |group: usize| {
+            let incl = self.incl(group).map_or(0, cost);
+            (cost(self.cost(group)), incl)
+        };
         let mut order: Vec<usize> = (0..self.labels.len()).collect();
         order.sort_by(|a, b| {
-            cost(*b)
-                .cmp(&cost(*a))
+            figures(*b)
+                .cmp(&figures(*a))
                 .then_with(|| self.labels[*a].cmp(&self.labels[*b]))
         });
         Table::new(columns, order)
     }
+
+    /// The group with this label, new or known.
+    fn labelled(&mut self, label: String) -> usize {
+        if let Some(group) = self.index.get(&label) {
+            return *group;
+        }
+        let group = self.labels.len();
+        self.index.insert(label.clone(), group);
+        self.labels.push(label);
+        self.members.push(0);
+        self.charged.push(0);
+        self.cost.resize(self.cost.len() + self.stride, 0);
+        self.incl.resize(self.incl.len() + self.stride, 0);
+        group
+    }
+
+    fn of_function(&mut self, profile: &Profile, function: FunctionKey) -> usize {
+        if let Some(group) = self.functions.get(&function) {
+            return *group;
+        }
+        let group = self.labelled(group_of(
+            profile.text(function.name),
+            profile.text(function.file),
+            profile.text(function.obj),
+            self.by,
+        ));
+        self.functions.insert(function, group);
+        group
+    }
+
+    /// Charges every group of a stack with its cost.
+    fn charge_stack(&mut self, profile: &Profile, key: &Key, row: usize, cost: &[Count]) {
+        let stack = key.stack.map(|stack| profile.stacks().frames(stack));
+        for frame in stack.into_iter().flatten() {
+            let group = self.of_function(profile, frame.function);
+            self.charge(group, row, cost);
+        }
+    }
+
+    /// Charges a group with the cost of a row, once.
+    fn charge(&mut self, group: usize, row: usize, cost: &[Count]) {
+        if std::mem::replace(&mut self.charged[group], row + 1) != row + 1 {
+            let range = group * self.stride..(group + 1) * self.stride;
+            add(&mut self.incl[range], cost);
+        }
+    }
 }
 
-/// The group of a function.
-fn label(profile: &Profile, function: &FunctionKey, by: GroupBy) -> String {
-    group_of(
-        profile.text(function.name),
-        profile.text(function.file),
-        profile.text(function.obj),
-        by,
-    )
+fn add(sums: &mut [Count], counts: &[Count]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}
+
+/// The thread of a row: its name, else its number.
+fn thread(profile: &Profile, rows: &Rows, row: usize) -> String {
+    let key = rows.key(row);
+    if let Some(name) = profile.text(key.thread_name) {
+        return name.to_owned();
+    }
+    let detail = rows.detail(row);
+    if let Some(name) = detail.and_then(|detail| detail.thread_name.as_deref()) {
+        return name.to_owned();
+    }
+    let number = key
+        .thread
+        .or_else(|| detail.and_then(|detail| detail.thread));
+    number.map_or_else(|| UNKNOWN.to_owned(), |number| number.to_string())
+}
+
+/// The process of a row: its name, else its number.
+fn process(profile: &Profile, rows: &Rows, row: usize) -> String {
+    if let Some(name) = profile.text(rows.key(row).process) {
+        return name.to_owned();
+    }
+    let pid = rows.detail(row).and_then(|detail| detail.pid);
+    pid.map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string())
 }

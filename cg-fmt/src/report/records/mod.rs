@@ -14,7 +14,7 @@ mod columns;
 mod groups;
 mod points;
 
-pub(crate) use columns::table;
+pub(crate) use columns::{table, table_of};
 pub(crate) use groups::Groups;
 
 /// The records of some types.
@@ -107,30 +107,21 @@ impl<'a> Listings<'a> {
             None => kinds::noun(kind, count),
         };
         let events = EventColumns::choose(self.profile, kind, options)?;
-        let first = events.first_name();
-        let mut table = self.table(position, &events);
+        let table = self.table(position, &events);
         let count = table.rows.len();
-        arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
-        // The inclusive cost of calls does not add up, so what is left out of these has no share.
-        let measure = (kind != RecordType::Call).then_some("self");
-        let cut = arrange::cut(&mut table, options.rows(), measure, first);
-        arrange::choose_columns(&mut table, first, options)?;
         let mut document = Document::default();
         if self.kinds.len() > 1 {
             let count_of = number::grouped(count as Count);
             document.push(Block::Heading(format!("{count_of} {}", noun(count))));
         }
-        if table.rows.is_empty() {
+        if count == 0 {
             document.push(Block::Text(format!("no {}", kinds::noun(kind, 2))));
         }
-        document.push(Block::Table(table));
-        if let Some(cut) = cut {
-            let share = measure.and_then(|_| arrange::share(&cut, &events));
-            document.push(arrange::left_out(&cut, noun(cut.rows), share));
-        }
+        // The inclusive cost of calls does not add up, so what is left out of these has no share.
+        let measure = (kind != RecordType::Call).then_some("self");
         document
             .blocks
-            .extend(arrange::hidden(&events.hidden(), options));
+            .extend(listed(table, &events, measure, noun, options)?);
         Ok(document.blocks)
     }
 
@@ -161,4 +152,25 @@ impl<'a> Listings<'a> {
         table.cut(options.rows(), None);
         Ok(table.rows)
     }
+}
+
+/// A table sorted and cut, and what is said about what is not shown of it.
+pub(crate) fn listed<'a>(
+    mut table: Table<'a>,
+    events: &EventColumns,
+    measure: Option<&str>,
+    noun: impl Fn(usize) -> &'static str,
+    options: &Options,
+) -> anyhow::Result<Vec<Block<'a>>> {
+    let first = events.first_name();
+    arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
+    let cut = arrange::cut(&mut table, options.rows(), measure, first);
+    arrange::choose_columns(&mut table, first, options)?;
+    let mut blocks = vec![Block::Table(table)];
+    if let Some(cut) = cut {
+        let share = measure.and_then(|_| arrange::share(&cut, events));
+        blocks.push(arrange::left_out(&cut, noun(cut.rows), share));
+    }
+    blocks.extend(arrange::hidden(&events.hidden(), options));
+    Ok(blocks)
 }

@@ -1,0 +1,180 @@
+use cg_stream::record::{Frame, Name};
+
+use super::*;
+use crate::whose;
+
+#[test]
+fn services_are_known_by_whole_names() {
+    use Service::{Allocation, Copying, Locking};
+    for (name, expected) in [
+        ("__lll_lock_wait", Some(Locking)),
+        ("___pthread_mutex_lock", Some(Locking)),
+        ("pthread_cond_wait@@GLIBC_2.3.2", Some(Locking)),
+        ("__x64_sys_futex", Some(Locking)),
+        ("futex_wait_queue", Some(Locking)),
+        ("parking_lot::raw_mutex::RawMutex::lock_slow", Some(Locking)),
+        (
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            Some(Locking),
+        ),
+        ("std::sys::pal::unix::futex::futex_wait", Some(Locking)),
+        ("runtime.futex", Some(Locking)),
+        ("runtime.lock2", Some(Locking)),
+        ("sync.(*Mutex).lockSlow", Some(Locking)),
+        ("demo::futexes", None),
+        ("lock_file", None),
+        ("_int_malloc", Some(Allocation)),
+        ("unlink_chunk.isra.0", Some(Allocation)),
+        ("cfree@GLIBC_2.2.5", Some(Allocation)),
+        ("operator new(unsigned long)", Some(Allocation)),
+        ("core::ptr::drop_in_place<demo::Tree>", Some(Allocation)),
+        (
+            "<demo::Tree as core::ops::drop::Drop>::drop",
+            Some(Allocation),
+        ),
+        ("_rjem_je_arena_tcache_fill_small", Some(Allocation)),
+        ("runtime.mallocgc", Some(Allocation)),
+        ("freeze", None),
+        ("free_list_pop", None),
+        ("demo::malloc_all", None),
+        ("__memmove_avx_unaligned_erms", Some(Copying)),
+        ("copy_user_enhanced_fast_string", Some(Copying)),
+        (
+            "<alloc::string::String as core::clone::Clone>::clone",
+            Some(Copying),
+        ),
+        ("alloc::slice::<impl [T]>::to_vec", Some(Copying)),
+        ("runtime.memmove", Some(Copying)),
+        ("memcpy_rows_of", None),
+        ("demo::copy", None),
+        ("memset", None),
+        ("", None),
+        ("???", None),
+    ] {
+        assert_eq!(Role::of(name, "").service, expected, "{name}");
+    }
+}
+
+#[test]
+fn frameworks_are_known_by_crate_and_object() {
+    for (name, object, expected) in [
+        ("tokio::runtime::park::Parker::park", "", Some("tokio")),
+        (
+            "<rayon_core::job::StackJob<L,F,R> as rayon_core::job::Job>::execute",
+            "",
+            Some("rayon_core"),
+        ),
+        (
+            "gomp_team_barrier_wait_end",
+            "/usr/lib/libgomp.so.1.0.0",
+            Some("libgomp"),
+        ),
+        ("demo::tokio::f", "/opt/demo", None),
+        ("tokio", "/opt/tokio", None),
+        ("", "", None),
+    ] {
+        assert_eq!(Role::of(name, object).framework, expected, "{name}");
+    }
+}
+
+/// What a stack, innermost frame first and each frame as `NAME` or `NAME@OBJECT`, is occupied with, and for whom.
+fn of(stack: &[(&'static str, &'static str)]) -> (Occupation, Option<&'static str>) {
+    let frames: Vec<Frame> = stack
+        .iter()
+        .map(|(name, object)| Frame {
+            name: Some(Name::from(*name)),
+            obj: (!object.is_empty()).then(|| Name::from(*object)),
+            ..Frame::default()
+        })
+        .collect();
+    let whose = whose::whose(&frames);
+    let (occupation, owner) = occupation(stack.len(), |position| {
+        let (name, object) = stack[position];
+        (whose[position], Role::of(name, object))
+    });
+    (occupation, owner.map(|position| stack[position].0))
+}
+
+#[test]
+fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
+    use Occupation::{Framework, Libraries, Own, Service as Of};
+    let main = ("demo::main", "");
+    for (stack, expected) in [
+        (vec![("demo::parse", ""), main], (Own, Some("demo::parse"))),
+        // Rust's own library is taken for the program's.
+        (
+            vec![("core::str::from_utf8", ""), ("demo::parse", ""), main],
+            (Own, Some("demo::parse")),
+        ),
+        (
+            vec![
+                ("futex_wait", ""),
+                ("__lll_lock_wait", ""),
+                ("demo::Cache::get", ""),
+                main,
+            ],
+            (Of(Service::Locking), Some("demo::Cache::get")),
+        ),
+        (
+            vec![
+                ("parking_lot_core::parking_lot::park", ""),
+                ("parking_lot::raw_mutex::RawMutex::lock_slow", ""),
+                ("demo::Cache::get", ""),
+            ],
+            (Of(Service::Locking), Some("demo::Cache::get")),
+        ),
+        // What is innermost says what is done: the allocator waits for its arena.
+        (
+            vec![("__lll_lock_wait", ""), ("malloc", ""), ("demo::f", "")],
+            (Of(Service::Locking), Some("demo::f")),
+        ),
+        (
+            vec![
+                ("_int_free", ""),
+                ("free", ""),
+                ("core::ptr::drop_in_place<demo::Tree>", ""),
+                ("demo::f", ""),
+            ],
+            (Of(Service::Allocation), Some("demo::f")),
+        ),
+        (
+            vec![
+                ("__memmove_avx_unaligned_erms", "/usr/lib/libc.so.6"),
+                ("demo::f", ""),
+            ],
+            (Of(Service::Copying), Some("demo::f")),
+        ),
+        (
+            vec![("__sin_fma", "/usr/lib/libm.so.6"), ("demo::f", "")],
+            (Libraries, Some("demo::f")),
+        ),
+        // A worker that waits for work is its framework's affair.
+        (
+            vec![
+                ("futex_wait", ""),
+                ("parking_lot::condvar::Condvar::wait", ""),
+                ("tokio::runtime::park::park", ""),
+                main,
+            ],
+            (Framework("tokio"), Some("tokio::runtime::park::park")),
+        ),
+        (
+            vec![("demo::work", ""), ("tokio::runtime::task::poll", "")],
+            (Own, Some("demo::work")),
+        ),
+        (
+            vec![
+                (
+                    "gomp_barrier_wait",
+                    "/usr/lib/x86_64-linux-gnu/libgomp.so.1",
+                ),
+                ("demo::f", ""),
+            ],
+            (Framework("libgomp"), Some("gomp_barrier_wait")),
+        ),
+        (vec![("malloc", "")], (Of(Service::Allocation), None)),
+        (vec![], (Libraries, None)),
+    ] {
+        assert_eq!(of(&stack), expected, "{stack:?}");
+    }
+}
