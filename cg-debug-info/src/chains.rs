@@ -15,6 +15,27 @@ pub struct FunctionId(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(u32);
 
+impl NodeId {
+    /// Its position among [`Chains::nodes`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl FunctionId {
+    /// Its position among [`Chains::functions`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl FileId {
+    /// Its position among [`Chains::files`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A function as it stands in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Node {
@@ -88,6 +109,11 @@ impl Chains {
     /// All nodes; those that others are inlined into come before them.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Node)> {
         (0..).map(NodeId).zip(self.nodes.iter().copied())
+    }
+
+    /// The paths of all files.
+    pub fn files(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().map(Vec::as_slice)
     }
 
     /// All functions.

@@ -13,7 +13,7 @@ use crate::limits::Steps;
 use crate::lines::{Row, rows};
 use crate::names::{Names, SkeletonFiles};
 use crate::object_file::ObjectFile;
-use crate::search::{Search, Source};
+use crate::search::{DebugFile, Search, Source};
 use crate::walk::{NOTHING, RawNode, Walk};
 use crate::{Error, Limits};
 
@@ -44,12 +44,19 @@ impl DebugInfo {
     /// # Errors
     /// [`Error::NoDebugInfo`] where there is none; others where what there is cannot be read.
     pub fn of(object: &ObjectFile, search: &Search) -> Result<DebugInfo, Error> {
-        let (file, source) = if object.has_debug_info() {
-            (None, Source::Object)
-        } else {
-            let (file, source) = search.debug_file(object)?;
-            (Some(file), source)
-        };
+        DebugInfo::read(object, search.debug_file(object)?, search)
+    }
+
+    /// Reads the debug information of an object whose debug file was found.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn read(
+        object: &ObjectFile,
+        found: DebugFile,
+        search: &Search,
+    ) -> Result<DebugInfo, Error> {
+        let DebugFile { file, source } = found;
         let read = file.as_ref().unwrap_or(object);
         let alternate = match search.alternate_file(read) {
             Some(file) => Some(load(&file, false)?),

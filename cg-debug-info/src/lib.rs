@@ -29,5 +29,5 @@ pub use error::Error;
 pub use limits::Limits;
 pub use lines::Row;
 pub use object_file::ObjectFile;
-pub use search::{Search, Source};
+pub use search::{DebugFile, Search, Source};
 pub use symbols::{Symbol, SymbolAddress, Symbols};

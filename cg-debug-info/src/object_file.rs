@@ -25,7 +25,7 @@ pub struct ObjectFile {
     build_id: Option<Vec<u8>>,
 }
 
-/// A section that holds bytes.
+/// A section.
 pub(crate) struct Section {
     name: Vec<u8>,
     compression: Compression,
@@ -115,7 +115,8 @@ impl ObjectFile {
 
     /// True where it has DWARF of its own, be it only skeletons of split units.
     pub fn has_debug_info(&self) -> bool {
-        self.section(b".debug_info").is_some() || self.section(b".debug_info.dwo").is_some()
+        let has = |name: &[u8]| self.section(name).is_some_and(|section| section.stored > 0);
+        has(b".debug_info") || has(b".debug_info.dwo")
     }
 
     /// A section by its name or, as for GNU's older way to compress, by that with a `z` in it.
@@ -253,16 +254,15 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     let table = header.sections(endian, cache)?;
     let mut sections = Vec::new();
     for section in table.iter() {
-        let Some((offset, stored)) = section.file_range(endian) else {
-            continue;
-        };
+        // A debug file has the sections of code without their bytes.
+        let (offset, stored) = section.file_range(endian).unwrap_or((0, 0));
         let name = table.section_name(endian, section)?.to_vec();
         let flags = section.sh_flags(endian).0;
         let mut found = Section {
             compression: Compression::None,
             offset,
             stored,
-            size: stored,
+            size: section.sh_size(endian).into(),
             address: section.sh_addr(endian).into(),
             is_code: flags & SHF_EXECINSTR != 0,
             name,

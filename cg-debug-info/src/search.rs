@@ -34,6 +34,14 @@ impl Source {
     }
 }
 
+/// The file that has an object's debug information. Of a debug file nothing but its table of sections was read.
+pub struct DebugFile {
+    /// None where it is the object.
+    pub file: Option<ObjectFile>,
+    /// Where it was found.
+    pub source: Source,
+}
+
 /// Places to look in, besides those that everybody looks in.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
@@ -60,18 +68,27 @@ impl Search {
         candidates
     }
 
-    /// The debug file of an object that has no debug information itself.
+    /// The file that has an object's debug information: the object itself, or the debug file that belongs to it.
     ///
     /// # Errors
     /// [`Error::NoDebugInfo`] where there is none. A file that does not belong to the object is passed over.
-    pub(crate) fn debug_file(&self, object: &ObjectFile) -> Result<(ObjectFile, Source), Error> {
+    pub fn debug_file(&self, object: &ObjectFile) -> Result<DebugFile, Error> {
+        if object.has_debug_info() {
+            return Ok(DebugFile {
+                file: None,
+                source: Source::Object,
+            });
+        }
         if let Some(build_id) = object.build_id() {
             for path in self.by_build_id(build_id) {
                 if let Ok(file) = ObjectFile::open(&path, &self.limits)
                     && file.has_debug_info()
                     && file.build_id() == Some(build_id)
                 {
-                    return Ok((file, Source::BuildId(path)));
+                    return Ok(DebugFile {
+                        file: Some(file),
+                        source: Source::BuildId(path),
+                    });
                 }
             }
         }
@@ -81,7 +98,10 @@ impl Search {
                     && file.has_debug_info()
                     && belongs(&file, object, checksum)
                 {
-                    return Ok((file, Source::DebugLink(path)));
+                    return Ok(DebugFile {
+                        file: Some(file),
+                        source: Source::DebugLink(path),
+                    });
                 }
             }
         }

@@ -154,6 +154,27 @@ fn debug_information_is_found_wherever_it_is_kept() {
     ] {
         let symbols = if command.contains("whole") { "whole" } else { "nops" };
         check_nops(&command, symbols);
+        if symbols == "whole" {
+            check_symbols_of_debug_file(&command);
+        }
+    }
+}
+
+/// A stripped object has its symbols in its debug file.
+fn check_symbols_of_debug_file(command: &str) {
+    let directory = built(command).unwrap();
+    let addresses = own_addresses(directory.path(), "whole");
+    let search = search(directory.path());
+    let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
+    let debug = search.debug_file(&object).unwrap().file.unwrap();
+    let symbols = Symbols::covering(&[&object, &debug], &addresses).unwrap();
+    for address in &addresses {
+        assert!(
+            symbols
+                .at(*address)
+                .any(|symbol| [&b"f"[..], b"g", b"main"].contains(&&*symbol.name)),
+            "{command}"
+        );
     }
 }
 

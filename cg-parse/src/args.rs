@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cg_parse::{Format, Options, Snapshots};
+use cg_parse::{Format, Options, Search, Snapshots};
 use cg_stream::tool::{Spellings, Suggested};
 use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
@@ -48,6 +48,19 @@ pub(crate) struct Args {
     /// Of callgrind profiles with addresses: --dump-instr=yes.
     #[arg(long)]
     instr: bool,
+
+    /// Write an inline record for every chain of inlined functions.
+    ///
+    /// Callgrind charges inlined code to the function that it was inlined into; the debug information of the objects
+    /// says whose it is. Of callgrind profiles with addresses: --dump-instr=yes.
+    #[arg(long)]
+    inline: bool,
+
+    /// Look for objects and debug files below DIR too.
+    ///
+    /// DIR stands in for the root of the file system, or holds the files itself.
+    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
+    debug_root: Vec<PathBuf>,
 
     /// Massif snapshots to show: all, peak or a number.
     #[arg(
@@ -133,6 +146,10 @@ impl Args {
             lines: self.lines || self.instr,
             calls: self.calls,
             instr: self.instr,
+            inline: self.inline.then(|| Search {
+                roots: self.debug_root.clone(),
+                ..Search::default()
+            }),
             demangle: !self.no_demangle,
             snapshots: self.snapshots,
         }

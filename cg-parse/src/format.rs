@@ -57,6 +57,8 @@ pub struct Options {
     pub calls: bool,
     /// Keep instruction addresses in `line` records, where the profile has them.
     pub instr: bool,
+    /// Write `inline` records, and where to look for objects and their debug information; callgrind profiles only.
+    pub inline: Option<cg_debug_info::Search>,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// The Massif snapshots whose `heap` records are written.
@@ -71,6 +73,7 @@ impl Default for Options {
             lines: false,
             calls: false,
             instr: false,
+            inline: None,
             demangle: true,
             snapshots: Snapshots::Peak,
         }

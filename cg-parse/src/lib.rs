@@ -26,6 +26,7 @@ pub mod stream;
 #[cfg(test)]
 mod testing;
 
+pub use cg_debug_info::Search;
 pub use error::Error;
 pub use format::{Format, Options, Snapshots};
 pub use input::without_empty_bases;

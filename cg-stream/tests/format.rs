@@ -3,8 +3,8 @@
 
 use cg_stream::reader::{Completeness, Reader};
 use cg_stream::record::{
-    CallRecord, DiffRecord, EndRecord, ErrorRecord, FnRecord, HeapRecord, LeakRecord, LineRecord,
-    ProgramPointRecord, Record, RecordType, RunRecord, SnapshotRecord, StackRecord,
+    CallRecord, DiffRecord, EndRecord, ErrorRecord, FnRecord, HeapRecord, InlineRecord, LeakRecord,
+    LineRecord, ProgramPointRecord, Record, RecordType, RunRecord, SnapshotRecord, StackRecord,
 };
 use cg_stream::{Framing, Line};
 use serde_json::Value;
@@ -39,6 +39,7 @@ fn every_example_is_read_and_written_again_byte_for_byte() {
                 RecordType::Fn => written_again::<FnRecord>(&line),
                 RecordType::Line => written_again::<LineRecord>(&line),
                 RecordType::Call => written_again::<CallRecord>(&line),
+                RecordType::Inline => written_again::<InlineRecord>(&line),
                 RecordType::Leak => written_again::<LeakRecord>(&line),
                 RecordType::Error => written_again::<ErrorRecord>(&line),
                 RecordType::Heap => written_again::<HeapRecord>(&line),

@@ -13,9 +13,25 @@ use serde_json::{Value, json};
 const FORMAT: &str = include_str!("../FORMAT.md");
 
 /// What makes records the same one, besides their type.
-const KEYS: [&str; 16] = [
-    "fn", "file", "obj", "site", "line", "addr", "callee", "kind", "what", "snapshot", "stack",
-    "part", "thread", "process", "cut", "type",
+const KEYS: [&str; 18] = [
+    "fn",
+    "file",
+    "obj",
+    "site",
+    "line",
+    "addr",
+    "callee",
+    "kind",
+    "what",
+    "snapshot",
+    "stack",
+    "part",
+    "thread",
+    "process",
+    "cut",
+    "inlined",
+    "ambiguous",
+    "type",
 ];
 /// Event counts.
 const COUNTS: [&str; 2] = ["cost", "incl"];
@@ -38,6 +54,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "fn", "fn": "f", "part": 2, "thread": 3, "calls": 5, "cost": {"Ir": 1, "Dr": 2}, "incl": {"Ir": 3, "Dr": 4}, "cycle": 1}),
         json!({"type": "line", "fn": "f", "file": "a.h", "line": 0, "addr": "0x1", "part": 1, "thread": 1, "cost": {"Ir": 1}}),
         json!({"type": "call", "fn": "f", "part": 1, "thread": 1, "callee": {"fn": "g"}, "calls": 2, "incl": {"Ir": 7}}),
+        json!({"type": "inline", "fn": "f", "file": "a.c", "obj": "/lib/a.so", "ambiguous": ["g", "h"], "part": 1, "thread": 2, "cost": {"Ir": 3}, "incl": {"Ir": 4}, "stack": [{"fn": "f", "site": "a.h", "line": 3}]}),
         json!({"type": "leak", "fn": "f", "obj": "/lib/a.so", "kind": "possible", "cost": {"bytes": 8, "blocks": 1}, "indirect_bytes": 0, "pid": 4, "stack": frames, "suppression": "{\n}"}),
         json!({"type": "error", "fn": "f", "obj": "/lib/a.so", "kind": "Race", "what": "Possible data race", "cost": {"count": 2}, "thread": 1, "thread_name": "main", "pid": 4, "stack": frames, "notes": [{"what": "at", "stack": frames}, {"what": "by"}], "suppression": "{\n}"}),
         json!({"type": "heap", "fn": "f", "obj": "/lib/a.so", "snapshot": 3, "peak": false, "cost": {"bytes": 9}, "places": 4, "stack": frames}),
@@ -149,9 +166,10 @@ fn what_differs_in_a_key_is_another_record_and_in_any_other_field_is_not() {
                 _ => another(value),
             };
             let rows = added_up(&[record.to_string(), other.to_string()]).len();
-            // The thread of an error is not what makes it the same error.
-            let is_key =
-                KEYS.contains(&field.as_str()) && !(field == "thread" && record["type"] == "error");
+            // The thread of an error is not what makes it the same error, and a line's address says what is inlined there.
+            let is_detail = (field == "thread" && record["type"] == "error")
+                || (field == "inlined" && record["type"] == "line");
+            let is_key = KEYS.contains(&field.as_str()) && !is_detail;
             assert_eq!(rows, 1 + usize::from(is_key), "{field}: {record} {other}");
             seen.insert(field.clone());
         }
@@ -172,6 +190,7 @@ fn addresses_of_a_stack_do_not_count() {
             ("addr", false),
             ("fn", true),
             ("line", true),
+            ("site", true),
             ("obj", true),
             ("kernel", true),
             ("jit", true),
@@ -182,7 +201,7 @@ fn addresses_of_a_stack_do_not_count() {
             let mut frames = stack.clone();
             frames[0][field] = match field {
                 "line" => json!(77),
-                "fn" | "obj" | "addr" => json!("other"),
+                "fn" | "obj" | "addr" | "site" => json!("other"),
                 _ => json!(frames[0].get(field).is_none()),
             };
             other["stack"] = frames;

@@ -13,6 +13,7 @@ pub(crate) mod sums;
 mod cachegrind;
 mod callgrind;
 mod continued;
+mod inlines;
 mod refusal;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use cg_stream::Diagnostics;
 
+use super::inlines::{self, Trace};
 use super::{PartDone, cachegrind, callgrind};
 use crate::costs::section::Section;
 use crate::error::Error;
@@ -15,9 +16,13 @@ pub(crate) enum Summed {
 }
 
 impl Summed {
-    fn section(self) -> Section {
+    fn section(self, options: &Options) -> Section {
         match self {
-            Summed::Callgrind => Section::new("callgrind", true),
+            Summed::Callgrind => {
+                let mut section = Section::new("callgrind", true);
+                section.trace = options.inline.is_some().then(Trace::new);
+                section
+            }
             Summed::Cachegrind => Section::new("cachegrind", false),
         }
     }
@@ -42,8 +47,13 @@ impl Summed {
         }
     }
 
-    /// Writes a section to which all that belongs to it was added.
-    fn write(self, section: &mut Section, options: &Options, out: &mut Out) -> Result<(), Error> {
+    /// Writes a section to which all that belongs to it was added; says which inlined functions stay unknown.
+    fn write(
+        self,
+        section: &mut Section,
+        options: &Options,
+        out: &mut Out,
+    ) -> Result<Vec<String>, Error> {
         let folded = match self {
             // A part has what its functions' levels cost in it.
             Summed::Callgrind if options.per_part => Ok(()),
@@ -51,7 +61,17 @@ impl Summed {
             Summed::Cachegrind => cachegrind::fold(section),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
-        section.write(options, out)
+        if let Some(search) = &options.inline {
+            section.inlines = inlines::resolve(section, search)?;
+            if let Some(inlines) = section.inlines.take() {
+                let told = section.tell_arcs_apart(&inlines, options.instr);
+                told.map_err(|no_room| Error::whole(no_room.to_string()))?;
+                section.inlines = Some(inlines);
+            }
+        }
+        section.write(options, out)?;
+        let inlines = section.inlines.as_ref();
+        Ok(inlines.map_or(Vec::new(), |inlines| inlines.messages(section)))
     }
 }
 
@@ -80,9 +100,10 @@ impl<'a> Sums<'a> {
     ) -> Result<(), Error> {
         let options = self.options;
         if options.per_part {
-            let mut section = tool.section();
+            let mut section = tool.section(options);
+            let mut said: Vec<String> = Vec::new();
             let mut write = |section: &mut Section| {
-                tool.write(section, options, out)?;
+                said.extend(tool.write(section, options, out)?);
                 section.clear();
                 Ok(())
             };
@@ -96,7 +117,10 @@ impl<'a> Sums<'a> {
             );
             // What is left is the part in which an error was met.
             if section.event_count() > 0 {
-                tool.write(&mut section, options, out)?;
+                said.extend(tool.write(&mut section, options, out)?);
+            }
+            for message in said {
+                diagnostics.warn(format!("{source}: {message}"));
             }
             return result;
         }
@@ -105,7 +129,7 @@ impl<'a> Sums<'a> {
             .iter()
             .position(|(known, _)| *known == tool)
             .unwrap_or_else(|| {
-                self.sections.push((tool, tool.section()));
+                self.sections.push((tool, tool.section(options)));
                 self.sections.len() - 1
             });
         let section = &mut self.sections[place].1;
@@ -132,7 +156,11 @@ impl<'a> Sums<'a> {
                 Err(error @ Error::Malformed { .. }) => {
                     diagnostics.trouble(error.in_file(&section.run.sources.join(", ")));
                 }
-                result => result?,
+                result => {
+                    for message in result? {
+                        diagnostics.warn(message);
+                    }
+                }
             }
         }
         Ok(())

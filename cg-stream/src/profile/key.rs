@@ -34,10 +34,14 @@ pub struct Key {
     pub function: FunctionKey,
     /// The source line, or that of the frame to blame.
     pub line: Option<u64>,
-    /// Of a `line` record: the instruction's address.
+    /// Of a `line` or `call` record: the instruction's address.
     pub addr: Option<Symbol>,
     /// Of a `call` record: the file of the call site, where it is not that of the function.
     pub site: Option<Symbol>,
+    /// Of a `call` record: the inlined functions that the call leaves from.
+    pub inlined: Option<StackId>,
+    /// Of an `inline` record: the functions of which each may be the innermost, as frames that have only a name.
+    pub ambiguous: Option<StackId>,
     /// Of a `call` record: the called function.
     pub callee: Option<FunctionKey>,
     /// Of a `leak` or `error` record: its kind.
@@ -67,6 +71,8 @@ pub struct FrameKey {
     pub function: FunctionKey,
     /// The source line.
     pub line: Option<u64>,
+    /// The file of the line, where it is not the function's own.
+    pub site: Option<Symbol>,
     /// What the frame is marked as.
     pub marks: FrameMarks,
 }
@@ -92,6 +98,7 @@ impl Stacks {
             self.wanted.push(FrameKey {
                 function: function_key(symbols, &frame.name, &frame.file, &frame.obj)?,
                 line: frame.line,
+                site: symbol(symbols, &frame.site)?,
                 marks: frame.marks(),
             });
         }

@@ -13,7 +13,8 @@ use crate::intern::TooMany;
 use crate::record::declaration::records;
 use crate::record::{
     CallRecord, Counts, ErrorRecord, FnRecord, Frame, FunctionName, HeapBlock, HeapRecord,
-    LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType, StackRecord,
+    InlineRecord, LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType,
+    StackRecord,
 };
 use crate::{Error, Line, Writer};
 
@@ -134,10 +135,35 @@ impl<'a> Keyed<'a> for Vec<Frame<'a>> {
                 name: Keyed::of_key(frame.function.name, names),
                 file: Keyed::of_key(frame.function.file, names),
                 line: frame.line,
+                site: Keyed::of_key(frame.site, names),
                 obj: Keyed::of_key(frame.function.obj, names),
                 addr: Keyed::of_key(*addr, names),
                 ..Frame::default().with_marks(frame.marks)
             })
+            .collect()
+    }
+}
+
+impl<'a> Keyed<'a> for Vec<Name<'a>> {
+    type Held = Option<StackId>;
+
+    fn to_key(&self, names: &mut Names) -> Result<Option<StackId>, TooMany> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let frames: Vec<Frame> = (self.iter())
+            .map(|name| Frame {
+                name: Some(name.clone()),
+                ..Frame::default()
+            })
+            .collect();
+        names.stacks.intern(&frames, &mut names.symbols).map(Some)
+    }
+
+    fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
+        let frames = held.map_or(&[][..], |stack| names.stacks.frames(stack));
+        (frames.iter())
+            .map(|frame| Keyed::of_key(frame.function.name, names))
             .collect()
     }
 }
@@ -195,6 +221,18 @@ impl<'a> Kept<'a> for Option<Name<'a>> {
 
     fn of_detail(held: &'a Option<Name<'static>>) -> Self {
         held.as_deref().map(Name::from)
+    }
+}
+
+impl<'a> Kept<'a> for Vec<Frame<'a>> {
+    type Held = Vec<Frame<'static>>;
+
+    fn to_detail(self) -> Vec<Frame<'static>> {
+        self.into_iter().map(Frame::into_owned).collect()
+    }
+
+    fn of_detail(held: &'a Vec<Frame<'static>>) -> Self {
+        held.clone()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::key::Key;
 use super::sum::{self, Beyond, NotAdded};
 use crate::intern::{Id, Keys, TooMany};
-use crate::record::{Count, Counts, HeapBlock, Name, Note};
+use crate::record::{Count, Counts, Frame, HeapBlock, Name, Note};
 
 crate::ids! {
     struct RowId;
@@ -67,6 +67,8 @@ pub struct Detail {
     pub suppression: Option<Name<'static>>,
     /// Of a `program_point` record: access counts for each byte of its blocks.
     pub accesses: Option<Vec<Option<u64>>>,
+    /// Of a `line` record with an address: the inlined functions that the instruction is of.
+    pub inlined: Vec<Frame<'static>>,
     /// Of a `leak`, `error` or `stack` record: the process, where all records added up agree.
     pub pid: Option<u64>,
 }

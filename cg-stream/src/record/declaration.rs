@@ -69,6 +69,9 @@ macro_rules! records {
             key line: u64,
             /// Instruction address (`0x…`), where the profile has them.
             key addr: Option<Name>,
+            /// The inlined functions that the instruction at `addr` is of, innermost first and without the function itself.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            detail inlined: Vec<Frame>,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
@@ -93,6 +96,11 @@ macro_rules! records {
             /// Line number of the call site; 0 is an unknown line.
             #[serde(skip_serializing_if = "is_zero")]
             key line: u64,
+            /// Address of the call instruction (`0x…`), where the profile has them.
+            key addr: Option<Name>,
+            /// The inlined functions that the call leaves from, innermost first and without the calling function itself.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            key inlined: Vec<Frame>,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
@@ -103,6 +111,30 @@ macro_rules! records {
             sum calls: u64,
             /// Inclusive cost of these calls.
             incl incl: Counts,
+        }
+
+        /// Code of one chain of inlined functions.
+        Inline "inline" InlineRecord {
+            /// The innermost function.
+            function name: Option<Name>,
+            /// Its file.
+            function file: Option<Name>,
+            /// The ELF object.
+            function obj: Option<Name>,
+            /// Where the profile has no addresses: names of functions of which each may be the innermost.
+            key ambiguous: Vec<Name>,
+            /// The part this record is of, where parts are kept apart.
+            key part: Option<u64>,
+            /// The thread this record is of, where parts are kept apart and the profile names threads.
+            key thread: Option<u64>,
+            /// Self cost.
+            cost cost: Counts,
+            /// Self cost and that of what was inlined into this chain, with the calls that leave from there; empty where the
+            /// profile cannot tell it.
+            #[serde(skip_serializing_if = "Counts::is_empty")]
+            incl incl: Counts,
+            /// Innermost frame first; the last is the function that the others were inlined into.
+            key stack: Vec<Frame>,
         }
 
         /// A Memcheck loss record. Over the records of one kind, `cost` sums to that row of the LEAK SUMMARY.

@@ -26,6 +26,9 @@ pub struct CostFacts {
     /// Long names of events.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub event_names: BTreeMap<String, String>,
+    /// How far inlined functions were resolved, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inlines: Option<InlineFacts>,
     /// The part's number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<u64>,
@@ -47,6 +50,35 @@ pub struct CostFacts {
     /// Why the part was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+}
+
+/// How far inlined functions were resolved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InlineFacts {
+    /// The cost whose chain of functions is known, that of code into which nothing was inlined too.
+    #[serde(deserialize_with = "owned_counts")]
+    pub resolved: Counts<'static>,
+    /// The objects that cost something, those that cost most first.
+    pub objects: Vec<InlineObject>,
+}
+
+/// What became of the debug information of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InlineObject {
+    /// The object, as the profile names it.
+    pub obj: String,
+    /// Where its debug information came from: `object`, `build-id` or `debuglink`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug: Option<String>,
+    /// Why its cost is not resolved: `missing`, `no debug information`, `another build`, or the reader's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unresolved: Option<String>,
+    /// Of the cost of its functions that have names, by the first event: where a symbol of the object says the same name.
+    pub agrees: u64,
+    /// The cost of its functions that have names, by the first event.
+    pub named: u64,
 }
 
 /// What logs of Memcheck, Helgrind and DRD say of a process.

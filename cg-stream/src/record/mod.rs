@@ -19,8 +19,8 @@ pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, Status, Why};
 pub use facts::{
     Blocks, CostFacts, Description, DhatFacts, ErrorSummary, HeapSummary, HeaptrackFacts,
-    LeakSummary, LogFileQualifier, ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts,
-    UsedSuppression,
+    InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts, SamplingFacts,
+    SignalFacts, ThreadFacts, UsedSuppression,
 };
 pub use leak_kind::LeakKind;
 pub use name::Name;
@@ -29,8 +29,8 @@ pub use parts::{Frame, FrameMarks, FunctionName, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
 pub use snapshot::SnapshotRecord;
 pub use structs::{
-    CallRecord, ErrorRecord, FnRecord, HeapRecord, LeakRecord, LineRecord, ProgramPointRecord,
-    RecordType, StackRecord,
+    CallRecord, ErrorRecord, FnRecord, HeapRecord, InlineRecord, LeakRecord, LineRecord,
+    ProgramPointRecord, RecordType, StackRecord,
 };
 
 /// The version of the stream that this crate reads and writes: `stream` of a `run` record.

@@ -17,6 +17,10 @@ pub struct Frame<'a> {
     /// The source line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// The file that `line` is a line of, where it is not the function's own: `line` is then a call of something that was
+    /// inlined, in code that came from there.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Name<'a>>,
     /// The ELF object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
@@ -91,6 +95,7 @@ impl<'a> Frame<'a> {
             name: held(self.name),
             file: held(self.file),
             line: self.line,
+            site: held(self.site),
             obj: held(self.obj),
             addr: held(self.addr),
             ..Frame::default()

@@ -33,6 +33,10 @@ macro_rules! record_struct {
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Frame>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Vec<Frame<'a>> }
     };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Name>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Name<'a>> }
+    };
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Note>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
             $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Note<'a>> }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::intern::Id;
-use crate::record::Name;
+use crate::record::{Frame, Name};
 
 /// Names as they stand in records, under the ids of the table that they are from.
 pub struct RenderedNames<I> {
@@ -53,6 +53,19 @@ impl<I: Id> RenderedNames<I> {
 /// A name as it stands in a record.
 #[derive(Clone, Copy)]
 pub struct RenderedName<'a>(&'a [u8]);
+
+/// Frames as they stand in a record.
+pub struct RenderedStack(Vec<u8>);
+
+impl RenderedStack {
+    /// Renders frames.
+    pub fn new(frames: &[Frame]) -> RenderedStack {
+        let mut json = Vec::new();
+        // As in [`RenderedNames::render`].
+        let _ = serde_json::to_writer(&mut json, frames);
+        RenderedStack(json)
+    }
+}
 
 /// The names of a function as they stand in a record.
 #[derive(Clone, Copy, Default)]
@@ -126,6 +139,8 @@ pub struct RenderedLine<'a> {
     pub line: u64,
     /// The instruction's address.
     pub addr: Option<u64>,
+    /// The inlined functions that the instruction is of, where there are any.
+    pub inlined: Option<&'a RenderedStack>,
     /// Part and thread.
     pub labels: RenderedLabels,
     /// Self cost.
@@ -142,6 +157,10 @@ pub struct RenderedCall<'a> {
     pub site: Option<RenderedName<'a>>,
     /// The line of the call site.
     pub line: u64,
+    /// The address of the call instruction.
+    pub addr: Option<u64>,
+    /// The inlined functions that the call leaves from, where there are any.
+    pub inlined: Option<&'a RenderedStack>,
     /// Part and thread.
     pub labels: RenderedLabels,
     /// The called function.
@@ -186,6 +205,7 @@ impl RenderedRecord for RenderedLine<'_> {
         fields.function(self.function);
         fields.number(b"line", Some(self.line));
         fields.address(b"addr", self.addr);
+        fields.stack(b"inlined", self.inlined);
         fields.labels(self.labels);
         fields.counts(b"cost", self.cost);
         if let Some(incl) = self.incl {
@@ -202,6 +222,8 @@ impl RenderedRecord for RenderedCall<'_> {
         fields.function(self.function);
         fields.name(b"site", self.site);
         fields.number(b"line", Some(self.line).filter(|line| *line != 0));
+        fields.address(b"addr", self.addr);
+        fields.stack(b"inlined", self.inlined);
         fields.labels(self.labels);
         fields.object(b"callee", |fields| fields.function(self.callee));
         fields.number(b"calls", Some(self.calls));
@@ -228,6 +250,14 @@ impl FieldWriter<'_> {
     #[inline]
     fn name(&mut self, key: &[u8], name: Option<RenderedName>) {
         if let Some(RenderedName(json)) = name {
+            self.key(key);
+            self.buffer.extend_from_slice(json);
+        }
+    }
+
+    #[inline]
+    fn stack(&mut self, key: &[u8], stack: Option<&RenderedStack>) {
+        if let Some(RenderedStack(json)) = stack {
             self.key(key);
             self.buffer.extend_from_slice(json);
         }
@@ -330,6 +360,15 @@ mod tests {
         for (position, text) in TEXTS.iter().enumerate() {
             names.render(NameId::at(position).unwrap(), || Name::from(*text));
         }
+        let frames = vec![
+            Frame {
+                name: Some(Name::from(TEXTS[0])),
+                line: Some(7),
+                ..Frame::default()
+            },
+            Frame::default(),
+        ];
+        let stack = RenderedStack::new(&frames);
         let mut writer = Writer::new(Vec::new());
         for bits in 0..8 {
             let texts = || pick(bits, |position| Name::from(TEXTS[position]));
@@ -395,6 +434,7 @@ mod tests {
                     obj,
                     line: cells[2],
                     addr: number.map(|address| Name::from(format!("0x{address:x}"))),
+                    inlined: number.map_or(Vec::new(), |_| frames.clone()),
                     part,
                     thread,
                     cost: counts(),
@@ -405,6 +445,7 @@ mod tests {
                     function,
                     line: cells[2],
                     addr: number,
+                    inlined: number.map(|_| &stack),
                     labels,
                     cost,
                     incl: has_incl.then_some(cost),
@@ -417,6 +458,8 @@ mod tests {
                     obj,
                     site,
                     line: cells[1],
+                    addr: number.map(|address| Name::from(format!("0x{address:x}"))),
+                    inlined: number.map_or(Vec::new(), |_| frames.clone()),
                     part,
                     thread,
                     callee: FunctionName {
@@ -432,6 +475,8 @@ mod tests {
                     function,
                     site: function.obj,
                     line: cells[1],
+                    addr: number,
+                    inlined: number.map(|_| &stack),
                     labels,
                     callee: RenderedFunction {
                         obj: None,

@@ -70,6 +70,13 @@ pub(crate) fn fold(
             node: *node,
         });
     }
+    if let Some(trace) = &mut section.trace {
+        trace.end_part(
+            folded
+                .iter()
+                .map(|node| (node.node, node.function, node.is_deeper)),
+        );
+    }
     for node in &folded {
         section.add_cost(node.function, part.own.row(node.node.index()))?;
     }
@@ -317,6 +324,8 @@ fn add_arcs(
                     key.file
                 },
                 line: key.line,
+                address: key.address,
+                inlined: None,
             },
             *arcs.facts(arc),
             if is_nested { &[] } else { arcs.inclusive(arc) },

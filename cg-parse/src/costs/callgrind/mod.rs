@@ -47,6 +47,8 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use functions::NodeId;
+
 /// Adds a profile to a section, part by part. What was read before an error is in the section.
 pub(crate) fn read(
     source: &str,

@@ -26,6 +26,8 @@ pub(crate) struct NodeArc {
     /// The file of the call site.
     pub(crate) file: StringId,
     pub(crate) line: u64,
+    /// The call instruction, where addresses of calls are wanted.
+    pub(crate) address: Option<u64>,
 }
 
 /// Which tables a part needs besides those of functions.
@@ -34,6 +36,8 @@ pub(crate) struct Wanted {
     pub(crate) lines: bool,
     pub(crate) addresses: bool,
     pub(crate) calls: bool,
+    /// Addresses of calls.
+    pub(crate) call_addresses: bool,
 }
 
 /// The sums of a part.
@@ -115,6 +119,7 @@ impl Part {
     pub(crate) fn add_call(
         &mut self,
         from: NodeLine,
+        address: Option<u64>,
         callee: NodeId,
         calls: u64,
         counts: &[u64],
@@ -129,6 +134,7 @@ impl Part {
                 callee,
                 file: from.file,
                 line: from.line,
+                address,
             };
             add_arc(arcs, key, calls, counts, signedness)?;
         }

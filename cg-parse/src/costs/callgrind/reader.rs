@@ -11,6 +11,7 @@ use super::part::{NodeLine, Part, Wanted};
 use super::position::Positions;
 use crate::costs::PartDone;
 use crate::costs::continued::NameLine;
+use crate::costs::inlines::At;
 use crate::costs::refusal::Refusal;
 use crate::costs::section::{NoRoom, Section, Signedness, StringId};
 use crate::error::Error;
@@ -161,6 +162,7 @@ impl<'a> CallgrindReader<'a> {
             lines: options.lines,
             addresses: options.instr,
             calls: options.calls,
+            call_addresses: options.instr || options.inline.is_some(),
         };
         section.run.add_source(source);
         CallgrindReader {
@@ -318,6 +320,11 @@ impl<'a> CallgrindReader<'a> {
         };
         self.part.add_own(node, counts)?;
         // The line behind a jump has positions only, and is no line with a cost of 0.
+        if let Some(trace) = &mut self.section.trace
+            && !counts.is_empty()
+        {
+            trace.add(node, at(&self.positions, self.file), false, counts);
+        }
         if self.part.lines.is_some() && !counts.is_empty() {
             self.part.add_line(self.line_key(node), counts)?;
         }
@@ -354,8 +361,14 @@ impl<'a> CallgrindReader<'a> {
                 &self.row
             }
         };
+        if let Some(trace) = &mut self.section.trace
+            && node != callee
+        {
+            trace.add(node, at(&self.positions, self.file), true, counts);
+        }
         let from = self.line_key(node);
-        self.part.add_call(from, callee, calls, counts)?;
+        let address = (self.positions.address()).filter(|_| self.wanted.call_addresses);
+        self.part.add_call(from, address, callee, calls, counts)?;
         Ok(())
     }
 
@@ -492,4 +505,16 @@ fn not_a_position(line: &[u8]) -> String {
 fn can_be_costs(line: &[u8]) -> bool {
     line.iter()
         .all(|byte| byte.is_ascii_hexdigit() || b"xX+-*.:, \t".contains(byte))
+}
+
+/// Where the last cost line is: its instruction, where the profile has addresses.
+#[inline]
+fn at(positions: &Positions, file: StringId) -> At {
+    match positions.address() {
+        Some(address) => At::Address(address),
+        None => At::Line {
+            file,
+            line: positions.line(),
+        },
+    }
 }

@@ -17,6 +17,7 @@ impl Section {
         };
         for from in same.keys() {
             self.merge_function(*from, resolve(*from))?;
+            self.merged.insert(*from, resolve(*from));
         }
         let lines = mem::replace(&mut self.lines, CostRows::new(self.events.len()));
         for (line, key) in lines.all() {

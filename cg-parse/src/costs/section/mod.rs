@@ -5,6 +5,9 @@
 
 use cg_stream::intern::{Bytes, TooMany};
 use cg_stream::record::Count;
+use hashbrown::HashMap;
+
+use crate::costs::inlines::{Inlines, Trace};
 
 mod costs;
 mod cycles;
@@ -64,6 +67,10 @@ pub(crate) struct ArcKey {
     /// The file of the call site; not given where it is the caller's.
     pub(crate) site: StringId,
     pub(crate) line: u64,
+    /// The call instruction, where the profile has addresses and they or inlined functions are wanted.
+    pub(crate) address: Option<u64>,
+    /// What was inlined into the caller there; in the chains of the caller's object.
+    pub(crate) inlined: Option<cg_debug_info::NodeId>,
 }
 
 /// What is known of a function besides its costs.
@@ -90,6 +97,12 @@ pub(crate) struct Section {
     /// With each arc, how many calls it stands for.
     arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
+    /// The functions that turned out to be others.
+    merged: HashMap<FunctionId, FunctionId>,
+    /// The cost lines, where inlined functions are wanted.
+    pub(crate) trace: Option<Trace>,
+    /// What became of them.
+    pub(crate) inlines: Option<Inlines>,
 }
 
 impl Section {
@@ -110,7 +123,24 @@ impl Section {
             lines: CostRows::new(0),
             arcs: CostRows::of_arcs(0),
             cycles: Cycles::default(),
+            merged: HashMap::new(),
+            trace: None,
+            inlines: None,
         }
+    }
+
+    /// The function that a function turned out to be.
+    #[inline]
+    pub(crate) fn merged_into(&self, function: FunctionId) -> FunctionId {
+        if self.merged.is_empty() {
+            return function;
+        }
+        self.merged.get(&function).copied().unwrap_or(function)
+    }
+
+    /// Whether functions have inclusive cost.
+    pub(crate) fn has_inclusive(&self) -> bool {
+        self.has_inclusive
     }
 
     /// Notes that something which belongs to this section could not be read, so that it gets no `end`.
@@ -183,6 +213,11 @@ impl Section {
         self.functions.own(function)
     }
 
+    /// The inclusive cost of a function.
+    pub(crate) fn inclusive(&self, function: FunctionId) -> &[u64] {
+        self.functions.inclusive(function)
+    }
+
     /// Adds self cost, and to the total with it.
     #[inline]
     pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), NoRoom> {
@@ -222,6 +257,27 @@ impl Section {
         self.lines.add_inclusive(line, inclusive, self.signedness)
     }
 
+    /// Tells arcs apart by the chains of inlined functions that they leave from, and by addresses only where these are
+    /// wanted.
+    pub(crate) fn tell_arcs_apart(
+        &mut self,
+        inlines: &Inlines,
+        has_addresses: bool,
+    ) -> Result<(), NoRoom> {
+        let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
+        for (arc, key) in arcs.all() {
+            let object = self.key_of(key.caller).object;
+
+            let key = ArcKey {
+                address: key.address.filter(|_| has_addresses),
+                inlined: (key.address).and_then(|address| inlines.innermost(object, address)),
+                ..key
+            };
+            self.add_arc(key, *arcs.facts(arc), arcs.inclusive(arc))?;
+        }
+        Ok(())
+    }
+
     /// Adds to an arc.
     pub(crate) fn add_arc(
         &mut self,
@@ -250,5 +306,8 @@ impl Section {
         self.lines = CostRows::new(0);
         self.arcs = CostRows::of_arcs(0);
         self.cycles = Cycles::default();
+        self.merged.clear();
+        self.trace = self.trace.as_ref().map(|_| Trace::new());
+        self.inlines = None;
     }
 }

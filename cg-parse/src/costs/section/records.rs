@@ -3,12 +3,16 @@
 use std::cmp::Ordering;
 use std::io;
 
+use cg_debug_info::NodeId;
 use cg_stream::intern::Id as _;
-use cg_stream::record::Name;
+use cg_stream::record::{Counts, Name};
 use cg_stream::writer::rendered::{
     RenderedCall, RenderedCounts, RenderedEvents, RenderedFn, RenderedFunction, RenderedLabels,
-    RenderedLine, RenderedName, RenderedNames,
+    RenderedLine, RenderedName, RenderedNames, RenderedStack,
 };
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::{FunctionId, FunctionKey, Section, Signedness, StringId};
 use crate::format::Out;
@@ -21,6 +25,8 @@ pub(super) struct Records<'s> {
     names: RenderedNames<StringId>,
     /// The event that ranks.
     ranking: usize,
+    /// Chains of inlined functions, by object and innermost function.
+    chains: HashMap<(StringId, NodeId), RenderedStack, FixedState>,
 }
 
 impl<'s> Records<'s> {
@@ -30,7 +36,8 @@ impl<'s> Records<'s> {
             labels,
             events: RenderedEvents::new(&section.events),
             names: RenderedNames::default(),
-            ranking: ranking_event(section),
+            ranking: section.ranking_event(),
+            chains: HashMap::default(),
         }
     }
 
@@ -75,6 +82,10 @@ impl<'s> Records<'s> {
             self.render(key.file);
             let rank = self.rank(lines.own(line));
             rows.push((rank, order[key.function.index()], line));
+            if let (Some(inlines), Some(address)) = (&section.inlines, key.address) {
+                let object = section.key_of(key.function).object;
+                self.render_chain(object, inlines.innermost(object, address));
+            }
         }
         rows.sort_unstable_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
             (rank_a, function_a)
@@ -96,6 +107,9 @@ impl<'s> Records<'s> {
                 }),
                 line: key.line,
                 addr: key.address,
+                inlined: (section.inlines.as_ref())
+                    .and_then(|inlines| inlines.innermost(function.object, key.address?))
+                    .and_then(|node| self.chains.get(&(function.object, node))),
                 labels: self.labels,
                 cost: self.counts(lines.own(line)),
                 incl: lines
@@ -117,13 +131,15 @@ impl<'s> Records<'s> {
             self.render(key.site);
             let ends = [key.caller, key.callee].map(|function| order[function.index()]);
             rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
+            self.render_chain(section.key_of(key.caller).object, key.inlined);
         }
         rows.sort_unstable_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
             (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
                 let (a, b) = (arcs.key(*a), arcs.key(*b));
                 section
                     .by_string(a.site, b.site)
-                    .then_with(|| a.line.cmp(&b.line))
+                    .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
+                    .then_with(|| a.inlined.cmp(&b.inlined))
             })
         });
         for (_, _, arc) in rows {
@@ -132,6 +148,11 @@ impl<'s> Records<'s> {
                 function: self.function(section.key_of(key.caller)),
                 site: self.name(key.site),
                 line: key.line,
+                addr: key.address,
+                inlined: (key.inlined).and_then(|node| {
+                    let object = section.key_of(key.caller).object;
+                    self.chains.get(&(object, node))
+                }),
                 labels: self.labels,
                 callee: self.function(section.key_of(key.callee)),
                 calls: *arcs.facts(arc),
@@ -157,6 +178,15 @@ impl<'s> Records<'s> {
         if id != StringId::NOT_GIVEN {
             let strings = &self.section.strings;
             self.names.render(id, || Name::from_bytes(strings.get(id)));
+        }
+    }
+
+    /// Renders a chain of inlined functions, unless that was done before.
+    fn render_chain(&mut self, object: StringId, innermost: Option<NodeId>) {
+        let section = self.section;
+        if let (Some(inlines), Some(node)) = (&section.inlines, innermost) {
+            let render = || RenderedStack::new(&inlines.inlined(section, object, node));
+            self.chains.entry((object, node)).or_insert_with(render);
         }
     }
 
@@ -192,20 +222,37 @@ impl<'s> Records<'s> {
     }
 }
 
-/// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated, which
-/// may be nothing.
-fn ranking_event(section: &Section) -> usize {
-    let functions = &section.functions;
-    let is_counted = |event: &usize| {
-        section.present().any(|(function, _)| {
-            let counts = [functions.own(function), functions.inclusive(function)];
-            counts.iter().any(|counts| counts[*event] != 0)
-        })
-    };
-    (0..section.events.len()).find(is_counted).unwrap_or(0)
-}
-
 impl Section {
+    /// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated,
+    /// which may be nothing.
+    pub(crate) fn ranking_event(&self) -> usize {
+        let functions = &self.functions;
+        let is_counted = |event: &usize| {
+            self.present().any(|(function, _)| {
+                let counts = [functions.own(function), functions.inclusive(function)];
+                counts.iter().any(|counts| counts[*event] != 0)
+            })
+        };
+        (0..self.events.len()).find(is_counted).unwrap_or(0)
+    }
+
+    /// A name, unless it is not given.
+    pub(crate) fn name(&self, id: StringId) -> Option<Name<'_>> {
+        (id != StringId::NOT_GIVEN).then(|| Name::from_bytes(self.strings.get(id)))
+    }
+
+    /// The counts of a row, as records have them.
+    pub(crate) fn counts(&self, row: &[u64]) -> Counts<'_> {
+        let counts = row.iter().map(|cell| self.signedness.count(*cell));
+        Counts::from_row(&self.events, counts)
+    }
+
+    /// Descending by an event.
+    pub(crate) fn by_cost(&self, event: usize, a: &[u64], b: &[u64]) -> Ordering {
+        let count = |row: &[u64]| row.get(event).map(|cell| self.signedness.count(*cell));
+        count(b).cmp(&count(a))
+    }
+
     /// Where each function stands in the order of names.
     fn function_order(&self) -> Vec<u32> {
         let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
@@ -217,13 +264,13 @@ impl Section {
         order
     }
 
-    fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
+    pub(crate) fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
         self.by_string(a.name, b.name)
             .then_with(|| self.by_string(a.file, b.file))
             .then_with(|| self.by_string(a.object, b.object))
     }
 
-    fn by_string(&self, a: StringId, b: StringId) -> Ordering {
+    pub(crate) fn by_string(&self, a: StringId, b: StringId) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }

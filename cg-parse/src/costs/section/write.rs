@@ -40,6 +40,9 @@ impl Section {
         if options.calls {
             records.write_arcs(out)?;
         }
+        if let Some(inlines) = &self.inlines {
+            inlines.write(self, labels, out)?;
+        }
         if self.is_complete {
             out.end()
         } else {
@@ -61,6 +64,7 @@ impl Section {
             desc: facts.description(),
             costs: CostFacts {
                 summary: self.differing_summary().unwrap_or_default(),
+                inlines: (self.inlines.as_ref()).map(|inlines| inlines.facts(self)),
                 ..facts.facts()
             },
             ..RunRecord::new(facts.tool())

@@ -1,0 +1,14 @@
+//! Inlined functions by name: what of a function's cost is whose.
+//!
+//! Callgrind charges what was inlined into a function to that function. With `--dump-instr=yes` its profiles have the
+//! addresses of instructions as the object counts them, and the debug information of the object says of which chain of
+//! inlined functions each is: [`trace`] keeps the cost lines until all is read, [`objects`] finds the objects and whether
+//! they are those that were profiled, [`resolve`] adds the lines up by chain, [`write`] writes them.
+
+mod objects;
+mod resolve;
+mod trace;
+mod write;
+
+pub(crate) use resolve::{Inlines, resolve};
+pub(crate) use trace::{At, Trace};

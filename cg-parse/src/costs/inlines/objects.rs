@@ -1,0 +1,340 @@
+//! The objects of a profile: found, and held against the names that the profile has for their addresses.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use cg_debug_info::{Chains, DebugFile, DebugInfo, Error, ObjectFile, Search, Symbol, Symbols};
+use cg_names::demangle::demangle;
+use cg_names::identity::{is_other_mangling, normal_function};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::trace::{At, Trace};
+use crate::costs::section::{FunctionId, Section, StringId};
+
+/// An object of which this share of its named cost agrees with its symbols is the one that was profiled. Right ones
+/// agree to 99.9 %; another build of the same program to less than half.
+const AGREES: (u128, u128) = (95, 100);
+
+/// An object that something is charged to, and what was found out of it.
+pub(crate) struct TracedObject {
+    pub(super) name: StringId,
+    /// Addresses that anything is charged to, sorted.
+    pub(super) addresses: Vec<u64>,
+    pub(super) chains: Option<Chains>,
+    /// Where its debug information came from.
+    pub(super) source: Option<&'static str>,
+    pub(super) unresolved: Option<Unresolved>,
+    /// Named cost by the first event, and how much of it is where a symbol says the same name.
+    pub(super) named: u64,
+    pub(super) agrees: u64,
+    /// Files that may be it and have not been looked at.
+    candidates: Vec<PathBuf>,
+    /// Where the last address was found.
+    last_index: Cell<usize>,
+}
+
+/// Why an object's inlined functions are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unresolved {
+    /// The profile does not say which object it is.
+    Unnamed,
+    /// No file of its name is there.
+    Missing,
+    /// There is no debug information.
+    NoDebugInfo,
+    /// Its symbols are not those of the profile.
+    AnotherBuild,
+    /// It could not be read; the reader's words.
+    Unreadable(String),
+    /// The profile has no addresses.
+    NoAddresses,
+}
+
+impl Unresolved {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Unresolved::Unnamed => "unnamed",
+            Unresolved::Missing => "missing",
+            Unresolved::NoDebugInfo => "no debug information",
+            Unresolved::AnotherBuild => "another build",
+            Unresolved::Unreadable(why) => why,
+            Unresolved::NoAddresses => "no addresses",
+        }
+    }
+}
+
+/// An object file that may be the one that was profiled.
+struct Trial {
+    object: ObjectFile,
+    debug: Result<DebugFile, Error>,
+    /// For each address the number of the symbols that cover it.
+    group_of: Vec<u32>,
+    /// The names of the symbols, mangled or not, by those numbers.
+    groups: Vec<Vec<Vec<u8>>>,
+    /// Whether one of a number's symbols is called like the function.
+    verdicts: HashMap<(FunctionId, u32), bool, FixedState>,
+    named: u64,
+    agrees: u64,
+}
+
+/// The objects of a section, by the position that `object_of` says for a function.
+pub(crate) struct TracedObjects {
+    pub(super) objects: Vec<TracedObject>,
+    /// By function.
+    object_of: Vec<Option<u32>>,
+}
+
+impl TracedObjects {
+    /// All objects with the addresses that anything is charged to.
+    pub(super) fn collect(trace: &mut Trace, section: &Section) -> io::Result<TracedObjects> {
+        let mut found = TracedObjects {
+            objects: Vec::new(),
+            object_of: Vec::new(),
+        };
+        // How many addresses of an object there may be before they are sorted again.
+        let mut limits: Vec<usize> = Vec::new();
+        trace.for_each(|line| {
+            let place = found.place(section.merged_into(line.function), section);
+            limits.resize(found.objects.len(), 1 << 16);
+            let addresses = &mut found.objects[place].addresses;
+            if let At::Address(address) = line.at
+                && addresses.last() != Some(&address)
+            {
+                addresses.push(address);
+                if addresses.len() >= limits[place] {
+                    addresses.sort_unstable();
+                    addresses.dedup();
+                    limits[place] = (addresses.len() * 2).max(1 << 16);
+                }
+            }
+        })?;
+        for object in &mut found.objects {
+            object.addresses.sort_unstable();
+            object.addresses.dedup();
+            object.addresses.shrink_to_fit();
+        }
+        Ok(found)
+    }
+
+    /// The position of an object.
+    pub(super) fn position(&self, name: StringId) -> Option<usize> {
+        self.objects.iter().position(|object| object.name == name)
+    }
+
+    /// The position of a function's object.
+    pub(super) fn place(&mut self, function: FunctionId, section: &Section) -> usize {
+        use cg_stream::intern::Id as _;
+        let index = function.index();
+        if self.object_of.len() <= index {
+            self.object_of.resize(index + 1, None);
+        }
+        if let Some(place) = self.object_of[index] {
+            return place as usize;
+        }
+        let name = section.key_of(function).object;
+        let known = self.objects.iter().position(|object| object.name == name);
+        let place = known.unwrap_or_else(|| {
+            self.objects.push(TracedObject {
+                name,
+                addresses: Vec::new(),
+                chains: None,
+                source: None,
+                unresolved: None,
+                named: 0,
+                agrees: 0,
+                candidates: Vec::new(),
+                last_index: Cell::new(0),
+            });
+            self.objects.len() - 1
+        });
+        self.object_of[index] = u32::try_from(place).ok();
+        place
+    }
+
+    /// Finds the chains of all objects that are there, have debug information and are the ones that were profiled.
+    pub(super) fn resolve(
+        &mut self,
+        trace: &mut Trace,
+        section: &Section,
+        ranking: usize,
+        search: &Search,
+    ) -> io::Result<()> {
+        for object in &mut self.objects {
+            let name = section.strings.get(object.name);
+            if object.addresses.is_empty() {
+                object.unresolved = Some(Unresolved::NoAddresses);
+            } else if name.is_empty() || name == b"???" {
+                object.unresolved = Some(Unresolved::Unnamed);
+            } else {
+                object.candidates = search.objects(&PathBuf::from(OsStr::from_bytes(name)));
+                object.candidates.reverse();
+                object.unresolved = object.candidates.is_empty().then_some(Unresolved::Missing);
+            }
+        }
+        loop {
+            let mut trials: Vec<Option<Trial>> = Vec::new();
+            for object in &mut self.objects {
+                trials.push(object.next_trial(search));
+            }
+            if trials.iter().all(Option::is_none) {
+                return Ok(());
+            }
+            trace.for_each(|line| {
+                let function = section.merged_into(line.function);
+                let place = self.place(function, section);
+                let (Some(Some(trial)), At::Address(address)) = (trials.get_mut(place), line.at)
+                else {
+                    return;
+                };
+                if line.is_calls {
+                    return;
+                }
+                let count = line.counts.get(ranking).copied().unwrap_or(0);
+                let name = section.strings.get(section.key_of(function).name);
+                if let Some(index) = self.objects[place].index_of(address) {
+                    trial.see(function, name, index, count);
+                }
+            })?;
+            for (object, trial) in self.objects.iter_mut().zip(trials) {
+                if let Some(trial) = trial {
+                    object.judge(trial, search);
+                }
+            }
+        }
+    }
+}
+
+impl TracedObject {
+    /// The position of an address. Lines mostly come in the order of their addresses, so it is mostly the next.
+    #[inline]
+    pub(super) fn index_of(&self, address: u64) -> Option<usize> {
+        let last = self.last_index.get();
+        let near = (self.addresses.get(last..)?.iter().take(4)).position(|known| *known == address);
+        let index = match near {
+            Some(steps) => last + steps,
+            None => self.addresses.binary_search(&address).ok()?,
+        };
+        self.last_index.set(index);
+        Some(index)
+    }
+
+    /// Opens the next file that may be the object.
+    fn next_trial(&mut self, search: &Search) -> Option<Trial> {
+        while let Some(path) = self.candidates.pop() {
+            match Trial::of(&path, &self.addresses, search) {
+                Ok(trial) => return Some(trial),
+                Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
+            }
+        }
+        None
+    }
+
+    /// Takes the file that was tried, or leaves it.
+    fn judge(&mut self, trial: Trial, search: &Search) {
+        (self.named, self.agrees) = (trial.named, trial.agrees);
+        // A stripped object has too few symbols to tell.
+        if let Err(Error::NoDebugInfo) = trial.debug {
+            self.unresolved = Some(Unresolved::NoDebugInfo);
+            return;
+        }
+        if u128::from(trial.agrees) * AGREES.1 < u128::from(trial.named) * AGREES.0 {
+            self.unresolved = Some(Unresolved::AnotherBuild);
+            return;
+        }
+        self.candidates.clear();
+        let debug = trial.debug.and_then(|debug| {
+            let source = debug.source.name();
+            Ok((source, DebugInfo::read(&trial.object, debug, search)?))
+        });
+        match debug {
+            Ok((source, info)) => {
+                self.unresolved = None;
+                self.source = Some(source);
+                self.chains = Some(info.chains(&self.addresses));
+            }
+            Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
+        }
+    }
+}
+
+impl Trial {
+    fn of(path: &std::path::Path, addresses: &[u64], search: &Search) -> Result<Trial, Error> {
+        let object = ObjectFile::open(path, &search.limits)?;
+        let debug = search.debug_file(&object);
+        let debug_file = debug.as_ref().ok().and_then(|debug| debug.file.as_ref());
+        let files: Vec<&ObjectFile> = std::iter::once(&object).chain(debug_file).collect();
+        let symbols = Symbols::covering(&files, addresses)?;
+        let mut group_of = Vec::with_capacity(addresses.len());
+        let mut groups: Vec<Vec<Vec<u8>>> = Vec::new();
+        let mut last: Vec<*const Symbol> = Vec::new();
+        for address in addresses {
+            let here: Vec<*const Symbol> = symbols.at(*address).map(std::ptr::from_ref).collect();
+            if groups.is_empty() || here != last {
+                groups.push(
+                    symbols
+                        .at(*address)
+                        .map(|symbol| symbol.name.clone())
+                        .collect(),
+                );
+                last = here;
+            }
+            group_of.push(u32::try_from(groups.len() - 1).unwrap_or(u32::MAX));
+        }
+        Ok(Trial {
+            debug,
+            object,
+            group_of,
+            groups,
+            verdicts: HashMap::default(),
+            named: 0,
+            agrees: 0,
+        })
+    }
+
+    /// Holds a cost line against the symbols at its address.
+    fn see(&mut self, function: FunctionId, name: &[u8], index: usize, count: u64) {
+        if !is_symbol(name) {
+            return;
+        }
+        let group = self.group_of[index];
+        let groups = &self.groups;
+        let agrees = *(self.verdicts.entry((function, group))).or_insert_with(|| {
+            groups[group as usize]
+                .iter()
+                .any(|symbol| is_called(name, symbol))
+        });
+        self.named = self.named.saturating_add(count);
+        if agrees {
+            self.agrees = self.agrees.saturating_add(count);
+        }
+    }
+}
+
+/// False for what Valgrind calls code that it has no symbol for, or calls otherwise than its symbol.
+fn is_symbol(name: &[u8]) -> bool {
+    !(name.is_empty()
+        || name == b"???"
+        || name == b"(below main)"
+        || name.starts_with(b"0x")
+        || name.ends_with(b"@plt"))
+}
+
+/// Whether a function of the profile is called like a symbol.
+fn is_called(name: &[u8], symbol: &[u8]) -> bool {
+    // `memcpy@@GLIBC_2.14`: the version is no part of the name.
+    let symbol = symbol.split(|byte| *byte == b'@').next().unwrap_or(symbol);
+    let demangled = demangle(symbol);
+    if name == symbol || name == &*demangled {
+        return true;
+    }
+    let (Ok(name), Ok(symbol)) = (std::str::from_utf8(name), std::str::from_utf8(&demangled))
+    else {
+        return false;
+    };
+    let (name, symbol) = (normal_function(name), normal_function(symbol));
+    name == symbol || is_other_mangling(&name, &symbol)
+}

@@ -1,0 +1,290 @@
+//! Adds the cost lines up by chain of inlined functions.
+
+use std::io;
+
+use cg_debug_info::{Chains, NodeId, Search};
+use cg_stream::intern::TooMany;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::objects::{TracedObject, TracedObjects, Unresolved};
+use super::trace::{At, Trace, Traced};
+use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
+use crate::error::Error;
+
+cg_stream::ids! {
+    /// Code of one chain of inlined functions in one function of the profile.
+    pub(crate) struct ChainId;
+}
+
+/// What makes such code one and the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ChainKey {
+    /// The function of the profile, into which the others are inlined.
+    pub(super) host: FunctionId,
+    /// The innermost function, in the chains of the host's object; none where nothing is inlined or known.
+    pub(super) innermost: Option<NodeId>,
+}
+
+/// A function of a chain as records name it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InlinedFunction {
+    pub(super) name: StringId,
+    pub(super) file: StringId,
+}
+
+/// The inlined functions of a section.
+pub(crate) struct Inlines {
+    pub(super) objects: TracedObjects,
+    pub(super) chains: CostRows<ChainId, ChainKey, ()>,
+    /// By object: its functions, in the order of [`Chains::functions`], and its files in that of [`Chains::files`].
+    pub(super) functions: Vec<Vec<InlinedFunction>>,
+    pub(super) files: Vec<Vec<StringId>>,
+    /// Cost whose chain is known, by event.
+    pub(super) resolved: Vec<u64>,
+}
+
+/// Resolves what the section's trace has.
+pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<Inlines>, Error> {
+    let Some(trace) = &mut section.trace else {
+        return Ok(None);
+    };
+    // The next part has a trace of its own.
+    let mut trace = std::mem::replace(trace, Trace::new());
+    let ranking = section.ranking_event();
+    let kept = |error: io::Error| {
+        Error::whole(format!(
+            "cannot keep cost lines in a temporary file: {error}"
+        ))
+    };
+    let mut objects = TracedObjects::collect(&mut trace, section).map_err(kept)?;
+    objects
+        .resolve(&mut trace, section, ranking, search)
+        .map_err(kept)?;
+    let mut inlines = Inlines {
+        functions: Vec::new(),
+        files: Vec::new(),
+        chains: CostRows::new(section.event_count()),
+        resolved: vec![0; section.event_count()],
+        objects,
+    };
+    let no_room = |no_room: NoRoom| Error::whole(no_room.to_string());
+    let roots = inlines
+        .add_up(&mut trace, section)
+        .map_err(kept)?
+        .map_err(no_room)?;
+    inlines.add_inclusive_of_callers(section).map_err(no_room)?;
+    inlines.name(&roots, section)?;
+    Ok(Some(inlines))
+}
+
+/// Which functions of the profile have their own code out of line, by object and function in its debug information.
+type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
+
+impl Inlines {
+    /// Adds every line to the row of its chain.
+    fn add_up(
+        &mut self,
+        trace: &mut Trace,
+        section: &Section,
+    ) -> io::Result<Result<Roots, NoRoom>> {
+        let Inlines {
+            objects,
+            chains,
+            resolved,
+            ..
+        } = self;
+        let mut sums = LineSums {
+            signedness: section.signedness(),
+            chains,
+            resolved,
+            roots: Roots::default(),
+            last: None,
+            last_seen: None,
+        };
+        let mut result = Ok(());
+        trace.for_each(|line| {
+            if result.is_ok() {
+                let host = section.merged_into(line.function);
+                let place = objects.place(host, section);
+                result = sums.add(&line, host, place, &objects.objects[place]);
+            }
+        })?;
+        Ok(result.map(|()| sums.roots))
+    }
+
+    /// Adds the inclusive cost of each chain to those that its functions are inlined into, up to the host's own, which
+    /// has that of the host.
+    fn add_inclusive_of_callers(&mut self, section: &Section) -> Result<(), NoRoom> {
+        let signedness = section.signedness();
+        // Before anything is added: what a chain has of those in it must not go up with it once more.
+        let chains = &self.chains;
+        let rows: Vec<(ChainKey, Vec<u64>)> = (chains.all())
+            .map(|(row, key)| (key, chains.inclusive(row).to_vec()))
+            .collect();
+        for (key, cost) in rows {
+            let place = self.objects.place(key.host, section);
+            let Some(chains) = &self.objects.objects[place].chains else {
+                continue;
+            };
+            let Some(innermost) = key.innermost else {
+                continue;
+            };
+            let mut node = chains.node(innermost);
+            while let Some((caller, _)) = node.inlined_into {
+                node = chains.node(caller);
+                if node.inlined_into.is_some() {
+                    let row = self.chains.row(ChainKey {
+                        host: key.host,
+                        innermost: Some(caller),
+                    })?;
+                    self.chains.add_inclusive(row, &cost, signedness)?;
+                }
+            }
+        }
+        for (host, _) in section.present() {
+            self.chains.row(ChainKey {
+                host,
+                innermost: None,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Finds out what the functions of chains are called in records.
+    fn name(&mut self, roots: &Roots, section: &mut Section) -> Result<(), TooMany> {
+        for (place, object) in self.objects.objects.iter().enumerate() {
+            let (mut functions, mut files) = (Vec::new(), Vec::new());
+            if let Some(chains) = &object.chains {
+                for path in chains.files() {
+                    files.push(section.strings.intern(path)?);
+                }
+                for (id, function) in chains.functions() {
+                    let hosts = roots
+                        .get(&(place, id.index()))
+                        .map_or(&[][..], Vec::as_slice);
+                    functions.push(match out_of_line(&function.name, hosts, section) {
+                        Some(host) => {
+                            let key = section.key_of(host);
+                            InlinedFunction {
+                                name: key.name,
+                                file: key.file,
+                            }
+                        }
+                        None => InlinedFunction {
+                            name: match function.name.as_slice() {
+                                b"" => section.strings.intern(b"???")?,
+                                name => section.strings.intern(name)?,
+                            },
+                            file: match function.declared.file {
+                                Some(file) => files[file.index()],
+                                None => StringId::NOT_GIVEN,
+                            },
+                        },
+                    });
+                }
+            }
+            self.functions.push(functions);
+            self.files.push(files);
+        }
+        Ok(())
+    }
+
+    /// Why objects that cost something are not resolved, each with its cost by the event that ranks.
+    pub(super) fn unresolved(&self) -> impl Iterator<Item = (StringId, &Unresolved)> {
+        (self.objects.objects.iter())
+            .filter_map(|object| Some((object.name, object.unresolved.as_ref()?)))
+    }
+
+    /// The chain of an instruction of a function's object.
+    pub(crate) fn at(&self, object: StringId, address: u64) -> Option<(usize, &Chains, NodeId)> {
+        let place = self.objects.position(object)?;
+        let object = &self.objects.objects[place];
+        let chains = object.chains.as_ref()?;
+        let index = object.index_of(address)?;
+        Some((place, chains, chains.innermost[index]?))
+    }
+}
+
+/// Rows of chains while lines are added to them.
+struct LineSums<'s> {
+    signedness: Signedness,
+    chains: &'s mut CostRows<ChainId, ChainKey, ()>,
+    resolved: &'s mut [u64],
+    roots: Roots,
+    /// The row of the last line, which is mostly that of the next.
+    last: Option<(ChainKey, ChainId)>,
+    /// The function and the node whose root was looked at last.
+    last_seen: Option<(FunctionId, NodeId)>,
+}
+
+impl LineSums<'_> {
+    fn add(
+        &mut self,
+        line: &Traced,
+        host: FunctionId,
+        place: usize,
+        object: &TracedObject,
+    ) -> Result<(), NoRoom> {
+        let found = match (&object.chains, line.at) {
+            (Some(chains), At::Address(address)) => (object.index_of(address))
+                .and_then(|index| chains.innermost[index])
+                .map(|node| (chains, node)),
+            _ => None,
+        };
+        let is_inlined =
+            |(chains, node): &(&Chains, NodeId)| chains.node(*node).inlined_into.is_some();
+        let key = ChainKey {
+            host,
+            innermost: found.filter(is_inlined).map(|(_, node)| node),
+        };
+        let row = match self.last {
+            Some((known, row)) if known == key => row,
+            _ => self.chains.row(key)?,
+        };
+        self.last = Some((key, row));
+        if !line.is_calls {
+            self.chains.add_own(row, line.counts, self.signedness)?;
+        }
+        if !line.is_deeper {
+            self.chains
+                .add_inclusive(row, line.counts, self.signedness)?;
+        }
+        let Some((chains, node)) = found else {
+            return Ok(());
+        };
+        if !line.is_calls {
+            for (sum, count) in self.resolved.iter_mut().zip(line.counts) {
+                *sum = sum.wrapping_add(*count);
+            }
+        }
+        if self.last_seen != Some((host, node))
+            && let Some(root) = chains.chain(node).last()
+        {
+            self.last_seen = Some((host, node));
+            let hosts = self
+                .roots
+                .entry((place, root.function.index()))
+                .or_default();
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The function of the profile that is the out-of-line copy of an inlined one, so that both are one row: the one of that
+/// name, else the only one, whose name is an alias or another spelling. A part or a clone of it, whose name has more
+/// behind that of the function, is not all of it.
+fn out_of_line(name: &[u8], hosts: &[FunctionId], section: &Section) -> Option<FunctionId> {
+    let name_of = |host: &FunctionId| section.strings.get(section.key_of(*host).name);
+    if let Some(host) = hosts.iter().find(|host| name_of(host) == name) {
+        return Some(*host);
+    }
+    let mut whole = hosts.iter().filter(|host| !name_of(host).starts_with(name));
+    match (whole.next(), whole.next()) {
+        (Some(host), None) => Some(*host),
+        _ => None,
+    }
+}

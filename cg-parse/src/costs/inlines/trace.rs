@@ -1,0 +1,390 @@
+//! The cost lines of a profile, kept until all of it is read: which functions are inlined at an address is found out for
+//! all addresses at once, and a table of every instruction would take many times the room.
+//!
+//! A line takes a few bytes, as it does in the profile, and beyond a limit they wait in a temporary file. So memory grows
+//! with the number of different addresses and not with that of lines.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use cg_stream::intern::Id as _;
+use tempfile::SpooledTempFile;
+
+use crate::costs::callgrind::NodeId;
+use crate::costs::section::{FunctionId, StringId};
+
+/// Where a cost was charged to, inside its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum At {
+    /// An instruction.
+    Address(u64),
+    /// A line, where the profile has no addresses.
+    Line { file: StringId, line: u64 },
+}
+
+/// One cost line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traced<'a> {
+    pub(crate) function: FunctionId,
+    /// It is of a deeper level of a recursion.
+    pub(crate) is_deeper: bool,
+    pub(crate) at: At,
+    /// The counts are those of calls that leave from here, not self cost.
+    pub(crate) is_calls: bool,
+    /// Without trailing zeros.
+    pub(crate) counts: &'a [u64],
+}
+
+/// All cost lines so far.
+pub(crate) struct Trace {
+    file: SpooledTempFile,
+    /// What is still to be written to the file.
+    pending: Vec<u8>,
+    written: u64,
+    /// What the next line is written as a difference to.
+    last: Last,
+    parts: Vec<PartTrace>,
+    /// Where the part begins whose end has not come yet.
+    begin: u64,
+    error: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Last {
+    node: usize,
+    address: u64,
+    file: usize,
+    line: u64,
+}
+
+/// Where a part's lines end and what its nodes stand for begins, and where that ends.
+struct PartTrace {
+    begin: u64,
+    lines_end: u64,
+    end: u64,
+}
+
+/// Bytes kept in memory. A profile of 100 MB is about 30 MB here.
+const IN_MEMORY: usize = 64 << 20;
+const BUFFER: usize = 1 << 16;
+
+// What the first byte of a line says.
+const OTHER_NODE: u8 = 1;
+const CALLS: u8 = 2;
+const HAS_ADDRESS: u8 = 4;
+/// The number of counts stands in the bits above.
+const COUNTS: u32 = 3;
+/// So many counts, or more: then their number follows.
+const MANY: usize = 31;
+
+impl Trace {
+    pub(crate) fn new() -> Trace {
+        Trace {
+            file: SpooledTempFile::new(IN_MEMORY),
+            pending: Vec::with_capacity(BUFFER + 256),
+            written: 0,
+            last: Last::default(),
+            parts: Vec::new(),
+            begin: 0,
+            error: None,
+        }
+    }
+
+    /// Adds a line. Where it cannot be kept, [`Trace::for_each`] says so.
+    #[inline]
+    pub(crate) fn add(&mut self, node: NodeId, at: At, is_calls: bool, counts: &[u64]) {
+        let length = counts
+            .iter()
+            .rposition(|count| *count != 0)
+            .map_or(0, |last| last + 1);
+        let (node, last) = (node.index(), &mut self.last);
+        let out = &mut self.pending;
+        let mut first = u8::try_from(length.min(MANY)).unwrap_or(0) << COUNTS;
+        if node != last.node {
+            first |= OTHER_NODE;
+        }
+        if is_calls {
+            first |= CALLS;
+        }
+        if let At::Address(_) = at {
+            first |= HAS_ADDRESS;
+        }
+        out.push(first);
+        if node != last.node {
+            put(out, node as u64);
+            last.node = node;
+        }
+        match at {
+            At::Address(address) => {
+                put_difference(out, address.wrapping_sub(last.address));
+                last.address = address;
+            }
+            At::Line { file, line } => {
+                put_difference(out, (file.index() as u64).wrapping_sub(last.file as u64));
+                put_difference(out, line.wrapping_sub(last.line));
+                (last.file, last.line) = (file.index(), line);
+            }
+        }
+        if length >= MANY {
+            put(out, length as u64);
+        }
+        for count in &counts[..length] {
+            put(out, *count);
+        }
+        if out.len() >= BUFFER {
+            self.flush();
+        }
+    }
+
+    /// Ends a part: says what its nodes stand for.
+    pub(crate) fn end_part(&mut self, nodes: impl Iterator<Item = (NodeId, FunctionId, bool)>) {
+        self.flush();
+        let lines_end = self.written;
+        for (node, function, is_deeper) in nodes {
+            put(&mut self.pending, node.index() as u64);
+            put(
+                &mut self.pending,
+                (function.index() as u64) << 1 | u64::from(is_deeper),
+            );
+            if self.pending.len() >= BUFFER {
+                self.flush();
+            }
+        }
+        self.flush();
+        self.parts.push(PartTrace {
+            begin: self.begin,
+            lines_end,
+            end: self.written,
+        });
+        self.begin = self.written;
+        self.last = Last::default();
+    }
+
+    fn flush(&mut self) {
+        if self.error.is_none()
+            && let Err(error) = self.file.write_all(&self.pending)
+        {
+            self.error = Some(error);
+        }
+        self.written += self.pending.len() as u64;
+        self.pending.clear();
+    }
+
+    /// Calls `see` with every line of the parts that ended.
+    ///
+    /// # Errors
+    /// Where the lines could not be kept.
+    pub(crate) fn for_each(&mut self, mut see: impl FnMut(Traced)) -> io::Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let mut functions = Vec::new();
+        let mut counts = Vec::new();
+        for part in &self.parts {
+            functions.clear();
+            pieces(&mut self.file, part.lines_end..part.end, |bytes| {
+                let (node, bytes) = take(bytes)?;
+                let (function, rest) = take(bytes)?;
+                let node = usize::try_from(node).ok()?;
+                if functions.len() <= node {
+                    functions.resize(node + 1, None);
+                }
+                let id = FunctionId::at(usize::try_from(function >> 1).ok()?).ok()?;
+                functions[node] = Some((id, function & 1 != 0));
+                Some(rest)
+            })?;
+            let mut last = Last::default();
+            pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
+                let (line, rest) = read_line(bytes, last, &mut counts)?;
+                last = line.last;
+                if let Some(Some((function, is_deeper))) = functions.get(last.node) {
+                    see(Traced {
+                        function: *function,
+                        is_deeper: *is_deeper,
+                        at: line.at,
+                        is_calls: line.is_calls,
+                        counts: &counts,
+                    });
+                }
+                Some(rest)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A line as it was written, its counts aside.
+struct Line {
+    last: Last,
+    at: At,
+    is_calls: bool,
+}
+
+/// Reads a line; `None` where `bytes` end within it.
+#[inline]
+fn read_line<'b>(
+    bytes: &'b [u8],
+    mut last: Last,
+    counts: &mut Vec<u64>,
+) -> Option<(Line, &'b [u8])> {
+    let (first, mut rest) = bytes.split_first()?;
+    if first & OTHER_NODE != 0 {
+        let (node, after) = take(rest)?;
+        last.node = usize::try_from(node).ok()?;
+        rest = after;
+    }
+    let at = if first & HAS_ADDRESS != 0 {
+        let (difference, after) = take_difference(rest)?;
+        last.address = last.address.wrapping_add(difference);
+        rest = after;
+        At::Address(last.address)
+    } else {
+        let (file, after) = take_difference(rest)?;
+        let (line, after) = take_difference(after)?;
+        last.file = usize::try_from((last.file as u64).wrapping_add(file)).ok()?;
+        last.line = last.line.wrapping_add(line);
+        rest = after;
+        At::Line {
+            file: StringId::at(last.file).ok()?,
+            line: last.line,
+        }
+    };
+    let mut length = usize::from(first >> COUNTS);
+    if length == MANY {
+        let (many, after) = take(rest)?;
+        length = usize::try_from(many).ok()?;
+        rest = after;
+    }
+    counts.clear();
+    for _ in 0..length {
+        let (count, after) = take(rest)?;
+        counts.push(count);
+        rest = after;
+    }
+    let is_calls = first & CALLS != 0;
+    Some((Line { last, at, is_calls }, rest))
+}
+
+/// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest,
+/// or `None` where the bytes end within the piece.
+fn pieces(
+    file: &mut SpooledTempFile,
+    range: std::ops::Range<u64>,
+    mut read: impl FnMut(&[u8]) -> Option<&[u8]>,
+) -> io::Result<()> {
+    file.seek(SeekFrom::Start(range.start))?;
+    let mut file = file.take(range.end - range.start);
+    let mut bytes: Vec<u8> = Vec::with_capacity(2 * BUFFER);
+    loop {
+        let more = (&mut file).take(BUFFER as u64).read_to_end(&mut bytes)?;
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty()
+            && let Some(after) = read(rest)
+        {
+            rest = after;
+        }
+        let left = rest.len();
+        if more == 0 {
+            return match left {
+                0 => Ok(()),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
+        }
+        bytes.drain(..bytes.len() - left);
+    }
+}
+
+fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// A number that is read as signed: small ones of either sign are short.
+fn put_difference(out: &mut Vec<u8>, difference: u64) {
+    let signed = difference.cast_signed();
+    put(out, ((signed << 1) ^ (signed >> 63)).cast_unsigned());
+}
+
+#[inline]
+fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0;
+    for (position, byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * position);
+        if byte & 0x80 == 0 {
+            return Some((number, &bytes[position + 1..]));
+        }
+    }
+    None
+}
+
+#[inline]
+fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = take(bytes)?;
+    Some(((number >> 1) ^ (number & 1).wrapping_neg(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_as_they_went_whatever_their_numbers() {
+        let id = |index| NodeId::at(index).unwrap();
+        let function = |index| FunctionId::at(index).unwrap();
+        let file = |index| StringId::at(index).unwrap();
+        let mut trace = Trace::new();
+        let many: Vec<u64> = (0..40).collect();
+        let mut expected = Vec::new();
+        for part in 0..2 {
+            // So many that buffers end within lines.
+            for round in 0..30_000u64 {
+                let node = (round % 7) as usize;
+                let at = match round % 3 {
+                    0 => At::Line {
+                        file: file(round as usize % 5),
+                        line: round % 99,
+                    },
+                    1 => At::Address(u64::MAX - round * 1000),
+                    _ => At::Address(round),
+                };
+                let counts = match round % 5 {
+                    0 => &[u64::MAX, 0, round, 0][..],
+                    1 => &many,
+                    2 => &[],
+                    _ => &[round],
+                };
+                trace.add(id(node), at, round % 2 == 0, counts);
+                let kept = counts
+                    .iter()
+                    .rposition(|count| *count != 0)
+                    .map_or(0, |last| last + 1);
+                expected.push((
+                    node + part,
+                    node % 2 == 1,
+                    at,
+                    round % 2 == 0,
+                    counts[..kept].to_vec(),
+                ));
+            }
+            trace.end_part((0..7).map(|node| (id(node), function(node + part), node % 2 == 1)));
+        }
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            found.clear();
+            trace
+                .for_each(|line| {
+                    found.push((
+                        line.function.index(),
+                        line.is_deeper,
+                        line.at,
+                        line.is_calls,
+                        line.counts.to_vec(),
+                    ));
+                })
+                .unwrap();
+        }
+        assert!(found == expected);
+    }
+}

@@ -1,0 +1,316 @@
+//! Writes chains of inlined functions as records.
+
+use std::cmp::Ordering;
+use std::io;
+
+use cg_debug_info::{Chains, NodeId, Place};
+use cg_stream::record::{Counts, Frame, InlineFacts, InlineObject, InlineRecord, Name};
+use cg_stream::writer::rendered::RenderedLabels;
+
+use super::resolve::{ChainId, ChainKey, InlinedFunction, Inlines};
+use crate::costs::section::{Section, StringId};
+use crate::format::Out;
+
+/// Objects that have less than this part of the cost are not worth a word.
+const SAID_FROM: u64 = 1000;
+
+/// A frame before its names are looked up.
+#[derive(Clone, Copy)]
+struct ChainFrame {
+    function: InlinedFunction,
+    /// Where the next inner function is called; 0 of the innermost.
+    line: u64,
+    /// The file of the line, where it is not the function's own.
+    site: StringId,
+}
+
+impl Inlines {
+    /// Writes an `inline` record for every chain that has cost, self or inclusive, and for every function.
+    pub(crate) fn write(
+        &self,
+        section: &Section,
+        labels: RenderedLabels,
+        out: &mut Out,
+    ) -> io::Result<()> {
+        let ranking = section.ranking_event();
+        let chains = &self.chains;
+        let mut rows: Vec<(ChainId, ChainKey, Vec<ChainFrame>)> = (chains.all())
+            .map(|(row, key)| (row, key, self.frames(section, key)))
+            .collect();
+        rows.sort_unstable_by(|(a, key_a, frames_a), (b, key_b, frames_b)| {
+            section
+                .by_cost(ranking, chains.own(*a), chains.own(*b))
+                .then_with(|| by_frames(section, frames_a, frames_b))
+                .then_with(|| {
+                    section.by_function(section.key_of(key_a.host), section.key_of(key_b.host))
+                })
+        });
+        for (row, key, frames) in rows {
+            let host = section.key_of(key.host);
+            let Some(innermost) = frames.first() else {
+                continue;
+            };
+            let inclusive = match key.innermost {
+                Some(_) => chains.inclusive(row),
+                None => section.inclusive(key.host),
+            };
+            let last = frames.len() - 1;
+            let stack = frames.iter().enumerate().map(|(position, frame)| Frame {
+                name: section.name(frame.function.name),
+                file: section.name(frame.function.file),
+                line: (frame.line != 0).then_some(frame.line),
+                site: section.name(frame.site),
+                obj: if position == last {
+                    section.name(host.object)
+                } else {
+                    None
+                },
+                ..Frame::default()
+            });
+            out.record(&InlineRecord {
+                name: section.name(innermost.function.name),
+                file: section.name(innermost.function.file),
+                obj: section.name(host.object),
+                ambiguous: Vec::new(),
+                part: labels.part,
+                thread: labels.thread,
+                cost: section.counts(chains.own(row)),
+                incl: if section.has_inclusive() {
+                    section.counts(inclusive)
+                } else {
+                    Counts::default()
+                },
+                stack: stack.collect(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The frames of a chain, innermost first; the last is the host.
+    fn frames(&self, section: &Section, key: ChainKey) -> Vec<ChainFrame> {
+        let host = section.key_of(key.host);
+        let place = self.objects.position(host.object);
+        let mut frames = Vec::new();
+        if let (Some(place), Some(innermost)) = (place, key.innermost)
+            && let Some(chains) = &self.objects.objects[place].chains
+        {
+            self.push_frames(section, place, chains, innermost, &mut frames);
+        }
+        let host = InlinedFunction {
+            name: host.name,
+            file: host.file,
+        };
+        match frames.last_mut() {
+            // The profile's own name of the function that the others are inlined into.
+            Some(last) => self.rename(section, last, host),
+            None => frames.push(ChainFrame {
+                function: host,
+                line: 0,
+                site: StringId::NOT_GIVEN,
+            }),
+        }
+        frames
+    }
+
+    fn push_frames(
+        &self,
+        section: &Section,
+        place: usize,
+        chains: &Chains,
+        innermost: NodeId,
+        frames: &mut Vec<ChainFrame>,
+    ) {
+        let mut call: Option<Place> = None;
+        for node in chains.chain(innermost) {
+            let function = self.functions[place][node.function.index()];
+            let mut frame = ChainFrame {
+                function,
+                line: 0,
+                site: StringId::NOT_GIVEN,
+            };
+            if let Some(call) = call {
+                frame.line = u64::from(call.line);
+                if let Some(file) = call.file {
+                    frame.site = self.files[place][file.index()];
+                    self.rename(section, &mut frame, function);
+                }
+            }
+            frames.push(frame);
+            call = node.inlined_into.map(|(_, call)| call);
+        }
+    }
+
+    /// Gives a frame its function; its line's file is said only where it is another than the function's.
+    fn rename(&self, section: &Section, frame: &mut ChainFrame, function: InlinedFunction) {
+        let was = std::mem::replace(&mut frame.function, function);
+        let site = match frame.site {
+            StringId::NOT_GIVEN if frame.line != 0 => was.file,
+            site => site,
+        };
+        let is_own = is_same_file(
+            section.strings.get(site),
+            section.strings.get(function.file),
+        );
+        frame.site = if frame.line == 0 || is_own {
+            StringId::NOT_GIVEN
+        } else {
+            site
+        };
+    }
+
+    /// The innermost function at an instruction, where it is an inlined one.
+    pub(crate) fn innermost(&self, object: StringId, address: u64) -> Option<NodeId> {
+        let (_, chains, node) = self.at(object, address)?;
+        chains.node(node).inlined_into.is_some().then_some(node)
+    }
+
+    /// The inlined functions of a chain of an object, without the function that they are inlined into.
+    pub(crate) fn inlined<'s>(
+        &self,
+        section: &'s Section,
+        object: StringId,
+        innermost: NodeId,
+    ) -> Vec<Frame<'s>> {
+        let mut frames = Vec::new();
+        if let Some(place) = self.objects.position(object)
+            && let Some(chains) = &self.objects.objects[place].chains
+        {
+            self.push_frames(section, place, chains, innermost, &mut frames);
+            frames.pop();
+        }
+        let frames = frames.into_iter().map(|frame| Frame {
+            name: section.name(frame.function.name),
+            file: section.name(frame.function.file),
+            line: (frame.line != 0).then_some(frame.line),
+            site: section.name(frame.site),
+            ..Frame::default()
+        });
+        frames.collect()
+    }
+
+    /// What the `run` record says of it.
+    pub(crate) fn facts(&self, section: &Section) -> InlineFacts {
+        let mut objects: Vec<(u64, InlineObject)> = (self.objects.objects.iter())
+            .map(|object| {
+                let obj = Name::from_bytes(section.strings.get(object.name)).into_string();
+                let facts = InlineObject {
+                    obj,
+                    debug: object.source.map(str::to_owned),
+                    unresolved: object.unresolved.as_ref().map(|why| why.text().to_owned()),
+                    agrees: object.agrees,
+                    named: object.named,
+                };
+                (self.cost_of(section, object.name), facts)
+            })
+            .collect();
+        objects.sort_by(|(a, facts_a), (b, facts_b)| {
+            b.cmp(a).then_with(|| facts_a.obj.cmp(&facts_b.obj))
+        });
+        InlineFacts {
+            resolved: section.counts(&self.resolved).into_owned(),
+            objects: objects.into_iter().map(|(_, facts)| facts).collect(),
+        }
+    }
+
+    /// The cost of an object's functions, by the event that ranks.
+    fn cost_of(&self, section: &Section, object: StringId) -> u64 {
+        let ranking = section.ranking_event();
+        let functions = section.present().filter(|(_, key)| key.object == object);
+        functions.fold(0, |sum: u64, (function, _)| {
+            sum.saturating_add(section.cost(function).get(ranking).copied().unwrap_or(0))
+        })
+    }
+
+    /// What to say of objects that could not be resolved, a sentence for each reason, with what would help.
+    pub(crate) fn messages(&self, section: &Section) -> Vec<String> {
+        use super::objects::Unresolved;
+        let total: u64 = (self.objects.objects.iter())
+            .map(|object| self.cost_of(section, object.name))
+            .fold(0, u64::saturating_add);
+        let mut reasons: Vec<(&Unresolved, Vec<(u64, StringId)>)> = Vec::new();
+        for (object, why) in self.unresolved() {
+            let cost = self.cost_of(section, object);
+            // The `run` record has those too that cost next to nothing.
+            if cost < total / SAID_FROM {
+                continue;
+            }
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, objects)) => objects.push((cost, object)),
+                None => reasons.push((why, vec![(cost, object)])),
+            }
+        }
+        let said = |(why, mut objects): (&Unresolved, Vec<(u64, StringId)>)| {
+            objects.sort_by(|(a, object_a), (b, object_b)| {
+                b.cmp(a)
+                    .then_with(|| section.by_string(*object_a, *object_b))
+            });
+            let share = |cost: u64| format!("{:.1}%", 100.0 * cost as f64 / total.max(1) as f64);
+            let named = objects.iter().map(|(cost, name)| {
+                let object = self.objects.objects.iter().find(|object| object.name == *name);
+                let name = Name::from_bytes(section.strings.get(*name)).into_string();
+                match object {
+                    Some(object) if *why == Unresolved::AnotherBuild => format!(
+                        "{name} ({} of the cost; {:.1}% of what has a name is where its symbols are)",
+                        share(*cost),
+                        100.0 * object.agrees as f64 / object.named.max(1) as f64
+                    ),
+                    _ => format!("{name} ({})", share(*cost)),
+                }
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            match why {
+                Unresolved::Missing => {
+                    format!(
+                        "inlined functions stay unknown, as the object is not there; --debug-root DIR says where else to look: {named}"
+                    )
+                }
+                Unresolved::NoDebugInfo => format!(
+                    "inlined functions stay unknown without debug information (-g, in Cargo.toml debug = 1, a debug package, or --debug-root DIR): {named}"
+                ),
+                Unresolved::AnotherBuild => {
+                    format!(
+                        "inlined functions stay unknown, as the object is another build than the one profiled: {named}"
+                    )
+                }
+                Unresolved::Unnamed => {
+                    format!(
+                        "inlined functions stay unknown where the profile names no object: {}",
+                        share(objects.iter().map(|(cost, _)| cost).sum())
+                    )
+                }
+                Unresolved::NoAddresses => format!(
+                    "the profile has no addresses, so inlined functions stay unknown; run Callgrind with --dump-instr=yes: {named}"
+                ),
+                Unresolved::Unreadable(why) => {
+                    format!("inlined functions stay unknown ({why}): {named}")
+                }
+            }
+        };
+        reasons.into_iter().map(said).collect()
+    }
+}
+
+fn by_frames(section: &Section, a: &[ChainFrame], b: &[ChainFrame]) -> Ordering {
+    let by_frame = |a: &ChainFrame, b: &ChainFrame| {
+        section
+            .by_string(a.function.name, b.function.name)
+            .then_with(|| section.by_string(a.function.file, b.function.file))
+            .then_with(|| a.line.cmp(&b.line))
+            .then_with(|| section.by_string(a.site, b.site))
+    };
+    let differing = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| by_frame(a, b))
+        .find(|order| order.is_ne());
+    differing.unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+/// Whether two paths are of one file: equal, or one is the other below a directory.
+fn is_same_file(a: &[u8], b: &[u8]) -> bool {
+    let ends = |long: &[u8], short: &[u8]| {
+        long.strip_suffix(short)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
+    };
+    !a.is_empty() && !b.is_empty() && (ends(a, b) || ends(b, a))
+}

@@ -1,0 +1,250 @@
+//! Inlined functions of programs whose inlining is known exactly: functions of 100 and 1000 `nop`s, inlined into three
+//! functions and through each other, run under the real callgrind.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use cg_tests::tools::{self, Run};
+use cg_tests::workspace;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with the program built in it as `nops`, and its profile as `profile`.
+fn profiled(build: &str, valgrind: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = workspace().join("cg-debug-info/tests/programs");
+    for name in ["nops.c", "nops.rs"] {
+        std::fs::copy(programs.join(name), folder.path().join(name)).unwrap();
+    }
+    let run = format!(
+        "{build}; valgrind -q --tool=callgrind --callgrind-out-file=profile {valgrind} ./nops >/dev/null"
+    );
+    shell(folder.path(), &run);
+    folder
+}
+
+fn shell(folder: &Path, command: &str) {
+    let status = Command::new("bash")
+        .args(["-ec", command])
+        .current_dir(folder)
+        .status();
+    assert!(status.unwrap().success(), "{command}");
+}
+
+fn parse(folder: &Path, args: &[&str]) -> Run {
+    let profile = folder.join("profile");
+    let args = [args, &[profile.to_str().unwrap()]].concat();
+    let run = tools::run("cg-parse", &args, b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run
+}
+
+fn records(run: &Run) -> Vec<Value> {
+    run.text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
+    records
+        .iter()
+        .filter(|record| record["type"] == kind)
+        .collect()
+}
+
+fn ir(record: &Value) -> u64 {
+    record["cost"]["Ir"].as_u64().unwrap()
+}
+
+/// The last part of a name, without arguments: `nops::outer::<u8>`, `outer<u8>` and `outer(void)` are all `outer`.
+fn short(name: &Value) -> &str {
+    let name = name.as_str().unwrap().split(['<', '(']).next().unwrap();
+    name.trim_end_matches("::").rsplit("::").next().unwrap()
+}
+
+/// Cost of a function where it is inlined.
+fn inlined(records: &[Value], name: &str) -> u64 {
+    of_type(records, "inline")
+        .into_iter()
+        .filter(|record| {
+            short(&record["fn"]) == name && record["stack"].as_array().unwrap().len() > 1
+        })
+        .map(ir)
+        .sum()
+}
+
+/// What makes a function one and the same.
+fn function(of: &Value) -> [String; 3] {
+    ["fn", "file", "obj"].map(|field| of[field].to_string())
+}
+
+/// Σ `inline` is the total, and by their last frames the records are the `fn` records.
+fn check_laws(records: &[Value]) {
+    let total = records[0]["total"]["Ir"].as_u64().unwrap();
+    let inlines = of_type(records, "inline");
+    assert_eq!(inlines.iter().map(|record| ir(record)).sum::<u64>(), total);
+    let mut by_host: BTreeMap<[String; 3], u64> = BTreeMap::new();
+    for record in &inlines {
+        let host = record["stack"].as_array().unwrap().last().unwrap();
+        *by_host.entry(function(host)).or_default() += ir(record);
+        let innermost = &record["stack"][0];
+        assert_eq!(
+            (&record["fn"], &record["file"]),
+            (&innermost["fn"], &innermost["file"])
+        );
+    }
+    let functions = of_type(records, "fn").into_iter();
+    let functions: BTreeMap<_, _> = functions
+        .map(|record| (function(record), ir(record)))
+        .collect();
+    assert_eq!(by_host, functions);
+    // The chain that is the function itself has its inclusive cost, and no chain costs less than those in it.
+    let mut inclusive: BTreeMap<String, u64> = BTreeMap::new();
+    for record in &inlines {
+        inclusive.insert(
+            record["stack"].to_string(),
+            record["incl"]["Ir"].as_u64().unwrap(),
+        );
+    }
+    for record in &inlines {
+        let own = record["incl"]["Ir"].as_u64().unwrap();
+        let mut outer = record["stack"].as_array().unwrap().clone();
+        outer.remove(0);
+        if let Some(frame) = outer.first_mut() {
+            let fields = frame.as_object_mut().unwrap();
+            fields.remove("line");
+            fields.remove("site");
+            assert!(
+                inclusive[&Value::from(outer).to_string()] >= own,
+                "{record}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cost_of_inlined_functions_is_exact_in_every_build() {
+    for build in [
+        "gcc -O2 -g -o nops nops.c",
+        "gcc -O2 -g1 -gdwarf-4 -no-pie -o nops nops.c",
+        "gcc -O2 -g -static -o nops nops.c",
+        "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c",
+        "gcc -O2 -g -o nops nops.c; objcopy --only-keep-debug nops nops.debug; strip nops; objcopy --add-gnu-debuglink=nops.debug nops",
+        "g++ -O2 -g -o nops -x c++ nops.c",
+        "rustc -O -C debuginfo=1 -o nops nops.rs",
+        "rustc -O -C debuginfo=line-tables-only -o nops nops.rs",
+        "rustc -O -C debuginfo=2 -C symbol-mangling-version=v0 -o nops nops.rs",
+    ] {
+        let folder = profiled(build, "--dump-instr=yes");
+        let records = records(&parse(folder.path(), &["--inline"]));
+        assert_eq!(inlined(&records, "work"), 27_000, "{build}");
+        assert_eq!(inlined(&records, "outer"), 800, "{build}");
+        check_laws(&records);
+    }
+}
+
+#[test]
+fn resolving_changes_no_other_record() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let all = ["--lines", "--calls"];
+    let without = parse(folder.path(), &all);
+    let with = parse(folder.path(), &[&all[..], &["--inline"]].concat());
+    // Calls are told apart by the chains that they leave from, and are the same without these.
+    let others = |run: &Run| -> BTreeMap<String, [u64; 2]> {
+        let mut sums: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+        for mut record in records(run) {
+            if ["run", "end", "inline"].contains(&record["type"].as_str().unwrap()) {
+                continue;
+            }
+            let fields = record.as_object_mut().unwrap();
+            fields.remove("inlined");
+            if fields["type"] == "call" {
+                let calls = fields.remove("calls").unwrap().as_u64().unwrap();
+                let incl = fields.remove("incl").unwrap()["Ir"].as_u64().unwrap();
+                let sum = sums.entry(record.to_string()).or_default();
+                *sum = [sum[0] + calls, sum[1] + incl];
+            } else {
+                assert_eq!(sums.insert(record.to_string(), [0, 0]), None);
+            }
+        }
+        sums
+    };
+    assert_eq!(others(&with), others(&without));
+    let mut run = records(&with).remove(0);
+    let inlines = run.as_object_mut().unwrap().remove("inlines").unwrap();
+    assert_eq!(run, records(&without)[0]);
+    let own = inlines["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|object| object["debug"] == "object")
+        .unwrap();
+    assert_eq!(own["agrees"], own["named"], "{inlines}");
+}
+
+#[test]
+fn an_object_of_another_build_is_refused_and_said_so() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    // The functions are elsewhere in it.
+    shell(
+        folder.path(),
+        "(echo 'int first(int x) { for (int i = 0; i < 99; i++) x = x * x + i; return x; }'; cat nops.c) > other.c; gcc -O1 -g -o nops other.c",
+    );
+    let run = parse(folder.path(), &["--inline"]);
+    assert!(run.stderr.contains("another build"), "{}", run.stderr);
+    let records = records(&run);
+    assert_eq!(inlined(&records, "work"), 0);
+    let objects = records[0]["inlines"]["objects"].as_array().unwrap();
+    let own = objects
+        .iter()
+        .find(|object| object["unresolved"] == "another build")
+        .unwrap();
+    assert!(
+        own["agrees"].as_u64().unwrap() * 2 < own["named"].as_u64().unwrap(),
+        "{own}"
+    );
+    check_laws(&records);
+}
+
+#[test]
+fn an_object_that_moved_is_found_below_a_root() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    shell(folder.path(), "mkdir elsewhere; mv nops elsewhere");
+    let missing = parse(folder.path(), &["--inline"]);
+    assert!(
+        missing.stderr.contains("--debug-root") && missing.stderr.contains("nops"),
+        "{}",
+        missing.stderr
+    );
+    let root = folder.path().join("elsewhere");
+    let found = parse(
+        folder.path(),
+        &["--inline", "--debug-root", root.to_str().unwrap()],
+    );
+    assert_eq!(inlined(&records(&found), "work"), 27_000);
+    // A directory or a FIFO where the object was is not opened.
+    shell(folder.path(), "mkfifo nops");
+    assert!(
+        parse(folder.path(), &["--inline"])
+            .stderr
+            .contains("--debug-root")
+    );
+}
+
+#[test]
+fn several_parts_add_up_and_stay_apart_where_wanted() {
+    let folder = profiled(
+        "gcc -O2 -g -o nops nops.c",
+        "--dump-instr=yes --dump-before=g --combine-dumps=yes",
+    );
+    let sums = records(&parse(folder.path(), &["--inline"]));
+    assert_eq!(inlined(&sums, "work"), 27_000);
+    check_laws(&sums);
+    let parts = records(&parse(folder.path(), &["--inline", "--per-part"]));
+    assert!(of_type(&parts, "run").len() > 5);
+    assert_eq!(inlined(&parts, "work"), 27_000);
+}
