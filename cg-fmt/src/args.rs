@@ -195,7 +195,8 @@ pub(crate) struct Args {
     /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
     /// it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
-    /// speedscope is its own JSON, with all events. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
+    /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's
+    /// JSON, with one. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
     /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines), of a raw profile with its calls, and
     /// with its lines where --type line asks for them; of a diff each event stands twice, as EVENT.old and EVENT.new.
     #[arg(
@@ -427,6 +428,8 @@ enum FormatName {
     Flamegraph,
     Folded,
     Speedscope,
+    Pprof,
+    Firefox,
     Callgrind,
 }
 
@@ -442,6 +445,8 @@ impl FormatName {
             FormatName::Flamegraph => OutputFormat::Flamegraph,
             FormatName::Folded => OutputFormat::Folded,
             FormatName::Speedscope => OutputFormat::Speedscope,
+            FormatName::Pprof => OutputFormat::Pprof,
+            FormatName::Firefox => OutputFormat::Firefox,
             FormatName::Callgrind => OutputFormat::Callgrind,
         }
     }

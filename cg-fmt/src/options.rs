@@ -47,6 +47,10 @@ pub(crate) enum OutputFormat {
     Callgrind,
     /// Stacks as speedscope's JSON.
     Speedscope,
+    /// Stacks as pprof's protocol buffer.
+    Pprof,
+    /// Stacks as the Firefox Profiler's JSON.
+    Firefox,
 }
 
 impl OutputFormat {

@@ -7,7 +7,7 @@ use cg_document::{Document, markdown, separated};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::{callgrind, flamegraph, folded, json, speedscope, svg};
+use crate::format::{callgrind, firefox, flamegraph, folded, json, pprof, speedscope, svg};
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::Read;
 use crate::report::{Report, diff};
@@ -48,6 +48,8 @@ pub(crate) fn write(
         OutputFormat::Speedscope => {
             return speedscope::write(&read.profile, &options, out, diagnostics);
         }
+        OutputFormat::Pprof => return pprof::write(&read.profile, &options, out, diagnostics),
+        OutputFormat::Firefox => return firefox::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Callgrind => {
             return callgrind::write(&read.profile, &options, out, diagnostics);
         }

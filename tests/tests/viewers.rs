@@ -313,3 +313,275 @@ fn infernos_command_line_draws_two_counts_as_a_difference() {
         assert!(picture.contains(title), "{title} in {picture}");
     }
 }
+
+/// Profiles with stacks that name files, lines, objects and threads.
+const SAMPLED: [&str; 5] = [
+    "firefox/samply-bash.json.gz",
+    "firefox/small-v55.json",
+    "firefox/small-v70.json",
+    "pprof/go-cpu.pb.gz",
+    "pprof/go-heap.pb.gz",
+];
+
+/// The stream of a profile, whose labels are left out and said to be.
+fn parsed(file: &str) -> Vec<u8> {
+    let run = tools::run("cg-parse", &[file], b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.stdout
+}
+
+/// A frame: function, file, line, object, and what it is marked as.
+type Place = (String, String, u64, String, Vec<&'static str>);
+
+/// Thread and process, and the frames of a stack.
+type Stack = (Option<String>, Option<String>, Vec<Place>);
+
+/// The stacks of a stream, with these marks of their frames. Addresses are no part of what makes stacks the same.
+fn stacks(stream: &[u8], marks: &[&'static str]) -> BTreeMap<Stack, BTreeMap<String, i64>> {
+    let mut stacks = BTreeMap::new();
+    for record in records(stream) {
+        if record["type"] != "stack" {
+            continue;
+        }
+        let text = |value: &Value, field: &str| value[field].as_str().map(str::to_owned);
+        let frame = |frame: &Value| {
+            let marks = marks.iter().copied().filter(|mark| frame[*mark] == true);
+            let known = |field| text(frame, field).unwrap_or_default();
+            let line = frame["line"].as_u64().unwrap_or(0);
+            (
+                known("fn"),
+                known("file"),
+                line,
+                known("obj"),
+                marks.collect(),
+            )
+        };
+        let frames = record["stack"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(frame)
+            .collect();
+        let key = (text(&record, "thread"), text(&record, "process"), frames);
+        let sums: &mut BTreeMap<String, i64> = stacks.entry(key).or_default();
+        for (event, count) in record["cost"].as_object().unwrap() {
+            *sums.entry(event.clone()).or_insert(0) += count.as_i64().unwrap();
+        }
+    }
+    for sums in stacks.values_mut() {
+        sums.retain(|_, count| *count != 0);
+    }
+    stacks
+}
+
+#[test]
+fn pprof_files_are_read_back_as_they_were_written() {
+    for file in SAMPLED {
+        let stream = parsed(file);
+        let (profile, _) = written(&["-f", "pprof"], &stream);
+        let again = tools::stdout("cg-parse", &["-"], &profile);
+        // Inlined functions have locations of their own, so that speedscope shows them.
+        let marks = ["kernel"];
+        assert_eq!(stacks(&again, &marks), stacks(&stream, &marks), "{file}");
+        let run = |stream: &[u8]| records(stream)[0].clone();
+        let (again, first) = (run(&again), run(&stream));
+        for field in ["events", "total", "units", "duration"] {
+            assert_eq!(again[field], first[field], "{file}: {field}");
+        }
+        assert_eq!(
+            written(&["-f", "pprof"], &stream).0,
+            profile,
+            "{file}: the same input, other bytes"
+        );
+    }
+}
+
+#[test]
+fn files_of_speedscope_are_read_back_as_they_were_written() {
+    for file in SAMPLED {
+        let stream = parsed(file);
+        let (profile, _) = written(&["-f", "speedscope"], &stream);
+        let again = tools::stdout("cg-parse", &["-"], &profile);
+        // Speedscope has no objects and no marks, and refuses what is below 0.
+        let held = |stream: &[u8]| {
+            let mut held: BTreeMap<Stack, BTreeMap<String, i64>> = BTreeMap::new();
+            for ((thread, process, mut frames), counts) in stacks(stream, &[]) {
+                frames.iter_mut().for_each(|frame| frame.3.clear());
+                let sums = held.entry((thread, process, frames)).or_default();
+                for (event, count) in counts {
+                    *sums.entry(event).or_insert(0) += count.max(0);
+                }
+            }
+            held.retain(|_, counts| counts.values().any(|count| *count > 0));
+            held
+        };
+        assert_eq!(held(&again), held(&stream), "{file}");
+    }
+}
+
+#[test]
+fn profiles_of_the_firefox_profiler_are_read_back_as_they_were_written() {
+    for file in SAMPLED {
+        let stream = parsed(file);
+        let event = records(&stream)[0]["events"][0]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let (profile, _) = written(&["-f", "firefox", "--event", &event], &stream);
+        let again = tools::stdout("cg-parse", &["-"], &profile);
+        let marks = ["kernel", "jit", "inlined"];
+        let only =
+            |stacks: BTreeMap<Stack, BTreeMap<String, i64>>, event: &str| -> BTreeMap<Stack, i64> {
+                let count = |counts: BTreeMap<String, i64>| counts.get(event).copied().unwrap_or(0);
+                stacks
+                    .into_iter()
+                    .map(|(stack, counts)| (stack, count(counts)))
+                    .collect()
+            };
+        let written_event = records(&again)[0]["events"][0].as_str().unwrap().to_owned();
+        assert_eq!(
+            only(stacks(&again, &marks), &written_event),
+            only(stacks(&stream, &marks), &event),
+            "{file}"
+        );
+    }
+}
+
+/// The stacks of a processed profile of version 55, outermost frame first, by the format's own description alone.
+fn walked(profile: &Value) -> BTreeMap<String, i64> {
+    let mut stacks = BTreeMap::new();
+    assert_eq!(profile["meta"]["preprocessedProfileVersion"], 55);
+    for thread in profile["threads"].as_array().unwrap() {
+        let cell = |table: &str, column: &str, row: usize| thread[table][column][row].clone();
+        let index = |value: Value| value.as_u64().map(|value| usize::try_from(value).unwrap());
+        for table in [
+            "samples",
+            "stackTable",
+            "frameTable",
+            "funcTable",
+            "resourceTable",
+            "markers",
+        ] {
+            let length = index(thread[table]["length"].clone()).unwrap();
+            for (column, values) in thread[table].as_object().unwrap() {
+                if let Some(values) = values.as_array() {
+                    assert_eq!(values.len(), length, "{table}.{column}");
+                }
+            }
+        }
+        for sample in 0..thread["samples"]["stack"].as_array().unwrap().len() {
+            let mut names = Vec::new();
+            let mut stack = index(cell("samples", "stack", sample));
+            while let Some(row) = stack {
+                let frame = index(cell("stackTable", "frame", row)).unwrap();
+                let function = index(cell("frameTable", "func", frame)).unwrap();
+                let name = index(cell("funcTable", "name", function)).unwrap();
+                names.push(thread["stringArray"][name].as_str().unwrap().to_owned());
+                let prefix = index(cell("stackTable", "prefix", row));
+                assert!(prefix.is_none_or(|prefix| prefix < row));
+                stack = prefix;
+            }
+            names.reverse();
+            let weight = cell("samples", "weight", sample).as_i64().unwrap();
+            *stacks.entry(names.join(";")).or_insert(0) += weight;
+        }
+    }
+    stacks
+}
+
+#[test]
+fn the_tables_of_a_firefox_profile_lead_to_the_folded_stacks() {
+    for file in SAMPLED {
+        let (profile, _) = written(&["-f", "firefox"], &parsed(file));
+        let mut walked = walked(&serde_json::from_slice(&profile).unwrap());
+        // Folded stacks hold no negative counts.
+        walked.retain(|_, count| *count > 0);
+        let (folded, _) = written(&["-f", "folded", file], b"");
+        let folded = String::from_utf8(folded).unwrap();
+        let mut expected = BTreeMap::new();
+        for line in folded.lines() {
+            let (stack, count) = line.rsplit_once(' ').unwrap();
+            let frames: Vec<&str> = stack
+                .split(';')
+                .map(|frame| frame.trim_end_matches("_[k]").trim_end_matches("_[i]"))
+                .collect();
+            *expected.entry(frames.join(";")).or_insert(0) += count.parse::<i64>().unwrap();
+        }
+        assert_eq!(walked, expected, "{file}");
+    }
+}
+
+/// What `go tool pprof` says of a profile.
+fn pprof(profile: &[u8], args: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.pb.gz");
+    std::fs::write(&path, profile).unwrap();
+    text(viewer(
+        Command::new("go")
+            .args(["tool", "pprof"])
+            .args(args)
+            .arg(path)
+            .env("PPROF_TMPDIR", folder.path()),
+        b"",
+    ))
+}
+
+#[test]
+fn go_tool_pprof_shows_the_streams_figures() {
+    let (profile, _) = written(&["-f", "pprof", "dhat/3.19.0-heapy.dhat.json"], b"");
+    let top = pprof(&profile, &["-top", "-unit=B", "-sample_index=gmax_bytes"]);
+    for row in [
+        "1030800B   100%   100%   1030800B   100%  malloc",
+        "900000B 87.31%  spike",
+        "130800B 12.69%  ramp",
+    ] {
+        assert!(top.contains(row), "{row} in {top}");
+    }
+    assert!(top.contains("of 1030800B total"), "{top}");
+    // What pprof shows by itself is what DHAT counts first.
+    assert!(pprof(&profile, &["-top"]).contains("Type: total_bytes"));
+    // What Go's own profile comes to there, ours comes to as well; samples that differ in labels alone are added up.
+    let raw = pprof(
+        &written(&["-f", "pprof", "pprof/go-cpu.pb.gz"], b"").0,
+        &["-raw"],
+    );
+    let original = std::fs::read_to_string(cg_tests::data("pprof/go-cpu.pb.gz.raw.txt")).unwrap();
+    let sums = |raw: &str| -> [u64; 2] {
+        let lines = raw
+            .lines()
+            .skip_while(|line| !line.starts_with("Samples:"))
+            .skip(2);
+        let lines = lines.take_while(|line| !line.starts_with("Locations"));
+        let values = lines.filter_map(|line| {
+            let mut values = line.split(':').next()?.split_whitespace().map(str::parse);
+            Some([values.next()?.ok()?, values.next()?.ok()?])
+        });
+        values.fold([0, 0], |sums, values: [u64; 2]| {
+            [sums[0] + values[0], sums[1] + values[1]]
+        })
+    };
+    assert_eq!(sums(&raw), sums(&original));
+    assert_eq!(sums(&raw), [48, 480_000_000]);
+}
+
+#[test]
+fn a_diff_is_two_columns_of_pprof_and_two_threads_of_firefox() {
+    let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
+    let (profile, _) = written(&["-f", "pprof"], folded);
+    let top = |column: &str| pprof(&profile, &["-top", &format!("-sample_index={column}")]);
+    let (before, after) = (top("samples (before)"), top("samples (after)"));
+    assert!(
+        before.contains("of 35 total") && before.contains("14.29%  gone"),
+        "{before}"
+    );
+    assert!(after.contains("of 50 total"), "{after}");
+    let (profile, _) = written(&["-f", "firefox"], folded);
+    let profile: Value = serde_json::from_slice(&profile).unwrap();
+    let names: Vec<&Value> = profile["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| &thread["name"])
+        .collect();
+    assert_eq!(names, ["before", "after"]);
+}

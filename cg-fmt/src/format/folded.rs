@@ -52,7 +52,7 @@ pub(crate) fn write(
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     Lines::of(&nodes, &texts).write(&mut out)?;
     out.flush()?;
-    losses.say("folded stacks", &[], diagnostics);
+    losses.say("folded stacks", &["marks"], diagnostics);
     left_out.say(&stacks, diagnostics);
     say_changed(&texts, diagnostics);
     Ok(())

@@ -4,9 +4,11 @@
 //! the records themselves, of which a document shows a part.
 
 pub(crate) mod callgrind;
+pub(crate) mod firefox;
 pub(crate) mod flamegraph;
 pub(crate) mod folded;
 pub(crate) mod json;
+pub(crate) mod pprof;
 pub(crate) mod speedscope;
 pub(crate) mod svg;
 

@@ -124,6 +124,15 @@ impl Writing<'_, '_> {
         };
         write!(out, "{{\"type\":\"sampled\",\"name\":")?;
         serde_json::to_writer(&mut *out, &name)?;
+        // What a name alone leaves open; speedscope passes over it, and cg-parse reads it.
+        write!(out, ",\"event\":")?;
+        serde_json::to_writer(&mut *out, &self.stacks.column_name(column))?;
+        for (key, name) in [("thread", place.thread), ("process", place.process)] {
+            if let Some(name) = name {
+                write!(out, ",\"{key}\":")?;
+                serde_json::to_writer(&mut *out, self.rows.place(name))?;
+            }
+        }
         let unit = self.unit(column);
         write!(
             out,

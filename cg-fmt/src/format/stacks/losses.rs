@@ -13,6 +13,7 @@ pub(crate) struct Losses {
     addresses: bool,
     threads: bool,
     processes: bool,
+    marks: bool,
 }
 
 impl Losses {
@@ -23,6 +24,7 @@ impl Losses {
             self.lines |= frame.line.is_some();
             self.objects |= frame.obj.is_some();
             self.addresses |= frame.addr.is_some();
+            self.marks |= frame.inlined || frame.jit || frame.waker;
         }
         self.threads |= stack.thread.is_some();
         self.processes |= stack.process.is_some();
@@ -37,6 +39,7 @@ impl Losses {
             (self.addresses, "addresses"),
             (self.threads, "threads"),
             (self.processes, "processes"),
+            (self.marks, "marks"),
         ];
         let lost: Vec<&str> = all
             .iter()

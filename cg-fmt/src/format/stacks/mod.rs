@@ -24,7 +24,7 @@ mod text;
 
 pub(crate) use losses::Losses;
 pub(crate) use nodes::{Children, FrameId, NodeId, StackNodes};
-pub(crate) use rows::{Place, StackRows};
+pub(crate) use rows::{Place, PlaceId, StackRow, StackRows};
 pub(crate) use text::{FrameTexts, frame_name};
 
 /// Record types with stacks, the most telling first. Types that are not here come last.

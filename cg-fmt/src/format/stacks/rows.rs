@@ -102,6 +102,11 @@ impl<'a> StackRows<'a> {
         self.frames.iter()
     }
 
+    /// The frame of an id of this table.
+    pub(crate) fn frame(&self, id: FrameId) -> &Frame<'a> {
+        &self.frames[id.index()]
+    }
+
     pub(crate) fn place(&self, name: PlaceId) -> &str {
         self.places.text(name)
     }

@@ -7,17 +7,18 @@
 //! - The unit says what is counted: times are the event `time`, in ns, `bytes` are `bytes`, and of `none` nobody knows; the
 //!   event is called `samples` then, as that of folded stacks is. A sampled profile of times also has `samples`.
 //! - Profiles of one unit are threads: each record says which. Profiles of different units are sections of their own.
+//! - `cg-fmt` adds to each profile what its name cannot tell apart: `event`, `thread` and `process`.
 //! - Times are rounded to ns so that their sums are right; other fractions are kept as integers of a finer unit.
 
 use std::io::Read as _;
 
 use cg_stream::Diagnostics;
-use cg_stream::record::{Count, RunRecord};
+use cg_stream::record::{Count, Name, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::count::{Carry, Decimal, Unit};
-use super::table::{FrameId, FrameParts, Row, RowId, StackId, StackTable, TextId};
+use super::table::{FrameId, FrameParts, Row, RowId, StackId, StackTable};
 use super::write::write;
 use crate::detect::Head;
 use crate::error::{Error, excerpt};
@@ -96,6 +97,13 @@ struct Profile<'a> {
     name: Option<Text<'a>>,
     #[serde(borrow, default)]
     unit: Option<Text<'a>>,
+    /// What is counted, as only cg-fmt says.
+    #[serde(borrow, default)]
+    event: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thread: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    process: Option<Text<'a>>,
     #[serde(borrow, default)]
     samples: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -130,10 +138,12 @@ pub(crate) fn parse(
     let mut failed = None;
     for (number, profile) in file.profiles.iter().enumerate() {
         let unit = profile.unit.as_ref().map_or(&b"none"[..], Text::as_bytes);
-        let known = sections.iter().position(|section| section.unit == unit);
+        let event = profile.event.as_ref().and_then(Text::given);
+        let is_of = |section: &Section| section.unit == unit && section.said_event == event;
+        let known = sections.iter().position(is_of);
         let position = known.unwrap_or(sections.len());
         if known.is_none() {
-            sections.push(Section::new(unit, &file.shared.frames, options)?);
+            sections.push(Section::new(unit, event, &file.shared.frames, options)?);
         }
         let has_others = file.profiles.len() > 1;
         if let Err(error) = sections[position].profile(&text, profile, has_others) {
@@ -172,6 +182,8 @@ fn in_profile(number: usize, error: Error) -> Error {
 /// The profiles of a unit.
 struct Section<'a> {
     unit: &'a [u8],
+    /// What is counted, where the file says it.
+    said_event: Option<Name<'a>>,
     counted: Counted,
     table: StackTable,
     /// The frames that all profiles share.
@@ -208,9 +220,22 @@ fn counted(unit: &[u8]) -> Option<Counted> {
     })
 }
 
+/// A unit as streams call it, where it is not a plain count.
+fn short_unit(unit: &[u8]) -> Option<&'static str> {
+    Some(match unit {
+        b"bytes" => "bytes",
+        b"nanoseconds" => "ns",
+        b"microseconds" => "µs",
+        b"milliseconds" => "ms",
+        b"seconds" => "s",
+        _ => return None,
+    })
+}
+
 impl<'a> Section<'a> {
     fn new(
         unit: &'a [u8],
+        said_event: Option<Name<'a>>,
         shared: &[FrameFields],
         options: &Options,
     ) -> Result<Section<'a>, Error> {
@@ -220,7 +245,17 @@ impl<'a> Section<'a> {
                 excerpt(unit)
             ))
         })?;
-        let mut table = StackTable::new([counted.event]);
+        // A count that has a name is written in its own unit and has its samples beside it.
+        let counted = match said_event {
+            Some(_) => Counted {
+                unit: short_unit(unit),
+                nanoseconds: None,
+                ..counted
+            },
+            None => counted,
+        };
+        let event = said_event.as_ref().map_or(counted.event, Name::as_str);
+        let mut table = StackTable::new([event]);
         let mut frames = Vec::with_capacity(shared.len());
         for fields in shared {
             let bytes = |text: &'_ Option<Text>| {
@@ -240,6 +275,7 @@ impl<'a> Section<'a> {
         }
         Ok(Section {
             unit,
+            said_event,
             counted,
             table,
             frames,
@@ -255,18 +291,27 @@ impl<'a> Section<'a> {
         profile: &Profile<'a>,
         has_others: bool,
     ) -> Result<(), Error> {
-        let name = profile.name.as_ref().map_or(&[][..], Text::as_bytes);
-        let thread = match has_others {
-            true => self.table.given(name)?,
-            false => None,
+        let mut given = |text: &Option<Text>| {
+            let text = text.as_ref().map_or(&[][..], Text::as_bytes);
+            self.table.given(text)
+        };
+        let thread = match (&profile.event, has_others) {
+            (Some(_), _) => given(&profile.thread)?,
+            (None, true) => given(&profile.name)?,
+            (None, false) => None,
+        };
+        let place = Row {
+            thread,
+            process: given(&profile.process)?,
+            ..Row::default()
         };
         match (profile.kind.as_bytes(), profile.samples, profile.events) {
             (b"sampled", Some(samples), _) => {
-                self.sampled(Scanner::of(text, samples), profile.weights, thread)
+                self.sampled(Scanner::of(text, samples), profile.weights, place)
             }
             (b"evented", _, Some(events)) => {
                 let mut scanner = Scanner::of(text, events);
-                self.evented(&mut scanner, thread)
+                self.evented(&mut scanner, place)
             }
             (kind, ..) => Err(Error::whole(format!(
                 "expected samples or events of the type \"sampled\" or \"evented\", found {}",
@@ -286,12 +331,8 @@ impl<'a> Section<'a> {
         })
     }
 
-    fn row(&mut self, stack: Option<StackId>, thread: Option<TextId>) -> Result<RowId, Error> {
-        Ok(self.table.row(Row {
-            stack,
-            thread,
-            ..Row::default()
-        })?)
+    fn row(&mut self, stack: Option<StackId>, place: Row) -> Result<RowId, Error> {
+        Ok(self.table.row(Row { stack, ..place })?)
     }
 
     /// Adds stacks and their weights.
@@ -299,7 +340,7 @@ impl<'a> Section<'a> {
         &mut self,
         mut samples: Scanner<'a>,
         weights: List<'a>,
-        thread: Option<TextId>,
+        place: Row,
     ) -> Result<(), Error> {
         let mut weights = weights.elements();
         let mut carry = Carry::default();
@@ -319,7 +360,7 @@ impl<'a> Section<'a> {
             }
             frames.reverse();
             let stack = self.table.stack(&frames)?;
-            let row = self.row(stack, thread)?;
+            let row = self.row(stack, place)?;
             let weight = weights
                 .next()
                 .ok_or_else(|| Error::whole("expected as many weights as samples, found fewer"))?;
@@ -347,7 +388,7 @@ impl<'a> Section<'a> {
     }
 
     /// Charges the time between two events to the frames that are open.
-    fn evented(&mut self, events: &mut Scanner<'a>, thread: Option<TextId>) -> Result<(), Error> {
+    fn evented(&mut self, events: &mut Scanner<'a>, place: Row) -> Result<(), Error> {
         let factor = self.counted.nanoseconds.unwrap_or(1);
         let mut open: Vec<(u64, StackId)> = Vec::new();
         let mut last: Option<Count> = None;
@@ -374,7 +415,7 @@ impl<'a> Section<'a> {
                 }
                 // Between two roots nothing runs, and that costs nothing.
                 if at > last && stack.is_some() {
-                    let row = self.row(stack, thread)?;
+                    let row = self.row(stack, place)?;
                     self.table.add(row, 0, at - last);
                 }
             }
@@ -431,6 +472,7 @@ impl<'a> Section<'a> {
         }
         let (finer, cut_off) = self.finer.settle(&mut self.table);
         let Counted { event, unit, .. } = self.counted;
+        let event = self.said_event.as_ref().map_or(event, Name::as_str);
         let unit = match finer {
             Some(finer) => Some(format!("{finer} {}", unit.unwrap_or(event))),
             None => unit.map(str::to_owned),

@@ -1,0 +1,99 @@
+//! Messages of protocol buffers, as far as profiles need them: numbers, texts, messages, and lists of numbers.
+
+use std::io::{self, Write};
+
+/// How a field is written: as a number, or as a length with so many bytes behind it.
+const VARINT: u32 = 0;
+const LENGTH: u32 = 2;
+
+/// The fields of a message.
+#[derive(Default)]
+pub(super) struct Message {
+    bytes: Vec<u8>,
+    list: Vec<u8>,
+}
+
+impl Message {
+    /// A number; 0 is what a number is that is not there.
+    pub(super) fn number(&mut self, field: u32, number: u64) {
+        if number != 0 {
+            self.key(field, VARINT);
+            varint(&mut self.bytes, number);
+        }
+    }
+
+    /// A text, an empty one too.
+    pub(super) fn text(&mut self, field: u32, text: &str) {
+        self.key(field, LENGTH);
+        varint(&mut self.bytes, text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Another message, which is empty then.
+    pub(super) fn message(&mut self, field: u32, inner: &mut Message) {
+        self.key(field, LENGTH);
+        varint(&mut self.bytes, inner.bytes.len() as u64);
+        self.bytes.append(&mut inner.bytes);
+    }
+
+    /// A list of numbers.
+    pub(super) fn packed(&mut self, field: u32, numbers: impl Iterator<Item = u64>) {
+        self.list.clear();
+        numbers.for_each(|number| varint(&mut self.list, number));
+        self.key(field, LENGTH);
+        varint(&mut self.bytes, self.list.len() as u64);
+        self.bytes.extend_from_slice(&self.list);
+    }
+
+    /// Writes the fields; the message is empty then.
+    pub(super) fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn key(&mut self, field: u32, kind: u32) {
+        varint(&mut self.bytes, u64::from(field << 3 | kind));
+    }
+}
+
+/// Seven bits a byte, the lowest first; the highest bit of a byte says that there are more.
+fn varint(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_those_of_the_encodings_documentation() {
+        // https://protobuf.dev/programming-guides/encoding: 150 is 96 01, "testing" in field 2, a message in field 3, a
+        // list in field 6; -2 has ten bytes.
+        let mut message = Message::default();
+        let mut inner = Message::default();
+        message.number(1, 150);
+        message.number(9, 0);
+        message.text(2, "testing");
+        inner.number(1, 150);
+        message.message(3, &mut inner);
+        message.packed(6, [3, 270, 86942].into_iter());
+        message.number(7, (-2_i64).cast_unsigned());
+        let mut bytes = Vec::new();
+        message.write_to(&mut bytes).unwrap();
+        let expected: &[&[u8]] = &[
+            &[0x08, 0x96, 0x01],
+            b"\x12\x07testing",
+            &[0x1a, 0x03, 0x08, 0x96, 0x01],
+            &[0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05],
+            &[
+                0x38, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+            ],
+        ];
+        assert_eq!(bytes, expected.concat());
+    }
+}
