@@ -128,6 +128,27 @@ impl ObjectFile {
         })
     }
 
+    /// The address, as the object counts it, of what is first in its file and in memory. Profilers count from there: where
+    /// an object is loaded is where that comes to lie.
+    pub fn base_address(&self) -> Option<u64> {
+        let in_memory = |section: &&Section| section.address > 0 && section.stored > 0;
+        let first = self
+            .sections
+            .iter()
+            .filter(in_memory)
+            .min_by_key(|section| section.address)?;
+        first.address.checked_sub(first.offset)
+    }
+
+    /// The address, as the object counts it, of the code at an offset of its file.
+    pub fn address_at(&self, offset: u64) -> Option<u64> {
+        self.sections.iter().find_map(|section| {
+            let inside = offset.checked_sub(section.offset)?;
+            let is_there = section.is_code && inside < section.stored;
+            is_there.then(|| section.address.checked_add(inside))?
+        })
+    }
+
     /// Its sections of code, as ranges of addresses.
     pub(crate) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
         (self.sections.iter())

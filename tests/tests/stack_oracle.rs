@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cg_tests::{data, tools};
 use flate2::read::MultiGzDecoder;
@@ -209,6 +210,25 @@ fn files(folder: &str, count: usize) -> Vec<PathBuf> {
 
 /// The stacks that cg-parse finds, with their threads in front, by the names of their frames; and its run record.
 fn named_stacks(path: &Path) -> (Value, Stacks) {
+    stacks_by(path, |frame| {
+        vec![frame["fn"].as_str().unwrap_or("").to_owned()]
+    })
+}
+
+/// A frame as `object+address` where both are known, whatever it is called: machines that have the objects of a profile
+/// name the functions there, one for each that was inlined.
+fn by_address(frame: &Value) -> Vec<String> {
+    match (frame["obj"].as_str(), frame["addr"].as_str()) {
+        (Some(_), Some(_)) if frame["inlined"] == true => vec![],
+        (Some(object), Some(address)) => {
+            vec![format!("{}+{address}", object.rsplit('/').next().unwrap())]
+        }
+        _ => vec![frame["fn"].as_str().unwrap_or("").to_owned()],
+    }
+}
+
+/// The same by what a function says of each frame.
+fn stacks_by(path: &Path, say: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks) {
     let run = tools::run("cg-parse", &["--no-demangle", path.to_str().unwrap()], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     let records: Vec<Value> = run
@@ -226,7 +246,7 @@ fn named_stacks(path: &Path) -> (Value, Stacks) {
     for record in records.iter().filter(|record| record["type"] == "stack") {
         let mut stack = vec![record["thread"].as_str().unwrap_or("").to_owned()];
         for frame in record["stack"].as_array().unwrap() {
-            stack.push(frame["fn"].as_str().unwrap_or("").to_owned());
+            stack.extend(say(frame));
         }
         let cost = events
             .iter()
@@ -242,7 +262,7 @@ fn named_stacks(path: &Path) -> (Value, Stacks) {
 fn firefox_profiles_have_the_samples_of_their_tables() {
     for path in files("firefox", 6) {
         let profile = document(&path);
-        let (run, read) = named_stacks(&path);
+        let (run, read) = stacks_by(&path, by_address);
         let mut expected = Stacks::new();
         for thread in profile["threads"].as_array().unwrap() {
             let table = |name: &str| match &thread[name] {
@@ -267,7 +287,7 @@ fn firefox_profiles_have_the_samples_of_their_tables() {
                         .or_else(|| table("resourceTable")["lib"][resource? as usize].as_u64());
                     let address = frames["address"][frame].as_u64();
                     found.push(match (lib, address) {
-                        (Some(lib), Some(address)) if name.starts_with("0x") => {
+                        (Some(lib), Some(address)) => {
                             let path = profile["libs"][lib as usize]["path"].as_str().unwrap();
                             let base = path.rsplit('/').next().unwrap();
                             format!("{base}+{address:#x}")
@@ -296,7 +316,9 @@ fn firefox_profiles_have_the_samples_of_their_tables() {
 #[test]
 fn names_beside_a_profile_are_used() {
     let profile = document(&data("firefox/samply-import-fp.json.gz"));
-    let lib = &profile["libs"][0];
+    // That of the program, which no machine has; other objects may be found themselves.
+    let libs = profile["libs"].as_array().unwrap();
+    let lib = libs.iter().find(|lib| lib["name"] == "inl").unwrap();
     let sidecar = json!({"string_table": ["UNKNOWN", "named"], "data": [{
         "debug_name": lib["debugName"],
         "debug_id": lib["breakpadId"],
@@ -402,5 +424,189 @@ fn speedscope_files_have_the_sums_of_their_profiles() {
             }
             assert_eq!(stacks, expected);
         }
+    }
+}
+
+/// Functions inlined into each other.
+const SOURCE: &str = "
+volatile int sink;
+static inline int leaf(int x) { return x * 3 + sink; }
+static inline int middle(int x) { sink = x; return leaf(x) + leaf(x + 1); }
+__attribute__((noinline)) int outer(int x) { int sum = 0; while (x--) sum += middle(x); return sum; }
+__attribute__((noinline)) void plain(void) { sink++; }
+int main(int argc, char **argv) { plain(); return outer(argc) + middle(argc); }
+";
+
+/// [`SOURCE`], compiled with debug information and a build id that is known, and where its functions are.
+struct Program {
+    folder: tempfile::TempDir,
+    base: u64,
+}
+
+const BUILD_ID: &str = "0123456789abcdef0123456789abcdef01234567";
+
+impl Program {
+    fn build(options: &[&str], base: u64) -> Program {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("sampled.c");
+        fs::write(&source, SOURCE).unwrap();
+        let output = Command::new("gcc")
+            .args(["-O2", "-g"])
+            .arg(format!("-Wl,--build-id=0x{BUILD_ID}"))
+            .args(options)
+            .arg("-o")
+            .arg(folder.path().join("sampled"))
+            .arg(source)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Program { folder, base }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("sampled")
+    }
+
+    /// Every fourth byte of its functions, as the object counts them.
+    fn addresses(&self) -> Vec<u64> {
+        let output = Command::new("nm")
+            .arg("-S")
+            .arg(self.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut addresses = Vec::new();
+        for line in text.lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            if let [start, size, _, "main" | "outer" | "plain"] = fields[..] {
+                let start = hex(start);
+                addresses.extend((start..start + hex(size)).step_by(4));
+            }
+        }
+        assert!(addresses.len() > 10);
+        addresses
+    }
+
+    /// What binutils say of an address: functions and lines, innermost first.
+    fn told(&self, address: u64) -> Vec<String> {
+        let output = Command::new("addr2line")
+            .args(["-f", "-i", "-e"])
+            .arg(self.path())
+            .arg(format!("{address:#x}"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let frame = |pair: &[&str]| {
+            let place = pair[1].split(" (discriminator").next().unwrap();
+            format!("{} {place}", pair[0])
+        };
+        lines.chunks(2).map(frame).collect()
+    }
+
+    /// The frames that cg-parse finds in a profile with one stack of one address.
+    fn found(&self, profile: &[u8]) -> Vec<String> {
+        let run = tools::run("cg-parse", &[], profile);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+        let line = run.text().lines().nth(1).unwrap();
+        let record: Value = serde_json::from_str(line).unwrap();
+        let frames = record["stack"].as_array().unwrap().iter();
+        frames
+            .map(|frame| {
+                let name = frame["fn"].as_str().unwrap();
+                let file = frame["file"].as_str().unwrap_or("??");
+                format!("{name} {file}:{}", frame["line"].as_u64().unwrap_or(0))
+            })
+            .collect()
+    }
+
+    /// A profile of samply's with one sample.
+    fn samply(&self, address: u64, id: &Value) -> Vec<u8> {
+        let mut lib = json!({"name": "sampled", "path": self.path()});
+        lib.as_object_mut()
+            .unwrap()
+            .extend(id.as_object().unwrap().clone());
+        let address = address - self.base;
+        let profile = json!({
+            "meta": {"preprocessedProfileVersion": 55, "interval": 1},
+            "libs": [lib],
+            "threads": [{
+                "samples": {"stack": [0]},
+                "stackTable": {"frame": [0], "prefix": [null]},
+                "frameTable": {"func": [0], "address": [address]},
+                "funcTable": {"name": [0], "resource": [0]},
+                "resourceTable": {"lib": [0]},
+                "stringArray": [format!("{address:#x}")],
+            }],
+        });
+        profile.to_string().into_bytes()
+    }
+
+    /// A profile of pprof's with one sample, of a process that had the object's code at 0x7f0000000000.
+    fn pprof(&self, address: u64) -> Vec<u8> {
+        fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+            [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
+        }
+        fn number(number: u8, mut value: u64) -> Vec<u8> {
+            let mut bytes = vec![number << 3];
+            while value >= 0x80 {
+                bytes.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+            bytes
+        }
+        const START: u64 = 0x7f00_0000_0000;
+        let path = self.path();
+        let mapping = [number(1, 1), number(2, START), number(5, 2), number(6, 3)].concat();
+        let address = START + (address - self.base);
+        let location = [number(1, 1), number(2, 1), number(3, address)].concat();
+        [
+            field(1, &number(1, 1)),
+            field(2, &[number(1, 1), number(2, 1)].concat()),
+            field(3, &mapping),
+            field(4, &location),
+            field(6, b""),
+            field(6, b"samples"),
+            field(6, path.to_str().unwrap().as_bytes()),
+            field(6, BUILD_ID.as_bytes()),
+        ]
+        .concat()
+    }
+}
+
+#[test]
+fn addresses_are_named_as_binutils_names_them() {
+    let breakpad = json!({"breakpadId": "67452301AB89EFCD0123456789ABCDEF0"});
+    for program in [
+        Program::build(&[], 0),
+        Program::build(&["-no-pie"], 0x40_0000),
+    ] {
+        let mut inlined = 0;
+        for address in program.addresses() {
+            let told = program.told(address);
+            inlined += told.len() - 1;
+            let elf = json!({"codeId": BUILD_ID});
+            for profile in [
+                program.samply(address, &elf),
+                program.samply(address, &breakpad),
+                program.pprof(address),
+            ] {
+                assert_eq!(program.found(&profile), told, "{address:#x}");
+            }
+        }
+        assert!(inlined > 0);
+    }
+}
+
+#[test]
+fn another_build_of_an_object_names_nothing() {
+    let program = Program::build(&[], 0);
+    let address = program.addresses()[0];
+    let other = json!({"codeId": BUILD_ID.replace("01", "02")});
+    let unknown = json!({});
+    for id in [other, unknown] {
+        let found = program.found(&program.samply(address, &id));
+        assert_eq!(found, [format!("sampled+{address:#x} ??:0")]);
     }
 }

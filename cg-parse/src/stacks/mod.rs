@@ -15,6 +15,7 @@
 mod address;
 mod count;
 mod rate;
+mod symbols;
 mod table;
 mod tree;
 mod write;

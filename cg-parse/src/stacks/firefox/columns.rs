@@ -134,6 +134,22 @@ impl<'p, 'a> Tables<'p, 'a> {
         }
         Ok(tables)
     }
+
+    /// The object that a frame is in: its own, or that of its function's resource.
+    pub(super) fn lib_of(&self, frame: usize) -> Option<usize> {
+        let at = |column: &[Index], row: usize| column.get(row).copied().and_then(Index::get);
+        at(&self.frames.lib, frame).or_else(|| {
+            let function = at(&self.frames.function, frame)?;
+            let resource = at(&self.functions.resource, function)?;
+            at(&self.resource_libs, resource)
+        })
+    }
+
+    /// The address of a frame in its object.
+    pub(super) fn address_of(&self, frame: usize) -> Option<u64> {
+        let address = self.frames.address.get(frame).copied().flatten()?;
+        u64::try_from(address).ok()
+    }
 }
 
 fn indices(table: &str, column: &str, list: List) -> Result<Vec<Index>, Error> {

@@ -168,6 +168,15 @@ pub(super) struct Table<'a> {
     pub(super) lib: List<'a>,
 }
 
+impl Thread<'_> {
+    /// Whether it has tables of its own.
+    pub(super) fn has_tables(&self) -> bool {
+        [&self.stacks, &self.frames, &self.functions]
+            .iter()
+            .any(|table| table.is_some())
+    }
+}
+
 impl Library<'_> {
     /// What the object is called in frames.
     pub(super) fn object(&self) -> &[u8] {

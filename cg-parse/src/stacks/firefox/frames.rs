@@ -1,5 +1,7 @@
 //! The stacks of a thread's tables, in the table of stacks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cg_stream::record::FrameMarks;
 
 use super::super::address;
@@ -128,6 +130,21 @@ impl Frames<'_, '_> {
         })
     }
 
+    /// Adds the addresses of frames that have no name, by object.
+    pub(super) fn unnamed(&self, into: &mut BTreeMap<usize, BTreeSet<u64>>) -> Result<(), Error> {
+        let tables = self.tables;
+        for row in 0..tables.frames.function.len() {
+            let function = tables.frames.function[row].get();
+            let name = function.and_then(|function| tables.functions.name.get(function));
+            if is_address(self.text(name.copied())?)
+                && let (Some(lib), Some(address)) = (tables.lib_of(row), tables.address_of(row))
+            {
+                into.entry(lib).or_default().insert(address);
+            }
+        }
+        Ok(())
+    }
+
     /// A frame that refers to a function.
     fn processed(
         &self,
@@ -138,13 +155,11 @@ impl Frames<'_, '_> {
         let Tables {
             frames,
             functions,
-            resource_libs,
             source_files,
             libs,
             ..
         } = self.tables;
-        let at = |column: &[Index], row: usize| column.get(row).copied().and_then(Index::get);
-        let function = at(&frames.function, row);
+        let function = frames.function.get(row).copied().and_then(Index::get);
         let of_function = |column: &[Index]| function.and_then(|row| column.get(row).copied());
         if let Some(function) = function
             && function >= functions.name.len()
@@ -159,13 +174,11 @@ impl Frames<'_, '_> {
             Some(source) => self.text(source_files.get(source).copied())?,
             None => self.text(of_function(&functions.file))?,
         };
-        let resource = of_function(&functions.resource).and_then(Index::get);
-        let lib = at(&frames.lib, row).or_else(|| at(resource_libs, resource?));
+        let lib = self.tables.lib_of(row);
         let object = lib
             .and_then(|lib| libs.get(lib))
             .map_or(&[][..], Library::object);
-        let address = frames.address.get(row).copied().flatten();
-        let address = address.and_then(|address| u64::try_from(address).ok());
+        let address = self.tables.address_of(row);
         let marks = self.marks(row)?;
         let is_kernel = marks.kernel || address::marks_of(object).kernel;
         let marks = FrameMarks {
@@ -179,8 +192,8 @@ impl Frames<'_, '_> {
             if let Some(symbols) = self.symbols.get(lib, address) {
                 for (level, symbol) in symbols.iter().enumerate() {
                     let frame = FrameParts {
-                        name: table.function(symbol.name.as_bytes(), self.is_demangled)?,
-                        file: table.given(symbol.file.as_bytes())?,
+                        name: table.function(&symbol.name, self.is_demangled)?,
+                        file: table.given(&symbol.file)?,
                         line: symbol.line,
                         obj: table.given(object)?,
                         addr: Some(address),

@@ -12,10 +12,13 @@
 //!   used before its first sample; it counts too.
 //! - `jsAllocations` and `nativeAllocations` are bytes, negative where they were freed.
 //! - A sample without a stack is one whose stack is empty.
-//! - Frames without a name are looked up in the file that samply writes beside the profile; see [`symbols`].
+//! - Frames without a name are looked up in the file that samply writes beside the profile, and in the objects themselves;
+//!   see [`symbols`].
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use cg_debug_info::Search;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
@@ -172,6 +175,7 @@ impl Reading<'_> {
         let mut symbols = Symbols::default();
         if document.meta.processed_version.is_some() {
             self.add_sidecar(&mut symbols, document, diagnostics);
+            self.look_up(&mut symbols, document)?;
         }
         // Tables that all threads share are walked once.
         let mut shared: Option<ThreadStacks> = None;
@@ -213,6 +217,42 @@ impl Reading<'_> {
         }
     }
 
+    /// Looks names up in the objects of the profile, as far as they are there.
+    fn look_up(&self, symbols: &mut Symbols, document: &Document) -> Result<(), Error> {
+        let search = Search::default();
+        let objects = symbols::found_objects(&document.libs, &search);
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let mut addresses = BTreeMap::new();
+        for thread in &document.threads {
+            let tables = Tables::of(document, thread)?;
+            self.frames(document, &tables, symbols)
+                .unnamed(&mut addresses)?;
+            if !thread.has_tables() {
+                // All threads have these.
+                break;
+            }
+        }
+        symbols.look_up(&objects, &addresses, &search);
+        Ok(())
+    }
+
+    fn frames<'p, 'a>(
+        &self,
+        document: &'p Document<'a>,
+        tables: &'p Tables<'p, 'a>,
+        symbols: &'p Symbols,
+    ) -> Frames<'p, 'a> {
+        Frames {
+            tables,
+            categories: &document.meta.categories,
+            symbols,
+            is_demangled: self.options.demangle,
+            has_return_addresses: !tables.frames.location.is_empty(),
+        }
+    }
+
     fn thread(
         &mut self,
         document: &Document,
@@ -226,21 +266,13 @@ impl Reading<'_> {
             ("jsAllocations", &thread.js_allocations),
             ("nativeAllocations", &thread.native_allocations),
         ];
-        let has_own = [&thread.stacks, &thread.frames, &thread.functions]
-            .iter()
-            .any(|table| table.is_some());
+        let has_own = thread.has_tables();
         let own;
         let stacks = match shared {
             Some(stacks) if !has_own => &*stacks,
             _ => {
                 let tables = Tables::of(document, thread)?;
-                let frames = Frames {
-                    tables: &tables,
-                    categories: &document.meta.categories,
-                    symbols,
-                    is_demangled: self.options.demangle,
-                    has_return_addresses: !tables.frames.location.is_empty(),
-                };
+                let frames = self.frames(document, &tables, symbols);
                 own = frames.stacks(&mut self.table)?;
                 match has_own {
                     true => &own,

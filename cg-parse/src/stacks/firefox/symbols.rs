@@ -1,17 +1,20 @@
-//! Names for the addresses of a profile that was saved without them, as samply saves all of its own.
+//! Names for the addresses of a profile that was saved without them, as samply saves all of its own: out of a file beside
+//! the profile, else out of the objects themselves.
 //!
 //! samply can write the names into a file beside the profile (`--unstable-presymbolicate`): `profile.json.gz` has
 //! `profile.json.syms.json`. It says for each object which symbol an address is in and, for a symbol, which functions were
 //! inlined at one of its addresses: the one that was looked up first. So these are used only where a symbol has a single
 //! address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use cg_debug_info::Search;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use serde::Deserialize;
 
+use super::super::symbols::{BuildId, CountedFrom, FoundObject, Symbol};
 use super::document::Library;
 use crate::error::Error;
 use crate::json::{self, Text};
@@ -22,17 +25,27 @@ pub(super) struct Symbols {
     by_address: HashMap<(usize, u64), Vec<Symbol>, FixedState>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Symbol {
-    pub(super) name: String,
-    pub(super) file: String,
-    pub(super) line: Option<u64>,
-}
-
 impl Symbols {
     /// The functions at an address of the object with this number.
     pub(super) fn get(&self, lib: usize, address: u64) -> Option<&[Symbol]> {
         self.by_address.get(&(lib, address)).map(Vec::as_slice)
+    }
+
+    /// Adds what the objects say of these addresses.
+    pub(super) fn look_up(
+        &mut self,
+        objects: &BTreeMap<usize, FoundObject>,
+        addresses: &BTreeMap<usize, BTreeSet<u64>>,
+        search: &Search,
+    ) {
+        for (lib, addresses) in addresses {
+            if let Some(object) = objects.get(lib) {
+                let found = object.functions(addresses, CountedFrom::Base, search);
+                for (address, functions) in found {
+                    self.by_address.entry((*lib, address)).or_insert(functions);
+                }
+            }
+        }
     }
 
     /// Adds what a file beside the profile says of its objects.
@@ -45,6 +58,23 @@ impl Symbols {
         }
         Ok(())
     }
+}
+
+/// The objects of a profile that are there in the build that was profiled, by their numbers.
+pub(super) fn found_objects(libs: &[Library], search: &Search) -> BTreeMap<usize, FoundObject> {
+    let find = |lib: &Library| {
+        let given = |text: &Option<Text>, read: fn(&[u8]) -> Option<BuildId>| {
+            text.as_ref().and_then(|text| read(text.as_bytes()))
+        };
+        let build_id = given(&lib.code_id, BuildId::elf)
+            .or_else(|| given(&lib.breakpad_id, BuildId::breakpad))?;
+        let path = lib.path.as_ref()?;
+        FoundObject::find(path.as_bytes(), &build_id, search)
+    };
+    let found = libs.iter().enumerate();
+    found
+        .filter_map(|(number, lib)| Some((number, find(lib)?)))
+        .collect()
 }
 
 /// Where names may stand beside a profile: as samply calls the file, and as people who pack the profile afterwards would.
@@ -134,7 +164,7 @@ impl ObjectSymbols<'_> {
             *addresses_of.entry(*symbol).or_default() += 1;
         }
         let text = |position: usize| {
-            let found = strings.get(position).map(|text| text.name().into_string());
+            let found = strings.get(position).map(|text| text.as_bytes().to_vec());
             found.ok_or_else(|| {
                 Error::whole(format!(
                     "expected one of {} strings, found number {position}",
@@ -158,7 +188,7 @@ impl ObjectSymbols<'_> {
                             Some(function) => text(function)?,
                             None => text(symbol.symbol)?,
                         },
-                        file: frame.file.map_or_else(|| Ok(String::new()), text)?,
+                        file: frame.file.map_or_else(|| Ok(Vec::new()), text)?,
                         line: frame.line.filter(|line| *line > 0),
                     });
                 }
@@ -166,8 +196,7 @@ impl ObjectSymbols<'_> {
             if found.is_empty() {
                 found.push(Symbol {
                     name: text(symbol.symbol)?,
-                    file: String::new(),
-                    line: None,
+                    ..Symbol::default()
                 });
             }
             symbols.by_address.insert((lib, *address), found);
@@ -194,8 +223,8 @@ mod tests {
 
     fn symbol(name: &str, file: &str, line: Option<u64>) -> Symbol {
         Symbol {
-            name: name.to_owned(),
-            file: file.to_owned(),
+            name: name.as_bytes().to_vec(),
+            file: file.as_bytes().to_vec(),
             line,
         }
     }

@@ -7,7 +7,8 @@
 //! the tables, once for the samples, which are kept nowhere.
 //!
 //! - Events are called as the column's `type`, and `type/unit` where two columns have one type.
-//! - A location is an address. Its lines are the functions there, the innermost inlined one first.
+//! - A location is an address. Its lines are the functions there, the innermost inlined one first. Where it has none, they
+//!   are looked up in its object, if the profile says which build of it that was.
 //! - Samples that differ in their labels alone are added up. Labels that name a thread or process are kept, others are
 //!   said to have been left out.
 //! - `drop_frames` and `keep_frames` tell pprof which frames not to show. They stay, and the expressions are labels of the
@@ -16,6 +17,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use cg_debug_info::Search;
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
@@ -63,6 +65,7 @@ pub(crate) fn parse(
     let run = run_record(source, &tables, &events)?;
     let mut table = StackTable::new(events);
     let mut samples = Samples::new(&tables, options.demangle, &mut table);
+    samples.look_up(&Search::default())?;
     let read = samples.read(&bytes);
     let left_out = samples.labels_left_out();
     if !left_out.is_empty() {

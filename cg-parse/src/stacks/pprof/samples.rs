@@ -1,13 +1,16 @@
 //! The samples of a profile, added up by stack.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use cg_debug_info::Search;
 use cg_stream::record::{Count, FrameMarks, Name};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::address;
+use super::super::symbols::{BuildId, CountedFrom, FoundObject, Symbol};
 use super::super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::LabelCounts;
 use super::tables::{Line, Location, Tables};
@@ -24,6 +27,8 @@ pub(super) struct Samples<'p, 'a, 't> {
     /// The frames of all locations that were met, innermost first.
     frames: Vec<FrameId>,
     left_out: HashMap<i64, u64, FixedState>,
+    /// By mapping and place in its file: the functions of addresses that the profile has no name for.
+    symbols: HashMap<(u64, u64), Vec<Symbol>, FixedState>,
     /// Of the sample that is read.
     sample: Sample,
 }
@@ -78,8 +83,38 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             known: HashMap::default(),
             frames: Vec::new(),
             left_out: HashMap::default(),
+            symbols: HashMap::default(),
             sample: Sample::default(),
         }
+    }
+
+    /// Looks up the names of locations that have none, in the objects that the profile gives the build ids of.
+    pub(super) fn look_up(&mut self, search: &Search) -> Result<(), Error> {
+        let mut unnamed: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        let mut lines = Vec::new();
+        for location in self.tables.locations() {
+            lines.clear();
+            location.lines(&mut lines)?;
+            if lines.is_empty()
+                && let Some(address) = self.place_of(location)?.address
+            {
+                unnamed.entry(location.mapping).or_default().insert(address);
+            }
+        }
+        for (mapping, addresses) in unnamed {
+            let Some((object, build_id)) = self.tables.object(mapping)? else {
+                continue;
+            };
+            let build_id = BuildId::elf(build_id);
+            let found = build_id.and_then(|id| FoundObject::find(object, &id, search));
+            if let Some(found) = found {
+                let functions = found.functions(&addresses, CountedFrom::File, search);
+                for (address, functions) in functions {
+                    self.symbols.insert((mapping, address), functions);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads all samples of a profile.
@@ -192,7 +227,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
         };
         let start = position(self.frames.len())?;
         let place = self.place_of(&location)?;
-        if lines.is_empty() {
+        if lines.is_empty() && !self.push_looked_up(&location, &place)? {
             let frame = self.unnamed(&location, &place)?;
             self.frames.push(frame);
         }
@@ -251,6 +286,31 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             },
         };
         Ok(self.table.frame(parts)?)
+    }
+
+    /// Adds the frames of a location whose functions were looked up, if they were found.
+    fn push_looked_up(&mut self, location: &Location, place: &ObjectPlace) -> Result<bool, Error> {
+        let (Some(object), Some(address)) = (place.object, place.address) else {
+            return Ok(false);
+        };
+        let Some(functions) = self.symbols.get(&(location.mapping, address)) else {
+            return Ok(false);
+        };
+        for (level, function) in functions.iter().enumerate() {
+            let parts = FrameParts {
+                name: self.table.function(&function.name, self.is_demangled)?,
+                file: self.table.given(&function.file)?,
+                line: function.line,
+                obj: self.table.given(object)?,
+                addr: Some(address),
+                marks: FrameMarks {
+                    inlined: level + 1 < functions.len(),
+                    ..address::marks_of(object)
+                },
+            };
+            self.frames.push(self.table.frame(parts)?);
+        }
+        Ok(true)
     }
 
     fn unnamed(&mut self, location: &Location, place: &ObjectPlace) -> Result<FrameId, Error> {

@@ -55,7 +55,7 @@ pub(super) struct Function {
 #[derive(Clone, Copy)]
 pub(super) struct Location<'a> {
     pub(super) address: u64,
-    mapping: u64,
+    pub(super) mapping: u64,
     message: Message<'a>,
 }
 
@@ -142,6 +142,11 @@ impl<'a> Tables<'a> {
         })
     }
 
+    /// All locations, in no order.
+    pub(super) fn locations(&self) -> impl Iterator<Item = &Location<'a>> {
+        self.locations.values()
+    }
+
     /// The mapping that a location is in, if it says so.
     pub(super) fn mapping_of(&self, location: &Location) -> Result<Option<&Mapping>, Error> {
         match self.mappings.get(&location.mapping) {
@@ -151,6 +156,15 @@ impl<'a> Tables<'a> {
             ))),
             found => Ok(found),
         }
+    }
+
+    /// The object of a mapping, and the digits of its build id.
+    pub(super) fn object(&self, mapping: u64) -> Result<Option<(&'a [u8], &'a [u8])>, Error> {
+        let Some(mapping) = self.mappings.get(&mapping) else {
+            return Ok(None);
+        };
+        let object = self.bytes(mapping.filename)?;
+        Ok(object.zip(self.bytes(mapping.build_id)?))
     }
 
     /// The function of a line; `None` where it is not known.

@@ -1,0 +1,206 @@
+//! Names for the addresses of a profile that was saved without them, out of the objects they are in.
+//!
+//! An object is asked only if its build id is the one that the profile names: a program that was built again has other
+//! functions at the same addresses. What its debug information does not tell its symbols do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use cg_debug_info::{Chains, DebugInfo, NodeId, ObjectFile, Place, Search, Symbols};
+
+/// A function at an address; those inlined there come before the one they were inlined into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Symbol {
+    /// As the object has it, mangled perhaps.
+    pub(super) name: Vec<u8>,
+    pub(super) file: Vec<u8>,
+    pub(super) line: Option<u64>,
+}
+
+/// What a profile says of the build of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BuildId {
+    /// What the linker wrote.
+    Elf(Vec<u8>),
+    /// Its first 16 bytes, with the first three numbers in the other byte order, as Breakpad writes them.
+    Breakpad([u8; 16]),
+}
+
+/// What addresses are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountedFrom {
+    /// The beginning of the object in memory.
+    Base,
+    /// The beginning of its file.
+    File,
+}
+
+impl BuildId {
+    /// The id that these hexadecimal digits are; `None` for none, and for one that is only zeros.
+    pub(super) fn elf(digits: &[u8]) -> Option<BuildId> {
+        let bytes = bytes(digits)?;
+        let says_something = bytes.len() >= 8 && bytes.iter().any(|byte| *byte != 0);
+        says_something.then_some(BuildId::Elf(bytes))
+    }
+
+    /// The same of Breakpad's spelling, behind which stands a number that counts nothing for ELF.
+    pub(super) fn breakpad(digits: &[u8]) -> Option<BuildId> {
+        let id: [u8; 16] = bytes(digits.get(..32)?)?.try_into().ok()?;
+        (id != [0; 16]).then_some(BuildId::Breakpad(id))
+    }
+
+    fn is_of(&self, object: &ObjectFile) -> bool {
+        let Some(id) = object.build_id() else {
+            return false;
+        };
+        match self {
+            BuildId::Elf(expected) => expected == id,
+            BuildId::Breakpad(expected) => {
+                let mut padded = [0; 16];
+                for (to, from) in padded.iter_mut().zip(id) {
+                    *to = *from;
+                }
+                padded[..4].reverse();
+                padded[4..6].reverse();
+                padded[6..8].reverse();
+                padded == *expected
+            }
+        }
+    }
+}
+
+/// The bytes that an even number of hexadecimal digits is.
+fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16);
+    let pairs = digits.chunks(2).map(|pair| match *pair {
+        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+/// An object that is the one which was profiled.
+pub(super) struct FoundObject {
+    file: ObjectFile,
+}
+
+impl FoundObject {
+    /// The object that a profile names, if it is there in the build that was profiled.
+    pub(super) fn find(path: &[u8], build_id: &BuildId, search: &Search) -> Option<FoundObject> {
+        let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
+        let open = |path: &PathBuf| ObjectFile::open(path, &search.limits).ok();
+        let mut files = candidates.iter().filter_map(open);
+        let file = files.find(|file| build_id.is_of(file))?;
+        Some(FoundObject { file })
+    }
+
+    /// The functions at each of these addresses; none where nothing is known of one.
+    pub(super) fn functions(
+        &self,
+        addresses: &BTreeSet<u64>,
+        counted_from: CountedFrom,
+        search: &Search,
+    ) -> BTreeMap<u64, Vec<Symbol>> {
+        // As the object's own tables count them. What is outside of the object has no name.
+        let own_address = |address: &u64| match counted_from {
+            CountedFrom::Base => self.file.base_address()?.checked_add(*address),
+            CountedFrom::File => self.file.address_at(*address),
+        };
+        let asked: BTreeMap<u64, u64> = addresses
+            .iter()
+            .filter_map(|address| Some((own_address(address)?, *address)))
+            .collect();
+        let sorted: Vec<u64> = asked.keys().copied().collect();
+        let info = DebugInfo::of(&self.file, search).ok();
+        let told = info
+            .as_ref()
+            .map(|info| (info.chains(&sorted), info.lines(&sorted)));
+        let debug_file = info.as_ref().and_then(DebugInfo::file);
+        let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
+        let symbols = Symbols::covering(&files, &sorted).unwrap_or_default();
+        let mut found = BTreeMap::new();
+        for (row, (own, address)) in asked.iter().enumerate() {
+            let innermost = told.as_ref().and_then(|(chains, _)| chains.innermost[row]);
+            let functions = match (innermost, &told) {
+                (Some(innermost), Some((chains, lines))) => {
+                    let place = lines.places[row].map(|place| written(place, &lines.files));
+                    chain(chains, innermost, place.unwrap_or_default())
+                }
+                _ => symbols
+                    .at(*own)
+                    .next()
+                    .map(|symbol| Symbol {
+                        name: symbol.name.clone(),
+                        ..Symbol::default()
+                    })
+                    .into_iter()
+                    .collect(),
+            };
+            if functions
+                .first()
+                .is_some_and(|function| !function.name.is_empty())
+            {
+                found.insert(*address, functions);
+            }
+        }
+        found
+    }
+}
+
+/// The functions of a chain, the innermost of which is at a line.
+fn chain(chains: &Chains, innermost: NodeId, place: (Vec<u8>, Option<u64>)) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    let (mut file, mut line) = place;
+    for node in chains.chain(innermost) {
+        let function = chains.function(node.function);
+        found.push(Symbol {
+            name: function.name.clone(),
+            file,
+            line,
+        });
+        (file, line) = match node.inlined_into {
+            Some((_, call)) => written(call, chains),
+            None => (Vec::new(), None),
+        };
+    }
+    found
+}
+
+/// A place as frames have it.
+fn written(place: Place, files: &Chains) -> (Vec<u8>, Option<u64>) {
+    let file = place.file.map(|file| files.file(file).to_vec());
+    let line = u64::from(place.line);
+    (file.unwrap_or_default(), (line > 0).then_some(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_either_spelling() {
+        assert_eq!(
+            BuildId::elf(b"0123456789abcdef"),
+            Some(BuildId::Elf(vec![
+                1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef
+            ]))
+        );
+        assert_eq!(BuildId::elf(b""), None);
+        assert_eq!(BuildId::elf(b"0000000000000000"), None);
+        assert_eq!(BuildId::elf(b"no digits at all"), None);
+        assert_eq!(
+            BuildId::breakpad(b"9D8DF1E4D0C1FCE62B17E93E885A647B0"),
+            Some(BuildId::Breakpad([
+                0x9d, 0x8d, 0xf1, 0xe4, 0xd0, 0xc1, 0xfc, 0xe6, 0x2b, 0x17, 0xe9, 0x3e, 0x88, 0x5a,
+                0x64, 0x7b
+            ]))
+        );
+        assert_eq!(
+            BuildId::breakpad(b"000000000000000000000000000000000"),
+            None
+        );
+        assert_eq!(BuildId::breakpad(b"9D8D"), None);
+    }
+}
