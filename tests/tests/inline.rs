@@ -248,3 +248,69 @@ fn several_parts_add_up_and_stay_apart_where_wanted() {
     assert!(of_type(&parts, "run").len() > 5);
     assert_eq!(inlined(&parts, "work"), 27_000);
 }
+
+#[test]
+fn people_see_functions_as_if_nothing_were_inlined() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let stream = parse(folder.path(), &["--inline"]).stdout;
+    let table = tools::stdout("cg-fmt", &["-f", "csv", "--top", "all"], &stream);
+    let table = String::from_utf8(table).unwrap();
+    let object = folder.path().join("nops").display().to_string();
+    let row = |name: &str| -> Vec<String> {
+        let rows = table.lines().filter(|row| row.ends_with(&object));
+        let mut rows = rows.map(|row| row.split(',').map(str::to_owned).collect::<Vec<_>>());
+        rows.find(|row| row[7] == name).unwrap()
+    };
+    assert!(table.starts_with("Ir,Ir%,incl.Ir,incl.Ir%,out_of_line,inlined,hosts,fn,file,obj\n"));
+    // Cost, inclusive cost, out of line, inlined, hosts.
+    let figures =
+        |name: &str| [0, 2, 4, 5, 6].map(|column| row(name)[column].parse::<u64>().unwrap());
+    assert_eq!(figures("work"), [27_000, 27_000, 0, 27_000, 3]);
+    assert_eq!(figures("outer"), [800, 16_800, 0, 800, 2]);
+    let [own, inclusive, out_of_line, inlined, hosts] = figures("f");
+    assert_eq!(
+        (inlined, hosts, out_of_line, inclusive),
+        (0, 0, own, own + 14_700)
+    );
+    // What a function costs in all, in a tree: what is inlined into it, and into what it is inlined.
+    let tree = |which: &str| {
+        let tree = tools::stdout("cg-fmt", &["--tree", which, "--threshold", "0.1"], &stream);
+        String::from_utf8(tree).unwrap()
+    };
+    let lines = |tree: &str, name: &str| -> Vec<String> {
+        let mut lines = tree.lines().map(|line| {
+            line.split(" (").next().unwrap().trim().to_owned()
+                + " "
+                + line
+                    .split(')')
+                    .nth(1)
+                    .unwrap_or_default()
+                    .split('(')
+                    .next()
+                    .unwrap()
+                    .trim()
+        });
+        let first = lines
+            .find(|line| line.ends_with(&format!(" {name}")))
+            .unwrap();
+        std::iter::once(first).chain(lines.take(2)).collect()
+    };
+    let callees = tree("callees");
+    assert_eq!(lines(&callees, "g")[1], "11,000 └─ work");
+    let callers = tree("callers");
+    assert_eq!(
+        lines(&callers, "work")[..2],
+        ["27,000 work".to_owned(), "16,000 ├─ outer".to_owned()]
+    );
+    // Filters know the innermost function, and any of the chain.
+    for (args, expected) in [(&["^work$"][..], 27_000), (&["--frame", "^outer$"], 16_800)] {
+        let kept = tools::stdout("cg-filter", args, &stream);
+        let kept = String::from_utf8(kept).unwrap();
+        let sum: u64 = kept
+            .lines()
+            .filter(|line| line.contains("\"inline\""))
+            .map(|line| ir(&serde_json::from_str(line).unwrap()))
+            .sum();
+        assert_eq!(sum, expected, "{args:?}");
+    }
+}

@@ -13,7 +13,8 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
     }
     let has = |kind: &RecordType| !profile.table(*kind).is_empty();
     for kinds in [
-        &[RecordType::Fn][..],
+        &[RecordType::Inline][..],
+        &[RecordType::Fn],
         &[RecordType::Line],
         &[RecordType::Call],
         &[RecordType::Error, RecordType::Leak],
@@ -42,6 +43,7 @@ pub(crate) fn noun(kind: RecordType, count: usize) -> &'static str {
         RecordType::Fn => ("function", "functions"),
         RecordType::Line => ("line", "lines"),
         RecordType::Call => ("call arc", "call arcs"),
+        RecordType::Inline => ("chain", "chains"),
         RecordType::Leak => ("leak record", "leak records"),
         RecordType::Error => ("error", "errors"),
         RecordType::Heap => ("allocation stack", "allocation stacks"),

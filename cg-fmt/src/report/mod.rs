@@ -13,6 +13,7 @@ pub(crate) mod samples;
 
 mod graph;
 mod heap;
+mod inlined;
 mod source;
 mod tree;
 
@@ -30,6 +31,7 @@ mod timeline;
 use diff::Diffs;
 use graph::MemoryGraph;
 use heap::Heap;
+use inlined::Inlined;
 use records::Listings;
 use samples::Samples;
 use source::Source;
@@ -37,6 +39,7 @@ use tree::Trees;
 
 /// What a profile and the options come to.
 pub(crate) enum Report<'a> {
+    Inlined(Box<Inlined<'a>>),
     Records(Listings<'a>),
     Diff(Box<Diffs<'a>>),
     Heap(Heap<'a>),
@@ -57,6 +60,9 @@ impl<'a> Report<'a> {
         }
         if let Some(heap) = Heap::of(profile, options)? {
             return Ok(Report::Heap(heap));
+        }
+        if let Some(inlined) = Inlined::of(profile, options)? {
+            return Ok(Report::Inlined(Box::new(inlined)));
         }
         if let Some(samples) = Samples::of(profile, options)? {
             return Ok(Report::Samples(Box::new(samples)));
@@ -80,6 +86,7 @@ impl<'a> Report<'a> {
             Report::Records(records) => records.document(options, diagnostics),
             Report::Diff(diffs) => diffs.document(options),
             Report::Heap(heap) => heap.document(options),
+            Report::Inlined(inlined) => inlined.document(options),
             Report::Samples(samples) => samples.document(options),
             Report::Tree(tree) => tree.document(options),
             Report::Source(source) => Ok(source.document(options, diagnostics)),

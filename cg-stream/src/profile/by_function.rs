@@ -35,7 +35,9 @@ impl Profile {
         let mut functions = self.table(RecordType::Fn).clone();
         let mut charged = Charged::default();
         for (of, stacks) in TABLES.iter().zip(&self.tables) {
-            if !of.has_stack() {
+            // Chains of inlined functions tell the cost of functions apart that are there already.
+            let is_told = *of == RecordType::Inline && !functions.is_empty();
+            if !of.has_stack() || is_told {
                 continue;
             }
             for row in 0..stacks.len() {

@@ -4,12 +4,14 @@
 //! with the number of distinct rows. Sums are exact: one that 64 bits cannot hold is an error of the line that made it.
 
 mod by_function;
+mod by_innermost;
 mod key;
 mod rows;
 mod run;
 mod sum;
 mod table;
 
+pub use by_innermost::InlinedFunctions;
 pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
 pub use table::{Beside, Detail, Numbers, Rows};
 

@@ -47,7 +47,8 @@ impl Groups {
             cost: Vec::new(),
             incl: Vec::new(),
             charged: Vec::new(),
-            has_incl: kind.has_stack(),
+            // A chain of inlined functions has an inclusive cost that its stack does not tell.
+            has_incl: kind.has_stack() && kind != RecordType::Inline,
             stride: profile.events().len(),
         };
         for row in 0..rows.len() {

@@ -67,6 +67,14 @@ enum Step {
     Places,
 }
 
+impl What {
+    fn forget_line(&mut self) {
+        if let What::Frame(frame) = self {
+            (frame.line, frame.site) = (None, None);
+        }
+    }
+}
+
 impl StackTree {
     /// The tree of the rows whose keys are wanted; with `folds_libraries`, frames in a row that are not the program's own
     /// are one node.
@@ -103,6 +111,10 @@ impl StackTree {
                 true => folded_path(profile, frames, &mut facts),
                 false => frames.iter().map(|frame| What::Frame(*frame)).collect(),
             };
+            // What is inlined into a function is one node below it, wherever it is called there.
+            if kind == RecordType::Inline {
+                path.iter_mut().for_each(What::forget_line);
+            }
             path.extend(places.map(|places| What::Folded { places }));
             if root == Root::Outermost {
                 path.reverse();

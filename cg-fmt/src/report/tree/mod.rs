@@ -2,7 +2,7 @@
 
 use cg_document::{Audience, Block, Document};
 use cg_stream::profile::Profile;
-use cg_stream::record::Count;
+use cg_stream::record::{Count, RecordType};
 
 use super::events::EventColumns;
 use super::stack_tree::{Branches, Root, StackTree};
@@ -31,6 +31,10 @@ impl<'a> Trees<'a> {
     ) -> anyhow::Result<Trees<'a>> {
         let mut kinds = kinds::listed(profile, options);
         kinds.retain(|kind| kind.has_stack());
+        // The tree of calls tells more than what is inlined into each function.
+        if options.kind.is_none() && !profile.table(RecordType::Call).is_empty() {
+            kinds.retain(|kind| *kind != RecordType::Inline);
+        }
         if kinds.is_empty() {
             options.ensure_for_people()?;
             return CallTree::of(profile, directions, options).map(Trees::Calls);
@@ -54,8 +58,16 @@ impl<'a> Trees<'a> {
                     let tree =
                         StackTree::of(profile, kind, root, options.folds_libraries(), |_| true);
                     let branches = Branches::of(profile, &tree, costs.clone(), options.threshold());
-                    let noun = kinds::noun(kind, 2);
-                    trees.push((format!("{noun}, with {heading} below"), branches));
+                    let heading = match (kind, root) {
+                        (RecordType::Inline, Root::Innermost) => {
+                            "functions, with what they are inlined into below".to_owned()
+                        }
+                        (RecordType::Inline, Root::Outermost) => {
+                            "functions, with what is inlined into them below".to_owned()
+                        }
+                        _ => format!("{}, with {heading} below", kinds::noun(kind, 2)),
+                    };
+                    trees.push((heading, branches));
                 }
             }
         }

@@ -1,0 +1,143 @@
+//! Chains of inlined functions by their innermost function: functions as if nothing were inlined.
+
+use std::collections::HashSet;
+
+use super::sum::NotAdded;
+use super::{FunctionKey, Key, Profile, Rows};
+use crate::Error;
+use crate::record::{Count, RecordType};
+
+/// Functions with all that is theirs, wherever it was inlined.
+#[derive(Clone, Default)]
+pub struct InlinedFunctions {
+    /// Their rows, as of type `fn`: self cost and inclusive cost.
+    pub rows: Rows,
+    /// Of the self cost of each row, what is in code of the function's own.
+    pub out_of_line: Vec<Vec<Count>>,
+    /// How many functions each row is inlined into.
+    pub hosts: Vec<Count>,
+}
+
+impl Profile {
+    /// The `inline` rows by innermost function.
+    ///
+    /// The inclusive cost of a function is that of the chains it is the innermost of, but for those inside of a chain of
+    /// the same function, as a function that was inlined into itself has. Where a function is inlined into several that
+    /// call each other, what they share is in it more than once.
+    ///
+    /// # Errors
+    /// Where a sum is beyond what a profile can hold.
+    pub fn by_innermost(&self) -> Result<InlinedFunctions, Error> {
+        let mut functions = InlinedFunctions::default();
+        let mut hosts = HashSet::new();
+        let inlines = self.table(RecordType::Inline);
+        for row in 0..inlines.len() {
+            self.add_chain(&mut functions, &mut hosts, inlines, row)
+                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+        }
+        Ok(functions)
+    }
+
+    fn add_chain(
+        &self,
+        functions: &mut InlinedFunctions,
+        hosts: &mut HashSet<(usize, FunctionKey)>,
+        inlines: &Rows,
+        row: usize,
+    ) -> Result<(), NotAdded> {
+        let key = inlines.key(row);
+        let function = functions.rows.row(Key {
+            function: key.function,
+            ..Key::default()
+        })?;
+        if functions.hosts.len() <= function {
+            functions.hosts.resize(function + 1, 0);
+            functions.out_of_line.resize(function + 1, Vec::new());
+        }
+        let beyond = |event: usize| self.events.get(event).map_or("cost", String::as_str);
+        for (event, count) in inlines.cost(row).iter().enumerate() {
+            (functions.rows.add_cost(function, event, *count))
+                .map_err(|sum| sum.of(beyond(event)))?;
+        }
+        let frames = key
+            .stack
+            .map_or(&[][..], |stack| self.stacks().frames(stack));
+        let (innermost, outer) = match frames.split_first() {
+            Some((innermost, outer)) => (innermost.function, outer),
+            None => (key.function, &[][..]),
+        };
+        match outer.last() {
+            Some(host) => {
+                functions.hosts[function] += Count::from(hosts.insert((function, host.function)))
+            }
+            None => {
+                let own = &mut functions.out_of_line[function];
+                own.resize(self.events.len(), 0);
+                for (sum, count) in own.iter_mut().zip(inlines.cost(row)) {
+                    *sum += count;
+                }
+            }
+        }
+        let is_same =
+            |frame: FunctionKey| (frame.name, frame.file) == (innermost.name, innermost.file);
+        let is_inside = outer.iter().any(|frame| is_same(frame.function));
+        if let Some(incl) = inlines.incl(row).filter(|_| !is_inside) {
+            for (event, count) in incl.iter().enumerate() {
+                (functions.rows.add_incl(function, event, *count))
+                    .map_err(|sum| sum.of(beyond(event)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+
+    fn row(profile: &Profile, name: &str) -> (Count, Count, Count, Count) {
+        let functions = profile.by_innermost().unwrap();
+        let named =
+            |row: &usize| profile.text(functions.rows.key(*row).function.name) == Some(name);
+        let row = (0..functions.rows.len()).find(named).unwrap();
+        (
+            functions.rows.cost(row)[0],
+            functions.rows.incl(row).unwrap()[0],
+            functions.out_of_line[row].first().copied().unwrap_or(0),
+            functions.hosts[row],
+        )
+    }
+
+    #[test]
+    fn a_function_has_its_copies_and_a_chain_within_its_own_counts_once() {
+        let chain = |names: &[&str], cost: u64, incl: u64| {
+            let frames: Vec<String> = names
+                .iter()
+                .map(|name| format!("{{\"fn\":\"{name}\"}}"))
+                .collect();
+            format!(
+                "{{\"type\":\"inline\",\"fn\":\"{}\",\"cost\":{{\"Ir\":{cost}}},\"incl\":{{\"Ir\":{incl}}},\"stack\":[{}]}}\n",
+                names[0],
+                frames.join(",")
+            )
+        };
+        let text = [
+            chain(&["mix", "main"], 5, 9),
+            chain(&["mix", "mix", "main"], 4, 4),
+            chain(&["mix", "run"], 7, 7),
+            chain(&["mix"], 30, 31),
+            chain(&["main"], 1, 60),
+            chain(&["run"], 0, 7),
+        ]
+        .concat();
+        let mut reader = Reader::new(text.as_bytes());
+        let mut profile = Profile::default();
+        while let Some(line) = reader.next_line().unwrap() {
+            profile.add(&line).unwrap();
+        }
+        assert_eq!(row(&profile, "mix"), (46, 47, 30, 2));
+        assert_eq!(row(&profile, "main"), (1, 60, 1, 0));
+        assert_eq!(row(&profile, "run"), (0, 7, 0, 0));
+    }
+}
