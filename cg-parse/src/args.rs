@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cg_parse::{Format, Options, Search, Snapshots};
+use cg_parse::{Format, Options, Revision, Search, Snapshots};
 use cg_stream::tool::{Spellings, Suggested};
 use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
@@ -10,9 +10,9 @@ use clap::{Parser, ValueEnum};
 /// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat; heaptrack's recordings; perf script's text, folded stacks, pprof, the Firefox Profiler (samply), speedscope, V8
-/// (.cpuprofile, .heapprofile) and traces of Chrome. Each may be packed by gzip or zstd. Several callgrind or cachegrind
-/// profiles, and the parts of one, are summed.
+/// dhat; heaptrack's recordings; totals of perf stat and gungraun; perf script's text, folded stacks, pprof, the Firefox
+/// Profiler (samply), speedscope, V8 (.cpuprofile, .heapprofile) and traces of Chrome. Each may be packed by gzip or
+/// zstd. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -83,6 +83,23 @@ pub(crate) struct Args {
     )]
     from: Option<FormatName>,
 
+    /// Read a benchmark's earlier results.
+    ///
+    /// Of a directory of gungraun's, NAME.out.old instead of NAME.out; of its summary.json the old figures.
+    #[arg(long, help_heading = "Input", conflicts_with = "base")]
+    old: bool,
+
+    /// Read a benchmark's results of this name.
+    ///
+    /// Of a directory of gungraun's, NAME.out.base@BASE instead of NAME.out.
+    #[arg(
+        long,
+        value_name = "BASE",
+        help_heading = "Input",
+        hide_short_help = true
+    )]
+    base: Option<String>,
+
     /// Leave mangled names as they are.
     #[arg(long, help_heading = "Input")]
     no_demangle: bool,
@@ -151,6 +168,11 @@ impl Args {
                 ..Search::default()
             }),
             demangle: !self.no_demangle,
+            revision: match (&self.base, self.old) {
+                (Some(base), _) => Revision::Base(base.clone()),
+                (None, true) => Revision::Old,
+                (None, false) => Revision::New,
+            },
             snapshots: self.snapshots,
         }
     }
@@ -176,6 +198,8 @@ enum FormatName {
     #[value(aliases = ["cpuprofile", "heapprofile"])]
     V8,
     ChromeTrace,
+    Gungraun,
+    PerfStat,
 }
 
 impl FormatName {
@@ -195,6 +219,8 @@ impl FormatName {
             FormatName::Speedscope => Format::Speedscope,
             FormatName::V8 => Format::V8,
             FormatName::ChromeTrace => Format::ChromeTrace,
+            FormatName::Gungraun => Format::Gungraun,
+            FormatName::PerfStat => Format::PerfStat,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::format::Format;
-use crate::{costs, findings, foreign, heaps, stacks};
+use crate::{costs, findings, foreign, heaps, stacks, totals};
 
 /// How much of an input is looked at before it is given up: logs may begin with a program's own output.
 const FARTHEST_LOOK: usize = 1024 * 1024;
@@ -136,7 +136,7 @@ type ByHead = fn(&Head) -> bool;
 type ByLine = fn(&[u8]) -> bool;
 
 /// Formats that show themselves at the beginning of an input, or by words that are in no other.
-const BY_BEGINNING: [(Format, ByHead); 8] = [
+const BY_BEGINNING: [(Format, ByHead); 10] = [
     (Format::Pprof, stacks::pprof::is_profile),
     (Format::Xml, findings::xml::is_document),
     (Format::Dhat, heaps::dhat::is_document),
@@ -145,6 +145,8 @@ const BY_BEGINNING: [(Format, ByHead); 8] = [
     (Format::Speedscope, stacks::speedscope::is_profile),
     (Format::V8, stacks::v8::is_profile),
     (Format::ChromeTrace, stacks::v8::is_trace),
+    (Format::Gungraun, totals::gungraun::is_summary),
+    (Format::PerfStat, totals::perf_stat::is_output),
 ];
 
 /// Formats that a line shows: the first line that only one of them has. A program's own output can stand in front.

@@ -173,7 +173,7 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     (
         "performance counter stats for",
         "a printout of perf stat",
-        "perf stat -x, PROGRAM writes what cg-parse reads",
+        "perf stat -x, -o FILE PROGRAM writes what cg-parse reads",
     ),
     (
         "# to display the perf.data header info",
@@ -293,7 +293,7 @@ mod tests {
             (
                 "\n Performance counter stats for 'ls':\n",
                 Some(
-                    "this is a printout of perf stat; perf stat -x, PROGRAM writes what cg-parse reads",
+                    "this is a printout of perf stat; perf stat -x, -o FILE PROGRAM writes what cg-parse reads",
                 ),
             ),
             (

@@ -42,6 +42,10 @@ pub enum Format {
     V8,
     /// A trace of Chrome that has CPU profiles in it.
     ChromeTrace,
+    /// Summaries of gungraun and iai-callgrind, in JSON.
+    Gungraun,
+    /// Counters of `perf stat -x,` or `perf stat -j`.
+    PerfStat,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
@@ -61,6 +65,8 @@ pub struct Options {
     pub inline: Option<cg_debug_info::Search>,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
+    /// Of benchmarks that are kept with earlier results: whose figures are read.
+    pub revision: Revision,
     /// The Massif snapshots whose `heap` records are written.
     pub snapshots: Snapshots,
 }
@@ -75,9 +81,22 @@ impl Default for Options {
             instr: false,
             inline: None,
             demangle: true,
+            revision: Revision::New,
             snapshots: Snapshots::Peak,
         }
     }
+}
+
+/// Which results of a benchmark are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Revision {
+    /// Those of the last run.
+    #[default]
+    New,
+    /// Those of the run before, which it was compared with: `NAME.out.old`.
+    Old,
+    /// Those that were saved under this name: `NAME.out.base@NAME`.
+    Base(String),
 }
 
 /// Which Massif snapshots' trees become `heap` records.

@@ -16,6 +16,7 @@ mod costs;
 pub mod findings;
 mod heaps;
 mod stacks;
+mod totals;
 
 mod detect;
 mod foreign;
@@ -28,6 +29,6 @@ mod testing;
 
 pub use cg_debug_info::Search;
 pub use error::Error;
-pub use format::{Format, Options, Snapshots};
+pub use format::{Format, Options, Revision, Snapshots};
 pub use input::without_empty_bases;
 pub use profiles::parse;

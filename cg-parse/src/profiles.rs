@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::findings::ProcessFindings;
 use crate::format::{Format, Options, Out};
 use crate::input::{self, Input};
-use crate::{detect, findings, heaps, stacks};
+use crate::{detect, findings, heaps, stacks, totals};
 
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
@@ -105,6 +105,12 @@ impl<'a> Parser<'a> {
             Format::Pprof => stacks::pprof::parse(&source, &mut lines, options, out, diagnostics),
             Format::Firefox => {
                 stacks::firefox::parse(&source, &mut lines, options, out, diagnostics)
+            }
+            Format::Gungraun => {
+                totals::gungraun::parse(&source, &mut lines, options, out, diagnostics)
+            }
+            Format::PerfStat => {
+                totals::perf_stat::parse(&source, &mut lines, options, out, diagnostics)
             }
             Format::Heaptrack => {
                 heaps::heaptrack::parse(&source, &mut lines, options, out, diagnostics)

@@ -15,6 +15,7 @@ mod graph;
 mod heap;
 mod inlined;
 mod source;
+mod totals;
 mod tree;
 
 pub(crate) mod events;
@@ -35,6 +36,7 @@ use inlined::Inlined;
 use records::Listings;
 use samples::Samples;
 use source::Source;
+use totals::Totals;
 use tree::Trees;
 
 /// What a profile and the options come to.
@@ -47,6 +49,7 @@ pub(crate) enum Report<'a> {
     Tree(Trees<'a>),
     Source(Source),
     Graph(MemoryGraph),
+    Totals(Totals<'a>),
 }
 
 impl<'a> Report<'a> {
@@ -66,6 +69,11 @@ impl<'a> Report<'a> {
         }
         if let Some(samples) = Samples::of(profile, options)? {
             return Ok(Report::Samples(Box::new(samples)));
+        }
+        if options.view == View::List
+            && let Some(totals) = Totals::of(profile, options)
+        {
+            return Ok(Report::Totals(totals));
         }
         match &options.view {
             View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
@@ -91,6 +99,7 @@ impl<'a> Report<'a> {
             Report::Tree(tree) => tree.document(options),
             Report::Source(source) => Ok(source.document(options, diagnostics)),
             Report::Graph(graph) => Ok(graph.document()),
+            Report::Totals(totals) => totals.document(options),
         }
     }
 }

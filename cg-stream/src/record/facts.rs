@@ -289,6 +289,21 @@ pub struct DhatFacts {
     pub verb: Option<String>,
 }
 
+/// What counters say of how they counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CounterFacts {
+    /// Of how much of the time an event was counted, in per cent, where counters took turns. Its count was scaled up.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted_share: BTreeMap<String, serde_json::Number>,
+    /// Events that were not counted, or not always.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_counted: Vec<String>,
+    /// Events that the machine cannot count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_supported: Vec<String>,
+}
+
 /// What recordings of heaptrack say of their run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -18,9 +18,9 @@ mod snapshot;
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, Status, Why};
 pub use facts::{
-    Blocks, CostFacts, Description, DhatFacts, ErrorSummary, HeapSummary, HeaptrackFacts,
-    InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts, SamplingFacts,
-    SignalFacts, ThreadFacts, UsedSuppression,
+    Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
+    HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts,
+    SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
 };
 pub use leak_kind::LeakKind;
 pub use name::Name;

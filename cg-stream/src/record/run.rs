@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CostFacts, Description, DhatFacts, HeaptrackFacts, ProcessFacts, SamplingFacts, ThreadFacts,
-    Total,
+    CostFacts, CounterFacts, Description, DhatFacts, HeaptrackFacts, ProcessFacts, SamplingFacts,
+    ThreadFacts, Total,
 };
 
 /// Where a stream is from, what its events are called, and what they sum to.
@@ -53,6 +53,9 @@ pub struct RunRecord {
     /// What only DHAT says.
     #[serde(flatten)]
     pub dhat: DhatFacts,
+    /// What only counters say.
+    #[serde(flatten)]
+    pub counters: CounterFacts,
     /// What only heaptrack says.
     #[serde(flatten)]
     pub heaptrack: HeaptrackFacts,

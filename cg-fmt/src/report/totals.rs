@@ -1,0 +1,230 @@
+//! Totals without records: what counters and benchmarks sum up, a row an event of each run, and what two of them say
+//! together.
+
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, Counts, RunRecord};
+
+use super::{arrange, origin};
+use crate::options::Options;
+
+/// The report on runs that have nothing but totals.
+pub(crate) struct Totals<'a> {
+    profile: &'a Profile,
+    /// The labels that a run can have, in the order of their keys.
+    labels: Vec<&'a str>,
+    rows: Vec<Row<'a>>,
+}
+
+/// An event of a run.
+struct Row<'a> {
+    run: &'a RunRecord,
+    event: &'a str,
+    count: Count,
+    /// What it is to another event.
+    says: Option<String>,
+}
+
+impl<'a> Totals<'a> {
+    /// The report, where totals are all that was read and nothing else was asked for.
+    pub(crate) fn of(profile: &'a Profile, options: &Options) -> Option<Totals<'a>> {
+        let is_of_counters = |run: &RunRecord| {
+            let tool = run.tool.as_deref();
+            matches!(tool, Some("perf-stat" | "gungraun")) && !run.is_diff()
+        };
+        let runs = profile.runs();
+        let has_records = profile.types().next().is_some() || !profile.snapshots().is_empty();
+        let is_asked_for = options.kind.is_none() && options.group_by.is_none();
+        if has_records || runs.is_empty() || !is_asked_for || !runs.iter().all(is_of_counters) {
+            return None;
+        }
+        let mut labels: Vec<&str> = Vec::new();
+        for label in runs.iter().flat_map(|run| run.sampling.labels.keys()) {
+            if !labels.contains(&label.as_str()) {
+                labels.push(label);
+            }
+        }
+        labels.sort_unstable();
+        let rows = runs.iter().flat_map(|run| {
+            let total = run.total.one();
+            run.events.iter().filter_map(move |event| {
+                Some(Row {
+                    run,
+                    event,
+                    count: total?.get(event),
+                    says: ratio(event, total?),
+                })
+            })
+        });
+        Some(Totals {
+            profile,
+            labels,
+            rows: rows.collect(),
+        })
+    }
+
+    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let mut document = Document::default();
+        let runs = self.profile.runs();
+        document.push(Block::Heading(match runs {
+            [_] => origin::origin(self.profile).unwrap_or_default(),
+            [first, ..] => format!(
+                "{}: {} runs",
+                first.tool.as_deref().unwrap_or_default(),
+                number::grouped(runs.len() as Count)
+            ),
+            [] => String::new(),
+        }));
+        let mut table = self.table();
+        arrange::sort(&mut table, options.sort.as_deref(), None, options)?;
+        if options.top.is_some() {
+            table.cut(options.rows(), None);
+        }
+        arrange::choose_columns(&mut table, None, options)?;
+        document.push(Block::Table(table));
+        for run in self.profile.runs() {
+            let lists = [
+                ("not counted", &run.counters.not_counted),
+                ("not supported by the machine", &run.counters.not_supported),
+            ];
+            for (what, events) in lists.into_iter().filter(|(_, events)| !events.is_empty()) {
+                document.push(Block::Text(format!("{what}: {}", events.join(", "))));
+            }
+        }
+        Ok(document)
+    }
+
+    fn table(&self) -> Table<'_> {
+        let rows = &self.rows;
+        let mut columns: Vec<Column<'_>> = self
+            .labels
+            .iter()
+            .map(|label| {
+                let label = *label;
+                // What tells benchmarks apart is their name.
+                let audience = match label {
+                    "description" => Audience::Programs,
+                    _ => Audience::All,
+                };
+                Column::new(label, Layout::Text, move |row: usize| {
+                    let text = rows[row].run.sampling.labels.get(label);
+                    Cell::name(text.map(String::as_str))
+                })
+                .for_audience(audience)
+            })
+            .collect();
+        columns.push(Column::new("event", Layout::Name, move |row: usize| {
+            Cell::Name(rows[row].event)
+        }));
+        columns.push(Column::new("count", Layout::Number, move |row: usize| {
+            Cell::Count(rows[row].count)
+        }));
+        columns.push(Column::new("unit", Layout::Text, move |row: usize| {
+            let unit = rows[row].run.sampling.units.get(rows[row].event);
+            Cell::name(unit.map(String::as_str))
+        }));
+        let has_shares = rows
+            .iter()
+            .any(|row| !row.run.counters.counted_share.is_empty());
+        if has_shares {
+            columns.push(Column::new("counted", Layout::Text, move |row: usize| {
+                let share = rows[row].run.counters.counted_share.get(rows[row].event);
+                let share = share.and_then(serde_json::Number::as_f64);
+                share.map_or(Cell::Empty, |share| {
+                    Cell::Text(format!("{} of the time", number::percent(share)).into())
+                })
+            }));
+        }
+        columns.push(
+            Column::new("ratio", Layout::Text, move |row: usize| {
+                let says = rows[row].says.as_ref();
+                says.map_or(Cell::Empty, |says| Cell::Text(says.clone().into()))
+            })
+            .titled(""),
+        );
+        Table::new(columns, (0..rows.len()).collect())
+    }
+}
+
+/// Events that are a part of another, and of Callgrind's those that are a part of several.
+const PARTS: [(&str, &[&str], &str); 9] = [
+    ("branch-misses", &["branches"], "of branches"),
+    ("branch-misses", &["branch-instructions"], "of branches"),
+    ("cache-misses", &["cache-references"], "of cache references"),
+    ("L1-dcache-load-misses", &["L1-dcache-loads"], "of loads"),
+    ("LLC-load-misses", &["LLC-loads"], "of loads"),
+    ("dTLB-load-misses", &["dTLB-loads"], "of loads"),
+    ("I1mr", &["Ir"], "of instructions"),
+    ("D1mr", &["Dr"], "of reads"),
+    ("D1mw", &["Dw"], "of writes"),
+];
+
+/// What an event's count says together with another's: instructions per cycle, and rates of misses.
+fn ratio(event: &str, total: &Counts) -> Option<String> {
+    let (before, name, behind) = bare(event);
+    // The event of the same processors and the same mode.
+    let of = |other: &str| {
+        let count = total.get(&format!("{before}{other}{behind}"));
+        (count > 0).then_some(count as f64)
+    };
+    let count = of(name)?;
+    if name == "instructions" {
+        let cycles = of("cycles").or_else(|| of("cpu-cycles"))?;
+        return Some(format!("{} per cycle", number::quotient(count / cycles)));
+    }
+    PARTS.iter().find_map(|(part, wholes, words)| {
+        let whole: f64 = wholes.iter().map(|whole| of(whole)).sum::<Option<f64>>()?;
+        let is_part = *part == name;
+        is_part.then(|| format!("{} {words}", number::percent(count / whole * 100.0)))
+    })
+}
+
+/// An event's name without the processors it is of and the mode it was counted in: `cpu_core/cycles/u`, `cycles:u`.
+fn bare(event: &str) -> (&str, &str, &str) {
+    if let Some((processors, rest)) = event.split_once('/')
+        && let Some(end) = rest.find('/')
+    {
+        let (before, _) = event.split_at(processors.len() + 1);
+        return (before, &rest[..end], &rest[end..]);
+    }
+    let end = event.find(':').unwrap_or(event.len());
+    ("", &event[..end], &event[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cg_stream::record::Name;
+
+    #[test]
+    fn ratios_are_of_events_of_one_mode() {
+        let total = [
+            ("cycles:u", 200),
+            ("cycles:k", 50),
+            ("instructions:u", 300),
+            ("cpu_core/cycles/", 10),
+            ("cpu_core/instructions/", 5),
+            ("branches", 400),
+            ("branch-misses", 10),
+            ("cache-misses", 0),
+            ("Ir", 1000),
+            ("I1mr", 5),
+        ];
+        let total = Counts(
+            total
+                .map(|(event, count)| (Name::from(event), count))
+                .into(),
+        );
+        for (event, says) in [
+            ("cycles:u", None),
+            ("instructions:u", Some("1.5 per cycle")),
+            ("cpu_core/instructions/", Some("0.5 per cycle")),
+            ("branch-misses", Some("2.50% of branches")),
+            ("cache-misses", None),
+            ("I1mr", Some("0.50% of instructions")),
+            ("instructions:k", None),
+        ] {
+            assert_eq!(ratio(event, &total).as_deref(), says, "{event}");
+        }
+    }
+}
