@@ -1,123 +1,137 @@
 //! Comma- and tab-separated values: the first table of a document, bare integers, nothing around it. A row is a line,
 //! whatever names hold: their control characters are spelled out.
-//!
-//! Most fields are integers, so a writer that looks at every byte of every field for something to quote (the csv crate's
-//! took an eighth of the time of a whole `cg-fmt -f csv`) is not used; it reads the output back in the tests.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 use std::io;
 
 use cg_stream::record::Count;
 
 use crate::{Cell, Document, visible};
 
+/// Who reads the values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// A program: values are what they are.
+    #[default]
+    Program,
+    /// A spreadsheet: a byte order mark says that this is UTF-8, what would be a formula is text, and an integer that a
+    /// double does not hold exactly is text too.
+    Spreadsheet,
+}
+
+/// The largest integer up to which a double holds all.
+const LARGEST_EXACT: Count = 1 << 53;
+
 /// CSV as RFC 4180 quotes it. Lines end in `\n`, which every reader takes and every Unix filter needs.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_csv(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
-    write_separated(document, ',', push_quoted, out)
+pub fn write_csv(document: &Document, reader: Reader, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut builder = csv::WriterBuilder::new();
+    builder.quote_style(csv::QuoteStyle::Necessary);
+    write_separated(document, reader, builder, |field| visible(field), out)
 }
 
 /// TSV without quotes: a tab inside a field is written `\t`, a backslash `\\`.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_tsv(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
-    write_separated(document, '\t', push_escaped, out)
+pub fn write_tsv(document: &Document, reader: Reader, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut builder = csv::WriterBuilder::new();
+    builder.delimiter(b'\t').quote_style(csv::QuoteStyle::Never);
+    write_separated(document, reader, builder, escaped, out)
 }
 
 fn write_separated(
     document: &Document,
-    separator: char,
-    push_text: fn(&mut String, &str),
+    reader: Reader,
+    mut builder: csv::WriterBuilder,
+    shown: fn(&str) -> Cow<'_, str>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    const BLOCK: usize = 64 * 1024;
     let Some(table) = document.first_table() else {
         return Ok(());
     };
-    let mut text = String::with_capacity(BLOCK + 4096);
-    for (index, column) in table.columns.iter().enumerate() {
-        if index > 0 {
-            text.push(separator);
-        }
-        push_text(&mut text, &column.name);
+    if reader == Reader::Spreadsheet {
+        out.write_all("\u{feff}".as_bytes())?;
     }
-    text.push('\n');
+    let mut writer = builder
+        .terminator(csv::Terminator::Any(b'\n'))
+        .buffer_capacity(64 * 1024)
+        .from_writer(out);
+    let heading = table.columns.iter().map(|column| column.name.as_str());
+    let heading = heading.map(|name| neutralised(shown(name), reader).into_owned());
+    writer.write_record(heading).map_err(io_error)?;
+    let mut field = String::new();
+    let mut record = csv::StringRecord::new();
     for row in &table.rows {
-        let start = text.len();
-        for (index, column) in table.columns.iter().enumerate() {
-            if index > 0 {
-                text.push(separator);
-            }
-            push_cell(&mut text, &column.cell(*row), push_text);
+        record.clear();
+        for column in &table.columns {
+            field.clear();
+            push_cell(&mut field, &column.cell(*row), reader, shown);
+            record.push_field(&field);
         }
-        if text.len() == start && separator == ',' {
-            // A line of nothing would not be read as a row.
-            text.push_str("\"\"");
-        }
-        text.push('\n');
-        if text.len() >= BLOCK {
-            out.write_all(text.as_bytes())?;
-            text.clear();
-        }
+        writer.write_record(&record).map_err(io_error)?;
     }
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    writer.flush()
 }
 
-/// A field within quotes where it holds a separator or a quote; quotes are doubled.
-fn push_quoted(text: &mut String, field: &str) {
-    let field = visible(field);
-    if memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
-        text.push_str(&field);
-        return;
+/// The csv crate hides the error of the writer inside its own; a closed pipe has to stay one.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
-    text.push('"');
-    text.push_str(&field.replace('"', "\"\""));
-    text.push('"');
 }
 
 /// A field whose backslashes are doubled, so that those before a control character's name are told from them.
-fn push_escaped(text: &mut String, field: &str) {
+fn escaped(field: &str) -> Cow<'_, str> {
     if field.contains('\\') {
-        text.push_str(&visible(&field.replace('\\', "\\\\")));
+        Cow::Owned(visible(&field.replace('\\', "\\\\")).into_owned())
     } else {
-        text.push_str(&visible(field));
+        visible(field)
+    }
+}
+
+/// A text that no spreadsheet takes for a formula.
+fn neutralised(text: Cow<'_, str>, reader: Reader) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match reader {
+        Reader::Spreadsheet if is_formula => Cow::Owned(format!("'{text}")),
+        _ => text,
     }
 }
 
 /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
-fn push_cell(text: &mut String, cell: &Cell, push_text: fn(&mut String, &str)) {
+fn push_cell(field: &mut String, cell: &Cell, reader: Reader, shown: fn(&str) -> Cow<'_, str>) {
+    let mut push_text = |text: &str| field.push_str(&neutralised(shown(text), reader));
     match cell {
         Cell::Empty => {}
-        Cell::Name(name) | Cell::Called { name, .. } | Cell::Placed { name, .. } => {
-            push_text(text, name)
-        }
-        Cell::Text(words) => push_text(text, words),
-        Cell::Count(number) | Cell::Delta(number) => push_integer(text, *number),
-        Cell::Ordinal(number) => text.push_str(itoa::Buffer::new().format(*number)),
-        Cell::Quotient { .. } => {
-            if let Some(ratio) = cell.ratio() {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{ratio:.2}");
-            }
-        }
+        Cell::Name(name) | Cell::Called { name, .. } | Cell::Placed { name, .. } => push_text(name),
+        Cell::Text(words) => push_text(words),
+        Cell::Count(number) | Cell::Delta(number) => push_integer(field, *number, reader),
+        Cell::Ordinal(number) => push_integer(field, Count::from(*number), reader),
+        Cell::Quotient { .. } => field.extend(cell.ratio().map(|ratio| format!("{ratio:.2}"))),
         Cell::Share { .. } | Cell::Change { .. } => {
-            if let Some(percent) = cell.percentage() {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{percent:.2}");
-            }
+            field.extend(cell.percentage().map(|percent| format!("{percent:.2}")));
         }
     }
 }
 
-fn push_integer(text: &mut String, number: Count) {
+fn push_integer(field: &mut String, number: Count, reader: Reader) {
+    let mut digits = itoa::Buffer::new();
     // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
-    match i64::try_from(number) {
-        Ok(number) => text.push_str(itoa::Buffer::new().format(number)),
-        Err(_) => text.push_str(itoa::Buffer::new().format(number)),
+    let digits = match i64::try_from(number) {
+        Ok(number) => digits.format(number),
+        Err(_) => digits.format(number),
+    };
+    if reader == Reader::Spreadsheet && number.abs() > LARGEST_EXACT {
+        // The one form of a text of digits that spreadsheets do not make a number of.
+        field.push_str("=\"");
+        field.push_str(digits);
+        field.push('"');
+    } else {
+        field.push_str(digits);
     }
 }
 
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn csv_quotes_what_rfc_4180_wants_quoted() {
         let mut out = Vec::new();
-        write_csv(&table(), &mut out).unwrap();
+        write_csv(&table(), Reader::Program, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "Ir,fn,file\n\
@@ -167,7 +181,7 @@ mod tests {
     #[test]
     fn csv_is_read_back_as_it_was_meant() {
         let mut out = Vec::new();
-        write_csv(&table(), &mut out).unwrap();
+        write_csv(&table(), Reader::Program, &mut out).unwrap();
         let mut reader = csv::Reader::from_reader(out.as_slice());
         let names: Vec<String> = reader
             .records()
@@ -181,14 +195,19 @@ mod tests {
     fn a_row_of_one_empty_field_is_still_a_row() {
         let column = Column::new("file", Layout::Path, |_| Cell::Empty);
         let mut out = Vec::new();
-        write_csv(&document(Table::new(vec![column], vec![0, 0])), &mut out).unwrap();
+        write_csv(
+            &document(Table::new(vec![column], vec![0, 0])),
+            Reader::Program,
+            &mut out,
+        )
+        .unwrap();
         assert_eq!(out, b"file\n\"\"\n\"\"\n");
     }
 
     #[test]
     fn tsv_has_one_line_a_row_and_one_tab_a_column() {
         let mut out = Vec::new();
-        write_tsv(&table(), &mut out).unwrap();
+        write_tsv(&table(), Reader::Program, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 5);
         assert!(text.lines().all(|line| line.matches('\t').count() == 2));
@@ -196,10 +215,29 @@ mod tests {
     }
 
     #[test]
+    fn spreadsheets_get_no_formulas_and_no_rounded_integers() {
+        let plain = |cell: Cell| {
+            let mut text = String::new();
+            push_cell(&mut text, &cell, Reader::Spreadsheet, |text| visible(text));
+            text
+        };
+        for formula in ["=1+1", "+1", "-x", "@SUM(A1)"] {
+            assert_eq!(plain(Cell::Name(formula)), format!("'{formula}"));
+        }
+        assert_eq!(plain(Cell::Name("operator=")), "operator=");
+        assert_eq!(plain(Cell::Delta(-5)), "-5");
+        assert_eq!(plain(Cell::Count(1 << 53)), "9007199254740992");
+        assert_eq!(plain(Cell::Count((1 << 53) + 1)), "=\"9007199254740993\"");
+        let mut out = Vec::new();
+        write_csv(&table(), Reader::Spreadsheet, &mut out).unwrap();
+        assert!(out.starts_with(b"\xef\xbb\xbfIr,fn,file\n"));
+    }
+
+    #[test]
     fn programs_get_bare_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_cell(&mut text, &cell, push_quoted);
+            push_cell(&mut text, &cell, Reader::Program, |text| visible(text));
             text
         };
         assert_eq!(plain(Cell::Count(1_234_567)), "1234567");

@@ -210,6 +210,13 @@ pub(crate) struct Args {
     )]
     format: FormatName,
 
+    /// Write CSV, or with -f tsv TSV, for a spreadsheet.
+    ///
+    /// A byte order mark comes first, names that would be formulas get a ' in front, and integers above 2^53, which
+    /// spreadsheets round, are texts.
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    excel: bool,
+
     /// Colour the table: when writing to a terminal (auto), always or never. NO_COLOR is obeyed.
     #[arg(
         long,
@@ -356,7 +363,11 @@ impl Args {
 
     pub(crate) fn options(&self) -> Options {
         Options {
-            format: self.format.format(),
+            format: match self.format.format() {
+                OutputFormat::Table if self.excel => OutputFormat::Csv,
+                format => format,
+            },
+            excel: self.excel,
             kind: self.kind,
             sort: self.sort.as_deref().map(|sort| sort.trim().to_owned()),
             reverse: self.reverse,

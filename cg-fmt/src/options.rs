@@ -8,6 +8,8 @@ use cg_stream::record::RecordType;
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) format: OutputFormat,
+    /// CSV and TSV are for a spreadsheet.
+    pub(crate) excel: bool,
     /// The record type to show, where it is not to be the most telling one there is.
     pub(crate) kind: Option<RecordType>,
     /// The column to sort by, where it is not to be the cost.

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use cg_document::separated::{self, Reader};
 use cg_document::text::{self, Screen};
-use cg_document::{Document, markdown, separated};
+use cg_document::{Document, markdown};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
@@ -24,6 +25,10 @@ pub(crate) fn write(
         // Nothing was read, which has been said; an empty table would look like a result.
         return Ok(());
     }
+    anyhow::ensure!(
+        !options.excel || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv),
+        "--excel is for -f csv and -f tsv"
+    );
     let mut options = options.clone();
     options.spell_events(read.profile.events());
     if read.is_fragment() {
@@ -40,8 +45,18 @@ pub(crate) fn write(
     let render: fn(&Document, Screen, &mut dyn Write) -> io::Result<()> = match options.format {
         OutputFormat::Table => text::write,
         OutputFormat::Markdown => |document, _, out| markdown::write(document, out),
-        OutputFormat::Csv => |document, _, out| separated::write_csv(document, out),
-        OutputFormat::Tsv => |document, _, out| separated::write_tsv(document, out),
+        OutputFormat::Csv if options.excel => {
+            |document, _, out| separated::write_csv(document, Reader::Spreadsheet, out)
+        }
+        OutputFormat::Csv => {
+            |document, _, out| separated::write_csv(document, Reader::Program, out)
+        }
+        OutputFormat::Tsv if options.excel => {
+            |document, _, out| separated::write_tsv(document, Reader::Spreadsheet, out)
+        }
+        OutputFormat::Tsv => {
+            |document, _, out| separated::write_tsv(document, Reader::Program, out)
+        }
         OutputFormat::Svg => |document, _, out| svg::write(document, out),
         OutputFormat::Json => return json::write(read, &options, out),
         OutputFormat::Folded => return folded::write(&read.profile, &options, out, diagnostics),

@@ -423,3 +423,49 @@ fn an_input_can_be_the_output_too() {
     assert_eq!((written.status, written.stderr.as_str()), (0, ""));
     assert_eq!(fs::read(&path).unwrap(), kept.stdout);
 }
+
+#[test]
+fn spreadsheets_are_served_where_that_is_asked_for() {
+    let plain = run("cg-fmt", &["-f", "csv", PROFILE], b"");
+    let excel = run("cg-fmt", &["--excel", PROFILE], b"");
+    assert_eq!((excel.status, excel.stderr.as_str()), (0, ""));
+    assert_eq!(excel.text().strip_prefix('\u{feff}'), Some(plain.text()));
+    let hostile = b"events: Ir\nfn==HYPERLINK(\"x\")\n1 9007199254740993\n";
+    let excel = run("cg-fmt", &["--excel", "--columns", "Ir,fn"], hostile);
+    assert_eq!(
+        excel.text(),
+        "\u{feff}Ir,fn\n\"=\"\"9007199254740993\"\"\",\"'=HYPERLINK(\"\"x\"\")\"\n"
+    );
+    let refused = run("cg-fmt", &["--excel", "-f", "markdown", PROFILE], b"");
+    assert_eq!((refused.status, refused.stdout.len()), (2, 0));
+}
+
+#[test]
+fn separated_values_say_what_else_the_input_has() {
+    let calls = run("cg-parse", &["--lines", "--calls", PROFILE], b"").stdout;
+    for (input, args, expected) in [
+        (
+            &calls[..],
+            &["-f", "csv"][..],
+            "only fn records are written; the input has line and call records too",
+        ),
+        (
+            b"",
+            &["-f", "tsv", "massif/3.19.0-heapy_i.massif.out"],
+            "only heap records are written; the input has snapshot records too",
+        ),
+        (
+            b"",
+            &["-f", "csv", "memcheck/3.27.1-leaky.xml"],
+            "only error records are written; the input has leak records too",
+        ),
+    ] {
+        let written = run("cg-fmt", args, input);
+        assert_eq!(
+            written.stderr,
+            format!("cg-fmt: {expected}, which --type chooses\n")
+        );
+    }
+    let chosen = run("cg-fmt", &["-f", "csv", "--type", "call"], &calls);
+    assert_eq!((chosen.status, chosen.stderr.as_str()), (0, ""));
+}

@@ -81,22 +81,40 @@ impl<'a> Listings<'a> {
             match self.list(position, options) {
                 Ok(blocks) => {
                     document.blocks.extend(blocks);
-                    listed.push(kind.name());
+                    listed.push(*kind);
                 }
                 Err(error) => refused = Some(refused.unwrap_or(error)),
             }
         }
-        match (refused, listed.as_slice()) {
-            (Some(error), []) => return Err(error),
-            (_, [first, others @ ..]) if !others.is_empty() && !options.format.is_for_people() => {
-                diagnostics.warn(format!(
-                    "only {first} records are written; the input has {} records too, which --type chooses",
-                    others.join(" and ")
-                ));
+        match (refused, listed.first()) {
+            (Some(error), None) => return Err(error),
+            (_, Some(first)) if options.kind.is_none() && !options.format.is_for_people() => {
+                let others = self.others(*first);
+                if !others.is_empty() {
+                    let names: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
+                    diagnostics.warn(format!(
+                        "only {} records are written; the input has {} records too, which --type chooses",
+                        first.name(),
+                        names.join(" and ")
+                    ));
+                }
             }
             _ => {}
         }
         Ok(document)
+    }
+
+    /// The types of the input's records, but for one.
+    fn others(&self, written: RecordType) -> Vec<RecordType> {
+        let mut others: Vec<RecordType> = self
+            .profile
+            .types()
+            .filter(|kind| *kind != written)
+            .collect();
+        if !self.profile.snapshots().is_empty() && written != RecordType::Snapshot {
+            others.push(RecordType::Snapshot);
+        }
+        others
     }
 
     /// The rows of one type, and what is said about them.
