@@ -184,8 +184,11 @@ fn compare_sides(
     };
     summary.notes = notes::differences(runs, rules);
     summary.troubles = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
-    for note in &summary.notes {
-        diagnostics.warn(note);
+    // Whoever shows the comparison shows its notes; a gate's output may go nowhere.
+    if options.is_gate() {
+        for note in &summary.notes {
+            diagnostics.warn(note);
+        }
     }
     summary
         .notes

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use cg_document::number::{grouped, signed};
 use cg_stream::record::Count;
 use regex::Regex;
 
@@ -173,7 +174,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_change(f)?;
         if let Some(noise) = self.noise {
-            write!(f, "; runs of one side differ by up to {noise}")?;
+            write!(f, "; runs of one side differ by up to {}", grouped(noise))?;
         }
         if let Some(run) = &self.run {
             write!(f, ", in {run}")?;
@@ -186,18 +187,24 @@ impl Broken {
     fn write_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return match (self.old, self.new) {
-                (Some(old), None) => write!(f, "{} is gone, it was {old}", self.of),
-                (None, Some(new)) => write!(f, "{} is new with {new}", self.of),
+                (Some(old), None) => write!(f, "{} is gone, it was {}", self.of, grouped(old)),
+                (None, Some(new)) => write!(f, "{} is new with {}", self.of, grouped(new)),
                 _ => write!(f, "{} has no figure", self.of),
             };
         };
         let delta = new - old;
         let verb = match delta {
-            0 => return write!(f, "{} is {new}", self.of),
+            0 => return write!(f, "{} is {}", self.of, grouped(new)),
             1.. => "rose",
             _ => "fell",
         };
-        write!(f, "{} {verb} from {old} to {new} ({delta:+}", self.of)?;
+        let (old_figure, new_figure) = (grouped(old), grouped(new));
+        write!(
+            f,
+            "{} {verb} from {old_figure} to {new_figure} ({}",
+            self.of,
+            signed(delta)
+        )?;
         if old != 0 {
             write!(f, ", {:+.2}%", delta as f64 * 100.0 / old.abs() as f64)?;
         }
@@ -429,7 +436,7 @@ mod tests {
         };
         assert_eq!(
             broken(Some(1000), Some(1100)),
-            "Ir>+5%: the total rose from 1000 to 1100 (+100, +10.00%)"
+            "Ir>+5%: the total rose from 1,000 to 1,100 (+100, +10.00%)"
         );
         assert_eq!(broken(None, Some(7)), "Ir>+5%: the total is new with 7");
     }

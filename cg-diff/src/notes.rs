@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cg_document::number;
 use cg_stream::percent::Percent;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status};
@@ -225,14 +226,12 @@ pub(crate) fn left_out(
 
 /// The sentence on what was left out.
 pub(crate) fn of_left_out(runs: &Runs, left_out: &LeftOut, least: Percent) -> String {
-    let rows = match left_out.rows {
-        1 => "1 row".to_owned(),
-        several => format!("{several} rows"),
-    };
+    let rows = number::plural(left_out.rows.into(), "row", "rows");
     let event = runs.events.first().map_or("", String::as_str);
     let sum = left_out.delta.get(event).copied().unwrap_or(0);
     format!(
-        "{rows} changed by less than {least}% of the total, together by {sum:+} {event}; --min-change 0 lists them"
+        "{rows} changed by less than {least}% of the total, together by {} {event}; --min-change 0 lists them",
+        number::signed(sum.into())
     )
 }
 

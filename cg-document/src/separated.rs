@@ -29,7 +29,7 @@ const LARGEST_EXACT: Count = 1 << 53;
 pub fn write_csv(document: &Document, reader: Reader, out: &mut dyn io::Write) -> io::Result<()> {
     let mut builder = csv::WriterBuilder::new();
     builder.quote_style(csv::QuoteStyle::Necessary);
-    write_separated(document, reader, builder, |field| visible(field), out)
+    write_separated(document, reader, builder, visible, out)
 }
 
 /// TSV without quotes: a tab inside a field is written `\t`, a backslash `\\`.
@@ -218,7 +218,7 @@ mod tests {
     fn spreadsheets_get_no_formulas_and_no_rounded_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_cell(&mut text, &cell, Reader::Spreadsheet, |text| visible(text));
+            push_cell(&mut text, &cell, Reader::Spreadsheet, visible);
             text
         };
         for formula in ["=1+1", "+1", "-x", "@SUM(A1)"] {
@@ -237,7 +237,7 @@ mod tests {
     fn programs_get_bare_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_cell(&mut text, &cell, Reader::Program, |text| visible(text));
+            push_cell(&mut text, &cell, Reader::Program, visible);
             text
         };
         assert_eq!(plain(Cell::Count(1_234_567)), "1234567");

@@ -7,7 +7,7 @@ use cg_stream::tool::{Spellings, Suggested};
 use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
 
-/// Parse what Valgrind's tools and other profilers write into a stream of JSON lines.
+/// Parse what profilers write into a stream of JSON lines.
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
 /// dhat; heaptrack's recordings; totals of perf stat and gungraun; perf script's text, folded stacks, pprof, the Firefox
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long)]
     instr: bool,
 
-    /// Write an inline record for every chain of inlined functions.
+    /// Write inline records: chains of inlined functions.
     ///
     /// Callgrind charges inlined code to the function that it was inlined into; the debug information of the objects
     /// says whose it is. Of callgrind profiles with addresses: --dump-instr=yes.

@@ -105,8 +105,14 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
             sentence
         }
         "InvalidRead" | "InvalidWrite" => {
+            // A number behind the number of bytes is set apart from it.
             let place = block(error, paths)
-                .map(|block| format!(" {block}"))
+                .map(
+                    |block| match block.starts_with(|first: char| first.is_ascii_digit()) {
+                        true => format!(", {block}"),
+                        false => format!(" {block}"),
+                    },
+                )
                 .or_else(|| address(error).map(|address| format!(" at {address}")));
             sentence.push_str(&place.unwrap_or_default());
             sentence
@@ -134,6 +140,7 @@ fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
         ("inside", 0) => "at the start of ".to_owned(),
         ("inside", _) => format!("{distance} into "),
         ("after", 0) => "just past ".to_owned(),
+        ("after", _) => format!("{distance} past "),
         (side, _) => format!("{distance} {side} "),
     };
     let stack_of = |start: &str| {
@@ -337,7 +344,7 @@ mod tests {
                 ),
                 ("Block was alloc'd at", allocated),
             ],
-            "writes 1 byte 1,008 bytes into an 8,040-byte block freed at drop.c:4 and allocated at parse.rs:10",
+            "writes 1 byte, 1,008 bytes into an 8,040-byte block freed at drop.c:4 and allocated at parse.rs:10",
         );
         check(
             "InvalidRead",

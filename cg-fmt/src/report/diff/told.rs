@@ -139,15 +139,12 @@ impl Diffs<'_> {
         let summary = &self.summary;
         let mut notes = Vec::new();
         if !summary.joined.is_empty() {
-            let rules: Vec<String> = summary
-                .joined
-                .iter()
-                .map(|(rule, rows)| format!("{rule}: {}", number::grouped(Count::from(*rows))))
-                .collect();
-            notes.push(format!(
-                "rows matched although their names differ, by rule: {} (--exact turns this off)",
-                rules.join(", ")
-            ));
+            let of_rule = |(rule, rows): (&String, &u64)| {
+                let rows = number::plural(Count::from(*rows), "row", "rows");
+                format!("{rows} matched although names differ (rule {rule})")
+            };
+            let matched: Vec<String> = summary.joined.iter().map(of_rule).collect();
+            notes.push(format!("{}; --exact turns this off", matched.join(", ")));
         }
         let guesses = self.records.iter().filter(|record| record.guess).count();
         let rows = |count: Count| match count {
@@ -156,14 +153,19 @@ impl Diffs<'_> {
         };
         if guesses > 0 {
             notes.push(format!(
-                "{} matched by cost and callers, not by name, and marked as a guess",
+                "{} matched by cost and callers, not by name: a guess",
                 rows(guesses as Count)
             ));
         }
         if summary.merged > 0 {
             notes.push(format!(
-                "{} with the sum of several functions of one run whose names differ only by build noise",
-                rows(Count::from(summary.merged))
+                "{} {} several functions of one run whose names differ only by build noise",
+                rows(Count::from(summary.merged)),
+                if summary.merged == 1 {
+                    "combines"
+                } else {
+                    "combine"
+                }
             ));
         }
         if let Some(statistic) = &summary.statistic {
