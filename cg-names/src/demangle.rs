@@ -32,6 +32,36 @@ pub fn demangle_str(name: &str) -> Cow<'_, str> {
     demangled.map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
+/// A name whose path was taken apart already, and nothing else, as macOS' `sample` and DTrace write those of Rust:
+/// `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are demangled as [`demangle`] has it.
+pub fn demangle_path(name: &[u8]) -> Cow<'_, [u8]> {
+    let text = match name.strip_suffix(b")") {
+        Some(inside) => match inside.windows(8).rposition(|words| words == b" (.llvm.") {
+            Some(suffix) => &name[..suffix],
+            None => name,
+        },
+        None => name,
+    };
+    let has_hash = text.len() > 19
+        && text[text.len() - 19..].starts_with(b"::h")
+        && text[text.len() - 16..].iter().all(u8::is_ascii_hexdigit);
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Cow::Borrowed(name);
+    };
+    if !has_hash {
+        return demangle(name);
+    }
+    let mut mangled = "_ZN".to_owned();
+    for part in text.split("::") {
+        mangled += &format!("{}{part}", part.len());
+    }
+    mangled.push('E');
+    match demangle_str(&mangled) {
+        Cow::Owned(demangled) if demangled != mangled => Cow::Owned(demangled.into_bytes()),
+        _ => Cow::Borrowed(name),
+    }
+}
+
 fn is_mangled(name: &[u8]) -> bool {
     matches!(
         name,
@@ -104,6 +134,31 @@ mod tests {
         check("_ZN4Tree4walkEi", "Tree::walk(int)");
         check("_ZN4Tree4walkEi.part.0", "Tree::walk(int) [clone .part.0]");
         check("_ZN4Tree4walkEi.llvm.42", "Tree::walk(int)");
+    }
+
+    #[test]
+    fn paths_that_were_taken_apart_are_demangled_the_rest_of_the_way() {
+        for (name, expected) in [
+            (
+                "std::fs::File::open::hb90e1c1c787080f0",
+                "std::fs::File::open",
+            ),
+            (
+                "_$LT$F$u20$as$u20$alloc..boxed..FnBox$LT$A$GT$$GT$::call_box::h8612a2a83552fc2d",
+                "<F as alloc::boxed::FnBox<A>>::call_box",
+            ),
+            (
+                "std::panicking::try::do_call::hab896c32750930ec (.llvm.7886897009887049720)",
+                "std::panicking::try::do_call",
+            ),
+            ("main", "main"),
+            ("f(int)", "f(int)"),
+            ("demo::h98daf2b03955812z", "demo::h98daf2b03955812z"),
+            ("_ZN4Tree4walkEi", "Tree::walk(int)"),
+        ] {
+            let demangled = demangle_path(name.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&demangled), expected);
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@ use clap::{Parser, ValueEnum};
 ///
 /// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
 /// dhat; heaptrack's recordings; totals of perf stat and gungraun; perf script's text, folded stacks, pprof, the Firefox
-/// Profiler (samply), speedscope, V8 (.cpuprofile, .heapprofile) and traces of Chrome. Each may be packed by gzip or
+/// Profiler (samply), speedscope, V8 (.cpuprofile, .heapprofile) and traces of Chrome, DTrace, bpftrace, macOS' sample and
+/// xctrace export, VTune's and Visual Studio's CSV. Each may be packed by gzip or
 /// zstd. Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
@@ -200,6 +201,12 @@ enum FormatName {
     ChromeTrace,
     Gungraun,
     PerfStat,
+    Dtrace,
+    Bpftrace,
+    Sample,
+    Xctrace,
+    Vtune,
+    VisualStudio,
 }
 
 impl FormatName {
@@ -221,6 +228,12 @@ impl FormatName {
             FormatName::ChromeTrace => Format::ChromeTrace,
             FormatName::Gungraun => Format::Gungraun,
             FormatName::PerfStat => Format::PerfStat,
+            FormatName::Dtrace => Format::Dtrace,
+            FormatName::Bpftrace => Format::Bpftrace,
+            FormatName::Sample => Format::Sample,
+            FormatName::Xctrace => Format::Xctrace,
+            FormatName::Vtune => Format::Vtune,
+            FormatName::VisualStudio => Format::VisualStudio,
         }
     }
 }

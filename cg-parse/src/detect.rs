@@ -136,7 +136,7 @@ type ByHead = fn(&Head) -> bool;
 type ByLine = fn(&[u8]) -> bool;
 
 /// Formats that show themselves at the beginning of an input, or by words that are in no other.
-const BY_BEGINNING: [(Format, ByHead); 10] = [
+const BY_BEGINNING: &[(Format, ByHead)] = &[
     (Format::Pprof, stacks::pprof::is_profile),
     (Format::Xml, findings::xml::is_document),
     (Format::Dhat, heaps::dhat::is_document),
@@ -147,18 +147,24 @@ const BY_BEGINNING: [(Format, ByHead); 10] = [
     (Format::ChromeTrace, stacks::v8::is_trace),
     (Format::Gungraun, totals::gungraun::is_summary),
     (Format::PerfStat, totals::perf_stat::is_output),
+    (Format::Xctrace, stacks::xctrace::is_export),
 ];
 
 /// Formats that a line shows: the first line that only one of them has. A program's own output can stand in front.
-const BY_LINE: [(Format, ByLine); 2] = [
+const BY_LINE: &[(Format, ByLine)] = &[
     (Format::Massif, heaps::massif::is_header_line),
     (Format::Log, findings::text::is_log_line),
+    (Format::Sample, stacks::sample::is_header_line),
+    (Format::Vtune, stacks::vtune::is_header_line),
+    (Format::VisualStudio, stacks::visual_studio::is_header_line),
 ];
 
 /// Formats that take many lines to be told, asked in this order once all is seen that will be looked at. A log or a
 /// profile that begins with a program's output would have shown itself until then.
-const BY_MANY_LINES: [(Format, ByHead); 2] = [
+const BY_MANY_LINES: &[(Format, ByHead)] = &[
     (Format::Perf, stacks::perf::is_perf_script),
+    (Format::Bpftrace, stacks::bpftrace::is_bpftrace),
+    (Format::Dtrace, stacks::dtrace::is_dtrace),
     (Format::Folded, stacks::folded::is_folded),
 ];
 
@@ -168,7 +174,7 @@ fn recognise(head: &Head) -> Option<Format> {
         let found = formats.iter().find(|(_, is_of)| is_of(head));
         found.map(|(format, _)| *format)
     };
-    if let Some(format) = find(&BY_BEGINNING) {
+    if let Some(format) = find(BY_BEGINNING) {
         return Some(format);
     }
     let costs = costs::recognise::recognise(head);
@@ -183,7 +189,7 @@ fn recognise(head: &Head) -> Option<Format> {
     match costs {
         Some((_, format)) => format,
         None if head.reach == Reach::Beginning => None,
-        None => find(&BY_MANY_LINES),
+        None => find(BY_MANY_LINES),
     }
 }
 

@@ -183,7 +183,7 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     (
         "<?xml",
         "an XML document",
-        "cg-parse reads that of valgrind --xml=yes",
+        "cg-parse reads that of valgrind --xml=yes and of xctrace export",
     ),
 ];
 

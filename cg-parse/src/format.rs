@@ -46,6 +46,18 @@ pub enum Format {
     Gungraun,
     /// Counters of `perf stat -x,` or `perf stat -j`.
     PerfStat,
+    /// What DTrace prints of an aggregation by stack.
+    Dtrace,
+    /// What bpftrace prints of a map by stack.
+    Bpftrace,
+    /// What `sample` of macOS prints.
+    Sample,
+    /// The XML of `xctrace export`.
+    Xctrace,
+    /// VTune's top-down tree as comma-separated values.
+    Vtune,
+    /// Visual Studio's call tree as comma-separated values.
+    VisualStudio,
 }
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.

@@ -122,6 +122,18 @@ impl<'a> Parser<'a> {
             Format::ChromeTrace => {
                 stacks::v8::parse_trace(&source, &mut lines, options, out, diagnostics)
             }
+            Format::Dtrace => stacks::dtrace::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Bpftrace => {
+                stacks::bpftrace::parse(&source, &mut lines, options, out, diagnostics)
+            }
+            Format::Sample => stacks::sample::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Xctrace => {
+                stacks::xctrace::parse(&source, &mut lines, options, out, diagnostics)
+            }
+            Format::Vtune => stacks::vtune::parse(&source, &mut lines, options, out, diagnostics),
+            Format::VisualStudio => {
+                stacks::visual_studio::parse(&source, &mut lines, options, out, diagnostics)
+            }
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

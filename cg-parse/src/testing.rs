@@ -62,6 +62,41 @@ pub(crate) fn parse(text: &[u8], options: &Options) -> Parsed {
     }
 }
 
+/// The stacks of a parse, innermost frame first, in the order they were written: `COUNT THREAD: fn@obj[marks]<…`, with the
+/// first event's count.
+pub(crate) fn shown_stacks(parsed: &Parsed) -> Vec<String> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let shown = parsed.of("stack").into_iter().map(|record| {
+        let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+        let frames = record["stack"].as_array().unwrap().iter().map(|frame| {
+            let mut shown = text(&frame["fn"]);
+            if let Some(obj) = frame["obj"].as_str() {
+                shown += &format!("@{obj}");
+            }
+            for mark in ["kernel", "jit", "inlined", "waker"] {
+                if frame[mark] == true {
+                    shown += &format!("[{mark}]");
+                }
+            }
+            shown
+        });
+        let frames: Vec<String> = frames.collect();
+        let count = record["cost"].as_object().unwrap().iter().next();
+        let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
+        let first = run["events"][0].as_str().unwrap();
+        let count = count.map_or(0, |_| record["cost"][first].as_i64().unwrap_or(0));
+        let thread = record["thread"].as_str().map(|name| format!(" {name}"));
+        format!(
+            "{count}{}: {}",
+            thread.unwrap_or_default(),
+            frames.join("<")
+        )
+        .trim_end()
+        .to_owned()
+    });
+    shown.collect()
+}
+
 /// The law for every format: a prefix of a file is a result or an error, and never a panic; and where it is no trouble,
 /// its stream is whole.
 pub(crate) fn check_all_prefixes(text: &[u8], options: &Options) {

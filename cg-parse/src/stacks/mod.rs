@@ -10,19 +10,29 @@
 //! | text of `perf script` | [`perf`] |
 //! | Firefox Profiler, samply | [`firefox`] |
 //! | speedscope | [`speedscope`] |
+//! | DTrace, bpftrace | [`dtrace`], [`bpftrace`] |
+//! | macOS: `sample`, `xctrace export` | [`sample`], [`xctrace`] |
+//! | VTune, Visual Studio | [`vtune`], [`visual_studio`] |
 //! | V8: `.cpuprofile`, `.heapprofile`, traces of Chrome | [`v8`] |
 
 mod address;
 mod count;
+mod outline;
 mod rate;
 mod symbols;
 mod table;
 mod tree;
 mod write;
 
+pub(crate) mod bpftrace;
+pub(crate) mod dtrace;
 pub(crate) mod firefox;
 pub(crate) mod folded;
 pub(crate) mod perf;
 pub(crate) mod pprof;
+pub(crate) mod sample;
 pub(crate) mod speedscope;
 pub(crate) mod v8;
+pub(crate) mod visual_studio;
+pub(crate) mod vtune;
+pub(crate) mod xctrace;

@@ -7,7 +7,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
-use cg_names::demangle::demangle;
+use cg_names::demangle::{demangle, demangle_path};
 use cg_stream::intern::{Id, Keys, Texts, TooMany};
 use cg_stream::record::{Count, Frame, FrameMarks, Name};
 use foldhash::fast::FixedState;
@@ -170,10 +170,28 @@ impl StackTable {
         }
     }
 
+    /// The name of a function as Apple's tools write it: Rust's paths as the linker has them, with a hash.
+    pub(crate) fn half_mangled_function(
+        &mut self,
+        name: &[u8],
+        is_demangled: bool,
+    ) -> Result<Option<TextId>, TooMany> {
+        match is_demangled {
+            true => self.given(&demangle_path(name)),
+            false => self.given(name),
+        }
+    }
+
     /// A frame, new or known.
     #[inline]
     pub(crate) fn frame(&mut self, frame: FrameParts) -> Result<FrameId, TooMany> {
         self.frames.intern(frame)
+    }
+
+    /// The same frame with other marks.
+    pub(crate) fn marked(&mut self, frame: FrameId, marks: FrameMarks) -> Result<FrameId, TooMany> {
+        let parts = *self.frames.get(frame);
+        self.frames.intern(FrameParts { marks, ..parts })
     }
 
     /// The stack that has a further frame at its innermost end; `None` is the stack without frames.

@@ -1,0 +1,287 @@
+//! What DTrace prints of an aggregation by stack: `profile-997 { @[execname, stack(), ustack()] = count(); }`.
+//!
+//! ```text
+//! text  := header* entry*
+//! entry := key* frame* ["\n" frame*] count "\n"     the kernel's frames, a blank line, those of the program
+//! frame := [module "`"] function ["+0x" offset]      innermost first
+//! ```
+//!
+//! Keys that are no stacks stand in front of the frames, a line each. A text is taken for the thread's name, a number for
+//! that of the process; it is told from a count by the frames that follow.
+
+use cg_stream::Diagnostics;
+use cg_stream::intern::TooMany;
+use cg_stream::record::{FrameMarks, RunRecord};
+
+use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
+use super::write;
+use crate::detect::Head;
+use crate::error::{Error, excerpt};
+use crate::format::{Lines, Options, Out};
+use crate::number::whole_u64;
+
+/// Counts how often DTrace aggregated a stack.
+const EVENT: &str = "samples";
+
+/// True where there are frames with a module, and counts, and hardly anything else behind the header.
+pub(crate) fn is_dtrace(head: &Head) -> bool {
+    let (mut frames, mut counts, mut others) = (0u64, 0u64, 0u64);
+    for (start, line) in head.whole_lines() {
+        match Line::of(line) {
+            Line::Blank => {}
+            _ if !head.bytes[start..].starts_with(b" ") => others += 1,
+            Line::Frame => frames += u64::from(line.contains(&b'`')),
+            Line::Number(_) => counts += 1,
+            Line::Text => others += 1,
+        }
+    }
+    frames > 0 && counts > 0 && frames + counts > others
+}
+
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut script = Script {
+        table: StackTable::new([EVENT]),
+        demangle: options.demangle,
+        blocks: vec![Vec::new()],
+        thread: None,
+        pid: None,
+        number: None,
+        is_in_header: true,
+        left_out: (0, None),
+    };
+    let read = script.read(lines);
+    if let (count, Some((line, found))) = &script.left_out {
+        diagnostics.warn(format!(
+            "{source}:{line}: neither a frame nor a count: {found}; such lines left out: {count}"
+        ));
+    }
+    let mut run = RunRecord::new("dtrace");
+    run.source = vec![source.to_owned()];
+    write::write(run, &script.table, read, out)
+}
+
+/// What a line is by itself.
+enum Line {
+    Blank,
+    Frame,
+    Number(u64),
+    Text,
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Line {
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return Line::Blank;
+        }
+        if text.contains(&b'`') || is_address(text) {
+            return Line::Frame;
+        }
+        whole_u64(text).map_or(Line::Text, Line::Number)
+    }
+}
+
+fn is_address(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"0x").unwrap_or_default();
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// A text while it is read.
+struct Script {
+    table: StackTable,
+    demangle: bool,
+    /// The frames of an entry in each of its stacks, innermost first.
+    blocks: Vec<Vec<FrameId>>,
+    thread: Option<TextId>,
+    pid: Option<u64>,
+    /// A number whose next line tells whether it is a count, and its line.
+    number: Option<(u64, u64)>,
+    is_in_header: bool,
+    /// How many lines were not understood, and the first of them.
+    left_out: (u64, Option<(u64, String)>),
+}
+
+impl Script {
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        while lines.advance().map_err(Error::Input)? {
+            let number = lines.line_number();
+            self.line(lines.last_line(), number)?;
+        }
+        self.take_count()?;
+        if self.blocks.iter().any(|block| !block.is_empty()) {
+            return Err(Error::at(
+                lines.line_number(),
+                "expected a count behind these frames, found the end of the input",
+            ));
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8], line_number: u64) -> Result<(), Error> {
+        match Line::of(line) {
+            Line::Frame => {
+                self.is_in_header = false;
+                if let Some((pid, _)) = self.number.take() {
+                    self.pid = Some(pid);
+                }
+                let frame = self.frame(line.trim_ascii())?;
+                if let Some(block) = self.blocks.last_mut() {
+                    block.push(frame);
+                }
+            }
+            Line::Blank => {
+                self.take_count()?;
+                if self.blocks.last().is_some_and(|block| !block.is_empty()) {
+                    self.blocks.push(Vec::new());
+                }
+            }
+            Line::Number(number) => {
+                self.take_count()?;
+                self.number = Some((number, line_number));
+            }
+            Line::Text => {
+                self.take_count()?;
+                let is_before_frames = self.blocks.iter().all(Vec::is_empty);
+                if self.is_in_header {
+                    return Ok(());
+                }
+                if is_before_frames && line.starts_with(b" ") {
+                    self.thread = self.table.given(line.trim_ascii())?;
+                } else {
+                    self.left_out.0 += 1;
+                    let found = || (line_number, excerpt(line));
+                    self.left_out.1.get_or_insert_with(found);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the entry whose count was seen, if one was.
+    fn take_count(&mut self) -> Result<(), Error> {
+        let Some((count, _)) = self.number.take() else {
+            return Ok(());
+        };
+        if self.is_in_header {
+            return Ok(());
+        }
+        // Only where there are two stacks is it said which one is the kernel's.
+        let has_kernel = self.blocks.len() > 1;
+        let mut frames = Vec::new();
+        for (position, block) in self.blocks.iter().enumerate() {
+            for frame in block {
+                let is_kernel = has_kernel && position == 0;
+                frames.push(match is_kernel {
+                    true => self.table.marked(
+                        *frame,
+                        FrameMarks {
+                            kernel: true,
+                            ..FrameMarks::default()
+                        },
+                    )?,
+                    false => *frame,
+                });
+            }
+        }
+        let stack = self.table.stack(&frames)?;
+        let row = self.table.row(Row {
+            stack,
+            thread: self.thread.take(),
+            pid: self.pid.take(),
+            ..Row::default()
+        })?;
+        self.table.add(row, 0, count.into());
+        self.blocks.clear();
+        self.blocks.push(Vec::new());
+        Ok(())
+    }
+
+    fn frame(&mut self, text: &[u8]) -> Result<FrameId, TooMany> {
+        let (object, symbol) = match memchr::memchr(b'`', text) {
+            Some(tick) => (&text[..tick], &text[tick + 1..]),
+            None => (&b""[..], text),
+        };
+        let name = match memchr::memmem::rfind(symbol, b"+0x") {
+            Some(offset) if offset > 0 && is_address(&symbol[offset + 1..]) => &symbol[..offset],
+            _ => symbol,
+        };
+        let parts = FrameParts {
+            name: self.table.half_mangled_function(name, self.demangle)?,
+            obj: self.table.given(object)?,
+            ..FrameParts::default()
+        };
+        self.table.frame(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::Options;
+    use crate::testing::{check_all_prefixes, parse, shown_stacks};
+
+    const TEXT: &str = "\
+CPU     ID                    FUNCTION:NAME
+  0  64091                        :tick-60s
+
+
+              libc.so.1`mutex_lock_impl+0x14
+              libc.so.1`operator new(unsigned long)+0x12
+              demo`main+0x3c
+                4
+
+              demo`0x401a2
+              0x104d08831
+               11
+
+              zfs`zio_execute+0xa7
+              unix`thread_start+0xb
+
+              libc.so.1`_lwp_start
+                2
+
+              genunix`taskq_thread+0x2a6
+
+                1
+
+                7
+";
+
+    #[test]
+    fn entries_are_stacks_with_a_count() {
+        let parsed = parse(TEXT.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            [
+                "11: 0x401a2@demo<0x104d08831",
+                "7:",
+                "4: mutex_lock_impl@libc.so.1<operator new(unsigned long)@libc.so.1<main@demo",
+                "2: zio_execute@zfs[kernel]<thread_start@unix[kernel]<_lwp_start@libc.so.1",
+                "1: taskq_thread@genunix[kernel]",
+            ]
+        );
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn keys_stand_in_front_of_the_frames() {
+        let text = "CPU     ID\n\n  java worker\n             77\n              a`f+0x1\n                3\n\n  java worker\n              a`f+0x1\n                4\n";
+        let parsed = parse(text.as_bytes(), &Options::default());
+        assert_eq!(parsed.of("stack").len(), 2, "{:?}", parsed.messages);
+        let first: serde_json::Value = serde_json::from_str(&parsed.records[2]).unwrap();
+        assert_eq!(
+            (&first["pid"], &first["cost"]["samples"]),
+            (&77.into(), &3.into())
+        );
+    }
+
+    #[test]
+    fn no_prefix_panics_and_no_trouble_is_silent() {
+        check_all_prefixes(TEXT.as_bytes(), &Options::default());
+    }
+}

@@ -1,0 +1,228 @@
+//! What VTune writes of a top-down tree: `vtune -report top-down -format csv -csv-delimiter ,`.
+//!
+//! ```text
+//! Function Stack,CPU Time:Self,Module            one column or several that end in ":Self", in any order
+//! Total,0.0,[Unknown]
+//!  main,0.016612,demo.exe                        a blank more for each level
+//! ```
+//!
+//! Times are in seconds. Columns that end in ":Total" say nothing that the others do not.
+
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, RunRecord};
+
+use super::count::Decimal;
+use super::outline::Outline;
+use super::table::{FrameParts, Row, StackTable};
+use super::write;
+use crate::error::{Error, excerpt};
+use crate::format::{Lines, Options, Out};
+
+/// True for the line that only VTune's trees begin with.
+pub(crate) fn is_header_line(line: &[u8]) -> bool {
+    line.starts_with(b"Function Stack") && memchr::memmem::find(line, b":Self").is_some()
+}
+
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    _diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut run = RunRecord::new("vtune");
+    run.source = vec![source.to_owned()];
+    let mut table = StackTable::default();
+    let read = read(lines, options, &mut table, &mut run);
+    write::write(run, &table, read, out)
+}
+
+/// A column of costs.
+struct Column {
+    position: usize,
+    event: usize,
+    is_time: bool,
+}
+
+fn read(
+    lines: &mut Lines,
+    options: &Options,
+    table: &mut StackTable,
+    run: &mut RunRecord,
+) -> Result<(), Error> {
+    let first = loop {
+        let Some(line) = lines.next_line().map_err(Error::Input)? else {
+            return Err(Error::whole(
+                "expected a line that begins with \"Function Stack\"",
+            ));
+        };
+        if is_header_line(line) {
+            break line.trim_ascii_end().to_vec();
+        }
+    };
+    let delimiter = *first.get(b"Function Stack".len()).unwrap_or(&b',');
+    let mut fields = Fields::default();
+    fields.read(&first, delimiter);
+    let header: Vec<String> = (0..fields.ends.len())
+        .filter_map(|position| fields.get(position))
+        .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
+        .collect();
+    let position_of = |name: &str| header.iter().position(|field| field == name);
+    let mut columns = Vec::new();
+    for (position, field) in header.iter().enumerate() {
+        if let Some(event) = field.strip_suffix(":Self") {
+            let is_time = event.contains("Time");
+            if is_time {
+                run.sampling.units.insert(event.to_owned(), "ns".to_owned());
+            }
+            columns.push(Column {
+                position,
+                event: table.event(event),
+                is_time,
+            });
+        }
+    }
+    let (module, file) = (position_of("Module"), position_of("Source File"));
+    let mut outline = Outline::default();
+    let mut record = Fields::default();
+    while lines.advance().map_err(Error::Input)? {
+        let line = lines.line_number();
+        let text = lines.last_line().trim_ascii_end();
+        if text.is_empty() {
+            continue;
+        }
+        // The indent stands in front of the quotes.
+        let depth = text.iter().take_while(|byte| **byte == b' ').count();
+        record.read(&text[depth..], delimiter);
+        let name = record.get(0).unwrap_or_default();
+        let is_total = depth == 0 && name == b"Total";
+        let given = |position: Option<usize>| {
+            let field = position.and_then(|position| record.get(position));
+            field
+                .filter(|field| *field != b"[Unknown]")
+                .unwrap_or_default()
+        };
+        let parts = FrameParts {
+            name: table.function(name, options.demangle)?,
+            file: table.given(given(file))?,
+            obj: table.given(given(module))?,
+            ..FrameParts::default()
+        };
+        // The first line is no function.
+        let frame = match is_total {
+            true => None,
+            false => Some(table.frame(parts)?),
+        };
+        let stack = outline.at(depth, frame, table)?;
+        for column in &columns {
+            let text = record.get(column.position).unwrap_or_default().trim_ascii();
+            let cost = cost(text, column.is_time).ok_or_else(|| {
+                Error::at(line, format!("expected a cost, found {}", excerpt(text)))
+            })?;
+            if cost != 0 {
+                let row = table.row(Row {
+                    stack,
+                    ..Row::default()
+                })?;
+                table.add(row, column.event, cost);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The fields of a line of comma-separated values.
+#[derive(Default)]
+struct Fields {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Fields {
+    fn read(&mut self, line: &[u8], delimiter: u8) {
+        let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        self.text.resize(line.len() + 1, 0);
+        let most = line.iter().filter(|byte| **byte == delimiter).count() + 1;
+        self.ends.resize(most + 1, 0);
+        let (_, read, written, ends) = reader.read_record(line, &mut self.text, &mut self.ends);
+        debug_assert_eq!(read, line.len());
+        // The end of the input ends the last field.
+        let (_, _, _, more) =
+            reader.read_record(&[], &mut self.text[written..], &mut self.ends[ends..]);
+        self.ends.truncate(ends + more);
+    }
+
+    fn get(&self, position: usize) -> Option<&[u8]> {
+        let start = position
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(position)?)
+    }
+}
+
+/// A cost as an integer: of seconds in nanoseconds, of events as they are. Large numbers have commas.
+fn cost(text: &[u8], is_time: bool) -> Option<Count> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b',').collect();
+    let number = Decimal::parse(digits.strip_suffix(b"s").unwrap_or(&digits))?;
+    let decimals = if is_time { 9 } else { 0 };
+    match number.decimals <= decimals {
+        true => number
+            .digits
+            .checked_mul(Count::pow(10, decimals - number.decimals)),
+        false => {
+            let divisor = Count::pow(10, number.decimals - decimals);
+            (number.digits % divisor == 0).then_some(number.digits / divisor)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::Options;
+    use crate::testing::{check_all_prefixes, parse, shown_stacks};
+
+    const TEXT: &str = "\
+Function Stack,CPU Time:Total,CPU Time:Self,Instructions Retired:Self,Module
+Total,100.0%,0.0,0,[Unknown]
+ RtlUserThreadStart,100.0%,0.0,0,ntdll.dll
+  main,90%,0.016612,\"1,200\",demo.exe
+   \"std::vec<int, alloc>::grow\",9%,0.5,7,demo.exe
+  func@0x180019140,1%,0.000000001,0,ntdll.dll
+";
+
+    #[test]
+    fn lines_are_stacks_with_self_costs() {
+        let parsed = parse(TEXT.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            [
+                "500000000: std::vec<int, alloc>::grow@demo.exe<main@demo.exe<RtlUserThreadStart@ntdll.dll",
+                "16612000: main@demo.exe<RtlUserThreadStart@ntdll.dll",
+                "1: func@0x180019140@ntdll.dll<RtlUserThreadStart@ntdll.dll",
+            ]
+        );
+        let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
+        assert_eq!(
+            run["total"],
+            serde_json::json!({"CPU Time": 516_612_001, "Instructions Retired": 1207})
+        );
+        assert_eq!(run["units"], serde_json::json!({"CPU Time": "ns"}));
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn what_is_no_cost_is_trouble() {
+        let text = TEXT.replace("0.5", "half");
+        let parsed = parse(text.as_bytes(), &Options::default());
+        assert_eq!(parsed.messages, ["in:5: expected a cost, found \"half\""]);
+        assert_eq!(parsed.of("stack").len(), 1);
+    }
+
+    #[test]
+    fn no_prefix_panics_and_no_trouble_is_silent() {
+        check_all_prefixes(TEXT.as_bytes(), &Options::default());
+    }
+}
