@@ -205,7 +205,7 @@ impl CachegrindReader<'_> {
                 line: line_number,
                 address: None,
             };
-            self.section.add_line(key, &self.row, &[], false)?;
+            self.section.add_line(key, &self.row)?;
         }
         Ok(())
     }

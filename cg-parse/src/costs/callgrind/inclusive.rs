@@ -21,10 +21,10 @@ use cg_stream::intern::Id as _;
 use hashbrown::HashMap;
 
 use super::functions::{FunctionNames, NodeId, Nodes};
-use super::part::{NodeArc, NodeLine, Part};
+use super::part::{NodeArc, Part};
 use crate::costs::section::{
-    ArcId, ArcKey, CostRows, FunctionId, FunctionKey, LineId, LineKey, NoRoom, Section, Signedness,
-    StringId, add_calls, add_inclusive_row, add_row,
+    ArcId, ArcKey, CostRows, FunctionId, FunctionKey, NoRoom, Section, Signedness, StringId,
+    add_calls, add_inclusive_row, add_row,
 };
 
 mod circles;
@@ -102,7 +102,9 @@ pub(crate) fn fold(
         add_inclusive_by_levels(part, &mut folded, section)?;
     }
     if let Some(lines) = &part.lines {
-        add_lines(lines, lookup, section)?;
+        // The lines of a function then add up to the function, in self cost and in inclusive cost.
+        let function = |node| lookup(node).map(|node| (node.function, node.is_deeper));
+        section.add_lines(lines, function)?;
     }
     if let Some(calls) = &part.calls {
         add_arcs(calls, lookup, section)?;
@@ -266,38 +268,6 @@ fn add_inclusive_without_levels(
             .map(|place| functions[place])
             .collect();
         section.add_cycle(&members);
-    }
-    Ok(())
-}
-
-/// A line's self cost is that of all levels, its inclusive cost that of the function's first level: the lines of a
-/// function then add up to the function, in both.
-fn add_lines(
-    lines: &CostRows<LineId, NodeLine, bool>,
-    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
-    section: &mut Section,
-) -> Result<(), NoRoom> {
-    let mut inclusive = Vec::new();
-    for (line, key) in lines.all() {
-        let Some(node) = lookup(key.node) else {
-            continue;
-        };
-        inclusive.clear();
-        if !node.is_deeper {
-            inclusive.extend_from_slice(lines.own(line));
-            add_inclusive_row(&mut inclusive, lines.inclusive(line), section.signedness())?;
-        }
-        section.add_line(
-            LineKey {
-                function: node.function,
-                file: key.file,
-                line: key.line,
-                address: key.address,
-            },
-            lines.own(line),
-            &inclusive,
-            !node.is_deeper && *lines.facts(line),
-        )?;
     }
     Ok(())
 }

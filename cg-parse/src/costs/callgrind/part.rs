@@ -6,17 +6,11 @@ use cg_stream::intern::Id as _;
 
 use super::functions::NodeId;
 use crate::costs::section::{
-    ArcId, CostRows, CostTable, LineId, NoRoom, Signedness, StringId, add_calls,
+    ArcId, CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, StringId, add_calls,
 };
 
-/// A line of a function, or an instruction of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NodeLine {
-    pub(crate) node: NodeId,
-    pub(crate) file: StringId,
-    pub(crate) line: u64,
-    pub(crate) address: Option<u64>,
-}
+/// A line of a function as the file names it.
+pub(crate) type NodeLine = LineKey<NodeId>;
 
 /// An arc, from a line where lines are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,8 +50,8 @@ pub(crate) struct Part {
     is_present: Vec<bool>,
     /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found.
     pub(crate) arcs: Option<CostRows<ArcId, (NodeId, NodeId), u64>>,
-    /// Lines with their self cost and that of the calls which leave from them, and whether any leave.
-    pub(crate) lines: Option<CostRows<LineId, NodeLine, bool>>,
+    /// Lines with their self cost and that of the calls which leave from them.
+    pub(crate) lines: Option<LineTable<NodeId>>,
     /// Arcs from lines, with how many calls they stand for.
     pub(crate) calls: Option<CostRows<ArcId, NodeArc, u64>>,
 }
@@ -74,7 +68,7 @@ impl Part {
             present: Vec::new(),
             is_present: Vec::new(),
             arcs: Some(CostRows::of_arcs(events)),
-            lines: (wanted.lines || wanted.addresses).then(|| CostRows::new(events)),
+            lines: (wanted.lines || wanted.addresses).then(|| LineTable::new(events)),
             calls: wanted.calls.then(|| CostRows::of_arcs(events)),
         }
     }
@@ -107,10 +101,7 @@ impl Part {
     #[inline]
     pub(crate) fn add_line(&mut self, key: NodeLine, counts: &[u64]) -> Result<(), NoRoom> {
         match &mut self.lines {
-            Some(lines) => {
-                let line = lines.row(key)?;
-                lines.add_own(line, counts, self.signedness)
-            }
+            Some(lines) => lines.add_own(key, counts, self.signedness),
             None => Ok(()),
         }
     }
@@ -124,7 +115,7 @@ impl Part {
         calls: u64,
         counts: &[u64],
     ) -> Result<(), NoRoom> {
-        let (caller, signedness) = (from.node, self.signedness);
+        let (caller, signedness) = (from.function, self.signedness);
         if let Some(arcs) = &mut self.arcs {
             add_arc(arcs, (caller, callee), calls, counts, signedness)?;
         }
@@ -142,9 +133,7 @@ impl Part {
             return add_calls(&mut self.called_by_itself[callee.index()], calls);
         }
         if let Some(lines) = &mut self.lines {
-            let line = lines.row(from)?;
-            *lines.facts_mut(line) = true;
-            lines.add_inclusive(line, counts, signedness)?;
+            lines.add_calls(from, counts, signedness)?;
         }
         add_calls(&mut self.called[callee.index()], calls)?;
         self.incoming
@@ -179,8 +168,10 @@ impl Part {
         if let Some(calls) = &mut self.calls {
             calls.clear();
         }
+        // Nothing else takes as much room, and the section has it all.
+        let events = self.own.event_count();
         if let Some(lines) = &mut self.lines {
-            lines.clear();
+            *lines = LineTable::new(events);
         }
     }
 }

@@ -334,7 +334,7 @@ impl<'a> CallgrindReader<'a> {
     /// Where the costs of this line belong.
     fn line_key(&self, node: NodeId) -> NodeLine {
         NodeLine {
-            node,
+            function: node,
             file: self.file,
             line: self.positions.line(),
             address: self.positions.address().filter(|_| self.wanted.addresses),

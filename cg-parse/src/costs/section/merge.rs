@@ -4,7 +4,7 @@ use std::mem;
 
 use hashbrown::HashMap;
 
-use super::{ArcKey, CostRows, FunctionId, LineKey, NoRoom, Section};
+use super::{ArcKey, CostRows, FunctionId, LineTable, NoRoom, Section};
 
 impl Section {
     /// Adds each function to the one that it turned out to be, with its lines and arcs.
@@ -19,15 +19,8 @@ impl Section {
             self.merge_function(*from, resolve(*from))?;
             self.merged.insert(*from, resolve(*from));
         }
-        let lines = mem::replace(&mut self.lines, CostRows::new(self.events.len()));
-        for (line, key) in lines.all() {
-            let key = LineKey {
-                function: resolve(key.function),
-                ..key
-            };
-            let (cost, inclusive) = (lines.own(line), lines.inclusive(line));
-            self.add_line(key, cost, inclusive, *lines.facts(line))?;
-        }
+        let lines = mem::replace(&mut self.lines, LineTable::new(self.events.len()));
+        self.add_lines(&lines, |function| Some((resolve(function), false)))?;
         let arcs = mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
             let key = ArcKey {

@@ -3,6 +3,8 @@
 //! Callgrind and Cachegrind profiles are added up here, part by part and file by file, and written once all is read.
 //! Nothing in it knows a file format; the readers hand over what they found, already attributed to functions.
 
+use std::hash::Hash;
+
 use cg_stream::intern::{Bytes, TooMany};
 use cg_stream::record::Count;
 use hashbrown::HashMap;
@@ -11,7 +13,9 @@ use crate::costs::inlines::{Inlines, Trace};
 
 mod costs;
 mod cycles;
+mod lines;
 mod merge;
+mod packed;
 mod records;
 mod rows;
 mod run;
@@ -19,6 +23,7 @@ mod write;
 
 pub(crate) use costs::{CostTable, NoRoom, Signedness, add_inclusive_row, add_row};
 pub(crate) use cycles::Cycles;
+pub(crate) use lines::{LineKey, LineTable};
 pub(crate) use rows::{CostRows, add_calls};
 pub(crate) use run::RunFacts;
 
@@ -27,8 +32,6 @@ cg_stream::ids! {
     pub(crate) struct StringId;
     /// A function of a section.
     pub(crate) struct FunctionId;
-    /// A line of a function, or an instruction of it.
-    pub(crate) struct LineId;
     /// The calls from one line of a function to another function.
     pub(crate) struct ArcId;
 }
@@ -47,16 +50,6 @@ pub(crate) struct FunctionKey {
     pub(crate) name: StringId,
     pub(crate) file: StringId,
     pub(crate) object: StringId,
-}
-
-/// A source line inside a function, or an instruction of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LineKey {
-    pub(crate) function: FunctionId,
-    /// The file of the line.
-    pub(crate) file: StringId,
-    pub(crate) line: u64,
-    pub(crate) address: Option<u64>,
 }
 
 /// The calls from one line of a function to another function.
@@ -92,8 +85,7 @@ pub(crate) struct Section {
     signedness: Signedness,
     total: Vec<Count>,
     functions: CostRows<FunctionId, FunctionKey, FunctionFacts>,
-    /// With each line, whether calls leave from it.
-    lines: CostRows<LineId, LineKey, bool>,
+    lines: LineTable<FunctionId>,
     /// With each arc, how many calls it stands for.
     arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
@@ -120,7 +112,7 @@ impl Section {
             signedness: Signedness::default(),
             total: Vec::new(),
             functions: CostRows::new(0),
-            lines: CostRows::new(0),
+            lines: LineTable::new(0),
             arcs: CostRows::of_arcs(0),
             cycles: Cycles::default(),
             merged: HashMap::new(),
@@ -243,18 +235,22 @@ impl Section {
             .add_inclusive(function, inclusive, self.signedness)
     }
 
-    /// Adds to a line: self cost, and what it costs with its calls.
+    /// Adds self cost to a line.
     pub(crate) fn add_line(
         &mut self,
-        key: LineKey,
+        key: LineKey<FunctionId>,
         cost: &[u64],
-        inclusive: &[u64],
-        has_calls: bool,
     ) -> Result<(), NoRoom> {
-        let line = self.lines.row(key)?;
-        *self.lines.facts_mut(line) |= has_calls;
-        self.lines.add_own(line, cost, self.signedness)?;
-        self.lines.add_inclusive(line, inclusive, self.signedness)
+        self.lines.add_own(key, cost, self.signedness)
+    }
+
+    /// Adds lines; see [`LineTable::absorb`].
+    pub(crate) fn add_lines<F: Copy + Eq + Hash>(
+        &mut self,
+        lines: &LineTable<F>,
+        function: impl Fn(F) -> Option<(FunctionId, bool)>,
+    ) -> Result<(), NoRoom> {
+        self.lines.absorb(lines, function, self.signedness)
     }
 
     /// Tells arcs apart by the chains of inlined functions that they leave from, and by addresses only where these are
@@ -303,7 +299,7 @@ impl Section {
         self.signedness = Signedness::default();
         self.total.clear();
         self.functions = CostRows::new(0);
-        self.lines = CostRows::new(0);
+        self.lines = LineTable::new(0);
         self.arcs = CostRows::of_arcs(0);
         self.cycles = Cycles::default();
         self.merged.clear();

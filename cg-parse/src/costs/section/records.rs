@@ -15,6 +15,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::{FunctionId, FunctionKey, Section, Signedness, StringId};
+use crate::error::Error;
 use crate::format::Out;
 
 /// What is needed to write the records of a section.
@@ -72,15 +73,15 @@ impl<'s> Records<'s> {
         Ok(())
     }
 
-    pub(super) fn write_lines(&mut self, out: &mut Out) -> io::Result<()> {
+    pub(super) fn write_lines(&mut self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
         let lines = &section.lines;
-        let order = section.function_order();
+        let (functions, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(lines.len());
         for (line, key) in lines.all() {
             self.render_function(section.key_of(key.function));
             self.render(key.file);
-            let rank = self.rank(lines.own(line));
+            let rank = self.rank_of(lines.own_count(line, self.ranking));
             rows.push((rank, order[key.function.index()], line));
             if let (Some(inlines), Some(address)) = (&section.inlines, key.address) {
                 let object = section.key_of(key.function).object;
@@ -91,16 +92,22 @@ impl<'s> Records<'s> {
             (rank_a, function_a)
                 .cmp(&(rank_b, function_b))
                 .then_with(|| {
-                    let (a, b) = (lines.key(*a), lines.key(*b));
+                    let function = functions[*function_a as usize];
+                    let (a, b) = (lines.key(function, *a), lines.key(function, *b));
                     section
                         .by_string(a.file, b.file)
                         .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
                 })
         });
-        for (_, _, line) in rows {
-            let key = lines.key(line);
+        let (mut own, mut inclusive) = (Vec::new(), Vec::new());
+        for (_, function, line) in rows {
+            let key = lines.key(functions[function as usize], line);
             let function = section.key_of(key.function);
-            out.rendered(&RenderedLine {
+            lines.own(line, &mut own);
+            let has_calls = lines
+                .inclusive(line, section.signedness, &mut inclusive)
+                .map_err(|no_room| Error::whole(no_room.to_string()))?;
+            let record = RenderedLine {
                 function: self.function(FunctionKey {
                     file: key.file,
                     ..function
@@ -111,11 +118,10 @@ impl<'s> Records<'s> {
                     .and_then(|inlines| inlines.innermost(function.object, key.address?))
                     .and_then(|node| self.chains.get(&(function.object, node))),
                 labels: self.labels,
-                cost: self.counts(lines.own(line)),
-                incl: lines
-                    .facts(line)
-                    .then(|| self.counts(lines.inclusive(line))),
-            })?;
+                cost: self.counts(&own),
+                incl: has_calls.then(|| self.counts(&inclusive)),
+            };
+            out.rendered(&record).map_err(Error::Output)?;
         }
         Ok(())
     }
@@ -123,7 +129,7 @@ impl<'s> Records<'s> {
     pub(super) fn write_arcs(&mut self, out: &mut Out) -> io::Result<()> {
         let section = self.section;
         let arcs = &section.arcs;
-        let order = section.function_order();
+        let (_, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(arcs.len());
         for (arc, key) in arcs.all() {
             self.render_function(section.key_of(key.caller));
@@ -164,7 +170,10 @@ impl<'s> Records<'s> {
 
     /// A count as a number that is the smaller the more it counts.
     fn rank(&self, cells: &[u64]) -> u64 {
-        let cell = cells.get(self.ranking).copied().unwrap_or(0);
+        self.rank_of(cells.get(self.ranking).copied().unwrap_or(0))
+    }
+
+    fn rank_of(&self, cell: u64) -> u64 {
         match self.section.signedness {
             Signedness::Unsigned => !cell,
             // The bit of the sign turned over, two's complement is in the order of its numbers.
@@ -253,15 +262,16 @@ impl Section {
         count(b).cmp(&count(a))
     }
 
-    /// Where each function stands in the order of names.
-    fn function_order(&self) -> Vec<u32> {
+    /// All functions in the order of their names, and where each stands in it.
+    fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
         let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
         functions.sort_unstable_by(|(_, a), (_, b)| self.by_function(*a, *b));
+        let functions: Vec<FunctionId> = functions.into_iter().map(|(id, _)| id).collect();
         let mut order = vec![0; functions.len()];
-        for (place, (function, _)) in (0..).zip(functions) {
+        for (place, function) in (0..).zip(&functions) {
             order[function.index()] = place;
         }
-        order
+        (functions, order)
     }
 
     pub(crate) fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {

@@ -1,7 +1,5 @@
 //! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`.
 
-use std::io;
-
 use cg_stream::record::{CostFacts, Counts, Name, RunRecord, Total};
 use cg_stream::writer::rendered::RenderedLabels;
 
@@ -15,7 +13,9 @@ impl Section {
     ///
     /// # Errors
     /// Where the output cannot be written, and where the total is beyond 64 bits.
-    pub(crate) fn write(&self, options: &Options, out: &mut Out) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, options: &Options, out: &mut Out) -> Result<(), Error> {
+        let settled = self.lines.settle(self.signedness);
+        settled.map_err(|no_room| Error::whole(no_room.to_string()))?;
         for (event, total) in self.events.iter().zip(&self.total) {
             if u64::try_from(*total).is_err() && i64::try_from(*total).is_err() {
                 return Err(Error::whole(format!(
@@ -23,31 +23,32 @@ impl Section {
                 )));
             }
         }
-        self.write_records(options, out).map_err(Error::Output)
+        self.write_records(options, out)
     }
 
-    fn write_records(&self, options: &Options, out: &mut Out) -> io::Result<()> {
-        out.run(&self.run_record())?;
+    fn write_records(&self, options: &Options, out: &mut Out) -> Result<(), Error> {
+        out.run(&self.run_record()).map_err(Error::Output)?;
         let labels = RenderedLabels {
             part: self.run.part.one().copied().filter(|_| options.per_part),
             thread: self.run.thread.one().copied().filter(|_| options.per_part),
         };
         let mut records = Records::new(self, labels);
-        records.write_functions(out)?;
+        records.write_functions(out).map_err(Error::Output)?;
         if options.lines || options.instr {
             records.write_lines(out)?;
         }
         if options.calls {
-            records.write_arcs(out)?;
+            records.write_arcs(out).map_err(Error::Output)?;
         }
         if let Some(inlines) = &self.inlines {
-            inlines.write(self, labels, out)?;
+            inlines.write(self, labels, out).map_err(Error::Output)?;
         }
-        if self.is_complete {
+        let ended = if self.is_complete {
             out.end()
         } else {
             out.flush()
-        }
+        };
+        ended.map_err(Error::Output)
     }
 
     fn run_record(&self) -> RunRecord {

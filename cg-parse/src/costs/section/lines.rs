@@ -1,0 +1,576 @@
+//! Costs of lines and instructions, of which a profile has more than of anything else: a row takes 16 bytes, those of its
+//! id, and those of its counts.
+
+use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+
+use cg_stream::intern::{Id, Keys, TooMany};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet, HashTable};
+
+use super::StringId;
+use super::costs::{NoRoom, Signedness, add_inclusive_row};
+use super::packed::PackedCosts;
+
+cg_stream::ids! {
+    /// A line of a function, or an instruction of it.
+    pub(crate) struct LineId;
+    /// A line of a file.
+    struct SourceId;
+}
+
+/// A source line inside a function, or an instruction of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineKey<F> {
+    pub(crate) function: F,
+    /// The file of the line.
+    pub(crate) file: StringId,
+    pub(crate) line: u64,
+    pub(crate) address: Option<u64>,
+}
+
+/// What lines of several functions, or many instructions, have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Source {
+    file: StringId,
+    line: u64,
+    has_address: bool,
+}
+
+/// Lines with what they cost and what is called from them.
+///
+/// Profiles have the lines of a function one after the other. So only those of the function at hand are looked up, and
+/// where a function comes again its lines are added up later, before the table has become twice as long.
+pub(crate) struct LineTable<F> {
+    lines: Keys<SourceId, Source>,
+    last_line: Option<(Source, SourceId)>,
+    /// The functions of the rows.
+    runs: Vec<Run<F>>,
+    sources: Vec<SourceId>,
+    /// 0 where a row has none.
+    addresses: Vec<u64>,
+    /// Self cost.
+    own: PackedCosts,
+    /// Of the self cost, that of deeper levels of a recursion.
+    deeper: SomeCosts,
+    /// Cost of the calls that leave from a line, where any do.
+    calls: SomeCosts,
+    /// The rows of the last run, by what tells them apart.
+    last_run: HashTable<u32>,
+    hasher: FixedState,
+    /// The function of the last run, unless its rows are not in `last_run`.
+    at_hand: Option<F>,
+    /// How many rows there may be before it is looked for functions that came again.
+    next_settling: usize,
+    /// Room for the counts of a row.
+    counts: Vec<u64>,
+}
+
+/// Rows of one function that were added one after the other.
+struct Run<F> {
+    function: F,
+    /// They end where the next run begins.
+    start: usize,
+}
+
+/// Costs that few rows have.
+struct SomeCosts {
+    /// One more than the position in `costs`; 0 or nothing at all where a row has none.
+    places: Vec<u32>,
+    costs: PackedCosts,
+}
+
+/// A table with fewer rows is not looked through for functions that came again until its end.
+const FEWEST_SETTLED: usize = 64 * 1024;
+
+impl<F: Copy + Eq + Hash> LineTable<F> {
+    pub(crate) fn new(events: usize) -> LineTable<F> {
+        LineTable {
+            lines: Keys::default(),
+            last_line: None,
+            runs: Vec::new(),
+            sources: Vec::new(),
+            addresses: Vec::new(),
+            own: PackedCosts::new(events),
+            deeper: SomeCosts::new(events),
+            calls: SomeCosts::new(events),
+            last_run: HashTable::new(),
+            hasher: FixedState::default(),
+            at_hand: None,
+            next_settling: FEWEST_SETTLED,
+            counts: Vec::new(),
+        }
+    }
+
+    /// How many rows there are; several can be of one line until the table is settled.
+    pub(crate) fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// All rows.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (LineId, LineKey<F>)> {
+        let runs = self.runs.iter().enumerate();
+        runs.flat_map(move |(position, run)| {
+            let rows = self.rows(position);
+            rows.filter_map(move |row| {
+                let line = LineId::at(row).ok()?;
+                Some((line, self.key(run.function, line)))
+            })
+        })
+    }
+
+    /// What is known of a row of this function.
+    pub(crate) fn key(&self, function: F, line: LineId) -> LineKey<F> {
+        let source = self.lines.get(self.sources[line.index()]);
+        let address = self.addresses[line.index()];
+        LineKey {
+            function,
+            file: source.file,
+            line: source.line,
+            address: source.has_address.then_some(address),
+        }
+    }
+
+    /// Adds self cost to a line.
+    #[inline]
+    pub(crate) fn add_own(
+        &mut self,
+        key: LineKey<F>,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        let row = self.row(key, signedness)?;
+        self.add_to(row, counts, signedness)
+    }
+
+    /// Adds the cost of calls that leave from a line.
+    pub(crate) fn add_calls(
+        &mut self,
+        key: LineKey<F>,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        let row = self.row(key, signedness)?;
+        self.add_to(row, &[], signedness)?;
+        self.calls.add(row, counts, signedness)
+    }
+
+    /// Adds the lines of another table to the functions that theirs turned out to be, and tells which of these are of
+    /// deeper levels: their self cost is the function's, but inclusive cost is that of the first level. Lines of other
+    /// functions are left out.
+    pub(crate) fn absorb<G: Copy + Eq + Hash>(
+        &mut self,
+        other: &LineTable<G>,
+        function: impl Fn(G) -> Option<(F, bool)>,
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        let rows = other.len();
+        self.sources.reserve(rows);
+        self.addresses.reserve(rows);
+        self.own.reserve(rows, other.own.byte_count());
+        let sources: Vec<SourceId> = (other.lines.all().iter())
+            .map(|source| self.lines.intern(*source))
+            .collect::<Result<_, _>>()?;
+        for (position, run) in other.runs.iter().enumerate() {
+            let Some((function, is_deeper)) = function(run.function) else {
+                continue;
+            };
+            self.open_run(function);
+            for row in other.rows(position) {
+                let into = self.push(sources[other.sources[row].index()], other.addresses[row])?;
+                self.add_row_of(into, other, row, is_deeper, signedness)?;
+            }
+        }
+        // These rows were not looked up, so that those that follow are of another run, whatever their function.
+        self.at_hand = None;
+        self.settle_where_long(signedness)
+    }
+
+    /// Makes one row of all that are of one line.
+    pub(crate) fn settle(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
+        let mut functions: HashMap<F, usize> = HashMap::new();
+        let mut runs: Vec<(usize, usize)> = Vec::with_capacity(self.runs.len());
+        for (position, run) in self.runs.iter().enumerate() {
+            let next = functions.len();
+            runs.push((*functions.entry(run.function).or_insert(next), position));
+        }
+        if functions.len() < runs.len() {
+            runs.sort_unstable();
+            let mut settled = LineTable::new(self.own.event_count());
+            for runs in runs.chunk_by(|(a, _), (b, _)| a == b) {
+                settled.open_run(self.runs[runs[0].1].function);
+                for row in runs.iter().flat_map(|(_, position)| self.rows(*position)) {
+                    let (source, address) = (self.sources[row], self.addresses[row]);
+                    let into = match runs {
+                        [_] => settled.push(source, address)?,
+                        _ => settled.find(source, address)?,
+                    };
+                    settled.add_row_of(into, self, row, false, signedness)?;
+                }
+            }
+            settled.lines = std::mem::take(&mut self.lines);
+            *self = settled;
+            self.at_hand = None;
+        }
+        Ok(())
+    }
+
+    /// The count of an event in the self cost of a row.
+    pub(crate) fn own_count(&self, line: LineId, event: usize) -> u64 {
+        self.own.count(line.index(), event)
+    }
+
+    /// Reads the self cost of a row into `out`.
+    pub(crate) fn own(&self, line: LineId, out: &mut Vec<u64>) {
+        self.own.read(line.index(), out);
+    }
+
+    /// Reads the inclusive cost of a row into `out`: what the line cost itself in the function's first level, and the
+    /// calls that leave from it. False where none do.
+    pub(crate) fn inclusive(
+        &self,
+        line: LineId,
+        signedness: Signedness,
+        out: &mut Vec<u64>,
+    ) -> Result<bool, NoRoom> {
+        let row = line.index();
+        let mut calls = Vec::new();
+        if !self.calls.read(row, &mut calls) {
+            return Ok(false);
+        }
+        self.own.read(row, out);
+        let mut deeper = Vec::new();
+        if self.deeper.read(row, &mut deeper) {
+            // They are part of what they are taken from.
+            for (cell, deeper) in out.iter_mut().zip(deeper) {
+                *cell = cell.wrapping_sub(deeper);
+            }
+        }
+        add_inclusive_row(out, &calls, signedness)?;
+        Ok(true)
+    }
+
+    /// Gives every row cells for more events.
+    pub(crate) fn widen(&mut self, events: usize) {
+        self.own.widen(events);
+        self.deeper.costs.widen(events);
+        self.calls.costs.widen(events);
+    }
+
+    /// Whether all counts mean the same when they are read as signed.
+    pub(crate) fn fits_signed(&self) -> bool {
+        [&self.own, &self.deeper.costs, &self.calls.costs]
+            .iter()
+            .all(|costs| costs.fits_signed())
+    }
+
+    /// The rows of a run.
+    fn rows(&self, run: usize) -> Range<usize> {
+        let end = self.runs.get(run + 1).map_or(self.len(), |next| next.start);
+        self.runs[run].start..end
+    }
+
+    /// The row of a line, with no cost yet where it is new.
+    #[inline]
+    fn row(&mut self, key: LineKey<F>, signedness: Signedness) -> Result<LineId, NoRoom> {
+        if self.at_hand != Some(key.function) {
+            self.settle_where_long(signedness)?;
+            self.open_run(key.function);
+        }
+        let source = Source {
+            file: key.file,
+            line: key.line,
+            has_address: key.address.is_some(),
+        };
+        // Most instructions are of the same line as the one before them.
+        let source = match self.last_line {
+            Some((last, id)) if last == source => id,
+            _ => {
+                let id = self.lines.intern(source)?;
+                self.last_line = Some((source, id));
+                id
+            }
+        };
+        Ok(self.find(source, key.address.unwrap_or(0))?)
+    }
+
+    /// Settles the table where that makes it much shorter; it is not looked again before it is twice as long.
+    fn settle_where_long(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
+        if self.len() < self.next_settling {
+            return Ok(());
+        }
+        let mut known: HashSet<F> = HashSet::new();
+        let again = |(position, run): (usize, &Run<F>)| match known.insert(run.function) {
+            true => 0,
+            false => self.rows(position).len(),
+        };
+        let again: usize = self.runs.iter().enumerate().map(again).sum();
+        if again > self.len() / 4 {
+            self.settle(signedness)?;
+        }
+        self.next_settling = FEWEST_SETTLED.max(2 * self.len());
+        Ok(())
+    }
+
+    /// Begins the rows of a function.
+    fn open_run(&mut self, function: F) {
+        // Clearing a table costs what it has room for, and few functions have many lines.
+        if self.last_run.capacity() > 4096 {
+            self.last_run = HashTable::new();
+        } else {
+            self.last_run.clear();
+        }
+        self.at_hand = Some(function);
+        self.runs.push(Run {
+            function,
+            start: self.len(),
+        });
+    }
+
+    /// The row of the last run that is of this line and address.
+    #[inline]
+    fn find(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
+        let hash = self.hasher.hash_one((source, address));
+        let (sources, addresses) = (&self.sources, &self.addresses);
+        let is_same = |row: &u32| {
+            let row = *row as usize;
+            sources[row] == source && addresses[row] == address
+        };
+        if let Some(row) = self.last_run.find(hash, is_same) {
+            return LineId::at(*row as usize);
+        }
+        let row = u32::try_from(self.len()).map_err(|_| TooMany)?;
+        let line = self.push(source, address)?;
+        let (sources, addresses, hasher) = (&self.sources, &self.addresses, &self.hasher);
+        self.last_run.insert_unique(hash, row, |row| {
+            hasher.hash_one((sources[*row as usize], addresses[*row as usize]))
+        });
+        Ok(line)
+    }
+
+    /// A new row, whose costs are to follow.
+    #[inline]
+    fn push(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
+        let line = LineId::at(self.len())?;
+        self.sources.push(source);
+        self.addresses.push(address);
+        Ok(line)
+    }
+
+    #[inline]
+    fn add_to(
+        &mut self,
+        line: LineId,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        if line.index() == self.own.len() {
+            self.own.push(counts);
+        } else if !counts.is_empty() {
+            self.own.add(line.index(), counts, signedness)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the costs of a row of another table.
+    fn add_row_of<G>(
+        &mut self,
+        line: LineId,
+        other: &LineTable<G>,
+        row: usize,
+        is_deeper: bool,
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        let mut counts = std::mem::take(&mut self.counts);
+        if line.index() == self.own.len() {
+            self.own.push_row_of(&other.own, row);
+        } else {
+            other.own.read(row, &mut counts);
+            self.own.add(line.index(), &counts, signedness)?;
+        }
+        if is_deeper {
+            other.own.read(row, &mut counts);
+            self.deeper.add(line, &counts, signedness)?;
+        } else {
+            if other.deeper.read(row, &mut counts) {
+                self.deeper.add(line, &counts, signedness)?;
+            }
+            if other.calls.read(row, &mut counts) {
+                self.calls.add(line, &counts, signedness)?;
+            }
+        }
+        self.counts = counts;
+        Ok(())
+    }
+}
+
+impl SomeCosts {
+    fn new(events: usize) -> SomeCosts {
+        SomeCosts {
+            places: Vec::new(),
+            costs: PackedCosts::new(events),
+        }
+    }
+
+    fn add(&mut self, line: LineId, counts: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+        let row = line.index();
+        if self.places.len() <= row {
+            self.places.resize(row + 1, 0);
+        }
+        match self.places[row].checked_sub(1) {
+            Some(place) => self.costs.add_inclusive(place as usize, counts, signedness),
+            None => {
+                self.costs.push(counts);
+                self.places[row] = u32::try_from(self.costs.len()).map_err(|_| TooMany)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads the costs of a row into `out`; false where it has none.
+    #[inline]
+    fn read(&self, row: usize, out: &mut Vec<u64>) -> bool {
+        match self.places.get(row).and_then(|place| place.checked_sub(1)) {
+            Some(place) => {
+                self.costs.read(place as usize, out);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(function: char, line: u64, address: Option<u64>) -> LineKey<char> {
+        LineKey {
+            function,
+            file: StringId::FIRST,
+            line,
+            address,
+        }
+    }
+
+    fn shown(table: &LineTable<char>) -> Vec<(LineKey<char>, u64, Option<u64>)> {
+        let (mut own, mut inclusive) = (Vec::new(), Vec::new());
+        let rows = table.all().map(|(line, key)| {
+            table.own(line, &mut own);
+            assert_eq!(own[0], table.own_count(line, 0));
+            let has_calls = table
+                .inclusive(line, Signedness::Unsigned, &mut inclusive)
+                .unwrap();
+            (key, own[0], has_calls.then(|| inclusive[0]))
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn functions_that_come_again_are_settled() {
+        let mut table = LineTable::new(1);
+        let mut expected = std::collections::BTreeMap::new();
+        // Rows are settled several times on the way; no two runs have the same lines.
+        for number in 0..300_000u64 {
+            let (function, line) = (if number / 7 % 2 == 0 { 'f' } else { 'g' }, number % 50_000);
+            table
+                .add_own(key(function, line, None), &[number], Signedness::Unsigned)
+                .unwrap();
+            let sums = expected.entry((function, line)).or_insert((0, None));
+            sums.0 += number;
+            if number % 11 == 0 {
+                table
+                    .add_calls(key(function, line, None), &[1], Signedness::Unsigned)
+                    .unwrap();
+                *sums.1.get_or_insert(0) += 1;
+            }
+            assert!(table.len() < 250_000);
+        }
+        table.settle(Signedness::Unsigned).unwrap();
+        let rows = shown(&table);
+        assert_eq!(rows.len(), expected.len());
+        for (key, own, inclusive) in rows {
+            let (sum, calls) = expected[&(key.function, key.line)];
+            assert_eq!(
+                (own, inclusive),
+                (sum, calls.map(|calls| sum + calls)),
+                "{key:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_of_0_is_not_none() {
+        let mut table = LineTable::new(1);
+        for (address, count) in [
+            (None, 1),
+            (Some(0), 2),
+            (None, 4),
+            (Some(8), 8),
+            (Some(0), 16),
+        ] {
+            table
+                .add_own(key('f', 7, address), &[count], Signedness::Unsigned)
+                .unwrap();
+        }
+        assert_eq!(
+            shown(&table),
+            [
+                (key('f', 7, None), 5, None),
+                (key('f', 7, Some(0)), 18, None),
+                (key('f', 7, Some(8)), 8, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn inclusive_cost_is_that_of_the_first_level() {
+        let mut nodes = LineTable::new(1);
+        for (node, line, own, calls) in [
+            ('f', 1, 10, 100),
+            ('2', 1, 7, 70),
+            ('2', 2, 5, 50),
+            ('f', 3, 3, 0),
+        ] {
+            let key = key(node, line, None);
+            nodes.add_own(key, &[own], Signedness::Unsigned).unwrap();
+            if calls > 0 {
+                nodes
+                    .add_calls(key, &[calls], Signedness::Unsigned)
+                    .unwrap();
+            }
+        }
+        let mut functions = LineTable::new(1);
+        let function = |node| (node != 'x').then_some(('f', node == '2'));
+        for _ in 0..2 {
+            functions
+                .absorb(&nodes, function, Signedness::Unsigned)
+                .unwrap();
+        }
+        functions.settle(Signedness::Unsigned).unwrap();
+        let expected = [
+            (key('f', 1, None), 34, Some(220)),
+            (key('f', 2, None), 10, None),
+            (key('f', 3, None), 6, None),
+        ];
+        assert_eq!(shown(&functions), expected);
+        let mut again = LineTable::new(1);
+        again
+            .absorb(
+                &functions,
+                |function| Some((function, false)),
+                Signedness::Unsigned,
+            )
+            .unwrap();
+        assert_eq!(shown(&again), expected);
+    }
+
+    #[test]
+    fn calls_that_cost_nothing_are_calls() {
+        let mut table = LineTable::new(1);
+        table
+            .add_calls(key('f', 1, None), &[], Signedness::Unsigned)
+            .unwrap();
+        assert_eq!(shown(&table), [(key('f', 1, None), 0, Some(0))]);
+    }
+}

@@ -1,0 +1,291 @@
+//! Rows of counts that take as little room as their numbers do.
+//!
+//! A profile of instructions has millions of rows, in which most counts are 0 and most others below 128; in a row of
+//! thirteen 64-bit cells that is a hundred bytes for seven. So each count is written in groups of seven bits (LEB128),
+//! and zeros at the end of a row are left out. Rows that grow move to the end, with room to grow on: what they leave
+//! behind is less than twice what they take.
+
+use super::costs::{NoRoom, Signedness, add_inclusive_row, add_row};
+
+/// Rows of counts, one after the other in one piece of memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PackedCosts {
+    events: usize,
+    bytes: Vec<u8>,
+    /// Where each row begins: with the number of bytes that follow. Those that its counts do not need are zeros.
+    starts: Vec<usize>,
+    row: Vec<u64>,
+    packed: Vec<u8>,
+}
+
+impl PackedCosts {
+    pub(crate) fn new(events: usize) -> PackedCosts {
+        PackedCosts {
+            events,
+            ..PackedCosts::default()
+        }
+    }
+
+    pub(crate) fn event_count(&self) -> usize {
+        self.events
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub(crate) fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.starts.reserve(rows);
+        self.bytes.reserve(bytes);
+    }
+
+    /// How much memory the counts take.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds a row; counts that are left out are 0.
+    #[inline]
+    pub(crate) fn push(&mut self, counts: &[u64]) {
+        self.starts.push(self.bytes.len());
+        self.packed.clear();
+        pack(counts, &mut self.packed);
+        put_number(self.packed.len() as u64, &mut self.bytes);
+        self.bytes.extend_from_slice(&self.packed);
+    }
+
+    /// Adds a row of another table.
+    #[inline]
+    pub(crate) fn push_row_of(&mut self, other: &PackedCosts, row: usize) {
+        let (_, packed) = other.packed(row);
+        self.starts.push(self.bytes.len());
+        put_number(packed.len() as u64, &mut self.bytes);
+        self.bytes.extend_from_slice(packed);
+    }
+
+    /// Reads a row into `out`, a cell an event.
+    #[inline]
+    pub(crate) fn read(&self, row: usize, out: &mut Vec<u64>) {
+        let (_, packed) = self.packed(row);
+        unpack(packed, self.events, out);
+    }
+
+    /// The count of one event.
+    pub(crate) fn count(&self, row: usize, event: usize) -> u64 {
+        let (_, mut packed) = self.packed(row);
+        let mut count = 0;
+        for _ in 0..=event {
+            if packed.is_empty() {
+                return 0;
+            }
+            (count, packed) = number(packed);
+        }
+        count
+    }
+
+    /// Adds to a row.
+    pub(crate) fn add(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        self.add_by(row, |cells| add_row(cells, counts, signedness))
+    }
+
+    /// Adds inclusive counts to a row, modulo 2^64.
+    pub(crate) fn add_inclusive(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        self.add_by(row, |cells| add_inclusive_row(cells, counts, signedness))
+    }
+
+    fn add_by(
+        &mut self,
+        row: usize,
+        add: impl FnOnce(&mut [u64]) -> Result<(), NoRoom>,
+    ) -> Result<(), NoRoom> {
+        let mut cells = std::mem::take(&mut self.row);
+        self.read(row, &mut cells);
+        let added = add(&mut cells);
+        if added.is_ok() {
+            self.replace(row, &cells);
+        }
+        self.row = cells;
+        added
+    }
+
+    /// Writes a row anew: where it is if there is room, else at the end.
+    fn replace(&mut self, row: usize, counts: &[u64]) {
+        self.packed.clear();
+        pack(counts, &mut self.packed);
+        let (start, room) = {
+            let (start, packed) = self.packed(row);
+            (start, packed.len())
+        };
+        if self.packed.len() <= room {
+            let place = &mut self.bytes[start..start + room];
+            let (used, rest) = place.split_at_mut(self.packed.len());
+            used.copy_from_slice(&self.packed);
+            rest.fill(0);
+            return;
+        }
+        let room = self.packed.len() + self.packed.len() / 2;
+        self.starts[row] = self.bytes.len();
+        put_number(room as u64, &mut self.bytes);
+        let end = self.bytes.len() + room;
+        self.bytes.extend_from_slice(&self.packed);
+        self.bytes.resize(end, 0);
+    }
+
+    /// Where the counts of a row begin, and their bytes.
+    #[inline]
+    fn packed(&self, row: usize) -> (usize, &[u8]) {
+        let all = &self.bytes[self.starts[row]..];
+        let (length, rest) = number(all);
+        let start = self.starts[row] + all.len() - rest.len();
+        (start, &rest[..length as usize])
+    }
+
+    /// Gives every row cells for more events.
+    pub(crate) fn widen(&mut self, events: usize) {
+        self.events = events;
+    }
+
+    /// Whether all cells mean the same when they are read as signed.
+    pub(crate) fn fits_signed(&self) -> bool {
+        let mut cells = Vec::new();
+        (0..self.len()).all(|row| {
+            self.read(row, &mut cells);
+            cells.iter().all(|cell| cell.cast_signed() >= 0)
+        })
+    }
+}
+
+/// Writes counts without the zeros at the end.
+#[inline]
+fn pack(counts: &[u64], out: &mut Vec<u8>) {
+    let length = counts.iter().rposition(|count| *count != 0);
+    let counts = length.map_or(&[][..], |last| &counts[..=last]);
+    for count in counts {
+        put_number(*count, out);
+    }
+}
+
+#[inline]
+fn unpack(mut packed: &[u8], events: usize, out: &mut Vec<u64>) {
+    out.clear();
+    while !packed.is_empty() && out.len() < events {
+        let (count, rest) = number(packed);
+        out.push(count);
+        packed = rest;
+    }
+    out.resize(events, 0);
+}
+
+#[inline]
+fn put_number(mut number: u64, out: &mut Vec<u8>) {
+    while number > 0x7f {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// The number at the beginning, and what follows it.
+#[inline]
+fn number(bytes: &[u8]) -> (u64, &[u8]) {
+    let mut number = 0;
+    for (position, byte) in bytes.iter().enumerate() {
+        number |= u64::from(byte & 0x7f) << (7 * position);
+        if *byte <= 0x7f {
+            return (number, &bytes[position + 1..]);
+        }
+    }
+    (number, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(costs: &PackedCosts, row: usize) -> Vec<u64> {
+        let mut out = vec![99];
+        costs.read(row, &mut out);
+        let counts = (0..costs.event_count()).map(|event| costs.count(row, event));
+        assert_eq!(out, counts.collect::<Vec<_>>());
+        out
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let rows: [&[u64]; 6] = [
+            &[],
+            &[0, 0, 0],
+            &[1],
+            &[0, 127, 128],
+            &[u64::MAX, 0, 1 << 63],
+            &[7, 300],
+        ];
+        let mut costs = PackedCosts::new(3);
+        for row in rows {
+            costs.push(row);
+        }
+        for (position, row) in rows.iter().enumerate() {
+            let mut row = row.to_vec();
+            row.resize(3, 0);
+            assert_eq!(read(&costs, position), row);
+        }
+        costs.widen(4);
+        assert_eq!(read(&costs, 3), [0, 127, 128, 0]);
+        assert!(!costs.fits_signed());
+    }
+
+    #[test]
+    fn sums_are_those_of_a_table_of_cells() {
+        // A generator of numbers of all sizes; the sums of 60 of them stay below 2^64.
+        let mut state = 1u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 33) as usize
+        };
+        let mut costs = PackedCosts::new(4);
+        let mut expected = vec![[0u64; 4]; 50];
+        (0..50).for_each(|_| costs.push(&[]));
+        for _ in 0..3000 {
+            let row = random() % 50;
+            let counts: Vec<u64> = (0..random() % 5)
+                .map(|_| (random() as u64) << (random() % 25))
+                .collect();
+            costs.add(row, &counts, Signedness::Unsigned).unwrap();
+            for (cell, count) in expected[row].iter_mut().zip(&counts) {
+                *cell += count;
+            }
+        }
+        for (row, cells) in expected.iter().enumerate() {
+            assert_eq!(read(&costs, row), cells);
+        }
+        let needed = expected.iter().flatten().count() * 10;
+        assert!(costs.byte_count() < 4 * needed, "{}", costs.byte_count());
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_leaves_the_row_as_it_was() {
+        let mut costs = PackedCosts::new(2);
+        costs.push(&[5, u64::MAX]);
+        assert_eq!(
+            costs.add(0, &[1, 1], Signedness::Unsigned),
+            Err(NoRoom::Sum)
+        );
+        assert_eq!(read(&costs, 0), [5, u64::MAX]);
+        costs
+            .add_inclusive(0, &[2u64.wrapping_neg(), 2], Signedness::Unsigned)
+            .unwrap();
+        assert_eq!(read(&costs, 0), [3, 1]);
+    }
+}
