@@ -32,6 +32,11 @@ pub(super) struct ThreadStacks {
 }
 
 impl ThreadStacks {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.stacks.len()
+    }
+
     /// The stack of a sample, `None` where it has none.
     pub(super) fn at(&self, row: Index) -> Result<Option<StackId>, Error> {
         let Some(row) = row.get() else {

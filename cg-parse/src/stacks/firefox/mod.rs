@@ -24,7 +24,7 @@ use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
 use super::count::Carry;
 use super::rate::samples_a_second;
-use super::table::{Row, StackTable};
+use super::table::{Row, RowId, StackTable};
 use super::write::write;
 use crate::detect::Head;
 use crate::error::Error;
@@ -336,12 +336,24 @@ impl Reading<'_> {
         };
         let mut weight_column = Added::new(&weight, weights.factor, (name, "weight"));
         let mut cpu_column = Added::new(&cpu, 1, (name, "threadCPUDelta"));
-        for row in stack {
-            let row = Row {
-                stack: stacks.at(row)?,
-                ..place
+        // The row of each stack, once a sample had it; the last is that of samples without a stack.
+        let mut rows: Vec<Option<RowId>> = vec![None; stacks.count() + 1];
+        for stack in stack {
+            let known = match stack.get() {
+                None => stacks.count(),
+                // Nothing is known of a stack that is not there.
+                Some(row) if row >= stacks.count() => usize::MAX,
+                Some(row) => row,
             };
-            let row = self.table.row(row)?;
+            let row = match rows.get(known).copied().flatten() {
+                Some(row) => row,
+                None => {
+                    let stack = stacks.at(stack)?;
+                    let row = self.table.row(Row { stack, ..place })?;
+                    rows[known] = Some(row);
+                    row
+                }
+            };
             let count = weight_column.next()?.unwrap_or(weights.factor);
             self.table.add(row, event, count);
             if let Some(event) = cpu_event {

@@ -194,6 +194,11 @@ fn tables_that_do_not_fit_together_are_errors() {
         assert_eq!(parsed.messages[..1], [message.to_owned()]);
         assert!(parsed.trouble && !parsed.is_whole(), "{message}");
     }
+    let behind_null = read(&profile(&OLD, r#""stack":[null,3]"#));
+    assert_eq!(
+        behind_null.messages,
+        ["in: thread 0: expected one of 3 stacks, found number 3"]
+    );
     let offset = profile(&NEW, samples).replace("[0,1,1]", "[0,1,5]");
     assert_eq!(
         read(&offset).messages,

@@ -102,11 +102,13 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             }
         }
         for (mapping, addresses) in unnamed {
-            let Some((object, build_id)) = self.tables.object(mapping)? else {
-                continue;
-            };
-            let build_id = BuildId::elf(build_id);
-            let found = build_id.and_then(|id| FoundObject::find(object, &id, search));
+            let of_object = self.tables.mapping(mapping);
+            let object = self.tables.bytes(of_object.filename)?;
+            let build_id = self.tables.bytes(of_object.build_id)?;
+            let build_id = build_id.and_then(BuildId::elf);
+            let found = object
+                .zip(build_id)
+                .and_then(|(object, id)| FoundObject::find(object, &id, search));
             if let Some(found) = found {
                 let functions = found.functions(&addresses, CountedFrom::File, search);
                 for (address, functions) in functions {

@@ -158,13 +158,9 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The object of a mapping, and the digits of its build id.
-    pub(super) fn object(&self, mapping: u64) -> Result<Option<(&'a [u8], &'a [u8])>, Error> {
-        let Some(mapping) = self.mappings.get(&mapping) else {
-            return Ok(None);
-        };
-        let object = self.bytes(mapping.filename)?;
-        Ok(object.zip(self.bytes(mapping.build_id)?))
+    /// A mapping by its id.
+    pub(super) fn mapping(&self, id: u64) -> Mapping {
+        self.mappings.get(&id).copied().unwrap_or_default()
     }
 
     /// The function of a line; `None` where it is not known.
