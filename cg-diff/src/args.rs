@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cg_parse::Snapshots;
+use cg_parse::{Search, Snapshots};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_stream::tool::{Spellings, Suggested};
@@ -116,6 +116,18 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(crate) by: Option<ByName>,
+
+    /// Compare functions as if nothing were inlined.
+    ///
+    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. What a compiler
+    /// decided to inline then moves no cost; a row says where that changed. Streams with inline records are compared so
+    /// anyway.
+    #[arg(long, conflicts_with = "by", hide_short_help = true)]
+    pub(crate) inline: bool,
+
+    /// Look for objects and debug files below DIR too.
+    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
+    pub(crate) debug_root: Vec<PathBuf>,
 
     /// Judge and rank by inclusive cost.
     ///
@@ -327,6 +339,10 @@ impl Args {
                 name => RelativeTo::Named(name.to_owned()),
             },
             by_function: self.by == Some(ByName::Fn),
+            inline: self.inline.then(|| Search {
+                roots: self.debug_root,
+                ..Search::default()
+            }),
             join: JoinOptions {
                 types,
                 rules,

@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) relative_to: RelativeTo,
     /// Compare stacks as the functions in them.
     pub(crate) by_function: bool,
+    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
+    pub(crate) inline: Option<cg_parse::Search>,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
     /// The share of an event's total from which on a change counts.
@@ -147,6 +149,8 @@ fn compare_sides(
         snapshots: options.join.snapshots,
         lines: options.join.types.contains(&RecordType::Line),
         by_function: options.by_function,
+        inline: options.inline.clone(),
+        functions: options.join.types.contains(&RecordType::Fn),
     };
     let mut runs = Runs::read(sides, read_options, diagnostics)?;
     if options.is_gate() && !options.allow_fragment {

@@ -18,6 +18,7 @@ mod key;
 
 mod compare;
 mod figures;
+mod inlining;
 
 mod arcs;
 mod explain;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::leak_kinds::ShownLeakKinds;
-use cg_parse::{Options, Snapshots};
+use cg_parse::{Options, Search, Snapshots};
 use cg_stream::profile::{Key, Names, Profile};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::tool::Diagnostics;
@@ -20,7 +20,7 @@ pub(crate) struct Side {
 }
 
 /// What is read of each run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
     /// The Massif snapshots whose heap records are read of a raw profile.
     pub(crate) snapshots: Snapshots,
@@ -28,6 +28,10 @@ pub(crate) struct ReadOptions {
     pub(crate) lines: bool,
     /// Whether stacks are turned into the functions in them.
     pub(crate) by_function: bool,
+    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
+    pub(crate) inline: Option<Search>,
+    /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
+    pub(crate) functions: bool,
 }
 
 /// All runs in memory.
@@ -46,6 +50,9 @@ pub(crate) struct Runs {
     positions: Vec<Vec<Option<usize>>>,
     /// Which leaks not all runs show.
     pub(crate) leak_kinds: ShownLeakKinds,
+    /// For each profile and row of type `fn` what of its cost is out of line, by event; empty where functions have what
+    /// was inlined into them.
+    pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
 }
 
 impl Runs {
@@ -60,13 +67,15 @@ impl Runs {
     ) -> anyhow::Result<Runs> {
         // Why a cost changed is told from call arcs, so a raw profile is read with them.
         let options = Options {
-            calls: true,
+            calls: how.inline.is_none(),
             lines: how.lines,
             snapshots: how.snapshots,
+            inline: how.inline.clone(),
             ..Options::default()
         };
         let mut names = Names::default();
         let mut profiles = Vec::new();
+        let mut inlined = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::default();
@@ -111,14 +120,29 @@ impl Runs {
                 if how.by_function {
                     profile = profile.by_function()?;
                 }
+                let has_chains = !profile.table(RecordType::Inline).is_empty() && how.functions;
+                inlined.push(has_chains.then(|| profile.by_innermost()).transpose()?);
                 names = profile.take_names();
                 profiles.push(profile);
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
+        let mut out_of_line = Vec::new();
+        if inlined.iter().all(Option::is_some) {
+            // Functions as if nothing were inlined: what a compiler decided to inline then moves no cost.
+            for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
+                *profile = std::mem::take(profile).with_functions(functions.rows);
+                out_of_line.push(functions.out_of_line);
+            }
+        } else if inlined.iter().any(Option::is_some) {
+            diagnostics.warn(
+                "not all inputs have inline records, so functions are compared with what was inlined into them",
+            );
+        }
         leak_kinds.finish(&names.symbols, how.by_function);
         Ok(Runs {
             leak_kinds,
+            out_of_line,
             ..Runs::new(names, profiles, ranges, incomplete)
         })
     }
@@ -147,6 +171,7 @@ impl Runs {
             incomplete,
             positions,
             leak_kinds: ShownLeakKinds::default(),
+            out_of_line: Vec::new(),
         }
     }
 

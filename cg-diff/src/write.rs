@@ -14,6 +14,7 @@ use cg_stream::writer::Writer;
 use crate::compare::{self, Change, CompareOptions};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
+use crate::inlining;
 use crate::join::{Certainty, Joined};
 use crate::runs::Runs;
 use cg_names::rules::{Part, Rules, Strength};
@@ -46,7 +47,8 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     out.run(&comparison.run_record())?;
     for change in comparison.changes {
-        if with_same || change.status != Status::Same {
+        let has_moved = inlining::of_row(comparison.runs, comparison.joined, change.row).is_some();
+        if with_same || change.status != Status::Same || has_moved {
             out.record(&comparison.diff_record(change, diagnostics))?;
         }
     }
@@ -120,6 +122,7 @@ impl Comparison<'_> {
     fn diff_record(&self, change: &Change, diagnostics: &mut Diagnostics) -> DiffRecord<'_> {
         let row = &self.joined.rows[change.row];
         let figures = figures::of_row(self.runs, self.joined, change.row);
+        let inlining = inlining::of_row(self.runs, self.joined, change.row);
         let key = &change.shown;
         let function = self.function_name(key.function);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
@@ -174,6 +177,14 @@ impl Comparison<'_> {
             incl: self.per_run(row.of, &figures.incl, |figure| figure.per_run()),
             delta: deltas(&figures.cost),
             incl_delta: deltas(&figures.incl),
+            out_of_line: inlining
+                .as_ref()
+                .map(|inlining| self.per_run(row.of, &inlining.out_of_line, Figure::per_run))
+                .unwrap_or_default(),
+            gone_inline: inlining
+                .as_ref()
+                .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
+                .unwrap_or_default(),
             why: self
                 .explanations
                 .why

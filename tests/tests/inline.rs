@@ -314,3 +314,55 @@ fn people_see_functions_as_if_nothing_were_inlined() {
         assert_eq!(sum, expected, "{args:?}");
     }
 }
+
+#[test]
+fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
+    // The same function with code of its own, and inlined.
+    let old = profiled(
+        "sed -i '2s/static inline/static/; 2s/always_inline/noinline/' nops.c; gcc -O2 -g -o nops nops.c",
+        "--dump-instr=yes",
+    );
+    let new = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let path = |folder: &TempDir, name: &str| folder.path().join(name).display().to_string();
+    let profiles = [path(&old, "profile"), path(&new, "profile")];
+    let raw = tools::run("cg-diff", &["--inline", &profiles[0], &profiles[1]], b"");
+    assert_eq!(raw.status, 0, "{}", raw.stderr);
+    let streams: Vec<String> = [&old, &new]
+        .map(|folder| {
+            let stream = path(folder, "stream");
+            std::fs::write(&stream, parse(folder.path(), &["--inline"]).stdout).unwrap();
+            stream
+        })
+        .into();
+    let of_streams = tools::run("cg-diff", &[&streams[0], &streams[1]], b"");
+    for run in [&raw, &of_streams] {
+        let records = records(run);
+        let row = records
+            .iter()
+            .find(|record| record["fn"] == "work")
+            .unwrap();
+        let entries = |field: &str| {
+            let entries = row[field]["Ir"].as_array().unwrap();
+            [0, 1].map(|run| entries[run].as_u64().unwrap())
+        };
+        // By itself it has one more instruction a call, that to return: 7 calls, twice in f; 11 in g, 2 in main.
+        assert_eq!(entries("cost"), [27_027, 27_000]);
+        assert_eq!(entries("out_of_line"), [27_027, 0]);
+        assert_eq!(entries("gone_inline"), [0, 27_000]);
+        assert!(!records.iter().any(|record| {
+            record["why"]["cause"]
+                .as_str()
+                .is_some_and(|cause| cause.contains("inlin"))
+        }));
+        // Without inline records the callers seem to have become slower.
+        assert!(records.iter().all(
+            |record| record["fn"] != "g" || record["delta"]["Ir"].as_i64().unwrap().abs() < 100
+        ));
+    }
+    let told = tools::stdout("cg-fmt", &[], &of_streams.stdout);
+    let told = String::from_utf8(told).unwrap();
+    assert!(
+        told.contains("inlined: 27,027 Ir out of line before, 0 now"),
+        "{told}"
+    );
+}

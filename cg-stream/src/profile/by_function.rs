@@ -6,7 +6,7 @@
 //! recursion counts no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where
 //! object, file and name agree, as far as the frames have them.
 
-use super::rows::{TABLES, table_index};
+use super::rows::TABLES;
 use super::sum::NotAdded;
 use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
@@ -18,13 +18,9 @@ impl Profile {
     ///
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
-    pub fn by_function(mut self) -> Result<Profile, Error> {
+    pub fn by_function(self) -> Result<Profile, Error> {
         let functions = self.functions_of_stacks()?;
-        self.tables = Default::default();
-        if let Some(table) = table_index(RecordType::Fn) {
-            self.tables[table] = functions;
-        }
-        Ok(self)
+        Ok(self.with_functions(functions))
     }
 
     /// The `fn` rows of [`Profile::by_function`], beside the profile.

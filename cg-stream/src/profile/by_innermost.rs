@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::rows::table_index;
 use super::sum::NotAdded;
 use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
@@ -36,6 +37,16 @@ impl Profile {
                 .map_err(|refusal| Error::whole(refusal.to_string()))?;
         }
         Ok(functions)
+    }
+
+    /// The same profile with these functions for all its records.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Rows) -> Profile {
+        self.tables = Default::default();
+        if let Some(table) = table_index(RecordType::Fn) {
+            self.tables[table] = functions;
+        }
+        self
     }
 
     fn add_chain(

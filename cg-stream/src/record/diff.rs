@@ -100,6 +100,12 @@ pub struct DiffRecord<'a> {
     /// The same of inclusive cost, where that is known.
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
     pub incl_delta: Counts<'a>,
+    /// Of functions as if nothing were inlined: self cost of the function's own code, where its inlining changed.
+    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
+    pub out_of_line: CountsPerRun<'a>,
+    /// Self cost of its code that went into others by inlining, where that changed.
+    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
+    pub gone_inline: CountsPerRun<'a>,
     /// Why the cost changed, where call counts and arcs tell.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub why: Option<Box<Why<'a>>>,
@@ -143,6 +149,8 @@ impl DiffRecord<'_> {
             incl: self.incl.shared(texts),
             delta: self.delta.shared(texts),
             incl_delta: self.incl_delta.shared(texts),
+            out_of_line: self.out_of_line.shared(texts),
+            gone_inline: self.gone_inline.shared(texts),
             min: self.min.shared(texts),
             spread: self.spread.shared(texts),
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),

@@ -1,7 +1,7 @@
 //! Why a cost changed, in words.
 
 use cg_document::number::{grouped, plural, signed};
-use cg_stream::record::{Cause, Count, Why};
+use cg_stream::record::{Cause, Count, DiffRecord, Why};
 
 /// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
 pub(super) fn clause(why: &Why) -> String {
@@ -23,6 +23,25 @@ pub(super) fn clause(why: &Why) -> String {
         Cause::OutlinedFromCallers => format!("no longer inlined into {}", moved(why)),
         Cause::OutlinedCallees => format!("no longer has inlined {}", moved(why)),
     }
+}
+
+/// What became of a function's code by inlining: `inlined: 27,000 Ir out of line before, 0 now`.
+pub(super) fn inlining(record: &DiffRecord) -> Option<String> {
+    let (event, own) = record.out_of_line.0.first()?;
+    let ends = |entries: &[Option<Count>]| {
+        let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
+        (end(entries.first()), end(entries.last()))
+    };
+    let (before, now) = ends(&own.0);
+    let word = if now < before {
+        "inlined"
+    } else {
+        "no longer inlined"
+    };
+    let (before, now) = (grouped(before), grouped(now));
+    Some(format!(
+        "{word}: {before} {event} out of line before, {now} now"
+    ))
 }
 
 fn calls(why: &Why) -> String {
