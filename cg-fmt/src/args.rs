@@ -93,7 +93,8 @@ pub(crate) struct Args {
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
     ///
-    /// In a flame graph, leave out frames that are narrower; by default 0.01.
+    /// In a flame graph, leave out frames that are narrower; by default 0.01. In a graph of calls, leave out functions below
+    /// it and calls below a fifth of it; by default 0.5.
     #[arg(long, value_name = "PERCENT", hide_short_help = true)]
     threshold: Option<f64>,
 
@@ -199,6 +200,7 @@ pub(crate) struct Args {
     /// JSON, with one. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
     /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines), of a raw profile with its calls, and
     /// with its lines where --type line asks for them; of a diff each event stands twice, as EVENT.old and EVENT.new.
+    /// dot is the graph of calls for Graphviz (dot -Tsvg), as gprof2dot draws it, own functions framed.
     #[arg(
         short,
         long,
@@ -442,6 +444,7 @@ enum FormatName {
     Pprof,
     Firefox,
     Callgrind,
+    Dot,
 }
 
 impl FormatName {
@@ -458,6 +461,7 @@ impl FormatName {
             FormatName::Speedscope => OutputFormat::Speedscope,
             FormatName::Pprof => OutputFormat::Pprof,
             FormatName::Firefox => OutputFormat::Firefox,
+            FormatName::Dot => OutputFormat::Dot,
             FormatName::Callgrind => OutputFormat::Callgrind,
         }
     }

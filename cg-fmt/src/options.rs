@@ -47,6 +47,8 @@ pub(crate) enum OutputFormat {
     Folded,
     /// Functions and calls as Callgrind writes them.
     Callgrind,
+    /// A graph of calls for Graphviz.
+    Dot,
     /// Stacks as speedscope's JSON.
     Speedscope,
     /// Stacks as pprof's protocol buffer.
@@ -63,7 +65,7 @@ impl OutputFormat {
 
     /// True for a format of functions and the calls between them.
     pub(crate) fn is_of_calls(self) -> bool {
-        matches!(self, OutputFormat::Callgrind)
+        matches!(self, OutputFormat::Callgrind | OutputFormat::Dot)
     }
 }
 

@@ -8,7 +8,7 @@ use cg_document::{Document, markdown};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::{callgrind, firefox, flamegraph, folded, json, pprof, speedscope, svg};
+use crate::format::{callgrind, dot, firefox, flamegraph, folded, json, pprof, speedscope, svg};
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::Read;
 use crate::report::{Report, diff};
@@ -63,6 +63,7 @@ pub(crate) fn write(
         OutputFormat::Speedscope => {
             return speedscope::write(&read.profile, &options, out, diagnostics);
         }
+        OutputFormat::Dot => return dot::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Pprof => return pprof::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Firefox => return firefox::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Callgrind => {

@@ -263,6 +263,90 @@ fn gprof2dot_and_graphviz_draw_it() {
     assert!(text(picture).contains("bubble_sort"));
 }
 
+#[test]
+fn a_graph_of_calls_says_what_gprof2dot_says() {
+    let file = "fmt/sort.callgrind.out";
+    let (profile, _) = written(&["-f", "callgrind", file], b"");
+    let theirs = text(viewer(
+        Command::new("gprof2dot").args(["-f", "callgrind"]),
+        &profile,
+    ));
+    let (ours, _) = written(&["-f", "dot", file], b"");
+    let ours = String::from_utf8(ours).unwrap();
+    // gprof2dot makes one function of all that have one name, so the program's own are compared, and what they call.
+    let labels = |graph: &str| -> Vec<String> {
+        let labels = graph
+            .lines()
+            .filter_map(|line| line.split_once(" [")?.1.split_once("label=\""));
+        let labels = labels.map(|(_, label)| label.split_once('"').unwrap().0.to_owned());
+        let mut own: Vec<String> = labels
+            .filter(|label| {
+                !label.contains("main") && !label.contains("100.00%") && !label.contains("ld-linux")
+            })
+            .collect();
+        own.sort();
+        own
+    };
+    assert!(labels(&ours).len() >= 12, "{ours}");
+    assert_eq!(labels(&ours), labels(&theirs));
+    for function in ["bubble_sort", "quick_sort", "less", "swap", "fill"] {
+        let line = ours
+            .lines()
+            .find(|line| line.contains(&format!("\\n{function}\\n")))
+            .unwrap();
+        assert!(line.contains(r#"color="black", penwidth="2""#), "{line}");
+    }
+    let library = ours
+        .lines()
+        .find(|line| line.contains("__libc_start_main"))
+        .unwrap();
+    assert!(!library.contains("black"), "{library}");
+    let (_, said) = written(&["-f", "dot", CALLGRIND[0]], b"");
+    assert!(
+        said.contains("functions below 0.50% of the total and"),
+        "{said}"
+    );
+    let picture = text(viewer(Command::new("dot").arg("-Tsvg"), ours.as_bytes()));
+    assert!(
+        picture.contains("bubble_sort") && picture.contains("2426×"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn graphviz_draws_names_of_any_kind_and_a_graph_without_calls() {
+    let names = [
+        "a\"];b [label=\"",
+        "back\\slash",
+        "line\nbreak",
+        "<b>&amp;",
+        "ключ",
+    ];
+    let mut stream =
+        String::from("{\"type\":\"run\",\"stream\":1,\"events\":[\"Ir\"],\"total\":{\"Ir\":50}}\n");
+    for name in names {
+        let record = serde_json::json!({"type": "fn", "fn": name, "file": name, "obj": name, "cost": {"Ir": 10}});
+        stream += &format!("{record}\n");
+    }
+    stream += "{\"type\":\"end\",\"records\":5}\n";
+    let (graph, said) = written(&["-f", "dot"], stream.as_bytes());
+    assert!(said.contains("no records of calls"), "{said}");
+    let picture = text(viewer(Command::new("dot").arg("-Tsvg"), &graph));
+    assert_eq!(picture.matches("class=\"node\"").count(), names.len());
+    for name in [
+        "a&quot;];b [label=&quot;",
+        "back\\slash",
+        "line\\nbreak",
+        "&lt;b&gt;&amp;amp;",
+        "ключ",
+    ] {
+        assert!(
+            picture.contains(&format!(">{name}<")),
+            "{name} in {picture}"
+        );
+    }
+}
+
 /// Folded stacks of a heap, which flame graphs are drawn from.
 fn folded() -> Vec<u8> {
     written(

@@ -4,6 +4,7 @@
 //! the records themselves, of which a document shows a part.
 
 pub(crate) mod callgrind;
+pub(crate) mod dot;
 pub(crate) mod firefox;
 pub(crate) mod flamegraph;
 pub(crate) mod folded;
@@ -13,5 +14,6 @@ pub(crate) mod speedscope;
 pub(crate) mod svg;
 
 mod call_graph;
+mod color;
 mod events;
 mod stacks;

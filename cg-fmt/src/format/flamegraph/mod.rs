@@ -19,17 +19,16 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 use foldhash::fast::FixedState;
 
+use super::color::{self, Palette, Shade};
 use super::events::Holds;
 use super::folded::say_changed;
 use super::stacks::{CountedStack, FrameId, FrameTexts, NodeId, StackNodes, Stacks, frame_name};
 use crate::options::Options;
 
-mod color;
 mod gone;
 mod layout;
 mod svg;
 
-use color::{Palette, Shade};
 use layout::{Layout, Limits};
 
 /// Writes the picture of one event.

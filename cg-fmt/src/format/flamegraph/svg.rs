@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use cg_stream::visible::visible;
-use inferno::flamegraph::color::{BackgroundColor, Color};
+use inferno::flamegraph::color::BackgroundColor;
 use inferno::flamegraph::{self, Options};
 
-use super::color::{self, Palette};
 use super::layout::Layout;
+use crate::format::color::{self, Color, Palette};
 use crate::format::stacks::NodeId;
 
 /// The width of a picture that has a section, in pixels; others are as wide as their window.

@@ -28,8 +28,9 @@ pub(crate) use rows::{Place, PlaceId, StackRow, StackRows};
 pub(crate) use text::{FrameTexts, frame_name};
 
 /// Record types with stacks, the most telling first. Types that are not here come last.
-const TELLING: [RecordType; 5] = [
+const TELLING: [RecordType; 6] = [
     RecordType::Stack,
+    RecordType::Inline,
     RecordType::Heap,
     RecordType::ProgramPoint,
     RecordType::Leak,

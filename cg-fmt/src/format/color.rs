@@ -2,21 +2,23 @@
 
 use cg_names::whose::Whose;
 use cg_stream::record::{Count, Frame};
-use inferno::flamegraph::color::{Color, PaletteMap};
+use inferno::flamegraph::color::PaletteMap;
+
+pub(crate) use inferno::flamegraph::color::Color;
 
 /// The colour of every text of a picture.
 #[derive(Default)]
-pub(super) struct Palette(pub(super) PaletteMap);
+pub(crate) struct Palette(pub(crate) PaletteMap);
 
 impl Palette {
-    pub(super) fn insert(&mut self, text: &str, color: Color) {
+    pub(crate) fn insert(&mut self, text: &str, color: Color) {
         self.0.insert(text, color);
     }
 }
 
 /// Whose code a frame is, as far as colours tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shade {
+pub(crate) enum Shade {
     Own,
     Library,
     System,
@@ -24,9 +26,9 @@ pub(super) enum Shade {
 }
 
 impl Shade {
-    pub(super) const ALL: [Shade; 4] = [Shade::Own, Shade::Library, Shade::System, Shade::Kernel];
+    pub(crate) const ALL: [Shade; 4] = [Shade::Own, Shade::Library, Shade::System, Shade::Kernel];
 
-    pub(super) fn of_frame(frame: &Frame, whose: Whose) -> Shade {
+    pub(crate) fn of_frame(frame: &Frame, whose: Whose) -> Shade {
         if frame.kernel {
             return Shade::Kernel;
         }
@@ -38,7 +40,7 @@ impl Shade {
     }
 
     /// Whose it is, in the legend.
-    pub(super) fn of(self) -> &'static str {
+    pub(crate) fn of(self) -> &'static str {
         match self {
             Shade::Own => "own code",
             Shade::Library => "std",
@@ -47,7 +49,7 @@ impl Shade {
         }
     }
 
-    pub(super) fn color_word(self) -> &'static str {
+    pub(crate) fn color_word(self) -> &'static str {
         match self {
             Shade::Own => "orange",
             Shade::Library => "blue",
@@ -57,7 +59,7 @@ impl Shade {
     }
 
     /// What stands behind a name that is another's too.
-    pub(super) fn suffix(self) -> &'static str {
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Shade::Own => " [own]",
             Shade::Library => " [std]",
@@ -67,7 +69,7 @@ impl Shade {
     }
 
     /// A hue for whose it is, a little lighter or darker by the text, so that neighbours are told apart.
-    pub(super) fn color(self, text: &str) -> Color {
+    pub(crate) fn color(self, text: &str) -> Color {
         let (from, to) = match self {
             Shade::Own => ([240, 120, 40], [255, 180, 90]),
             Shade::Library => ([120, 165, 220], [175, 205, 240]),
@@ -96,7 +98,7 @@ fn fold(text: &str) -> u8 {
 
 /// Red for more, blue for less, white for as much as before. The root of the share tells small changes from none beside
 /// a large one.
-pub(super) fn of_delta(delta: Count, most: Count) -> Color {
+pub(crate) fn of_delta(delta: Count, most: Count) -> Color {
     if delta == 0 || most == 0 {
         return Color::new(245, 245, 245);
     }

@@ -1,0 +1,336 @@
+//! The graph of calls for Graphviz, in the look of gprof2dot: a box a function with its shares of the total, warmer the
+//! larger, and an arrow for the calls of one function to another.
+//!
+//! The program's own functions have a black frame. Functions and calls of small cost are left out as gprof2dot leaves them
+//! out, and beyond what `dot` can lay out the cheapest ones. Of a diff, boxes have the shares of the later run and the
+//! change, red for more and blue for less.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::ensure;
+use cg_document::number::{percent, plural, signed};
+use cg_names::paths::base_name;
+use cg_names::whose::{Facts, Whose, whose_by};
+use cg_stream::intern::Id;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, Frame, Name};
+use cg_stream::tool::Diagnostics;
+use cg_stream::visible::visible;
+
+use super::call_graph::{CallGraph, FunctionNames, GraphFunction, GraphSource};
+use super::color::{self, Color};
+use super::events::Holds;
+use crate::options::Options;
+
+/// Functions below this percentage of the total are left out, and calls below a fifth of it.
+const LEAST_PERCENT: f64 = 0.5;
+const CALLS_BESIDE_FUNCTIONS: f64 = 5.0;
+/// `dot` takes half a minute for so many functions.
+const MOST_FUNCTIONS: usize = 500;
+/// `dot` reads no more of a string than 16 KiB.
+const LONGEST_NAME: usize = 4096;
+
+/// Writes the graph of one event.
+///
+/// # Errors
+/// Where nothing costs anything, and those of the output.
+pub(crate) fn write(
+    profile: &Profile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let source = GraphSource::of(profile, options)?;
+    let holds = Holds::OneEvent("graphs of calls");
+    let graph = CallGraph::of(&source, options, holds, diagnostics)?;
+    // Of a diff the counts of the later run stand behind those of the earlier one.
+    let shown = graph.columns.len() - 1;
+    let total = graph.totals()[shown];
+    ensure!(
+        total > 0,
+        "there is nothing to draw: no function has {}",
+        graph.columns[shown]
+    );
+    let least = options.threshold.unwrap_or(LEAST_PERCENT);
+    let drawing = Drawing::of(&graph, shown, total, least);
+    let mut out = BufWriter::with_capacity(64 * 1024, out);
+    drawing.write(&mut out)?;
+    out.flush()?;
+    drawing.say_left_out(diagnostics);
+    Ok(())
+}
+
+struct Drawing<'g, 'n> {
+    graph: &'g CallGraph<'n>,
+    /// The column that is drawn.
+    shown: usize,
+    total: Count,
+    /// Which functions are drawn.
+    is_drawn: Vec<bool>,
+    /// In percent of the total.
+    least: f64,
+    left_out: usize,
+    left_out_arrows: usize,
+    arrows: Vec<BTreeMap<usize, Arrow>>,
+}
+
+/// The calls of one function to another.
+#[derive(Clone, Copy, Default)]
+struct Arrow {
+    calls: Count,
+    cost: Count,
+}
+
+impl<'g, 'n> Drawing<'g, 'n> {
+    fn of(graph: &'g CallGraph<'n>, shown: usize, total: Count, least: f64) -> Drawing<'g, 'n> {
+        let costs: Vec<Count> = graph
+            .all()
+            .map(|(_, function)| inclusive(function, shown))
+            .collect();
+        let limit = (total as f64 * least / 100.0).ceil() as Count;
+        let mut wanted: Vec<usize> = (0..costs.len()).filter(|at| costs[*at] >= limit).collect();
+        wanted.sort_by_key(|at| std::cmp::Reverse(costs[*at]));
+        wanted.truncate(MOST_FUNCTIONS);
+        let mut is_drawn = vec![false; costs.len()];
+        wanted.iter().for_each(|at| is_drawn[*at] = true);
+        let mut arrows = vec![BTreeMap::new(); costs.len()];
+        let mut left_out_arrows = 0;
+        let limit = total as f64 * least / CALLS_BESIDE_FUNCTIONS / 100.0;
+        for (caller, (_, function)) in graph.all().enumerate() {
+            let mut of_caller: BTreeMap<usize, Arrow> = BTreeMap::new();
+            for arc in &function.arcs {
+                let arrow = of_caller.entry(arc.callee.index()).or_default();
+                arrow.calls += arc.calls;
+                arrow.cost += arc.incl[shown];
+            }
+            let all = of_caller.len();
+            of_caller.retain(|callee, arrow| {
+                // Recursion is drawn whatever it costs: it is counted in the first call.
+                let is_wide = arrow.cost as f64 >= limit || *callee == caller;
+                is_wide && is_drawn[*callee] && is_drawn[caller]
+            });
+            left_out_arrows += all - of_caller.len();
+            arrows[caller] = of_caller;
+        }
+        Drawing {
+            graph,
+            shown,
+            total,
+            left_out: is_drawn.iter().filter(|is_drawn| !**is_drawn).count(),
+            is_drawn,
+            least,
+            left_out_arrows,
+            arrows,
+        }
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "digraph {{")?;
+        writeln!(out, "\ttooltip=\" \"")?;
+        writeln!(
+            out,
+            "\tgraph [fontname=Arial, nodesep=0.125, ranksep=0.25];"
+        )?;
+        writeln!(
+            out,
+            "\tnode [fontcolor=white, fontname=Arial, fontsize=10, height=0, shape=box, style=filled, width=0];"
+        )?;
+        writeln!(out, "\tedge [fontname=Arial, fontsize=10];")?;
+        let called = self.called();
+        let most = self
+            .graph
+            .all()
+            .map(|(_, function)| self.delta(function).unwrap_or(0).abs());
+        let most = most.max().unwrap_or(0);
+        for (position, (names, function)) in self.graph.all().enumerate() {
+            if !self.is_drawn[position] {
+                continue;
+            }
+            let delta = self.delta(function);
+            let color = match delta {
+                Some(delta) => color::of_delta(delta, most),
+                None => temperature(self.share(inclusive(function, self.shown))),
+            };
+            let frame = match is_own(names) {
+                true => "black\", penwidth=\"2".to_owned(),
+                false => hex(color),
+            };
+            // White on a pale red or blue cannot be read.
+            let font = if delta.is_some() {
+                ", fontcolor=black"
+            } else {
+                ""
+            };
+            writeln!(
+                out,
+                "\tf{position} [color=\"{frame}\", fillcolor=\"{}\"{font}, label=\"{}\", tooltip=\"{}\"];",
+                hex(color),
+                self.label(names, function, called[position], delta),
+                quoted(names.file.unwrap_or_default())
+            )?;
+        }
+        for (caller, arrows) in self.arrows.iter().enumerate() {
+            for (callee, arrow) in arrows {
+                let share = self.share(arrow.cost);
+                let pen = (4.0 * share).max(0.5);
+                let color = hex(temperature(share));
+                // What a function costs that calls itself is in the call from outside.
+                let share = match arrow.cost {
+                    0 => String::new(),
+                    _ => format!("{}\\n", percent(share * 100.0)),
+                };
+                writeln!(
+                    out,
+                    "\tf{caller} -> f{callee} [arrowsize=\"{:.2}\", color=\"{color}\", fontcolor=\"{color}\", label=\"{share}{}×\", labeldistance=\"{pen:.2}\", penwidth=\"{pen:.2}\"];",
+                    0.5 * pen.sqrt(),
+                    arrow.calls
+                )?;
+            }
+        }
+        writeln!(out, "}}")
+    }
+
+    /// Object, name, shares with and without what it calls, and how often it was called.
+    fn label(
+        &self,
+        names: FunctionNames,
+        function: &GraphFunction,
+        called: Option<Count>,
+        delta: Option<Count>,
+    ) -> String {
+        let mut lines = Vec::new();
+        lines.extend(names.obj.map(|object| quoted(base_name(object))));
+        lines.push(quoted(names.name.unwrap_or("???")));
+        let share = |count| percent(self.share(count) * 100.0);
+        lines.push(share(inclusive(function, self.shown)));
+        lines.push(format!("({})", share(function.cost[self.shown])));
+        lines.extend(delta.map(signed));
+        lines.extend(called.map(|calls| format!("{calls}×")));
+        lines.join("\\n")
+    }
+
+    /// How often each function was called; `None` for all where nothing is known of calls.
+    fn called(&self) -> Vec<Option<Count>> {
+        let mut called = vec![self.graph.has_calls.then_some(0); self.is_drawn.len()];
+        for arc in self.graph.all().flat_map(|(_, function)| &function.arcs) {
+            if let Some(calls) = &mut called[arc.callee.index()] {
+                *calls += arc.calls;
+            }
+        }
+        called
+    }
+
+    /// Of a diff, how much more a function costs in the later run, with what it calls.
+    fn delta(&self, function: &GraphFunction) -> Option<Count> {
+        let before = self.shown.checked_sub(1)?;
+        Some(inclusive(function, self.shown) - inclusive(function, before))
+    }
+
+    fn share(&self, count: Count) -> f64 {
+        count as f64 / self.total as f64
+    }
+
+    fn say_left_out(&self, diagnostics: &mut Diagnostics) {
+        if self.left_out > 0 {
+            let drawn = self.is_drawn.len() - self.left_out;
+            let limit = match drawn {
+                MOST_FUNCTIONS => format!("beside the {MOST_FUNCTIONS} largest"),
+                _ => format!("below {} of the total", percent(self.least)),
+            };
+            diagnostics.warn(format!(
+                "{} {limit} and {} left out (--threshold takes a percentage)",
+                plural(self.left_out as Count, "function", "functions"),
+                plural(self.left_out_arrows as Count, "arrow", "arrows")
+            ));
+        }
+        if !self.graph.has_calls {
+            diagnostics.warn("there are no records of calls, so there are no arrows (cg-parse --calls adds them)");
+        }
+    }
+}
+
+/// The inclusive cost of a function, of one that has none its own.
+fn inclusive(function: &GraphFunction, column: usize) -> Count {
+    let cost = function.incl.as_ref().unwrap_or(&function.cost);
+    cost[column]
+}
+
+fn is_own(names: FunctionNames) -> bool {
+    let frame = Frame {
+        name: names.name.map(Name::from),
+        file: names.file.map(Name::from),
+        obj: names.obj.map(Name::from),
+        ..Frame::default()
+    };
+    whose_by(&[Facts::of(&frame)]) == [Whose::Own]
+}
+
+/// gprof2dot's colour of a share: from dark blue to saturated red.
+fn temperature(share: f64) -> Color {
+    let share = share.clamp(0.0, 1.0);
+    let hue = 2.0 / 3.0 * (1.0 - share);
+    let saturation = 0.8 + 0.2 * share;
+    let lightness = 0.25 + 0.25 * share;
+    // Below one half, this is the conversion of the CSS colour module.
+    let high = lightness * (saturation + 1.0);
+    let low = lightness * 2.0 - high;
+    let channel = |hue: f64| {
+        let hue = hue.rem_euclid(1.0);
+        let part = if hue * 6.0 < 1.0 {
+            low + (high - low) * hue * 6.0
+        } else if hue * 2.0 < 1.0 {
+            high
+        } else if hue * 3.0 < 2.0 {
+            low + (high - low) * (2.0 / 3.0 - hue) * 6.0
+        } else {
+            low
+        };
+        (part * 255.0 + 0.5) as u8
+    };
+    Color::new(
+        channel(hue + 1.0 / 3.0),
+        channel(hue),
+        channel(hue - 1.0 / 3.0),
+    )
+}
+
+fn hex(color: Color) -> String {
+    format!("#{:02x}{:02x}{:02x}", color.r, color.g, color.b)
+}
+
+/// A text between the quotes of a label, where a backslash begins an escape.
+fn quoted(text: &str) -> String {
+    let mut text = visible(text).into_owned();
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_NAME - 1) {
+        text.truncate(end);
+        text.push('…');
+    }
+    // An ampersand begins an entity, as in HTML.
+    let text = text.replace('&', "&amp;");
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_those_of_gprof2dot() {
+        // gprof2dot's own for these shares.
+        for (share, expected) in [
+            (0.0, "#0d0d73"),
+            (0.3658, "#0ba35d"),
+            (1.0, "#ff0000"),
+            (0.6316, "#6dc808"),
+        ] {
+            assert_eq!(hex(temperature(share)), expected, "{share}");
+        }
+    }
+
+    #[test]
+    fn names_stay_inside_their_quotes() {
+        assert_eq!(quoted("a\"b\\n\n"), "a\\\"b\\\\n\\\\n");
+        assert_eq!(quoted(&"ä".repeat(5000)).chars().count(), LONGEST_NAME);
+    }
+}
