@@ -202,6 +202,15 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Gates", hide_short_help = true)]
     pub(crate) allow_fragment: bool,
 
+    /// In a directory, compare with NAME.out.base@BASE instead of NAME.out.old.
+    #[arg(
+        long,
+        value_name = "BASE",
+        help_heading = "Gates",
+        hide_short_help = true
+    )]
+    base: Option<String>,
+
     /// In a directory of pairs, pass over files that lack their counterpart.
     #[arg(long, help_heading = "Gates", hide_short_help = true)]
     pub(crate) allow_missing: bool,
@@ -362,7 +371,12 @@ impl Args {
 
     fn benchmarks(&self) -> anyhow::Result<Benchmarks> {
         match &self.files[..] {
-            [directory] if directory.is_dir() => pairs::in_directory(directory),
+            [directory] if directory.is_dir() => {
+                pairs::in_directory(directory, self.base.as_deref())
+            }
+            _ if self.base.is_some() => {
+                anyhow::bail!("--base is for one directory of benchmark results")
+            }
             _ => Ok(Benchmarks {
                 pairs: vec![self.sides()?],
                 missing: Vec::new(),

@@ -15,7 +15,7 @@ use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side};
 use crate::write::{self, Comparison};
-use crate::{explain, notes};
+use crate::{explain, notes, totals};
 
 /// What to compare, and what to say about it.
 pub(crate) struct Options {
@@ -90,21 +90,16 @@ pub(crate) fn diff(
     let mut is_broken = false;
     let mut judged = vec![false; options.limits.len()];
     let mut events = BTreeSet::new();
-    for missing in &options.missing {
-        if options.allow_missing {
-            diagnostics.warn(missing);
-        } else {
-            diagnostics.trouble(missing);
-        }
-    }
+    tell_missing(&options.missing, options, diagnostics);
     for sides in &options.comparisons {
-        let verdict = compare_sides(sides, options, &mut out, diagnostics)?;
-        differs |= verdict.differs;
-        is_broken |= !verdict.judgement.broken.is_empty();
-        for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
-            *judged |= now;
+        for verdict in compare_sides(sides, options, &mut out, diagnostics)? {
+            differs |= verdict.differs;
+            is_broken |= !verdict.judgement.broken.is_empty();
+            for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
+                *judged |= now;
+            }
+            events.extend(verdict.events);
         }
-        events.extend(verdict.events);
     }
     for (limit, is_judged) in options.limits.iter().zip(judged) {
         if !is_judged {
@@ -118,6 +113,17 @@ pub(crate) fn diff(
     })
 }
 
+/// Says what has no counterpart to be compared with.
+fn tell_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnostics) {
+    for missing in missing {
+        if options.allow_missing {
+            diagnostics.warn(missing);
+        } else {
+            diagnostics.trouble(missing);
+        }
+    }
+}
+
 /// What one comparison came to.
 #[derive(Default)]
 struct Compared {
@@ -127,24 +133,19 @@ struct Compared {
     events: Vec<String>,
 }
 
-/// One comparison, a section of the output.
+/// One comparison, a section of the output; totals of several benchmarks are compared each for itself.
 fn compare_sides(
     sides: &[Side],
     options: &Options,
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Compared> {
+) -> anyhow::Result<Vec<Compared>> {
     anyhow::ensure!(
         sides.len() <= MOST_SIDES,
         "{} runs are too many, {MOST_SIDES} is the most; --before and --after take any number",
         sides.len()
     );
-    let compare_options = CompareOptions {
-        reference: options.relative_to.side(sides)?,
-        is_to_previous: options.relative_to == RelativeTo::Previous,
-        inclusive: options.inclusive,
-        min_change: Some(options.min_change),
-    };
+    let reference = options.relative_to.side(sides)?;
     let read_options = ReadOptions {
         snapshots: options.join.snapshots,
         lines: options.join.types.contains(&RecordType::Line),
@@ -152,7 +153,7 @@ fn compare_sides(
         inline: options.inline.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
     };
-    let mut runs = Runs::read(sides, read_options, diagnostics)?;
+    let runs = Runs::read(sides, read_options, diagnostics)?;
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
             diagnostics.trouble(incomplete);
@@ -165,6 +166,42 @@ fn compare_sides(
             diagnostics.warn(doubt);
         }
     }
+    let (all, is_one_of_several) = match totals::by_benchmark(&runs)? {
+        Some(benchmarks) => {
+            tell_missing(&benchmarks.missing, options, diagnostics);
+            (benchmarks.runs, true)
+        }
+        None => (vec![runs], options.comparisons.len() > 1),
+    };
+    all.into_iter()
+        .map(|runs| {
+            compare_runs(
+                runs,
+                reference,
+                is_one_of_several,
+                options,
+                out,
+                diagnostics,
+            )
+        })
+        .collect()
+}
+
+/// Compares runs with that at `reference`.
+fn compare_runs(
+    mut runs: Runs,
+    reference: usize,
+    is_one_of_several: bool,
+    options: &Options,
+    out: &mut Writer<&mut dyn Write>,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Compared> {
+    let compare_options = CompareOptions {
+        reference,
+        is_to_previous: options.relative_to == RelativeTo::Previous,
+        inclusive: options.inclusive,
+        min_change: Some(options.min_change),
+    };
     if let Some(why) = notes::why_meaningless(&runs) {
         diagnostics.trouble(why);
         return Ok(Compared::default());
@@ -236,8 +273,8 @@ fn compare_sides(
     };
     write::write(&comparison, options.all, diagnostics, out)?;
     for sentence in &judgement.broken {
-        if options.comparisons.len() > 1 {
-            diagnostics.warn(format!("{}: {sentence}", sides[sides.len() - 1].name));
+        if let Some((name, _)) = runs.sides.last().filter(|_| is_one_of_several) {
+            diagnostics.warn(format!("{name}: {sentence}"));
         } else {
             diagnostics.warn(sentence);
         }
@@ -245,7 +282,8 @@ fn compare_sides(
     Ok(Compared {
         differs: changes
             .iter()
-            .any(|change| change.status != Status::Same || change.is_minor),
+            .any(|change| change.status != Status::Same || change.is_minor)
+            || totals::differ(runs),
         judgement,
         events: gate::limited_events(runs),
     })

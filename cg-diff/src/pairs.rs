@@ -1,4 +1,5 @@
-//! A directory of benchmark results, old beside new: `NAME.out.old` and `NAME.out`, as gungraun leaves them.
+//! A directory of benchmark results, old beside new: `NAME.out.old` and `NAME.out`, as gungraun leaves them, or
+//! `NAME.out.base@BASE` and `NAME.out` of what it saved.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,13 +22,17 @@ pub(crate) struct Benchmarks {
 ///
 /// # Errors
 /// Where a directory cannot be read, or there is no pair in it.
-pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Benchmarks> {
+pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Result<Benchmarks> {
+    let suffix = base.map_or_else(|| ".old".to_owned(), |base| format!(".base@{base}"));
+    let of_old = format!(".out{suffix}");
+    let is_old = |file: &Path| file.to_string_lossy().ends_with(&of_old);
     let mut files = BTreeSet::new();
-    find(directory, &mut files)?;
+    find(directory, &is_old, &mut files)?;
     let mut benchmarks = Benchmarks::default();
     for file in &files {
         if is_old(file) {
-            let new = file.with_extension("");
+            let name = file.to_string_lossy();
+            let new = PathBuf::from(name.strip_suffix(&suffix).unwrap_or(&name));
             if files.contains(&new) {
                 benchmarks.pairs.push(vec![side(file.clone()), side(new)]);
             } else {
@@ -39,7 +44,7 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Benchmarks> {
             }
         } else {
             let mut old = file.clone().into_os_string();
-            old.push(".old");
+            old.push(&suffix);
             let old = PathBuf::from(old);
             if !files.contains(&old) {
                 benchmarks.missing.push(format!(
@@ -52,7 +57,7 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Benchmarks> {
     }
     anyhow::ensure!(
         !benchmarks.pairs.is_empty(),
-        "{}: expected NAME.out.old beside NAME.out, found no such pair",
+        "{}: expected NAME{of_old} beside NAME.out, found no such pair",
         directory.display()
     );
     Ok(benchmarks)
@@ -65,18 +70,18 @@ fn side(path: PathBuf) -> Side {
     }
 }
 
-fn is_old(file: &Path) -> bool {
-    file.to_string_lossy().ends_with(".out.old")
-}
-
 /// Links are not followed, so a directory that links to itself ends.
-fn find(directory: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
+fn find(
+    directory: &Path,
+    is_old: &dyn Fn(&Path) -> bool,
+    files: &mut BTreeSet<PathBuf>,
+) -> anyhow::Result<()> {
     let name = || directory.display().to_string();
     for entry in fs::read_dir(directory).with_context(name)? {
         let entry = entry.with_context(name)?;
         let path = entry.path();
         if entry.file_type().with_context(name)?.is_dir() {
-            find(&path, files)?;
+            find(&path, is_old, files)?;
         } else if is_old(&path) || path.to_string_lossy().ends_with(".out") {
             files.insert(path);
         }
@@ -103,7 +108,7 @@ mod tests {
         ] {
             fs::write(file, "").unwrap();
         }
-        let benchmarks = in_directory(root.path()).unwrap();
+        let benchmarks = in_directory(root.path(), None).unwrap();
         let new = |pair: &Vec<Side>| {
             let new = pair[1].files[0].strip_prefix(root.path());
             new.unwrap().display().to_string()
@@ -122,7 +127,13 @@ mod tests {
                 "new.out: has no baseline beside it, new.out.old"
             ]
         );
+        // A baseline that was saved under a name.
+        fs::write(inner.join("x.out.base@main"), "").unwrap();
+        let benchmarks = in_directory(root.path(), Some("main")).unwrap();
+        let names: Vec<String> = benchmarks.pairs.iter().map(new).collect();
+        assert_eq!(names, ["b/c/x.out"]);
+        assert!(in_directory(root.path(), Some("other")).is_err());
         let empty = tempfile::tempdir().unwrap();
-        assert!(in_directory(empty.path()).is_err());
+        assert!(in_directory(empty.path(), None).is_err());
     }
 }

@@ -147,7 +147,7 @@ impl Runs {
         })
     }
 
-    fn new(
+    pub(crate) fn new(
         names: Names,
         profiles: Vec<Profile>,
         sides: Vec<(String, Range<usize>)>,

@@ -29,6 +29,9 @@ use clap::{Parser, ValueEnum};
 #[command(next_help_heading = "Records")]
 pub(crate) struct Args {
     /// The profiles and logs to read; - or none is standard input.
+    ///
+    /// Of a directory, the results of benchmarks in it and below (NAME.out, as gungraun, iai-callgrind and CodSpeed leave
+    /// them) are read, each benchmark and tool into a section of its own.
     #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -111,6 +111,17 @@ pub enum Revision {
     Base(String),
 }
 
+impl Revision {
+    /// What stands behind `NAME.out` in the names of such results.
+    pub(crate) fn suffix(&self) -> String {
+        match self {
+            Revision::New => String::new(),
+            Revision::Old => ".old".to_owned(),
+            Revision::Base(name) => format!(".base@{name}"),
+        }
+    }
+}
+
 /// Which Massif snapshots' trees become `heap` records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snapshots {

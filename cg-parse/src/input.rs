@@ -30,7 +30,7 @@ impl Input {
                 if metadata.is_dir() {
                     return Err(io::Error::new(
                         io::ErrorKind::IsADirectory,
-                        "is a directory; name the files in it",
+                        "is a directory; cg-parse reads the results of benchmarks in one, for others name the files in it",
                     ));
                 }
                 let progress = metadata

@@ -19,6 +19,7 @@ mod stacks;
 mod totals;
 
 mod detect;
+mod directory;
 mod foreign;
 
 mod profiles;

@@ -4,16 +4,16 @@
 //! one section, so they are read first and written together, behind what other formats wrote.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cg_stream::{Diagnostics, Writer};
 
 use crate::costs::sums::{Summed, Sums};
 use crate::error::Error;
 use crate::findings::ProcessFindings;
-use crate::format::{Format, Options, Out};
+use crate::format::{Format, Options, Out, Revision};
 use crate::input::{self, Input};
-use crate::{detect, findings, heaps, stacks, totals};
+use crate::{detect, directory, findings, heaps, stacks, totals};
 
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
@@ -26,14 +26,46 @@ pub fn parse(
     output: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut parser = Parser::new(options, output);
-    for path in &input::without_empty_bases(inputs) {
-        match Input::open(path, diagnostics) {
-            Ok(input) => parser.read(input, diagnostics)?,
-            Err(error) => parser.give_up(&input::name_of(path), &error, diagnostics),
-        }
+    let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        inputs.iter().cloned().partition(|path| path.is_dir());
+    for directory in &directories {
+        parse_directory(directory, options, output, diagnostics)?;
     }
-    parser.finish(diagnostics)
+    if files.is_empty() {
+        return Ok(());
+    }
+    Parser::new(options, output).read_files(&files, diagnostics)
+}
+
+/// Parses the results of benchmarks that lie in a directory, each benchmark and tool into sections of its own, which say
+/// by their labels what they are of.
+fn parse_directory(
+    directory: &Path,
+    options: &Options,
+    output: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let name = directory.display();
+    let all = match directory::results(directory, &options.revision) {
+        Ok(all) => all,
+        Err(error) => {
+            diagnostics.trouble(format!("{name}: {error}"));
+            return Ok(());
+        }
+    };
+    if all.is_empty() {
+        let suffix = options.revision.suffix();
+        diagnostics.trouble(format!(
+            "{name}: is a directory without results of benchmarks (NAME.out{suffix}); name the files to read"
+        ));
+    }
+    for results in all {
+        let mut parser = Parser::new(options, output);
+        parser.is_of_revision = true;
+        parser.out = parser.out.with_labels(results.labels);
+        parser.read_files(&results.files, diagnostics)?;
+    }
+    Ok(())
 }
 
 /// [`parse`] for one input that is open.
@@ -54,6 +86,8 @@ struct Parser<'a> {
     sums: Sums<'a>,
     /// False once an input could not be read to its end.
     all_read: bool,
+    /// True where the inputs were chosen by the revision that is wanted.
+    is_of_revision: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -63,7 +97,19 @@ impl<'a> Parser<'a> {
             out: Writer::new(output),
             sums: Sums::new(options),
             all_read: true,
+            is_of_revision: false,
         }
+    }
+
+    /// Reads files to the end of the stream.
+    fn read_files(mut self, files: &[PathBuf], diagnostics: &mut Diagnostics) -> Result<(), Error> {
+        for path in &input::without_empty_bases(files) {
+            match Input::open(path, diagnostics) {
+                Ok(input) => self.read(input, diagnostics)?,
+                Err(error) => self.give_up(&input::name_of(path), &error, diagnostics),
+            }
+        }
+        self.finish(diagnostics)
     }
 
     fn read(&mut self, input: Input, diagnostics: &mut Diagnostics) -> Result<(), Error> {
@@ -75,10 +121,16 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
         };
+        let is_for_directories = self.options.revision != Revision::New && !self.is_of_revision;
         let Parser {
             options, out, sums, ..
         } = self;
         let read = detect::format_of(&mut lines, options.from).and_then(|format| match format {
+            // A summary has old figures in it; of other files nobody knows which are older.
+            _ if is_for_directories && format != Format::Gungraun => Err(Error::whole(format!(
+                "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
+                options.revision.suffix()
+            ))),
             Format::Callgrind => {
                 sums.read(Summed::Callgrind, &source, &mut lines, out, diagnostics)
             }

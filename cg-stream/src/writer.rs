@@ -1,5 +1,6 @@
 //! Writing a stream: `run` first, `end` last, one record a line.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use memchr::memmem::Finder;
@@ -22,6 +23,8 @@ pub struct Writer<W: Write> {
     placeholder: Finder<'static>,
     /// Records since the last `run`.
     records: u64,
+    /// What all `run` records say besides their own labels.
+    labels: BTreeMap<String, String>,
 }
 
 /// A frame as it stands in a record. Heap profiles have few frames in many stacks, and writing a frame anew for each
@@ -64,7 +67,13 @@ impl<W: Write> Writer<W> {
             record: Vec::new(),
             placeholder: Finder::new(PLACEHOLDER),
             records: 0,
+            labels: BTreeMap::new(),
         }
+    }
+
+    /// The writer, whose `run` records all have these labels besides their own.
+    pub fn with_labels(self, labels: BTreeMap<String, String>) -> Writer<W> {
+        Writer { labels, ..self }
     }
 
     /// Begins a stream, or the next one behind it.
@@ -73,7 +82,15 @@ impl<W: Write> Writer<W> {
     /// What the output reports.
     pub fn run(&mut self, record: &RunRecord) -> io::Result<()> {
         self.records = 0;
-        self.put(record)
+        if self.labels.is_empty() {
+            return self.put(record);
+        }
+        let mut labelled = record.clone();
+        for (key, text) in &self.labels {
+            let labels = labelled.sampling.labels.entry(key.clone());
+            labels.or_insert_with(|| text.clone());
+        }
+        self.put(&labelled)
     }
 
     /// Writes a record.

@@ -55,7 +55,7 @@ fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
     for (tool, args, _) in READERS {
         for (input, expect) in [
             ("no/such/file", "no/such/file: No such file"),
-            ("pair", "pair: is a directory"),
+            ("memcheck", "memcheck: is a directory"),
         ] {
             let refused = run(tool, &with(args, &[input]), b"");
             assert_eq!(refused.status, 2, "{tool} {input}");

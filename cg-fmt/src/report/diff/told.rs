@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cg_document::{Audience, Block, Cell, Cut, Document, number};
-use cg_stream::record::{Count, Status};
+use cg_stream::record::{Count, PerRun, Status};
 
 use super::Diffs;
 use crate::options::Options;
@@ -99,7 +99,12 @@ impl Diffs<'_> {
                 format!("{} {}", number::grouped(Count::from(*rows)), status.name())
             })
             .collect();
+        let differs = |total: &PerRun| total.0.windows(2).any(|pair| pair[0] != pair[1]);
         match parts.is_empty() {
+            // Counters and benchmarks that were only summed up.
+            true if self.totals.iter().any(differs) => {
+                "the totals differ, and there are no records to tell where".to_owned()
+            }
             true => "no differences".to_owned(),
             false => parts.join(", "),
         }
