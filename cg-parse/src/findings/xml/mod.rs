@@ -51,7 +51,8 @@ pub(crate) fn parse(
     while lines.advance().map_err(Error::Input)? {
         documents.line_number = lines.line_number();
         scanner.line(lines.last_line(), |token| documents.take(token));
-        if let Some((frame, length)) = scanner.frame(lines.buffered()) {
+        if let Some((frame, length, more_lines)) = scanner.frame(lines.buffered()) {
+            documents.line_number += 1 + more_lines as u64;
             documents.take(XmlToken::Frame(frame));
             lines.consume(length);
         }

@@ -79,8 +79,8 @@ impl XmlScanner {
     }
 
     /// Where a line has just ended behind `<frame>`: the frame, if these bytes that follow begin with all of it, and how
-    /// many of them it takes. Most of a document is frames, and this is faster than line by line.
-    pub(super) fn frame<'a>(&mut self, bytes: &'a [u8]) -> Option<(&'a [u8], usize)> {
+    /// many of them and how many lines it takes. Most of a document is frames, and this is faster than line by line.
+    pub(super) fn frame<'a>(&mut self, bytes: &'a [u8]) -> Option<(&'a [u8], usize, usize)> {
         /// Bytes and lines that are enough for nearly all frames; others are read line by line.
         const USUAL_LENGTH: usize = 4096;
         const MOST_LINES: usize = 6;
@@ -92,11 +92,12 @@ impl XmlScanner {
             .find(&bytes[..bytes.len().min(USUAL_LENGTH)])?;
         let frame = &bytes[..end];
         // A frame that was cut short would go on into another document.
-        if memchr::memchr_iter(b'\n', frame).count() > MOST_LINES {
+        let lines = memchr::memchr_iter(b'\n', frame).count();
+        if lines > MOST_LINES {
             return None;
         }
         self.pending = None;
-        Some((frame, end + END_OF_FRAME.len()))
+        Some((frame, end + END_OF_FRAME.len(), lines))
     }
 
     /// Cuts one line, given without its `\n`.

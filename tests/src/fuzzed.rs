@@ -1,0 +1,280 @@
+//! Laws that hold for any bytes. `fuzz/` hunts for bytes that break one; the tests hold them over the seeds it begins with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use cg_document::separated::{self, Reader};
+use cg_document::text::{self, Screen};
+use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
+use cg_parse::{Format, Options};
+use cg_stream::Diagnostics;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::tools;
+
+/// What is fuzzed, what it reads, and the folder or file of the test data that seeds are taken from.
+pub const READERS: [(&str, Format, &str); 13] = [
+    ("callgrind", Format::Callgrind, "callgrind"),
+    ("cachegrind", Format::Cachegrind, "cachegrind"),
+    ("log", Format::Log, "memcheck"),
+    ("xml", Format::Xml, "memcheck"),
+    ("massif", Format::Massif, "massif"),
+    ("dhat", Format::Dhat, "dhat"),
+    ("heaptrack", Format::Heaptrack, "heaptrack"),
+    ("perf", Format::Perf, "perf"),
+    ("folded", Format::Folded, "folded"),
+    ("pprof", Format::Pprof, "pprof"),
+    ("firefox", Format::Firefox, "firefox"),
+    ("speedscope", Format::Speedscope, "speedscope"),
+    ("v8", Format::V8, "v8"),
+];
+
+/// Inputs beyond this length take long and tell nothing new.
+const LONGEST: usize = 1 << 16;
+
+/// Holds what a reader makes of some bytes to the laws: the bytes packed, and trickling out of a pipe one by one, are the
+/// same input; the costs of a whole stream sum to its total.
+///
+/// # Panics
+/// Where a law does not hold.
+pub fn reader(format: Format, bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    fs::write(&path, bytes).unwrap();
+    let plain = parsed(format, &path);
+    if let Some(stream) = &plain.whole {
+        sums_to_its_total(stream);
+    }
+    // What begins as packed data does is unpacked as it is.
+    let is_packed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"]
+        .iter()
+        .any(|magic| bytes.starts_with(magic));
+    if !is_packed {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        fs::write(&path, gzip.finish().unwrap()).unwrap();
+        assert_eq!(parsed(format, &path), plain, "packed by gzip");
+    }
+    assert_eq!(
+        parsed_from_pipe(format, bytes),
+        plain,
+        "byte by byte out of a pipe"
+    );
+}
+
+/// What a reader made of an input. The name of the input is left out of all of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Parsed {
+    text: String,
+    messages: Vec<String>,
+    /// The stream, where it has an end and nothing went wrong.
+    whole: Option<String>,
+}
+
+fn parsed(format: Format, path: &Path) -> Parsed {
+    let options = Options {
+        from: Some(format),
+        lines: true,
+        calls: true,
+        ..Options::default()
+    };
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&messages);
+    let mut diagnostics =
+        Diagnostics::to(move |message, _| sink.lock().unwrap().push(message.to_owned()));
+    let mut out = Vec::new();
+    let result = cg_parse::parse(&[PathBuf::from(path)], &options, &mut out, &mut diagnostics);
+    let name = path.display().to_string();
+    let text = String::from_utf8(out).unwrap().replace(&name, "INPUT");
+    let had_trouble = diagnostics.had_trouble();
+    drop(diagnostics);
+    let mut messages: Vec<String> = messages.lock().unwrap().clone();
+    messages.extend(result.err().map(|error| error.to_string()));
+    for message in &mut messages {
+        *message = message.replace(&name, "INPUT");
+    }
+    let is_whole = !had_trouble
+        && text
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("\"end\""));
+    Parsed {
+        whole: is_whole.then(|| text.clone()),
+        text,
+        messages,
+    }
+}
+
+fn parsed_from_pipe(format: Format, bytes: &[u8]) -> Parsed {
+    use std::os::fd::AsRawFd as _;
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for byte in bytes {
+                // A reader that gives up does not read to the end.
+                if writer.write_all(&[*byte]).is_err() {
+                    break;
+                }
+            }
+        });
+        let parsed = parsed(format, &path);
+        drop(reader);
+        parsed
+    })
+}
+
+/// Law 2: over the records of one type, costs sum to the total of the runs.
+fn sums_to_its_total(stream: &str) {
+    let records: Vec<Value> = stream
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let sums = |kind: &str, of: &str| -> BTreeMap<String, i128> {
+        let mut sums = BTreeMap::new();
+        for record in records.iter().filter(|record| record["type"] == kind) {
+            for (event, count) in record[of].as_object().into_iter().flatten() {
+                let count: i128 = count.to_string().parse().unwrap();
+                *sums.entry(event.clone()).or_default() += count;
+            }
+        }
+        sums.retain(|_, sum| *sum != 0);
+        sums
+    };
+    let total = sums("run", "total");
+    for kind in ["fn", "heap", "program_point", "stack"] {
+        if records.iter().any(|record| record["type"] == kind) {
+            assert_eq!(sums(kind, "cost"), total, "{kind}: {stream}");
+        }
+    }
+}
+
+/// Holds the formats for people and programs to what they promise of names that hold anything: CSV is read back as it was
+/// meant, a row is a line, no control character gets through, and no line is wider than the screen.
+///
+/// # Panics
+/// Where a law does not hold.
+pub fn renderer(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
+    let width = text.len() % 150 + 1;
+    let names: Vec<&str> = text.split('\0').collect();
+    let names = &names;
+    let name = move |row: usize| Cell::Name(names[row]);
+    let table = || {
+        let columns = vec![
+            Column::new("Ir", Layout::Number, |row| Cell::Count(row as i128 * 1_000)),
+            Column::new("Ir%", Layout::Percent, |row| Cell::share(row as i128, 7)),
+            Column::new("fn", Layout::Name, name),
+            Column::new("file", Layout::Path, name),
+            Column::new("obj", Layout::Path, name).worth(Worth::Object),
+            Column::new("why", Layout::Text, name).worth(Worth::Explanation),
+        ];
+        Table::new(columns, (0..names.len()).collect())
+    };
+    let document = Document {
+        blocks: vec![
+            Block::Heading(names[0].to_owned()),
+            Block::Table(table()),
+            Block::Verbatim(names.iter().map(|name| (*name).to_owned()).collect()),
+            Block::Note(text.clone().into_owned()),
+        ],
+    };
+    let written = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let screen = Screen {
+        width: Some(width),
+        is_coloured: false,
+    };
+    let shown = written(&|out| text::write(&document, screen, out).unwrap());
+    for line in shown.lines() {
+        // A character can be as wide as two columns.
+        assert!(line.width() <= width.max(2), "{width}: {line:?}");
+    }
+    let csv = written(&|out| separated::write_csv(&document, Reader::Program, out).unwrap());
+    let tsv = written(&|out| separated::write_tsv(&document, Reader::Program, out).unwrap());
+    let page = written(&|out| markdown::write(&document, out).unwrap());
+    for (form, written) in [
+        ("text", &shown),
+        ("csv", &csv),
+        ("tsv", &tsv),
+        ("markdown", &page),
+    ] {
+        let raw = written
+            .chars()
+            .find(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+        assert_eq!(raw, None, "{form}");
+    }
+    assert_eq!(csv.lines().count(), names.len() + 1);
+    assert_eq!(tsv.lines().count(), names.len() + 1);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    for (record, name) in reader.records().zip(names) {
+        assert_eq!(&record.unwrap()[2], &*visible(name));
+    }
+}
+
+/// Holds the five binaries to what they promise of any input: a known exit status, a filter without a condition that is
+/// `cat`, and no clean verdict on what could not be parsed.
+///
+/// # Panics
+/// Where a law does not hold.
+pub fn pipeline(bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    let parsed = tools::run("cg-parse", &[], bytes);
+    assert!(
+        matches!(parsed.status, 0 | 2),
+        "cg-parse: {}",
+        parsed.status
+    );
+    let filtered = tools::run("cg-filter", &[""], &parsed.stdout);
+    if parsed.status == 0 {
+        assert_eq!((filtered.status, &filtered.stdout), (0, &parsed.stdout));
+    }
+    let judged = tools::run("leak-check", &[], bytes);
+    assert!(
+        matches!(judged.status, 0..=2),
+        "leak-check: {}",
+        judged.status
+    );
+    assert!(
+        parsed.status == 0 || judged.status != 0,
+        "clean, and not parsed"
+    );
+    for args in [
+        &[][..],
+        &["-f", "csv"],
+        &["-f", "markdown"],
+        &["-f", "json"],
+    ] {
+        let shown = tools::run("cg-fmt", args, bytes);
+        assert!(
+            matches!(shown.status, 0 | 2),
+            "cg-fmt {args:?}: {}",
+            shown.status
+        );
+    }
+    let compared = tools::run(
+        "cg-diff",
+        &["-", &crate::data(SMALL).display().to_string()],
+        bytes,
+    );
+    assert!(
+        matches!(compared.status, 0 | 2),
+        "cg-diff: {}",
+        compared.status
+    );
+}
+
+/// A profile to compare with.
+const SMALL: &str = "callgrind/3.19.0-rec_default.callgrind.out";
