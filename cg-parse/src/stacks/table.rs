@@ -103,8 +103,9 @@ pub(crate) struct StackTable {
     events: Vec<String>,
     /// A column an event. Each is as long as the last row that has a cost there.
     costs: Vec<Vec<Count>>,
-    /// The stack that [`StackTable::stack`] made last, outermost first, with the frame that was pushed for each.
-    last: Vec<(FrameId, StackId)>,
+    /// Stacks that [`StackTable::stack`] made last, outermost first, with the frame that was pushed for each: those of
+    /// threads of several sorts, which take turns, by some of their outer frames.
+    last: Vec<Vec<(FrameId, StackId)>>,
     /// Stacks that it made, by a hash of their frames: most come again before long.
     recent: Vec<Recent>,
     hasher: FixedState,
@@ -117,8 +118,9 @@ struct Recent {
     stack: Option<StackId>,
 }
 
-/// How many stacks are remembered.
+/// How many stacks are remembered, and for how many sorts of threads what they have in common.
 const RECENT: usize = 4096;
+const SORTS: usize = 64;
 
 impl StackTable {
     /// A table without stacks whose costs are of these events.
@@ -227,17 +229,22 @@ impl StackTable {
     /// Looks a stack up frame by frame.
     fn push_all(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
         let outermost_first = || frames.iter().rev();
+        let sort = outermost_first().step_by(4).take(3);
+        let sort = sort.fold(0usize, |sort, frame| sort.wrapping_mul(31) + frame.index());
+        self.last.resize(SORTS, Vec::new());
+        let mut last = std::mem::take(&mut self.last[sort % SORTS]);
         let known = outermost_first()
-            .zip(&self.last)
+            .zip(&last)
             .take_while(|(frame, (last, _))| *frame == last)
             .count();
-        self.last.truncate(known);
-        let mut stack = self.last.last().map(|(_, stack)| *stack);
+        last.truncate(known);
+        let mut stack = last.last().map(|(_, stack)| *stack);
         for frame in outermost_first().skip(known) {
             let pushed = self.push(stack, *frame)?;
-            self.last.push((*frame, pushed));
+            last.push((*frame, pushed));
             stack = Some(pushed);
         }
+        self.last[sort % SORTS] = last;
         Ok(stack)
     }
 

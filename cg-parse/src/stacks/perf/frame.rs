@@ -3,13 +3,17 @@
 //! Symbols are free text (`(anonymous namespace)::f`, `operator()(int) const`), and so are objects (`/memfd:x (deleted)`).
 //! So the address is the first word, the object is what the parentheses at the end hold, and the symbol is the rest.
 
+use std::hash::BuildHasher;
+
 use cg_stream::intern::{Bytes, Id, TooMany};
 use cg_stream::record::FrameMarks;
+use foldhash::fast::FixedState;
 
 use crate::stacks::table::{FrameId, FrameParts, StackTable};
 
 cg_stream::ids! {
     struct FrameTextId;
+    struct ObjectTextId;
 }
 
 /// What a text came to.
@@ -28,8 +32,12 @@ pub(super) struct FrameTexts {
     known: Vec<Known>,
     /// The text that is looked up.
     wanted: Vec<u8>,
-    /// Lines that were looked up last, by their addresses: most come again before long, to the last byte.
+    /// What was looked up last, by symbol and object: most come again before long.
     recent: Vec<Recent>,
+    /// Objects as they stand at the end of a line, the last first. Lines that follow each other mostly have one in common.
+    objects: Vec<(Vec<u8>, ObjectTextId)>,
+    object_texts: Bytes<ObjectTextId>,
+    hasher: FixedState,
     demangle: bool,
 }
 
@@ -45,15 +53,21 @@ pub(super) struct Found {
     known: usize,
 }
 
-/// A line of a frame that was looked up.
+/// A symbol of an object that was looked up.
 #[derive(Clone, Default)]
 struct Recent {
-    line: Vec<u8>,
-    found: Option<Found>,
+    symbol: Vec<u8>,
+    /// The object, and whether the address is the kernel's.
+    of: Option<(ObjectTextId, bool)>,
+    /// The position of what is known of it.
+    known: usize,
 }
 
-/// How many lines are remembered.
-const RECENT: usize = 8192;
+/// How many symbols are remembered.
+const RECENT: usize = 16384;
+
+/// How many objects are compared with the end of a line before it is taken apart.
+const OBJECTS: usize = 4;
 
 impl FrameTexts {
     pub(super) fn new(demangle: bool) -> FrameTexts {
@@ -62,6 +76,9 @@ impl FrameTexts {
             known: Vec::new(),
             wanted: Vec::new(),
             recent: vec![Recent::default(); RECENT],
+            objects: Vec::new(),
+            object_texts: Bytes::default(),
+            hasher: FixedState::default(),
             demangle,
         }
     }
@@ -73,20 +90,72 @@ impl FrameTexts {
         line: &[u8],
         table: &mut StackTable,
     ) -> Result<Option<Found>, TooMany> {
-        let slot = slot(line);
-        let recent = &self.recent[slot];
-        if recent.line == line && recent.found.is_some() {
-            return Ok(recent.found);
-        }
         let Some((address, text)) = split_address(line) else {
             return Ok(None);
         };
+        let Some((symbol, object)) = self.split_known_object(text) else {
+            return self.look_up(address, text, table).map(Some);
+        };
+        let of = (object, is_kernel_address(address));
+        let slot = self.hasher.hash_one((symbol, object)) as usize % RECENT;
+        let recent = &self.recent[slot];
+        if recent.of == Some(of) && recent.symbol == symbol {
+            return Ok(Some(self.found(address, recent.known)));
+        }
         let found = self.look_up(address, text, table)?;
         let recent = &mut self.recent[slot];
-        recent.line.clear();
-        recent.line.extend_from_slice(line);
-        recent.found = Some(found);
+        recent.symbol.clear();
+        recent.symbol.extend_from_slice(symbol);
+        recent.of = Some(of);
+        recent.known = found.known;
         Ok(Some(found))
+    }
+
+    /// The symbol and the object of a text that ends as one of the last lines did.
+    #[inline]
+    fn split_known_object<'t>(&mut self, text: &'t [u8]) -> Option<(&'t [u8], ObjectTextId)> {
+        let position = self
+            .objects
+            .iter()
+            .position(|(end, _)| text.ends_with(end))?;
+        if position > 0 {
+            self.objects.swap(0, position);
+        }
+        let (end, object) = &self.objects[0];
+        let symbol = without_offset(&text[..text.len() - end.len()]);
+        (!symbol.is_empty()).then_some((symbol, *object))
+    }
+
+    /// Remembers how a line ended, if that alone tells its object: ` (/opt/demo)`, without parentheses inside.
+    fn remember_object(&mut self, text: &[u8], object: &[u8]) -> Result<(), TooMany> {
+        let length = object.len() + b" ()".len();
+        let is_plain = !object.is_empty() && !object.iter().any(|byte| b"()".contains(byte));
+        let end = text.len().checked_sub(length).map(|start| &text[start..]);
+        let Some(end) = end.filter(|end| is_plain && end.starts_with(b" (") && end.ends_with(b")"))
+        else {
+            return Ok(());
+        };
+        let id = self.object_texts.intern(object)?;
+        self.objects.insert(0, (end.to_vec(), id));
+        self.objects.truncate(OBJECTS);
+        Ok(())
+    }
+
+    /// What is known of a text, found at an address.
+    #[inline]
+    fn found(&self, address: u64, known: usize) -> Found {
+        let Known {
+            frame,
+            is_inlined,
+            inner,
+        } = &self.known[known];
+        Found {
+            address,
+            frame: *frame,
+            is_inlined: *is_inlined,
+            has_inner: !inner.is_empty(),
+            known,
+        }
     }
 
     /// What was inlined into a frame of compiled code, innermost first.
@@ -105,6 +174,9 @@ impl FrameTexts {
         table: &mut StackTable,
     ) -> Result<Found, TooMany> {
         let (symbol, object) = split_object(text);
+        if !self.objects.iter().any(|(end, _)| text.ends_with(end)) {
+            self.remember_object(text, object)?;
+        }
         let symbol = without_offset(symbol);
         self.wanted.clear();
         self.wanted.push(u8::from(is_kernel_address(address)));
@@ -123,14 +195,7 @@ impl FrameTexts {
             let known = self.look_into(symbol_end, table)?;
             self.known.push(known);
         }
-        let known = &self.known[id.index()];
-        Ok(Found {
-            address,
-            frame: known.frame,
-            is_inlined: known.is_inlined,
-            has_inner: !known.inner.is_empty(),
-            known: id.index(),
-        })
+        Ok(self.found(address, id.index()))
     }
 
     /// The frame that `wanted` tells of.
@@ -183,14 +248,6 @@ impl FrameTexts {
             inner: inner.into(),
         })
     }
-}
-
-/// Where a line is remembered: by the last digits of its address, which is right-aligned in sixteen columns.
-#[inline]
-fn slot(line: &[u8]) -> usize {
-    let digits = line.get(8..16).and_then(|digits| digits.first_chunk());
-    let digits = digits.map_or(0, |digits| u64::from_le_bytes(*digits));
-    (digits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize % RECENT
 }
 
 /// What perf writes in place of the object of an inlined function.
