@@ -15,7 +15,10 @@ pub(super) fn read_line(line: &[u8], run: &mut RunRecord) {
     };
     match key.trim() {
         "perf version" => run.creator = Some(format!("perf {value}")),
-        "cmdline" => run.command = Some(value.to_owned()),
+        "cmdline" => {
+            label("cmdline");
+            run.command = profiled_command(value).map(str::to_owned);
+        }
         "hostname" => label("host"),
         "arch" => label("arch"),
         "os release" => label("os"),
@@ -25,6 +28,67 @@ pub(super) fn read_line(line: &[u8], run: &mut RunRecord) {
             sampling.sample_rate = frequency(value).map(Into::into);
         }
         _ => {}
+    }
+}
+
+/// The options of `perf record` whose value is the next word.
+const WITH_VALUE: [&str; 35] = [
+    "-e",
+    "--event",
+    "-F",
+    "--freq",
+    "-c",
+    "--count",
+    "-o",
+    "--output",
+    "-i",
+    "--input",
+    "-p",
+    "--pid",
+    "-t",
+    "--tid",
+    "-u",
+    "--uid",
+    "-C",
+    "--cpu",
+    "-m",
+    "--mmap-pages",
+    "-D",
+    "--delay",
+    "-r",
+    "--realtime",
+    "-j",
+    "--branch-filter",
+    "-G",
+    "--cgroup",
+    "-k",
+    "--clockid",
+    "--call-graph",
+    "--filter",
+    "--max-size",
+    "--switch-max-files",
+    "--proc-map-timeout",
+];
+
+/// The command that `perf record` ran; `None` where it only watched, or was something else.
+fn profiled_command(line: &str) -> Option<&str> {
+    let (_, mut rest) = line.split_once(" record ")?;
+    loop {
+        rest = rest.trim_start();
+        if !rest.starts_with('-') {
+            return (!rest.is_empty()).then_some(rest);
+        }
+        let (option, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = behind;
+        if option == "--" {
+            return (!rest.is_empty()).then_some(rest);
+        }
+        if WITH_VALUE.contains(&option) {
+            rest = behind
+                .trim_start()
+                .split_once(' ')
+                .map_or("", |(_, behind)| behind);
+        }
     }
 }
 
@@ -71,9 +135,30 @@ mod tests {
             serde_json::to_string(&run).unwrap(),
             concat!(
                 r#"{"type":"run","stream":1,"tool":"perf","creator":"perf 6.1.187","#,
-                r#""command":"/usr/bin/perf record -F 997 -g -- bash -c a : b","events":[],"total":{},"#,
-                r#""duration":147769000,"labels":{"arch":"x86_64","host":"vm"},"sample_rate":997}"#
+                r#""command":"bash -c a : b","events":[],"total":{},"duration":147769000,"#,
+                r#""labels":{"arch":"x86_64","cmdline":"/usr/bin/perf record -F 997 -g -- bash -c a : b","host":"vm"},"#,
+                r#""sample_rate":997}"#
             )
         );
+    }
+
+    #[test]
+    fn the_command_is_what_stands_behind_perfs_own_options() {
+        for (line, expected) in [
+            (
+                "/usr/bin/perf record -q -e cpu-clock -F 99 -g -o x.data ./busy -n 3",
+                Some("./busy -n 3"),
+            ),
+            (
+                "perf record --call-graph dwarf,8192 -F997 -- sh -c x",
+                Some("sh -c x"),
+            ),
+            ("perf record --event=cycles -ag sleep 5", Some("sleep 5")),
+            ("perf record -a -g -F 99", None),
+            ("perf record -p 77", None),
+            ("perf mem -t load report", None),
+        ] {
+            assert_eq!(profiled_command(line), expected, "{line}");
+        }
     }
 }
