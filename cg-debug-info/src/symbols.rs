@@ -32,6 +32,18 @@ impl Symbols {
     /// The symbols of an object, and of its debug file where there is one, that cover any of `addresses`, which are
     /// sorted.
     pub fn covering(files: &[&ObjectFile], addresses: &[u64]) -> Result<Symbols, Error> {
+        Symbols::read(files, Some(addresses))
+    }
+
+    /// All functions of the symbol tables.
+    ///
+    /// # Errors
+    /// Where they cannot be read, or are too many.
+    pub fn all(files: &[&ObjectFile]) -> Result<Symbols, Error> {
+        Symbols::read(files, None)
+    }
+
+    fn read(files: &[&ObjectFile], addresses: Option<&[u64]>) -> Result<Symbols, Error> {
         let mut symbols = Vec::new();
         for file in files {
             for (table, strings) in [(".symtab", ".strtab"), (".dynsym", ".dynstr")] {
@@ -84,7 +96,7 @@ fn read_table(
     file: &ObjectFile,
     table: &str,
     strings: &str,
-    addresses: &[u64],
+    addresses: Option<&[u64]>,
     symbols: &mut Vec<Symbol>,
 ) -> Result<(), Error> {
     let mut budget = file.budget();
@@ -108,9 +120,11 @@ fn read_table(
         };
         let section = code.iter().find(|range| range.contains(&entry.start));
         let end = end.min(section.map_or(u64::MAX, |range| range.end));
-        let first = addresses.partition_point(|address| *address < entry.start);
-        if addresses.get(first).is_none_or(|address| *address >= end) {
-            continue;
+        if let Some(addresses) = addresses {
+            let first = addresses.partition_point(|address| *address < entry.start);
+            if addresses.get(first).is_none_or(|address| *address >= end) {
+                continue;
+            }
         }
         let Some(name) = (strings.get(entry.name..))
             .and_then(|rest| rest.split(|byte| *byte == 0).next())

@@ -83,7 +83,7 @@ fn function(of: &Value) -> [String; 3] {
 }
 
 /// Σ `inline` is the total, and by their last frames the records are the `fn` records.
-fn check_laws(records: &[Value]) {
+fn check_sums(records: &[Value]) {
     let total = records[0]["total"]["Ir"].as_u64().unwrap();
     let inlines = of_type(records, "inline");
     assert_eq!(inlines.iter().map(|record| ir(record)).sum::<u64>(), total);
@@ -102,6 +102,12 @@ fn check_laws(records: &[Value]) {
         .map(|record| (function(record), ir(record)))
         .collect();
     assert_eq!(by_host, functions);
+}
+
+/// The same, and inclusive costs as they must be to each other.
+fn check_laws(records: &[Value]) {
+    check_sums(records);
+    let inlines = of_type(records, "inline");
     // The chain that is the function itself has its inclusive cost, and no chain costs less than those in it.
     let mut inclusive: BTreeMap<String, u64> = BTreeMap::new();
     for record in &inlines {
@@ -365,4 +371,52 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
         told.contains("inlined: 27,027 Ir out of line before, 0 now"),
         "{told}"
     );
+}
+
+#[test]
+fn lines_tell_the_function_where_they_allow_only_one() {
+    // `first` and `second` are on one line, and both are inlined into main.
+    let source = concat!(
+        "#define NOPS __asm__ volatile(\".rept 500\\n nop\\n .endr\")\n",
+        "static inline __attribute__((always_inline)) void first(void){ NOPS; } static inline __attribute__((always_inline)) void second(void){ NOPS; }\n",
+        "static inline __attribute__((always_inline)) void third(void){\n",
+        "  NOPS; }\n",
+        "__attribute__((noinline)) void host(void){ first();\n second();\n third(); }\n",
+        "int main(void){ host(); return 0; }\n",
+    );
+    let build = format!("cat > two.c <<'C'\n{source}C\ngcc -O2 -g -o nops two.c");
+    let folder = profiled(&build, "");
+    let run = parse(folder.path(), &["--inline"]);
+    assert!(run.stderr.contains("--dump-instr=yes"), "{}", run.stderr);
+    let records = records(&run);
+    check_sums(&records);
+    assert_eq!(
+        (inlined(&records, "third"), inlined(&records, "first")),
+        (500, 0)
+    );
+    let ambiguous: Vec<&Value> = of_type(&records, "inline")
+        .into_iter()
+        .filter(|record| record["ambiguous"] == serde_json::json!(["first", "second"]))
+        .collect();
+    assert_eq!(ambiguous.len(), 1);
+    assert_eq!(
+        (ambiguous[0]["fn"].as_str(), ir(ambiguous[0])),
+        (Some("host"), 1000)
+    );
+
+    let whole = profiled("gcc -O2 -g -o nops nops.c", "");
+    let records = self::records(&parse(whole.path(), &["--inline"]));
+    assert_eq!(
+        (inlined(&records, "work"), inlined(&records, "outer")),
+        (27_000, 800)
+    );
+    check_sums(&records);
+    // The same lines elsewhere: other functions are there.
+    shell(
+        whole.path(),
+        "(seq -s ';' 1 0; seq 40 | sed 's/.*//'; cat nops.c) > other.c; gcc -O2 -g -o nops other.c",
+    );
+    let run = parse(whole.path(), &["--inline"]);
+    assert!(run.stderr.contains("another build"), "{}", run.stderr);
+    assert_eq!(inlined(&self::records(&run), "work"), 0);
 }

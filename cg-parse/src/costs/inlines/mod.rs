@@ -5,7 +5,9 @@
 //! inlined functions each is: [`trace`] keeps the cost lines until all is read, [`objects`] finds the objects and whether
 //! they are those that were profiled, [`resolve`] adds the lines up by chain, [`write`] writes them.
 
+mod lines;
 mod objects;
+mod paths;
 mod resolve;
 mod trace;
 mod write;

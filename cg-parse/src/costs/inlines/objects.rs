@@ -12,6 +12,7 @@ use cg_names::identity::{is_other_mangling, normal_function};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::lines::{Allowed, LineChains};
 use super::trace::{At, Trace};
 use crate::costs::section::{FunctionId, Section, StringId};
 
@@ -25,6 +26,10 @@ pub(crate) struct TracedObject {
     /// Addresses that anything is charged to, sorted.
     pub(super) addresses: Vec<u64>,
     pub(super) chains: Option<Chains>,
+    /// What lines allow, where the profile has no addresses; and their chains.
+    pub(super) lines: Option<LineChains>,
+    /// Functions of it that have cost lines without addresses.
+    pub(super) functions: Vec<FunctionId>,
     /// Where its debug information came from.
     pub(super) source: Option<&'static str>,
     pub(super) unresolved: Option<Unresolved>,
@@ -50,8 +55,6 @@ pub(super) enum Unresolved {
     AnotherBuild,
     /// It could not be read; the reader's words.
     Unreadable(String),
-    /// The profile has no addresses.
-    NoAddresses,
 }
 
 impl Unresolved {
@@ -62,7 +65,6 @@ impl Unresolved {
             Unresolved::NoDebugInfo => "no debug information",
             Unresolved::AnotherBuild => "another build",
             Unresolved::Unreadable(why) => why,
-            Unresolved::NoAddresses => "no addresses",
         }
     }
 }
@@ -100,6 +102,17 @@ impl TracedObjects {
         trace.for_each(|line| {
             let place = found.place(section.merged_into(line.function), section);
             limits.resize(found.objects.len(), 1 << 16);
+            if let At::Line { .. } = line.at {
+                let functions = &mut found.objects[place].functions;
+                let function = section.merged_into(line.function);
+                if functions.last() != Some(&function) {
+                    functions.push(function);
+                    if functions.len() > (1 << 16) {
+                        functions.sort_unstable();
+                        functions.dedup();
+                    }
+                }
+            }
             let addresses = &mut found.objects[place].addresses;
             if let At::Address(address) = line.at
                 && addresses.last() != Some(&address)
@@ -116,8 +129,15 @@ impl TracedObjects {
             object.addresses.sort_unstable();
             object.addresses.dedup();
             object.addresses.shrink_to_fit();
+            object.functions.sort_unstable();
+            object.functions.dedup();
         }
         Ok(found)
+    }
+
+    /// Whether an object's code is known by lines and not by addresses.
+    pub(super) fn has_lines_only(&self, name: StringId) -> bool {
+        (self.objects.iter()).any(|object| object.name == name && object.lines.is_some())
     }
 
     /// The position of an object.
@@ -142,6 +162,8 @@ impl TracedObjects {
                 name,
                 addresses: Vec::new(),
                 chains: None,
+                lines: None,
+                functions: Vec::new(),
                 source: None,
                 unresolved: None,
                 named: 0,
@@ -165,9 +187,7 @@ impl TracedObjects {
     ) -> io::Result<()> {
         for object in &mut self.objects {
             let name = section.strings.get(object.name);
-            if object.addresses.is_empty() {
-                object.unresolved = Some(Unresolved::NoAddresses);
-            } else if name.is_empty() || name == b"???" {
+            if name.is_empty() || name == b"???" {
                 object.unresolved = Some(Unresolved::Unnamed);
             } else {
                 object.candidates = search.objects(&PathBuf::from(OsStr::from_bytes(name)));
@@ -175,6 +195,12 @@ impl TracedObjects {
                 object.unresolved = object.candidates.is_empty().then_some(Unresolved::Missing);
             }
         }
+        for object in &mut self.objects {
+            if object.addresses.is_empty() {
+                object.read_lines(section, search);
+            }
+        }
+        self.check_lines(trace, section, ranking)?;
         loop {
             let mut trials: Vec<Option<Trial>> = Vec::new();
             for object in &mut self.objects {
@@ -208,7 +234,74 @@ impl TracedObjects {
     }
 }
 
+impl TracedObjects {
+    /// Leaves objects whose lines are not those of the profile.
+    fn check_lines(
+        &mut self,
+        trace: &mut Trace,
+        section: &Section,
+        ranking: usize,
+    ) -> io::Result<()> {
+        if self.objects.iter().all(|object| object.lines.is_none()) {
+            return Ok(());
+        }
+        trace.for_each(|line| {
+            let function = section.merged_into(line.function);
+            let place = self.place(function, section);
+            let object = &mut self.objects[place];
+            let (Some(lines), At::Line { file, line: number }) = (&object.lines, line.at) else {
+                return;
+            };
+            if line.is_calls || number == 0 || !lines.knows(function) {
+                return;
+            }
+            let count = line.counts.get(ranking).copied().unwrap_or(0);
+            object.named = object.named.saturating_add(count);
+            if lines.at(function, section.strings.get(file), number) != Allowed::Nothing {
+                object.agrees = object.agrees.saturating_add(count);
+            }
+        })?;
+        for object in &mut self.objects {
+            if object.lines.is_some() && !agrees(object.agrees, object.named) {
+                object.unresolved = Some(Unresolved::AnotherBuild);
+                (object.lines, object.source) = (None, None);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether enough of the cost is where the object has it.
+fn agrees(agreeing: u64, named: u64) -> bool {
+    u128::from(agreeing) * AGREES.1 >= u128::from(named) * AGREES.0
+}
+
 impl TracedObject {
+    /// Finds what the lines of its functions allow.
+    fn read_lines(&mut self, section: &Section, search: &Search) {
+        while let Some(path) = self.candidates.pop() {
+            let read = ObjectFile::open(&path, &search.limits).and_then(|object| {
+                let info = DebugInfo::of(&object, search)?;
+                let lines = LineChains::of(&object, &info, &self.functions, section)?;
+                Ok((info.source().name(), lines))
+            });
+            match read {
+                Ok((source, lines)) => {
+                    (self.source, self.lines) = (Some(source), Some(lines));
+                    self.unresolved = None;
+                    self.candidates.clear();
+                }
+                Err(Error::NoDebugInfo) => self.unresolved = Some(Unresolved::NoDebugInfo),
+                Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
+            }
+        }
+    }
+
+    /// The chains of its code.
+    pub(super) fn chains(&self) -> Option<&Chains> {
+        (self.chains.as_ref()).or_else(|| self.lines.as_ref().map(|lines| &lines.chains))
+    }
+
     /// The position of an address. Lines mostly come in the order of their addresses, so it is mostly the next.
     #[inline]
     pub(super) fn index_of(&self, address: u64) -> Option<usize> {
@@ -241,7 +334,7 @@ impl TracedObject {
             self.unresolved = Some(Unresolved::NoDebugInfo);
             return;
         }
-        if u128::from(trial.agrees) * AGREES.1 < u128::from(trial.named) * AGREES.0 {
+        if !agrees(trial.agrees, trial.named) {
             self.unresolved = Some(Unresolved::AnotherBuild);
             return;
         }

@@ -7,6 +7,7 @@ use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects, Unresolved};
 use super::trace::{At, Trace, Traced};
 use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
@@ -22,8 +23,19 @@ cg_stream::ids! {
 pub(super) struct ChainKey {
     /// The function of the profile, into which the others are inlined.
     pub(super) host: FunctionId,
-    /// The innermost function, in the chains of the host's object; none where nothing is inlined or known.
-    pub(super) innermost: Option<NodeId>,
+    /// What is inlined into it, in the chains of the host's object; none where nothing is inlined or known.
+    pub(super) inlined: Option<Inlined>,
+}
+
+/// What is known of code that is inlined into a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Inlined {
+    /// The chain, by its innermost function.
+    Chain(NodeId),
+    /// The innermost function; by which way it came there is not known.
+    Innermost(cg_debug_info::FunctionId),
+    /// It is one of several functions, by their number in [`Inlines::several`].
+    OneOf(usize),
 }
 
 /// A function of a chain as records name it.
@@ -42,6 +54,8 @@ pub(crate) struct Inlines {
     pub(super) files: Vec<Vec<StringId>>,
     /// Cost whose chain is known, by event.
     pub(super) resolved: Vec<u64>,
+    /// Functions of which code may be each, where lines do not tell.
+    pub(super) several: Vec<Vec<cg_debug_info::FunctionId>>,
 }
 
 /// Resolves what the section's trace has.
@@ -66,6 +80,7 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         files: Vec::new(),
         chains: CostRows::new(section.event_count()),
         resolved: vec![0; section.event_count()],
+        several: Vec::new(),
         objects,
     };
     let no_room = |no_room: NoRoom| Error::whole(no_room.to_string());
@@ -92,9 +107,13 @@ impl Inlines {
             objects,
             chains,
             resolved,
+            several,
             ..
         } = self;
         let mut sums = LineSums {
+            several,
+            several_ids: HashMap::default(),
+            by_line: HashMap::default(),
             signedness: section.signedness(),
             chains,
             resolved,
@@ -107,7 +126,7 @@ impl Inlines {
             if result.is_ok() {
                 let host = section.merged_into(line.function);
                 let place = objects.place(host, section);
-                result = sums.add(&line, host, place, &objects.objects[place]);
+                result = sums.add(&line, host, place, &objects.objects[place], section);
             }
         })?;
         Ok(result.map(|()| sums.roots))
@@ -124,10 +143,11 @@ impl Inlines {
             .collect();
         for (key, cost) in rows {
             let place = self.objects.place(key.host, section);
+            // Lines do not tell all of what is in a chain.
             let Some(chains) = &self.objects.objects[place].chains else {
                 continue;
             };
-            let Some(innermost) = key.innermost else {
+            let Some(Inlined::Chain(innermost)) = key.inlined else {
                 continue;
             };
             let mut node = chains.node(innermost);
@@ -136,7 +156,7 @@ impl Inlines {
                 if node.inlined_into.is_some() {
                     let row = self.chains.row(ChainKey {
                         host: key.host,
-                        innermost: Some(caller),
+                        inlined: Some(Inlined::Chain(caller)),
                     })?;
                     self.chains.add_inclusive(row, &cost, signedness)?;
                 }
@@ -145,7 +165,7 @@ impl Inlines {
         for (host, _) in section.present() {
             self.chains.row(ChainKey {
                 host,
-                innermost: None,
+                inlined: None,
             })?;
         }
         Ok(())
@@ -155,7 +175,7 @@ impl Inlines {
     fn name(&mut self, roots: &Roots, section: &mut Section) -> Result<(), TooMany> {
         for (place, object) in self.objects.objects.iter().enumerate() {
             let (mut functions, mut files) = (Vec::new(), Vec::new());
-            if let Some(chains) = &object.chains {
+            if let Some(chains) = object.chains() {
                 for path in chains.files() {
                     files.push(section.strings.intern(path)?);
                 }
@@ -211,11 +231,25 @@ struct LineSums<'s> {
     signedness: Signedness,
     chains: &'s mut CostRows<ChainId, ChainKey, ()>,
     resolved: &'s mut [u64],
+    several: &'s mut Vec<Vec<cg_debug_info::FunctionId>>,
+    several_ids: HashMap<Vec<cg_debug_info::FunctionId>, usize, FixedState>,
+    /// What lines without addresses came to.
+    by_line: HashMap<(FunctionId, StringId, u64), Found, FixedState>,
     roots: Roots,
     /// The row of the last line, which is mostly that of the next.
     last: Option<(ChainKey, ChainId)>,
     /// The function and the node whose root was looked at last.
     last_seen: Option<(FunctionId, NodeId)>,
+}
+
+/// What is known of a line's code.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    inlined: Option<Inlined>,
+    /// Whether the innermost function is known.
+    is_resolved: bool,
+    /// The node, where it is known.
+    node: Option<NodeId>,
 }
 
 impl LineSums<'_> {
@@ -225,18 +259,15 @@ impl LineSums<'_> {
         host: FunctionId,
         place: usize,
         object: &TracedObject,
+        section: &Section,
     ) -> Result<(), NoRoom> {
-        let found = match (&object.chains, line.at) {
-            (Some(chains), At::Address(address)) => (object.index_of(address))
-                .and_then(|index| chains.innermost[index])
-                .map(|node| (chains, node)),
-            _ => None,
+        let found = match line.at {
+            At::Address(address) => at_address(object, address),
+            At::Line { file, line } => self.at_line(object, host, file, line, section),
         };
-        let is_inlined =
-            |(chains, node): &(&Chains, NodeId)| chains.node(*node).inlined_into.is_some();
         let key = ChainKey {
             host,
-            innermost: found.filter(is_inlined).map(|(_, node)| node),
+            inlined: found.inlined,
         };
         let row = match self.last {
             Some((known, row)) if known == key => row,
@@ -250,15 +281,13 @@ impl LineSums<'_> {
             self.chains
                 .add_inclusive(row, line.counts, self.signedness)?;
         }
-        let Some((chains, node)) = found else {
-            return Ok(());
-        };
-        if !line.is_calls {
+        if found.is_resolved && !line.is_calls {
             for (sum, count) in self.resolved.iter_mut().zip(line.counts) {
                 *sum = sum.wrapping_add(*count);
             }
         }
-        if self.last_seen != Some((host, node))
+        if let (Some(node), Some(chains)) = (found.node, object.chains())
+            && self.last_seen != Some((host, node))
             && let Some(root) = chains.chain(node).last()
         {
             self.last_seen = Some((host, node));
@@ -272,6 +301,70 @@ impl LineSums<'_> {
         }
         Ok(())
     }
+
+    /// What the lines of a function allow.
+    fn at_line(
+        &mut self,
+        object: &TracedObject,
+        host: FunctionId,
+        file: StringId,
+        line: u64,
+        section: &Section,
+    ) -> Found {
+        let Some(lines) = &object.lines else {
+            return Found::default();
+        };
+        if let Some(found) = self.by_line.get(&(host, file, line)) {
+            return *found;
+        }
+        let found = match lines.at(host, section.strings.get(file), line) {
+            Allowed::Nothing => Found::default(),
+            Allowed::Chain(node) => Found::of(&lines.chains, node),
+            Allowed::Innermost(function) => Found {
+                inlined: Some(Inlined::Innermost(function)),
+                is_resolved: true,
+                node: None,
+            },
+            Allowed::OneOf(functions) => {
+                let several = &mut *self.several;
+                let id = *self
+                    .several_ids
+                    .entry(functions)
+                    .or_insert_with_key(|functions| {
+                        several.push(functions.clone());
+                        several.len() - 1
+                    });
+                Found {
+                    inlined: Some(Inlined::OneOf(id)),
+                    ..Found::default()
+                }
+            }
+        };
+        self.by_line.insert((host, file, line), found);
+        found
+    }
+}
+
+impl Found {
+    fn of(chains: &Chains, node: NodeId) -> Found {
+        let is_inlined = chains.node(node).inlined_into.is_some();
+        Found {
+            inlined: is_inlined.then_some(Inlined::Chain(node)),
+            is_resolved: true,
+            node: Some(node),
+        }
+    }
+}
+
+#[inline]
+fn at_address(object: &TracedObject, address: u64) -> Found {
+    let Some(chains) = &object.chains else {
+        return Found::default();
+    };
+    let node = object
+        .index_of(address)
+        .and_then(|index| chains.innermost[index]);
+    node.map_or(Found::default(), |node| Found::of(chains, node))
 }
 
 /// The function of the profile that is the out-of-line copy of an inlined one, so that both are one row: the one of that

@@ -7,7 +7,9 @@ use cg_debug_info::{Chains, NodeId, Place};
 use cg_stream::record::{Counts, Frame, InlineFacts, InlineObject, InlineRecord, Name};
 use cg_stream::writer::rendered::RenderedLabels;
 
-use super::resolve::{ChainId, ChainKey, InlinedFunction, Inlines};
+use super::objects::TracedObject;
+use super::paths::is_same_file;
+use super::resolve::{ChainId, ChainKey, Inlined, InlinedFunction, Inlines};
 use crate::costs::section::{Section, StringId};
 use crate::format::Out;
 
@@ -50,9 +52,11 @@ impl Inlines {
             let Some(innermost) = frames.first() else {
                 continue;
             };
-            let inclusive = match key.innermost {
-                Some(_) => chains.inclusive(row),
-                None => section.inclusive(key.host),
+            let has_lines_only = self.objects.has_lines_only(host.object);
+            let inclusive = match key.inlined {
+                None => Some(section.inclusive(key.host)),
+                Some(Inlined::Chain(_)) if !has_lines_only => Some(chains.inclusive(row)),
+                Some(_) => None,
             };
             let last = frames.len() - 1;
             let stack = frames.iter().enumerate().map(|(position, frame)| Frame {
@@ -71,15 +75,12 @@ impl Inlines {
                 name: section.name(innermost.function.name),
                 file: section.name(innermost.function.file),
                 obj: section.name(host.object),
-                ambiguous: Vec::new(),
+                ambiguous: self.ambiguous(section, key),
                 part: labels.part,
                 thread: labels.thread,
                 cost: section.counts(chains.own(row)),
-                incl: if section.has_inclusive() {
-                    section.counts(inclusive)
-                } else {
-                    Counts::default()
-                },
+                incl: (inclusive.filter(|_| section.has_inclusive()))
+                    .map_or_else(Counts::default, |inclusive| section.counts(inclusive)),
                 stack: stack.collect(),
             })?;
         }
@@ -91,10 +92,26 @@ impl Inlines {
         let host = section.key_of(key.host);
         let place = self.objects.position(host.object);
         let mut frames = Vec::new();
-        if let (Some(place), Some(innermost)) = (place, key.innermost)
-            && let Some(chains) = &self.objects.objects[place].chains
+        if let Some(place) = place
+            && let Some(chains) = self.objects.objects[place].chains()
         {
-            self.push_frames(section, place, chains, innermost, &mut frames);
+            match key.inlined {
+                Some(Inlined::Chain(innermost)) => {
+                    self.push_frames(section, place, chains, innermost, &mut frames);
+                }
+                // What is between the two is not known, and not where the one is called in the other.
+                Some(Inlined::Innermost(function)) => {
+                    let function = self.functions[place][function.index()];
+                    for _ in 0..2 {
+                        frames.push(ChainFrame {
+                            function,
+                            line: 0,
+                            site: StringId::NOT_GIVEN,
+                        });
+                    }
+                }
+                Some(Inlined::OneOf(_)) | None => {}
+            }
         }
         let host = InlinedFunction {
             name: host.name,
@@ -110,6 +127,23 @@ impl Inlines {
             }),
         }
         frames
+    }
+
+    /// The names of the functions of which code may be each.
+    fn ambiguous<'s>(&self, section: &'s Section, key: ChainKey) -> Vec<Name<'s>> {
+        let Some(Inlined::OneOf(several)) = key.inlined else {
+            return Vec::new();
+        };
+        let Some(place) = self.objects.position(section.key_of(key.host).object) else {
+            return Vec::new();
+        };
+        let names = self.several[several].iter();
+        let mut names: Vec<Name> = names
+            .filter_map(|function| section.name(self.functions[place][function.index()].name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn push_frames(
@@ -173,7 +207,7 @@ impl Inlines {
     ) -> Vec<Frame<'s>> {
         let mut frames = Vec::new();
         if let Some(place) = self.objects.position(object)
-            && let Some(chains) = &self.objects.objects[place].chains
+            && let Some(chains) = self.objects.objects[place].chains()
         {
             self.push_frames(section, place, chains, innermost, &mut frames);
             frames.pop();
@@ -219,6 +253,24 @@ impl Inlines {
         functions.fold(0, |sum: u64, (function, _)| {
             sum.saturating_add(section.cost(function).get(ranking).copied().unwrap_or(0))
         })
+    }
+
+    /// How much of the cost lines alone tell, where the profile has no addresses.
+    fn told_by_lines(&self, section: &Section, total: u64) -> Option<String> {
+        let has_lines = |object: &TracedObject| object.lines.is_some() && object.source.is_some();
+        self.objects
+            .objects
+            .iter()
+            .find(|object| has_lines(object))?;
+        let resolved = self
+            .resolved
+            .get(section.ranking_event())
+            .copied()
+            .unwrap_or(0);
+        Some(format!(
+            "the profile has no addresses: of {:.1}% of the cost its lines tell the function; run Callgrind with --dump-instr=yes for all of it",
+            100.0 * resolved as f64 / total.max(1) as f64
+        ))
     }
 
     /// What to say of objects that could not be resolved, a sentence for each reason, with what would help.
@@ -278,15 +330,14 @@ impl Inlines {
                         share(objects.iter().map(|(cost, _)| cost).sum())
                     )
                 }
-                Unresolved::NoAddresses => format!(
-                    "the profile has no addresses, so inlined functions stay unknown; run Callgrind with --dump-instr=yes: {named}"
-                ),
                 Unresolved::Unreadable(why) => {
                     format!("inlined functions stay unknown ({why}): {named}")
                 }
             }
         };
-        reasons.into_iter().map(said).collect()
+        let mut messages: Vec<String> = reasons.into_iter().map(said).collect();
+        messages.extend(self.told_by_lines(section, total));
+        messages
     }
 }
 
@@ -304,13 +355,4 @@ fn by_frames(section: &Section, a: &[ChainFrame], b: &[ChainFrame]) -> Ordering 
         .map(|(a, b)| by_frame(a, b))
         .find(|order| order.is_ne());
     differing.unwrap_or_else(|| a.len().cmp(&b.len()))
-}
-
-/// Whether two paths are of one file: equal, or one is the other below a directory.
-fn is_same_file(a: &[u8], b: &[u8]) -> bool {
-    let ends = |long: &[u8], short: &[u8]| {
-        long.strip_suffix(short)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
-    };
-    !a.is_empty() && !b.is_empty() && (ends(a, b) || ends(b, a))
 }
