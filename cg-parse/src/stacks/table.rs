@@ -96,6 +96,9 @@ pub(crate) struct StackTable {
     texts: Texts<TextId>,
     frames: Keys<FrameId, FrameParts>,
     stacks: Keys<StackId, Node>,
+    /// By stack, behind that of the stack without frames: the frame that was pushed onto it last, and what that came to. Most
+    /// functions are called from one place, and what is called from them stands beside them here.
+    inner: Vec<Option<(FrameId, StackId)>>,
     /// Rows without their stacks.
     origins: Keys<OriginId, Row>,
     last_origin: Option<(Row, OriginId)>,
@@ -203,7 +206,15 @@ impl StackTable {
         outer: Option<StackId>,
         frame: FrameId,
     ) -> Result<StackId, TooMany> {
-        self.stacks.intern(Node { frame, outer })
+        let position = outer.map_or(0, |outer| outer.index() + 1);
+        match self.inner.get(position) {
+            Some(Some((known, stack))) if *known == frame => return Ok(*stack),
+            Some(_) => {}
+            None => self.inner.resize(position + 1, None),
+        }
+        let stack = self.stacks.intern(Node { frame, outer })?;
+        self.inner[position] = Some((frame, stack));
+        Ok(stack)
     }
 
     /// The stack of these frames, innermost first; `None` where there are none.
