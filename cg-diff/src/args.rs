@@ -21,6 +21,7 @@ use crate::join::JoinOptions;
 use crate::limits::{self, Limit};
 use crate::pairs::{self, Benchmarks};
 use crate::runs::Side;
+use crate::sampling::Shares;
 use cg_names::rules::Rules;
 
 /// Compare two or more profiles record by record.
@@ -107,6 +108,8 @@ pub(crate) struct Args {
     ///
     /// Stacks are those of leaks, heap records and program points; without this they are compared one by one.
     /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
+    /// Samples are compared by function anyway, unless --type stack asks for their stacks; a function's own samples are
+    /// those it is innermost in.
     #[arg(
         long,
         value_name = "WHAT",
@@ -128,6 +131,21 @@ pub(crate) struct Args {
     /// Look for objects and debug files below DIR too.
     #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
     pub(crate) debug_root: Vec<PathBuf>,
+
+    /// Compare shares of all samples: auto, always or never.
+    ///
+    /// Counts of samples say nothing of each other where one run was sampled for longer, or more often. auto compares
+    /// shares where durations, rates or totals differ by more than chance, and says so. A change of no more than three
+    /// standard deviations of chance is no change; limits say 2 where chance leaves open whether they are broken.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    pub(crate) shares: SharesName,
 
     /// Judge and rank by inclusive cost.
     ///
@@ -276,6 +294,14 @@ pub(crate) enum ByName {
     Fn,
 }
 
+/// When shares of all samples are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SharesName {
+    Auto,
+    Always,
+    Never,
+}
+
 /// Record types as they are called in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -352,6 +378,12 @@ impl Args {
                 roots: self.debug_root,
                 ..Search::default()
             }),
+            samples_by_function: self.types.is_empty(),
+            shares: match self.shares {
+                SharesName::Auto => Shares::Auto,
+                SharesName::Always => Shares::Always,
+                SharesName::Never => Shares::Never,
+            },
             join: JoinOptions {
                 types,
                 rules,

@@ -10,11 +10,12 @@ use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 use crate::figures::{self, Figure, Figures};
 use crate::join::{Certainty, Joined, Row};
 use crate::runs::Runs;
+use crate::sampling::{Sampled, Sampling};
 use cg_names::rules::Rules;
 
 /// How runs are compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CompareOptions {
+pub(crate) struct CompareOptions<'a> {
     /// The side that the others are compared with.
     pub(crate) reference: usize,
     /// True where each side is compared with the one before it rather than with one for all.
@@ -23,9 +24,11 @@ pub(crate) struct CompareOptions {
     pub(crate) inclusive: bool,
     /// The share of an event's total that a change has to reach; `None` where every change counts.
     pub(crate) min_change: Option<Percent>,
+    /// What of a change is chance, where the runs were sampled.
+    pub(crate) sampling: Option<&'a Sampling>,
 }
 
-impl CompareOptions {
+impl CompareOptions<'_> {
     /// The old and the new side of what a limit judges: the last side, or all of them.
     pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<(usize, usize)> {
         let last = runs.sides.len() - 1;
@@ -48,6 +51,8 @@ pub(crate) struct Change {
     pub(crate) status: Status,
     /// It changed by less than [`CompareOptions::min_change`], and its status is that of a row that did not.
     pub(crate) is_minor: bool,
+    /// It changed, and by no more than samples do by chance; its status is that of a row that did not.
+    pub(crate) is_chance: bool,
     /// The greatest change of any side, of the first event; rows are ranked by it.
     pub(crate) weight: u128,
     /// A record that shows what the row is called: of the last side that has it, the costliest.
@@ -63,8 +68,14 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
         .map(|row| {
             let (shown, has_several_names) = shown(runs, joined, row);
             let mut is_minor = false;
-            let (status, weight) = if is_plainly_same(runs, joined, row) {
+            let mut is_chance = false;
+            let is_by_shares = options.sampling.is_some_and(Sampling::is_by_shares);
+            let (status, weight) = if !is_by_shares && is_plainly_same(runs, joined, row) {
                 (Status::Same, 0)
+            } else if let Some(sampled) = sampled(runs, joined, row, options) {
+                let status = sampled_status(runs, joined, row, &sampled, options);
+                is_chance = status == Status::Same;
+                (status, sampled_weight(runs, &sampled, options))
             } else {
                 let figures = figures::of_row(runs, joined, row);
                 match status(runs, joined, row, &figures, options) {
@@ -83,6 +94,7 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
                 row,
                 status,
                 is_minor,
+                is_chance,
                 weight,
                 shown,
                 has_several_names,
@@ -126,13 +138,71 @@ fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
 
 /// The figures that rank and judge: inclusive cost where that is asked for and known, else self cost, which of arcs is
 /// inclusive too.
-fn judged(of: RecordType, figures: &Figures, options: CompareOptions) -> &[Figure] {
+fn judged<'f>(of: RecordType, figures: &'f Figures, options: CompareOptions) -> &'f [Figure] {
     let by_incl = options.inclusive || of == RecordType::Call;
     if by_incl && !figures.incl.is_empty() {
         &figures.incl
     } else {
         &figures.cost
     }
+}
+
+/// The figures of a row of sampled runs: self cost, and inclusive cost where rows are judged by it.
+fn sampled(
+    runs: &Runs,
+    joined: &Joined,
+    row: usize,
+    options: CompareOptions,
+) -> Option<Vec<Sampled>> {
+    let sampling = options.sampling?;
+    let figure = |is_inclusive| sampling.of_row(runs, joined, row, sampling.event(), is_inclusive);
+    let kinds = if options.inclusive {
+        &[true, false][..]
+    } else {
+        &[false]
+    };
+    Some(
+        kinds
+            .iter()
+            .map(|is_inclusive| figure(*is_inclusive))
+            .collect(),
+    )
+}
+
+/// What became of a row of sampled runs. What is met in one run alone was added or removed where that is no chance.
+fn sampled_status(
+    runs: &Runs,
+    joined: &Joined,
+    row: usize,
+    sampled: &[Sampled],
+    options: CompareOptions,
+) -> Status {
+    let (reference, last) = (options.reference, runs.sides.len() - 1);
+    let differs = (0..=last).any(|side| {
+        let mut figures = sampled.iter();
+        figures.any(|figure| figure.differs(reference, side))
+    });
+    let Row {
+        sides, certainty, ..
+    } = joined.rows[row];
+    let has = |side: usize| sides & 1 << side != 0;
+    match (has(reference), has(last)) {
+        _ if !differs => Status::Same,
+        (true, true) if certainty == Certainty::Renamed => Status::Renamed,
+        (false, true) => Status::Added,
+        (true, false) => Status::Removed,
+        _ => Status::Changed,
+    }
+}
+
+/// What a row of sampled runs is ranked by: the greatest change that is more than chance.
+fn sampled_weight(runs: &Runs, sampled: &[Sampled], options: CompareOptions) -> u128 {
+    let judged = &sampled[0];
+    (0..runs.sides.len())
+        .filter(|side| judged.differs(options.reference, *side))
+        .map(|side| judged.change(options.reference, side).unsigned_abs())
+        .max()
+        .unwrap_or(0)
 }
 
 fn status(

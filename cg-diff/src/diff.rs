@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use cg_stream::percent::Percent;
-use cg_stream::record::{RecordType, Status};
+use cg_stream::record::{RecordType, SamplingSummary, Status};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
@@ -14,6 +14,7 @@ use crate::gate::{self, JudgedLimits};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side};
+use crate::sampling::{Sampling, Shares, Z};
 use crate::write::{self, Comparison};
 use crate::{explain, notes, totals};
 
@@ -30,6 +31,10 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     /// Where objects are looked for, if inlined functions of raw profiles are wanted.
     pub(crate) inline: Option<cg_parse::Search>,
+    /// The same of sampled stacks.
+    pub(crate) samples_by_function: bool,
+    /// When shares of all samples are compared.
+    pub(crate) shares: Shares,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
     /// The share of an event's total from which on a change counts.
@@ -152,6 +157,7 @@ fn compare_sides(
         by_function: options.by_function,
         inline: options.inline.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
+        samples_by_function: options.samples_by_function,
     };
     let runs = Runs::read(sides, read_options, diagnostics)?;
     if options.is_gate() && !options.allow_fragment {
@@ -196,12 +202,6 @@ fn compare_runs(
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Compared> {
-    let compare_options = CompareOptions {
-        reference,
-        is_to_previous: options.relative_to == RelativeTo::Previous,
-        inclusive: options.inclusive,
-        min_change: Some(options.min_change),
-    };
     if let Some(why) = notes::why_meaningless(&runs) {
         diagnostics.trouble(why);
         return Ok(Compared::default());
@@ -209,6 +209,14 @@ fn compare_runs(
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
     let rules = &options.join.rules;
+    let sampling = Sampling::of(runs, options.shares);
+    let compare_options = CompareOptions {
+        reference,
+        is_to_previous: options.relative_to == RelativeTo::Previous,
+        inclusive: options.inclusive,
+        min_change: Some(options.min_change),
+        sampling: sampling.as_ref(),
+    };
     let mut changes = compare::compare(runs, &joined, compare_options);
     let explanations = explain::explain(runs, &joined, &changes, compare_options);
     // What one callee explains comes behind what is to be looked at.
@@ -224,6 +232,24 @@ fn compare_runs(
         _ => runs.sides[compare_options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
+    if let Some(sampling) = &sampling {
+        if let Some(note) = sampling.note() {
+            // Whoever reads counts by eye, or further down a pipe, has to know before all else.
+            if !options.is_gate() {
+                diagnostics.warn(&note);
+            }
+            summary.notes.push(note);
+        }
+        summary.sampling = Some(SamplingSummary {
+            compared: match sampling.is_by_shares() {
+                true => "shares",
+                false => "counts",
+            }
+            .to_owned(),
+            event: runs.events[sampling.event()].clone(),
+            z: Z,
+        });
+    }
     summary.troubles = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
     // Whoever shows the comparison shows its notes; a gate's output may go nowhere.
     if options.is_gate() {
@@ -236,7 +262,10 @@ fn compare_runs(
         .extend(notes::likely_noise(runs, &joined, &changes));
     summary.left_out = notes::left_out(runs, &joined, &changes, compare_options);
     if let Some(left_out) = &summary.left_out {
-        let note = notes::of_left_out(runs, left_out, options.min_change);
+        let note = match &sampling {
+            Some(sampling) => notes::of_chance(&runs.events[sampling.event()], left_out),
+            None => notes::of_left_out(runs, left_out, options.min_change),
+        };
         summary.notes.push(note);
     }
     let judgement = gate::judge(

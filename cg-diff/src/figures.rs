@@ -175,6 +175,33 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     figures
 }
 
+/// Self or inclusive cost of a row in one profile; 0 where it lacks the row or does not count the event.
+pub(crate) fn count_of(
+    runs: &Runs,
+    joined: &Joined,
+    row: usize,
+    profile: usize,
+    event: usize,
+    is_inclusive: bool,
+) -> Count {
+    let Some(position) = runs.position(profile, event) else {
+        return 0;
+    };
+    let table = runs.profiles[profile].table(joined.rows[row].of);
+    let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
+    let records = joined
+        .records(row, profile)
+        .iter()
+        .map(|record| *record as usize);
+    match is_inclusive {
+        true => records
+            .filter_map(|record| table.incl(record))
+            .map(at)
+            .sum(),
+        false => records.map(|record| at(table.cost(record))).sum(),
+    }
+}
+
 /// How many records there are whose keys differ; those of several parts or threads do not.
 fn distinct(table: &Rows, records: &[u32]) -> Count {
     if records.len() < 2 {

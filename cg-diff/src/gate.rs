@@ -8,9 +8,10 @@ use regex::Regex;
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
-use crate::limits::{Broken, Limit, Limited, Scope};
+use crate::limits::{Answer, Limit, Limited, Measured, Scope};
 use crate::notes;
 use crate::runs::Runs;
+use crate::sampling::{Sampled, Sampling};
 
 /// How many functions that break one limit are named.
 const MOST_NAMED: usize = 10;
@@ -39,13 +40,18 @@ pub(crate) fn judge(
         joined,
         changes,
         snapshot,
+        // Runs without any difference are one run, of which nothing is left to chance.
+        sampling: options
+            .sampling
+            .filter(|_| !are_equal(runs, joined, changes)),
     };
     let mut judgement = JudgedLimits::default();
     for limit in limits {
         let mut found = Vec::new();
         let mut is_judged = false;
+        let mut open = Vec::new();
         for sides in options.pairs(runs, limit.is_on_any) {
-            match gate.broken(limit, sides) {
+            match gate.broken(limit, sides, &mut open) {
                 Ok(broken) => {
                     is_judged |= broken.is_some();
                     found.extend(broken.into_iter().flatten());
@@ -57,6 +63,12 @@ pub(crate) fn judge(
             }
         }
         judgement.judged.push(is_judged);
+        // What is broken for sure is broken, whatever else is open.
+        if found.is_empty()
+            && let Some(trouble) = left_open(limit, &mut open)
+        {
+            diagnostics.trouble(trouble);
+        }
         found.sort_by(|(a, a_broken), (b, b_broken)| {
             a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
         });
@@ -78,8 +90,32 @@ pub(crate) fn judge(
     judgement
 }
 
+/// Why a limit could not be judged on figures that chance can have made; the greatest of them is named.
+fn left_open(limit: &Limit, open: &mut [Measured]) -> Option<String> {
+    open.sort_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
+    let (first, others) = open.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => "; and of one more function".to_owned(),
+        count => format!("; and of {count} more functions"),
+    };
+    Some(format!(
+        "{}: not judged, chance leaves it open: {first}{more}; longer runs tell",
+        limit.text()
+    ))
+}
+
+/// Whether nothing at all differs between the runs.
+fn are_equal(runs: &Runs, joined: &Joined, changes: &[Change]) -> bool {
+    changes.iter().all(|change| {
+        let figures = figures::of_row(runs, joined, change.row);
+        let mut all = figures.cost.iter().chain(&figures.incl);
+        all.all(|figure| (1..runs.sides.len()).all(|side| figure.change(0, side) == 0))
+    })
+}
+
 /// What breaks a limit, with what it is ranked by: the worst is the least.
-type Ranked = (Count, Broken);
+type Ranked = (Count, Measured);
 
 struct Gate<'a> {
     runs: &'a Runs,
@@ -87,43 +123,77 @@ struct Gate<'a> {
     changes: &'a [Change],
     /// The Massif snapshot that is compared.
     snapshot: Snapshots,
+    /// What of a change is chance, where the runs were sampled and are not the same.
+    sampling: Option<&'a Sampling>,
 }
 
 impl Gate<'_> {
     /// What breaks a limit between an old side and a new one; `None` where no run counts what is limited.
-    fn broken(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Vec<Ranked>>> {
-        let mut found = match &limit.scope {
-            Scope::Total => {
-                let total = self.total(limit, sides)?;
-                total.map(|figure| vec![("the total".to_owned(), figure)])
-            }
+    fn broken(
+        &self,
+        limit: &Limit,
+        sides: (usize, usize),
+        open: &mut Vec<Measured>,
+    ) -> anyhow::Result<Option<Vec<Ranked>>> {
+        let found = match &limit.scope {
+            Scope::Total => self.total(limit, sides)?.map(|total| vec![total]),
             Scope::Functions(regex) => self.functions(limit, Some(regex), sides)?,
             Scope::Worst(regex) => self.functions(limit, regex.as_ref(), sides)?,
         };
         let run = limit.is_on_any.then(|| self.runs.sides[sides.1].0.clone());
-        Ok(found.take().map(|found| {
-            let ranked = found.into_iter().filter_map(|(of, figure)| {
-                let (old, new) = (figure.entries[sides.0], figure.entries[sides.1]);
-                let noise = self
-                    .has_noise(sides)
-                    .then(|| figure.noise(sides.0, sides.1));
-                let is_broken = limit.is_broken_beyond(old, new, noise);
-                let delta = new.unwrap_or(0) - old.unwrap_or(0);
-                let rank = if limit.is_upper() { -delta } else { delta };
-                let run = run.clone();
-                is_broken.then_some((
-                    rank,
-                    Broken {
-                        of,
-                        old,
-                        new,
-                        noise,
-                        run,
-                    },
-                ))
-            });
-            ranked.collect()
-        }))
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let mut broken = Vec::new();
+        for mut figure in found {
+            figure.run.clone_from(&run);
+            let (old, new) = (figure.old.unwrap_or(0), figure.new.unwrap_or(0));
+            let is_broken = match figure.chance {
+                None => limit.is_broken_beyond(figure.old, figure.new, figure.noise),
+                Some(chance) => match limit.answer(old, new, chance) {
+                    Answer::Broken => true,
+                    Answer::Kept => false,
+                    Answer::Open => {
+                        open.push(figure);
+                        continue;
+                    }
+                },
+            };
+            if is_broken {
+                let delta = new - old;
+                broken.push((if limit.is_upper() { -delta } else { delta }, figure));
+            }
+        }
+        Ok(Some(broken))
+    }
+
+    /// A figure as it is held against a limit.
+    fn measured(&self, of: String, figure: &Figure, sides: (usize, usize)) -> Measured {
+        Measured {
+            of,
+            old: figure.entries[sides.0],
+            new: figure.entries[sides.1],
+            noise: self
+                .has_noise(sides)
+                .then(|| figure.noise(sides.0, sides.1)),
+            chance: None,
+            whole: None,
+            run: None,
+        }
+    }
+
+    /// The same of samples, in counts as they would be of as many samples as the old side took.
+    fn sampled(of: String, figure: &Sampled, sides: (usize, usize)) -> Measured {
+        let (old, new, chance) = figure.in_counts(sides.0, sides.1);
+        Measured {
+            of,
+            old: Some(old),
+            new: Some(new),
+            noise: None,
+            chance: Some(chance),
+            whole: figure.whole(sides.0),
+            run: None,
+        }
     }
 
     /// True where a side has several files, which tell how much of a change is noise.
@@ -134,20 +204,34 @@ impl Gate<'_> {
     }
 
     /// The total that is limited; `None` where no run counts it.
-    fn total(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Figure>> {
-        Ok(match &limit.figure {
+    fn total(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Measured>> {
+        let of = "the total".to_owned();
+        let figure = match &limit.figure {
             Limited::Cost(event) | Limited::Incl(event) => match self.level(event, sides) {
-                Some(level) => Some(level),
+                Some(level) => level,
                 None => {
-                    let event = self.event(event, sides)?;
-                    event.map(|event| figures::totals(self.runs).swap_remove(event))
+                    let Some(event) = self.event(event, sides)? else {
+                        return Ok(None);
+                    };
+                    if let Some(sampling) = self.sampling.filter(|_| !limit.is_level()) {
+                        anyhow::ensure!(
+                            !sampling.is_by_shares(),
+                            "{}: not judged, totals say nothing of each other: {} (--shares never compares them)",
+                            limit.text(),
+                            sampling.why().unwrap_or_default()
+                        );
+                        let total = sampling.of_totals(self.runs, event);
+                        return Ok(Some(Gate::sampled(of, &total, sides)));
+                    }
+                    figures::totals(self.runs).swap_remove(event)
                 }
             },
-            Limited::Calls => Some(Figure::of_profiles(self.runs, |profile| {
+            Limited::Calls => Figure::of_profiles(self.runs, |profile| {
                 let table = self.runs.profiles[profile].table(RecordType::Fn);
                 Some((0..table.len()).map(|record| table.calls(record)).sum())
-            })),
-        })
+            }),
+        };
+        Ok(Some(self.measured(of, &figure, sides)))
     }
 
     /// The functions that a limit is on, with their figures; `None` where no run counts what is limited.
@@ -156,7 +240,7 @@ impl Gate<'_> {
         limit: &Limit,
         regex: Option<&Regex>,
         sides: (usize, usize),
-    ) -> anyhow::Result<Option<Vec<(String, Figure)>>> {
+    ) -> anyhow::Result<Option<Vec<Measured>>> {
         let event = match &limit.figure {
             Limited::Cost(name) | Limited::Incl(name) => match self.event(name, sides)? {
                 None => return Ok(None),
@@ -173,6 +257,13 @@ impl Gate<'_> {
             if regex.is_some_and(|regex| !regex.is_match(name)) {
                 continue;
             }
+            if let (Some(sampling), Some(event), false) = (self.sampling, event, limit.is_level()) {
+                let is_inclusive = matches!(limit.figure, Limited::Incl(_));
+                let figure =
+                    sampling.of_row(self.runs, self.joined, change.row, event, is_inclusive);
+                found.push(Gate::sampled(name.to_owned(), &figure, sides));
+                continue;
+            }
             let figures = figures::of_row(self.runs, self.joined, change.row);
             let figure = match (&limit.figure, event) {
                 (Limited::Cost(_), Some(event)) => figures.cost.into_iter().nth(event),
@@ -182,7 +273,7 @@ impl Gate<'_> {
             if let Some(figure) = figure
                 && (figure.entries[sides.0], figure.entries[sides.1]) != (None, None)
             {
-                found.push((name.to_owned(), figure));
+                found.push(self.measured(name.to_owned(), &figure, sides));
             }
         }
         Ok(Some(found))

@@ -73,9 +73,9 @@ enum Threshold {
     PercentMillionths(Count),
 }
 
-/// A figure that broke a limit.
+/// A figure as it is held against a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct Measured {
     /// What the figure is of: `the total`, or a function.
     pub(crate) of: String,
     /// The old figure; `None` where the old run lacks it.
@@ -84,11 +84,45 @@ pub(crate) struct Broken {
     pub(crate) new: Option<Count>,
     /// The greater spread of the two sides, where these have several files.
     pub(crate) noise: Option<Count>,
+    /// What the change can be by chance, where the runs were sampled.
+    pub(crate) chance: Option<Count>,
+    /// What the figures are shares of, where shares are compared.
+    pub(crate) whole: Option<Count>,
     /// The run that broke it, where that need not be the last.
     pub(crate) run: Option<String>,
 }
 
+/// What figures that vary by chance say to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Kept,
+    Broken,
+    /// Chance alone decides.
+    Open,
+}
+
 impl Limit {
+    /// Whether figures break the limit that differ by as much as this by chance: surely, surely not, or who knows.
+    pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> Answer {
+        if matches!(self.threshold, Threshold::Level(_)) {
+            return match self.is_broken(Some(old), Some(new)) {
+                true => Answer::Broken,
+                false => Answer::Kept,
+            };
+        }
+        let is_broken_at = |new| self.is_broken(Some(old), Some(new));
+        match (is_broken_at(new - chance), is_broken_at(new + chance)) {
+            (true, true) => Answer::Broken,
+            (false, false) => Answer::Kept,
+            _ => Answer::Open,
+        }
+    }
+
+    /// True for a limit on the new figure itself.
+    pub(crate) fn is_level(&self) -> bool {
+        matches!(self.threshold, Threshold::Level(_))
+    }
+
     /// True where these figures break the limit. A change that is no greater than the noise is none.
     pub(crate) fn is_broken_beyond(
         &self,
@@ -126,7 +160,7 @@ impl Limit {
     }
 
     /// How to say that it is broken.
-    pub(crate) fn sentence(&self, broken: &Broken) -> String {
+    pub(crate) fn sentence(&self, broken: &Measured) -> String {
         format!("{}: {broken}", self.text)
     }
 
@@ -170,11 +204,19 @@ impl Limit {
 
 const MILLION: Count = 1_000_000;
 
-impl fmt::Display for Broken {
+impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_change(f)?;
         if let Some(noise) = self.noise {
             write!(f, "; runs of one side differ by up to {}", grouped(noise))?;
+        }
+        match (self.chance, self.whole) {
+            (None, _) => {}
+            (Some(chance), None) => write!(f, "; chance makes up to {}", grouped(chance))?,
+            (Some(chance), Some(whole)) => {
+                let points = chance as f64 * 100.0 / whole.max(1) as f64;
+                write!(f, "; chance makes up to {points:.2} points")?;
+            }
         }
         if let Some(run) = &self.run {
             write!(f, ", in {run}")?;
@@ -183,7 +225,7 @@ impl fmt::Display for Broken {
     }
 }
 
-impl Broken {
+impl Measured {
     fn write_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return match (self.old, self.new) {
@@ -198,17 +240,26 @@ impl Broken {
             1.. => "rose",
             _ => "fell",
         };
-        let (old_figure, new_figure) = (grouped(old), grouped(new));
-        write!(
-            f,
-            "{} {verb} from {old_figure} to {new_figure} ({}",
-            self.of,
-            signed(delta)
-        )?;
-        if old != 0 {
-            write!(f, ", {:+.2}%", delta as f64 * 100.0 / old.abs() as f64)?;
+        let (of, shown_old, shown_new) = (&self.of, self.shown(old), self.shown(new));
+        write!(f, "{of} {verb} from {shown_old} to {shown_new}")?;
+        let percent =
+            (old != 0).then(|| format!("{:+.2}%", delta as f64 * 100.0 / old.abs() as f64));
+        match (self.whole, percent) {
+            (None, None) => write!(f, " ({})", signed(delta)),
+            (None, Some(percent)) => write!(f, " ({}, {percent})", signed(delta)),
+            (Some(_), None) => write!(f, " of all"),
+            (Some(_), Some(percent)) => write!(f, " of all ({percent})"),
         }
-        f.write_str(")")
+    }
+
+    /// A figure, or what share it is where shares are compared.
+    fn shown(&self, figure: Count) -> String {
+        match self.whole {
+            Some(whole) if whole != 0 => {
+                format!("{:.2}%", figure as f64 * 100.0 / whole as f64)
+            }
+            _ => grouped(figure),
+        }
     }
 }
 
@@ -357,6 +408,37 @@ mod tests {
     }
 
     #[test]
+    fn chance_leaves_open_what_it_can_decide() {
+        let answer = |limit: &str, old, new, chance| {
+            limit.parse::<Limit>().unwrap().answer(old, new, chance)
+        };
+        for (limit, old, new, chance, expected) in [
+            // 200 less 52 is more than 120, 200 with 52 too.
+            ("samples[f]>+20%", 100, 200, 52, Answer::Broken),
+            // 130 less 45 is 85, and 130 with 45 is 175.
+            ("samples[f]>+20%", 100, 130, 45, Answer::Open),
+            ("samples[f]>+20%", 1000, 1010, 134, Answer::Kept),
+            ("samples[f]>+20%", 1000, 1100, 134, Answer::Open),
+            // The limit itself is not beyond it.
+            ("samples[f]>+20", 100, 110, 10, Answer::Kept),
+            ("samples[f]>=+20", 100, 110, 10, Answer::Open),
+            ("samples[f]<-10%", 100, 60, 29, Answer::Broken),
+            ("samples[f]<-10%", 100, 60, 30, Answer::Open),
+            // A level is what was counted.
+            ("samples[f]>100", 0, 101, 50, Answer::Broken),
+            ("samples[f]>100", 0, 100, 50, Answer::Kept),
+            // What nobody met is 0.
+            ("samples[f]>+5%", 0, 0, 0, Answer::Kept),
+        ] {
+            assert_eq!(
+                answer(limit, old, new, chance),
+                expected,
+                "{limit} {old} {new} {chance}"
+            );
+        }
+    }
+
+    #[test]
     fn percentages_are_of_the_old_figure_and_exact() {
         assert!(!check("Ir>+5%", 1000, 1050));
         assert!(check("Ir>+5%", 1000, 1051));
@@ -426,7 +508,9 @@ mod tests {
     fn a_broken_limit_is_told_with_its_figures() {
         let limit: Limit = "Ir>+5%".parse().unwrap();
         let broken = |old, new| {
-            limit.sentence(&Broken {
+            limit.sentence(&Measured {
+                chance: None,
+                whole: None,
                 of: "the total".to_owned(),
                 old,
                 new,

@@ -12,6 +12,7 @@ mod diff;
 mod leak_kinds;
 mod pairs;
 mod runs;
+mod sampling;
 mod totals;
 
 mod join;

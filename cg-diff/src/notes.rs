@@ -9,9 +9,10 @@ use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status};
 use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
-use crate::figures;
+use crate::figures::{self, Figure};
 use crate::join::Joined;
 use crate::runs::Runs;
+use crate::sampling::Z;
 use cg_names::paths::base_name;
 use cg_names::rules::{Part, Rules, Strength};
 
@@ -210,9 +211,16 @@ pub(crate) fn left_out(
 ) -> Option<LeftOut> {
     let last = runs.sides.len() - 1;
     let mut left_out = LeftOut::default();
-    for change in changes.iter().filter(|change| change.is_minor) {
-        left_out.rows += 1;
+    for change in changes
+        .iter()
+        .filter(|change| change.is_minor || change.is_chance)
+    {
         let figures = figures::of_row(runs, joined, change.row);
+        let has_changed = |figure: &Figure| figure.change(options.reference, last) != 0;
+        if change.is_chance && !figures.cost.iter().any(has_changed) {
+            continue;
+        }
+        left_out.rows += 1;
         for (event, figure) in runs.events.iter().zip(&figures.cost) {
             // Each is a small share of a total that fits.
             let change = i64::try_from(figure.change(options.reference, last)).unwrap_or(0);
@@ -226,13 +234,25 @@ pub(crate) fn left_out(
 
 /// The sentence on what was left out.
 pub(crate) fn of_left_out(runs: &Runs, left_out: &LeftOut, least: Percent) -> String {
-    let rows = number::plural(left_out.rows.into(), "row", "rows");
     let event = runs.events.first().map_or("", String::as_str);
-    let sum = left_out.delta.get(event).copied().unwrap_or(0);
+    let (rows, sum) = rows_and_sum(left_out, event);
     format!(
-        "{rows} changed by less than {least}% of the total, together by {} {event}; --min-change 0 lists them",
-        number::signed(sum.into())
+        "{rows} changed by less than {least}% of the total, together by {sum} {event}; --min-change 0 lists them"
     )
+}
+
+/// The sentence on what changed by chance.
+pub(crate) fn of_chance(event: &str, left_out: &LeftOut) -> String {
+    let (rows, sum) = rows_and_sum(left_out, event);
+    format!(
+        "{rows} changed by no more than {Z} standard deviations of chance, together by {sum} {event}; --all lists them"
+    )
+}
+
+fn rows_and_sum(left_out: &LeftOut, event: &str) -> (String, String) {
+    let rows = number::plural(left_out.rows.into(), "row", "rows");
+    let sum = left_out.delta.get(event).copied().unwrap_or(0);
+    (rows, number::signed(sum.into()))
 }
 
 /// The sentence on rows that changed where all of them are of functions known for noise.

@@ -32,6 +32,8 @@ pub(crate) struct ReadOptions {
     pub(crate) inline: Option<Search>,
     /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
     pub(crate) functions: bool,
+    /// Whether sampled ones are, whatever becomes of others.
+    pub(crate) samples_by_function: bool,
 }
 
 /// All runs in memory.
@@ -53,6 +55,8 @@ pub(crate) struct Runs {
     /// For each profile and row of type `fn` what of its cost is out of line, by event; empty where functions have what
     /// was inlined into them.
     pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
+    /// Whether all of them are of samples.
+    pub(crate) are_sampled: bool,
 }
 
 impl Runs {
@@ -79,6 +83,7 @@ impl Runs {
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::default();
+        let mut are_sampled = true;
         for side in sides {
             let start = profiles.len();
             for file in &cg_parse::without_empty_bases(&side.files) {
@@ -117,7 +122,9 @@ impl Runs {
                     ));
                 }
                 leak_kinds.add(&profile, file.display().to_string());
-                if how.by_function {
+                let is_sampled = is_sampled(&profile);
+                are_sampled &= is_sampled;
+                if how.by_function || (how.samples_by_function && is_sampled) {
                     profile = profile.by_function()?;
                 }
                 let has_chains = !profile.table(RecordType::Inline).is_empty() && how.functions;
@@ -143,6 +150,7 @@ impl Runs {
         Ok(Runs {
             leak_kinds,
             out_of_line,
+            are_sampled,
             ..Runs::new(names, profiles, ranges, incomplete)
         })
     }
@@ -172,6 +180,7 @@ impl Runs {
             positions,
             leak_kinds: ShownLeakKinds::default(),
             out_of_line: Vec::new(),
+            are_sampled: false,
         }
     }
 
@@ -259,6 +268,14 @@ impl Runs {
                 .unwrap_or(0),
         )
     }
+}
+
+/// The event that counts samples.
+pub(crate) const SAMPLES: &str = "samples";
+
+/// Whether a profile is one of samples: nothing but stacks, with how many samples each was taken in.
+fn is_sampled(profile: &Profile) -> bool {
+    profile.types().eq([RecordType::Stack]) && profile.event(SAMPLES).is_some()
 }
 
 /// True of a Massif stream that was written without the trees of this snapshot; one that held nothing has no records.

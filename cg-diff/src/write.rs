@@ -27,7 +27,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) explanations: &'a Explanations,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
-    pub(crate) options: CompareOptions,
+    pub(crate) options: CompareOptions<'a>,
     /// For each type that is compared, the first event that it has.
     pub(crate) first_events: BTreeMap<RecordType, usize>,
 }
@@ -200,8 +200,18 @@ impl Comparison<'_> {
             min: self.noise(row.of, &figures, |figure| &figure.min),
             spread: self.noise(row.of, &figures, |figure| &figure.spread),
             stack: self.stack(key),
+            z: self.z(change.row),
             ..DiffRecord::default()
         }
+    }
+
+    /// By how many standard deviations of chance the samples of a row changed.
+    fn z(&self, row: usize) -> Option<serde_json::Number> {
+        let sampling = self.options.sampling?;
+        let (event, is_inclusive) = (sampling.event(), self.options.inclusive);
+        let sampled = sampling.of_row(self.runs, self.joined, row, event, is_inclusive);
+        let z = sampled.z(self.options.reference, self.runs.sides.len() - 1);
+        serde_json::Number::from_f64((z * 100.0).round() / 100.0)
     }
 
     /// The events to write: the first that the type has, and the others where some entry is not 0.

@@ -121,6 +121,9 @@ pub struct DiffRecord<'a> {
     /// Where stacks are compared: the frames, innermost first.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame<'a>>,
+    /// Where sampled runs are compared: by how many standard deviations of chance the samples changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub z: Option<serde_json::Number>,
     /// What else the writer says.
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -164,6 +167,7 @@ impl DiffRecord<'_> {
                 .into_iter()
                 .map(|frame| frame.shared(texts))
                 .collect(),
+            z: self.z,
             extra: self.extra,
         }
     }
@@ -246,7 +250,7 @@ impl Why<'_> {
 }
 
 /// What the `run` record of a diff says of the comparison as a whole. Its fields stand beside those of every `run`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiffSummary {
     /// The run that `delta` and percentages are relative to: a name of `runs`, or `previous` for the last but one.
@@ -259,6 +263,9 @@ pub struct DiffSummary {
     /// What changed too little to be a row of its own, where anything did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
+    /// How sampled runs were compared, where they are such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingSummary>,
     /// How many rows were joined by which rule; a row may have taken several. Empty where all names were equal.
     pub joined: BTreeMap<String, u64>,
     /// How many rows are sums of several records of one run.
@@ -278,6 +285,18 @@ pub struct DiffSummary {
     /// The limits that are broken, a sentence each; `null` where none were set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_limits: Option<Vec<String>>,
+}
+
+/// How sampled runs were compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SamplingSummary {
+    /// `counts`, or `shares` of all samples.
+    pub compared: String,
+    /// The event that counts samples.
+    pub event: String,
+    /// So many standard deviations of chance a change had to exceed.
+    pub z: f64,
 }
 
 /// Rows that changed by less than what counts as a change. With them the rows of a type sum to the difference of the

@@ -16,7 +16,7 @@ mod run;
 mod snapshot;
 
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
-pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, Status, Why};
+pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, SamplingSummary, Status, Why};
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
     HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts,

@@ -65,6 +65,11 @@ impl Diffs<'_> {
             _ if event.audience == Audience::Nobody => Audience::Nobody,
             _ => Audience::Programs,
         };
+        // Counts of samples that say nothing of each other are told apart by what they are of all.
+        let of_change = match audience {
+            Audience::All if self.is_by_shares() => Audience::Programs,
+            audience => audience,
+        };
         let full_name = format!("{prefix}{name}");
         let counts = move |row: usize| {
             if is_self {
@@ -87,6 +92,21 @@ impl Diffs<'_> {
                         false => Cell::Empty,
                     }),
             );
+            if self.is_by_shares() {
+                let whole = total.0.get(run).copied().flatten().unwrap_or(0);
+                columns.push(
+                    Column::new(
+                        format!("{full_name}.{word}%"),
+                        Layout::Percent,
+                        move |row| {
+                            let count = entry(counts(row), name, run);
+                            count.map_or(Cell::Empty, |count| Cell::share(count, whole))
+                        },
+                    )
+                    .titled("%")
+                    .for_audience(audience),
+                );
+            }
         }
         let base = self.base;
         let last = self.runs.len().saturating_sub(1);
@@ -99,12 +119,24 @@ impl Diffs<'_> {
         let (before, after) = self.ends(total);
         let total_delta = after.unwrap_or(0) - before.unwrap_or(0);
         let of_total = |cell: Cell<'t>| if is_self { cell } else { Cell::Empty };
+        if self.is_by_shares() {
+            let wholes = (before.unwrap_or(0), after.unwrap_or(0));
+            columns.push(
+                Column::new(format!("{full_name}.points"), Layout::Percent, move |row| {
+                    let counts = counts(row);
+                    let at = |run| entry(counts, name, run).unwrap_or(0);
+                    points((at(base), at(last)), wholes)
+                })
+                .titled("points")
+                .for_audience(audience),
+            );
+        }
         columns.push(
             Column::new(format!("{full_name}.delta"), Layout::Number, move |row| {
                 delta(row).map_or(Cell::Empty, Cell::Delta)
             })
             .titled(format!("{full_name} delta"))
-            .for_audience(audience)
+            .for_audience(of_change)
             .with_total(of_total(Cell::Delta(total_delta))),
         );
         columns.push(
@@ -113,7 +145,7 @@ impl Diffs<'_> {
                 delta(row).map_or(Cell::Empty, |delta| Cell::change(delta, from))
             })
             .titled("%")
-            .for_audience(audience)
+            .for_audience(of_change)
             .with_total(of_total(Cell::change(total_delta, before.unwrap_or(0)))),
         );
         let whole = before.unwrap_or(0);
@@ -244,6 +276,16 @@ impl Diffs<'_> {
             .count();
         if same > 1 { column } else { title }
     }
+}
+
+/// By how much a share of one whole differs from one of another, in points.
+fn points(counts: (Count, Count), wholes: (Count, Count)) -> Cell<'static> {
+    let difference = || {
+        let old = counts.0.checked_mul(wholes.1)?;
+        let new = counts.1.checked_mul(wholes.0)?;
+        Some((new.checked_sub(old)?, wholes.0.checked_mul(wholes.1)?))
+    };
+    difference().map_or(Cell::Empty, |(delta, from)| Cell::change(delta, from))
 }
 
 /// The entry of a run for an event. An event that is left out is 0 where the run has the record.

@@ -122,6 +122,12 @@ impl<'a> Diffs<'a> {
         }
     }
 
+    /// Whether it is of sampled runs of which shares were compared.
+    fn is_by_shares(&self) -> bool {
+        let sampling = self.summary.sampling.as_ref();
+        sampling.is_some_and(|sampling| sampling.compared == "shares")
+    }
+
     /// The diff as a comment on a pull request in markdown, else as a listing.
     pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         match options.format {

@@ -19,6 +19,9 @@ pub(super) fn of(diffs: &[&RunRecord]) -> DiffSummary {
             name_limits(&mut other, run);
         }
         sum.inclusive |= other.inclusive;
+        if sum.sampling != other.sampling {
+            sum.sampling = None;
+        }
         for (status, rows) in other.rows {
             *sum.rows.entry(status).or_insert(0) += rows;
         }

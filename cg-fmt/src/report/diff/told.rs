@@ -61,6 +61,14 @@ impl Diffs<'_> {
         };
         let (before, after) = self.ends(event.total);
         let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
+        if self.is_by_shares() {
+            return Ok(format!(
+                "{limits}shares of {} and {} {}",
+                number::grouped(before),
+                number::grouped(after),
+                event.name
+            ));
+        }
         if before == after {
             return Ok(format!(
                 "{limits}{} unchanged at {}",
