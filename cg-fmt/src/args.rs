@@ -212,6 +212,20 @@ pub(crate) struct Args {
     )]
     format: FormatName,
 
+    /// Names in pictures and files for other viewers: as they are (full), or stable over builds.
+    ///
+    /// Stable names are what cg-diff joins by: without hashes, disambiguators and numbers of closures, objects without
+    /// directory, version and hash, files without directories. So two exports compare in any viewer.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_enum,
+        default_value = "full",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    names: NamesName,
+
     /// Write CSV, or with -f tsv TSV, for a spreadsheet.
     ///
     /// A byte order mark comes first, names that would be formulas get a ' in front, and integers above 2^53, which
@@ -389,6 +403,7 @@ impl Args {
             view: self.view(),
             threshold: self.threshold,
             all_frames: self.all_frames,
+            stable_names: self.names == NamesName::Stable,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
         }
     }
@@ -465,6 +480,13 @@ impl FormatName {
             FormatName::Callgrind => OutputFormat::Callgrind,
         }
     }
+}
+
+/// Which names are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum NamesName {
+    Full,
+    Stable,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) threshold: Option<f64>,
     /// Show every frame of a stack, of libraries too.
     pub(crate) all_frames: bool,
+    /// Names in exports are those that every build of the same source has.
+    pub(crate) stable_names: bool,
     /// The width of graphs in columns.
     pub(crate) graph_width: usize,
 }

@@ -545,3 +545,60 @@ fn speedscope_has_a_profile_a_run_of_a_diff_and_a_thread() {
         .collect();
     assert_eq!(sums, [("all other threads", 15), ("demo/worker", 30)]);
 }
+
+/// A run of a program that was built in this directory, with this hash and number of a closure.
+fn build(directory: &str, hash: &str, closure: u32) -> String {
+    let function = |name: &str| {
+        serde_json::json!({
+            "fn": format!("demo::{name}::h{hash}"), "file": format!("{directory}/src/main.rs"), "line": 7,
+            "obj": format!("{directory}/target/debug/deps/demo-{hash}"),
+        })
+    };
+    let mut main = function("main");
+    main["fn"] = format!("demo::main::{{closure#{closure}}}").into();
+    let stack = serde_json::json!({"type": "stack", "cost": {"samples": 4}, "stack": [function("parse"), main]});
+    let mut caller = main.clone();
+    caller["type"] = "fn".into();
+    caller["calls"] = 1.into();
+    caller["cost"] = serde_json::json!({"samples": 4});
+    let mut call = main.clone();
+    call["type"] = "call".into();
+    call["callee"] = function("parse");
+    call["calls"] = 2.into();
+    call["incl"] = serde_json::json!({"samples": 4});
+    format!(
+        "{}\n{stack}\n{caller}\n{call}\n{}\n",
+        r#"{"type":"run","stream":1,"events":["samples"],"total":{"samples":4}}"#,
+        r#"{"type":"end","records":3}"#
+    )
+}
+
+#[test]
+fn stable_names_are_the_same_in_two_builds() {
+    let builds = [
+        build("/home/a/demo", "0123456789abcdef", 0),
+        build("/builds/7/demo", "fedcba9876543210", 3),
+    ];
+    for format in [
+        "folded",
+        "flamegraph",
+        "speedscope",
+        "firefox",
+        "callgrind",
+        "dot",
+    ] {
+        let written = |names: &str| {
+            builds.each_ref().map(|build| {
+                let run = cg_fmt(&["-f", format, "--names", names], build);
+                assert_eq!(run.status, Some(0), "{format}: {}", run.stderr);
+                run.stdout
+            })
+        };
+        let [first, second] = written("stable");
+        assert_eq!(first, second, "{format}");
+        assert!(first.contains("demo::main::{closure}"), "{format}: {first}");
+        assert!(!first.contains("0123456789abcdef"), "{format}: {first}");
+        let [first, second] = written("full");
+        assert_ne!(first, second, "{format}");
+    }
+}

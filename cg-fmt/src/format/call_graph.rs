@@ -10,6 +10,7 @@ use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
 use super::events::{Holds, choose};
+use super::names::WrittenNames;
 use crate::options::Options;
 use crate::report::diff::{self, Diffs};
 
@@ -61,9 +62,11 @@ pub(crate) struct GraphArc<'n> {
 }
 
 /// What was read, as long as it is written.
-pub(crate) enum GraphSource<'a> {
-    Profile(&'a Profile),
-    Diff(Box<Diffs<'a>>),
+pub(crate) struct GraphSource<'a> {
+    profile: &'a Profile,
+    /// The diff in the profile, where it is one.
+    diffs: Option<Box<Diffs<'a>>>,
+    names: WrittenNames,
 }
 
 impl<'a> GraphSource<'a> {
@@ -76,10 +79,23 @@ impl<'a> GraphSource<'a> {
             options.is_of_all_records(),
             "a format for other viewers has all functions: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
         );
-        Ok(match diff::is_wanted(profile, options) {
-            true => GraphSource::Diff(Box::new(Diffs::of(profile, options))),
-            false => GraphSource::Profile(profile),
+        Ok(GraphSource {
+            profile,
+            diffs: diff::is_wanted(profile, options).then(|| Box::new(Diffs::of(profile, options))),
+            names: match options.stable_names {
+                true => WrittenNames::stable(profile),
+                false => WrittenNames::default(),
+            },
         })
+    }
+
+    /// A function as it is written.
+    fn written<'n>(&'n self, function: FunctionNames<'n>) -> FunctionNames<'n> {
+        FunctionNames {
+            name: function.name.map(|name| self.names.function(name)),
+            file: function.file.map(|file| self.names.file(file)),
+            obj: function.obj.map(|object| self.names.object(object)),
+        }
     }
 }
 
@@ -105,9 +121,9 @@ impl<'n> CallGraph<'n> {
         holds: Holds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<CallGraph<'n>> {
-        match source {
-            GraphSource::Profile(profile) => of_profile(profile, options, holds),
-            GraphSource::Diff(diffs) => of_diff(diffs, options, holds, diagnostics),
+        match &source.diffs {
+            None => of_profile(source, options, holds),
+            Some(diffs) => of_diff(source, diffs, options, holds, diagnostics),
         }
     }
 
@@ -191,10 +207,11 @@ impl<'n> CallGraph<'n> {
 }
 
 fn of_profile<'n>(
-    profile: &'n Profile,
+    source: &'n GraphSource<'_>,
     options: &Options,
     holds: Holds,
 ) -> anyhow::Result<CallGraph<'n>> {
+    let profile = source.profile;
     let functions = profile.table(RecordType::Fn);
     let calls = profile.table(RecordType::Call);
     if functions.is_empty() && calls.is_empty() {
@@ -216,10 +233,12 @@ fn of_profile<'n>(
             .map(|event| counts.get(*event).copied().unwrap_or(0))
             .collect()
     };
-    let names_of = |key: FunctionKey| FunctionNames {
-        name: profile.text(key.name),
-        file: profile.text(key.file),
-        obj: profile.text(key.obj),
+    let names_of = |key: FunctionKey| {
+        source.written(FunctionNames {
+            name: profile.text(key.name),
+            file: profile.text(key.file),
+            obj: profile.text(key.obj),
+        })
     };
     let mut graph = CallGraph::new(
         events
@@ -240,7 +259,7 @@ fn of_profile<'n>(
     for (row, key) in calls.keys().iter().enumerate() {
         let arc = GraphArc {
             callee: FunctionId::FIRST,
-            site: profile.text(key.site),
+            site: profile.text(key.site).map(|site| source.names.file(site)),
             line: key.line.unwrap_or(0),
             calls: calls.calls(row),
             incl: pick(calls.incl(row).unwrap_or_default()),
@@ -251,7 +270,7 @@ fn of_profile<'n>(
             arc,
         )?;
     }
-    add_lines(&mut graph, profile, pick);
+    add_lines(&mut graph, source, pick);
     Ok(graph)
 }
 
@@ -259,9 +278,10 @@ fn of_profile<'n>(
 /// functions of one name and object it goes to the one in its file; what is left has no line.
 fn add_lines<'n>(
     graph: &mut CallGraph<'n>,
-    profile: &'n Profile,
+    source: &'n GraphSource<'_>,
     pick: impl Fn(&[Count]) -> Vec<Count>,
 ) {
+    let profile = source.profile;
     let lines = profile.table(RecordType::Line);
     if lines.is_empty() {
         return;
@@ -278,11 +298,12 @@ fn add_lines<'n>(
         IndexMap::default();
     for (row, key) in lines.keys().iter().enumerate() {
         graph.addresses += usize::from(key.addr.is_some());
-        let name = (
-            profile.text(key.function.name),
-            profile.text(key.function.obj),
-        );
-        let file = profile.text(key.function.file);
+        let of_line = source.written(FunctionNames {
+            name: profile.text(key.function.name),
+            file: profile.text(key.function.file),
+            obj: profile.text(key.function.obj),
+        });
+        let (name, file) = ((of_line.name, of_line.obj), of_line.file);
         let position = match named.get(&name).map(Vec::as_slice) {
             Some([position]) => *position,
             Some(positions) => {
@@ -328,6 +349,7 @@ fn add_lines<'n>(
 }
 
 fn of_diff<'n>(
+    source: &'n GraphSource<'_>,
     diffs: &'n Diffs<'_>,
     options: &Options,
     holds: Holds,
@@ -357,7 +379,7 @@ fn of_diff<'n>(
     };
     let mut others: IndexSet<&str, FixedState> = IndexSet::default();
     for record in diffs.records.iter() {
-        let function = names_of_diff(record);
+        let function = source.written(names_of_diff(record));
         match RecordType::from_name(&record.of) {
             RecordType::Fn => {
                 let incl = (!record.incl.is_empty()).then(|| pick(&record.incl));
@@ -376,7 +398,9 @@ fn of_diff<'n>(
                 let callee = record
                     .callee
                     .as_deref()
-                    .map_or_else(FunctionNames::default, names_of_callee);
+                    .map_or_else(FunctionNames::default, |callee| {
+                        source.written(names_of_callee(callee))
+                    });
                 graph.add_arc(function, callee, arc)?;
             }
             _ => {

@@ -74,7 +74,7 @@ pub(crate) fn write(
 
 struct Writing<'w, 'a> {
     stacks: &'w Stacks<'a>,
-    rows: &'w StackRows<'a>,
+    rows: &'w StackRows,
     pid: u64,
 }
 

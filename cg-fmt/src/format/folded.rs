@@ -42,7 +42,7 @@ pub(crate) fn write(
         frames.clear();
         losses.note(&stack);
         for frame in stack.frames {
-            frames.push(texts.of(&frame_name(frame), marks(frame.marks()))?);
+            frames.push(texts.of(&frame_name(&stacks.written(frame)), marks(frame.marks()))?);
         }
         if let Some(node) = nodes.stack(&frames)? {
             nodes.add(node, stack.counts);

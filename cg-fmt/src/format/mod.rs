@@ -16,4 +16,5 @@ pub(crate) mod svg;
 mod call_graph;
 mod color;
 mod events;
+mod names;
 mod stacks;

@@ -60,7 +60,7 @@ pub(crate) fn write(
 
 struct Writing<'w, 'a> {
     stacks: &'w Stacks<'a>,
-    rows: &'w StackRows<'a>,
+    rows: &'w StackRows,
     largest: Count,
     negative: u64,
 }

@@ -103,10 +103,10 @@ impl<'s, 'a> Drawing<'s, 'a> {
             frames.clear();
             if is_diff {
                 for frame in stack.frames {
-                    frames.push(texts.of(&frame_name(frame), "")?);
+                    frames.push(texts.of(&frame_name(&stacks.written(frame)), "")?);
                 }
             } else {
-                shading.frames(&stack, &mut texts, &mut frames)?;
+                shading.frames(stacks, &stack, &mut texts, &mut frames)?;
             }
             if let Some(node) = nodes.stack(&frames)? {
                 nodes.add(node, stack.counts);
@@ -347,6 +347,7 @@ impl<'a> Shading<'a> {
     /// The frames of a stack, innermost first.
     fn frames(
         &mut self,
+        stacks: &Stacks<'a>,
         stack: &CountedStack<'_, 'a>,
         texts: &mut FrameTexts,
         frames: &mut Vec<FrameId>,
@@ -365,7 +366,8 @@ impl<'a> Shading<'a> {
         }
         for (frame, whose) in stack.frames.iter().zip(whose_by(&self.facts_of_stack)) {
             let shade = Shade::of_frame(frame, whose);
-            let name = frame_name(frame);
+            let written = stacks.written(frame);
+            let name = frame_name(&written);
             let mut text = texts.of(&name, "")?;
             if text.index() == self.shades.len() {
                 self.shades.push(shade);

@@ -10,6 +10,7 @@ use cg_stream::record::{Count, Frame, Name, RecordType};
 use cg_stream::tool::Diagnostics;
 
 use crate::format::events::{Holds, choose};
+use crate::format::names::WrittenNames;
 use crate::options::{Events, Options, View};
 use crate::report::diff::{self, Diffs};
 use crate::report::events::{events_of, has_event};
@@ -46,6 +47,7 @@ pub(crate) struct Stacks<'a> {
     /// Of a diff, what the two runs are called whose counts stand side by side.
     pub(crate) runs: Option<[String; 2]>,
     pub(crate) nouns: [&'static str; 2],
+    names: WrittenNames,
 }
 
 enum Source<'a> {
@@ -112,6 +114,7 @@ impl<'a> Stacks<'a> {
             source: Source::Rows(kind, positions, snapshot),
             runs: None,
             nouns: [noun(kind, 1), noun(kind, 2)],
+            names: written_names(profile, options),
         })
     }
 
@@ -153,6 +156,7 @@ impl<'a> Stacks<'a> {
             runs: Some(diffs.compared().map(|run| diffs.run_name(run))),
             nouns: of.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),
             source: Source::Diff(Box::new(diffs), with_stacks),
+            names: written_names(profile, options),
         })
     }
 
@@ -220,6 +224,11 @@ impl<'a> Stacks<'a> {
         }
     }
 
+    /// A frame as it is written; what it tells of whose code it is has to be asked of the frame itself.
+    pub(crate) fn written<'f>(&'f self, frame: &'f Frame<'_>) -> Frame<'f> {
+        self.names.frame(frame)
+    }
+
     /// Where the stacks are from.
     pub(crate) fn title(&self) -> String {
         match &self.source {
@@ -282,6 +291,13 @@ impl<'a> Stacks<'a> {
             }
         }
         Ok(())
+    }
+}
+
+fn written_names(profile: &Profile, options: &Options) -> WrittenNames {
+    match options.stable_names {
+        true => WrittenNames::stable(profile),
+        false => WrittenNames::default(),
     }
 }
 

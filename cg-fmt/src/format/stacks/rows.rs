@@ -30,8 +30,8 @@ pub(crate) struct StackRow<'r> {
 }
 
 /// The stacks of a profile.
-pub(crate) struct StackRows<'a> {
-    frames: IndexSet<Frame<'a>, FixedState>,
+pub(crate) struct StackRows {
+    frames: IndexSet<Frame<'static>, FixedState>,
     pub(crate) nodes: StackNodes,
     places: Texts<PlaceId>,
     rows: Keys<RowId, (NodeId, Place)>,
@@ -44,15 +44,15 @@ pub(crate) struct StackRows<'a> {
     pub(crate) losses: Losses,
 }
 
-impl<'a> StackRows<'a> {
+impl StackRows {
     /// Adds up the stacks. `hold` makes a frame what the format can hold of it.
     ///
     /// # Errors
     /// Where there are more frames or stacks than ids.
     pub(crate) fn of(
-        stacks: &Stacks<'a>,
-        hold: impl Fn(&Frame<'a>) -> Frame<'a>,
-    ) -> Result<StackRows<'a>, TooMany> {
+        stacks: &Stacks,
+        hold: impl for<'f> Fn(&Frame<'f>) -> Frame<'f>,
+    ) -> Result<StackRows, TooMany> {
         let columns = stacks.columns();
         let mut rows = StackRows {
             frames: IndexSet::default(),
@@ -70,7 +70,12 @@ impl<'a> StackRows<'a> {
             rows.losses.note(&stack);
             frames.clear();
             for frame in stack.frames {
-                let (position, _) = rows.frames.insert_full(hold(frame));
+                let written = stacks.written(frame);
+                let held = hold(&written);
+                let position = match rows.frames.get_index_of(&held) {
+                    Some(known) => known,
+                    None => rows.frames.insert_full(held.into_owned()).0,
+                };
                 frames.push(FrameId::at(position)?);
             }
             let mut place =
@@ -98,12 +103,12 @@ impl<'a> StackRows<'a> {
     }
 
     /// All frames, in the order of their ids.
-    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = &Frame<'a>> {
+    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = &Frame<'static>> {
         self.frames.iter()
     }
 
     /// The frame of an id of this table.
-    pub(crate) fn frame(&self, id: FrameId) -> &Frame<'a> {
+    pub(crate) fn frame(&self, id: FrameId) -> &Frame<'static> {
         &self.frames[id.index()]
     }
 
