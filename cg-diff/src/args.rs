@@ -237,7 +237,7 @@ pub(crate) struct Args {
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
     (
-        &["--old", "--baseline", "--base"],
+        &["--old", "--baseline"],
         "--before FILE…, or the old file first",
     ),
     (&["--new"], "--after FILE…, or the new file last"),

@@ -639,3 +639,63 @@ fn the_levels_of_massifs_peaks_can_be_limited() {
     assert_eq!(status, 2);
     assert!(stderr.contains("no heap records of snapshot 7"), "{stderr}");
 }
+
+/// A program under Callgrind and under Cachegrind, which names no objects.
+#[test]
+fn callgrind_and_cachegrind_of_one_program_are_compared_row_by_row() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let callgrind = write(
+        "callgrind.out",
+        "version: 1\nevents: Ir\nob=/bin/demo\nfl=demo.c\nfn=main\n1 10\nfn=helper\n9 30\nob=/lib/other.so\nfl=init.c\nfn=init\n1 3\nob=/bin/demo\nfl=init.c\nfn=init\n1 4\n",
+    );
+    let cachegrind = write(
+        "cachegrind.out",
+        "desc: I1 cache: none\ncmd: demo\nevents: Ir\nfl=demo.c\nfn=main\n1 10\nfn=helper\n9 35\nfl=init.c\nfn=init\n1 7\nsummary: 52\n",
+    );
+    let (records, _, stderr) = diff(&["--all", "--min-change", "0", &callgrind, &cachegrind]);
+    let rows: Vec<String> = records
+        .iter()
+        .filter(|record| record["type"] == "diff")
+        .map(|record| {
+            format!(
+                "{} {} {}",
+                record["fn"], record["status"], record["cost"]["Ir"]
+            )
+        })
+        .collect();
+    let expected = [
+        "\"helper\" \"changed\" [30,35]",
+        "\"init\" \"same\" [7,7]",
+        "\"main\" \"same\" [10,10]",
+    ];
+    assert_eq!(rows, expected, "{stderr}");
+    // Names alone join nothing where they are to be equal.
+    let (records, _, _) = diff(&["--exact", &callgrind, &cachegrind]);
+    assert!(
+        records
+            .iter()
+            .all(|record| record["status"] != "same" && record["status"] != "changed")
+    );
+    // A real program: what both name is in one row.
+    let (records, _, stderr) = diff(&[
+        "--min-change=0",
+        "callgrind/3.19.0-rec_default.callgrind.out",
+        "cachegrind/3.19.0-rec_nocache.cachegrind.out",
+    ]);
+    let count = |status: &str| {
+        records
+            .iter()
+            .filter(|record| record["status"] == status)
+            .count()
+    };
+    assert!(
+        count("removed") < 25,
+        "{} removed: {stderr}",
+        count("removed")
+    );
+}

@@ -41,7 +41,7 @@ impl Joiner<'_> {
     }
 
     /// True where no two of these classes are of the same side.
-    fn are_disjoint(&self, classes: &[Node]) -> bool {
+    pub(super) fn are_disjoint(&self, classes: &[Node]) -> bool {
         let sides = classes.iter().map(|class| self.functions.sides_of(*class));
         let together = sides.clone().fold(0, |together, sides| together | sides);
         sides.map(|sides| sides.count_ones()).sum::<u32>() == together.count_ones()

@@ -20,6 +20,7 @@ mod objects;
 mod parts;
 mod records;
 mod rows;
+mod without_objects;
 
 use std::collections::HashMap;
 
@@ -122,6 +123,9 @@ impl Joiner<'_> {
     fn join_functions(&mut self, options: &JoinOptions) {
         self.functions
             .unite_equal(self.runs, &mut self.names, options.exact);
+        if !options.exact {
+            self.join_without_objects();
+        }
         let has_left_over = !self.open().is_empty();
         if has_left_over && !options.exact {
             // What is captured belongs to several sides, but each of its places to one: places are looked at before.

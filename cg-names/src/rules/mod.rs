@@ -119,7 +119,8 @@ impl Fired {
         (
             Fired::OBJECT,
             "object",
-            "an object that one run lacks and one of another name that holds the same functions",
+            "an object that one run lacks and one of another name that holds the same functions, or none where a run has no \
+             objects at all",
         ),
         (
             Fired::LINE,

@@ -1,0 +1,60 @@
+//! Joins functions where some runs know objects and others do not: Cachegrind names none, Callgrind names all.
+
+use cg_names::rules::Fired;
+
+use super::buckets::Buckets;
+use super::functions::{Certainty, Node};
+use super::{Joiner, Sides};
+use crate::key::normal::Level;
+
+impl Joiner<'_> {
+    /// Functions by name and file, where some side has no object for any of its functions. Such a side has one row for the
+    /// functions of that name in all objects, so those of the other sides are summed. What is left is joined by its name
+    /// alone, where each side has one: which file is a function's own, Callgrind and Cachegrind judge by different means.
+    pub(super) fn join_without_objects(&mut self) {
+        let with_objects = self
+            .functions
+            .nodes()
+            .filter(|node| self.functions.key(*node).obj.is_some())
+            .fold(0 as Sides, |sides, node| {
+                sides | 1 << self.functions.side(node)
+            });
+        if with_objects == 0 || with_objects == self.all_sides() {
+            return;
+        }
+        for by_file in [true, false] {
+            let mut buckets = Buckets::default();
+            for class in self.open() {
+                let key = self.functions.key(class);
+                if self.names.is_nameless(key.name) {
+                    continue;
+                }
+                let function = self.names.function(key, Level::Build);
+                if let Some(name) = function.name {
+                    buckets.add((name, function.file.filter(|_| by_file)), class);
+                }
+            }
+            for bucket in buckets.into_vec() {
+                if self.gains(&bucket) && (by_file || self.are_disjoint(&bucket)) {
+                    self.unite_without_objects(&bucket, by_file);
+                }
+            }
+        }
+    }
+
+    fn unite_without_objects(&mut self, classes: &[Node], by_file: bool) {
+        let mut fired = Fired::OBJECT;
+        if !by_file {
+            fired.add(Fired::INLINED_FILE);
+        }
+        for class in &classes[1..] {
+            let name = self.functions.key(*class).name;
+            // Numbers of closures may have moved.
+            let certainty = match self.names.is_contested(name) {
+                true => Certainty::Likeliest,
+                false => Certainty::Told,
+            };
+            self.functions.unite(classes[0], *class, fired, certainty);
+        }
+    }
+}
