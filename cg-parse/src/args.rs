@@ -202,6 +202,7 @@ enum FormatName {
     #[value(aliases = ["cpuprofile", "heapprofile"])]
     V8,
     ChromeTrace,
+    #[value(alias = "iai-callgrind")]
     Gungraun,
     PerfStat,
     Dtrace,

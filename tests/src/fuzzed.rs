@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::tools;
 
 /// What is fuzzed, what it reads, and the folder or file of the test data that seeds are taken from.
-pub const READERS: [(&str, Format, &str); 13] = [
+pub const READERS: [(&str, Format, &str); 15] = [
     ("callgrind", Format::Callgrind, "callgrind"),
     ("cachegrind", Format::Cachegrind, "cachegrind"),
     ("log", Format::Log, "memcheck"),
@@ -31,6 +31,8 @@ pub const READERS: [(&str, Format, &str); 13] = [
     ("firefox", Format::Firefox, "firefox"),
     ("speedscope", Format::Speedscope, "speedscope"),
     ("v8", Format::V8, "v8"),
+    ("gungraun", Format::Gungraun, "gungraun"),
+    ("perf-stat", Format::PerfStat, "perf-stat"),
 ];
 
 /// Inputs beyond this length take long and tell nothing new.
