@@ -14,8 +14,9 @@ use crate::json::{List, Text};
 /// wrapped the profile in an object of their own.
 #[derive(Deserialize)]
 pub(super) struct Document<'a> {
+    /// What the profile says of itself; every one does.
     #[serde(borrow, default)]
-    pub(super) meta: Meta<'a>,
+    pub(super) meta: Option<Meta<'a>>,
     #[serde(borrow, default)]
     pub(super) libs: Vec<Library<'a>>,
     #[serde(borrow, default)]
@@ -166,6 +167,19 @@ pub(super) struct Table<'a> {
     pub(super) resource: List<'a>,
     #[serde(borrow)]
     pub(super) lib: List<'a>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn categories(&self) -> &[Category<'a>] {
+        self.meta.as_ref().map_or(&[], |meta| &meta.categories)
+    }
+
+    /// Whether it is in the processed format, whose addresses are those inside of objects.
+    pub(super) fn is_processed(&self) -> bool {
+        self.meta
+            .as_ref()
+            .is_some_and(|meta| meta.processed_version.is_some())
+    }
 }
 
 impl Thread<'_> {

@@ -38,7 +38,7 @@ mod location;
 mod symbols;
 
 use columns::{Numbers, SampleColumns, Tables, in_column, sample_columns};
-use document::{Document, Table, Thread, leading_number};
+use document::{Document, Meta, Table, Thread, leading_number};
 use frames::{Frames, ThreadStacks};
 use symbols::Symbols;
 
@@ -105,11 +105,14 @@ pub(crate) fn parse(
     lines.read_to_end(&mut text).map_err(Error::Input)?;
     let document: Document = json::read(&text)?;
     let document = document.profile.as_deref().unwrap_or(&document);
+    let meta = document.meta.as_ref().ok_or_else(|| {
+        Error::whole("expected a profile that says in \"meta\" what it is, found none")
+    })?;
     let mut reading = Reading {
         source,
         options,
         table: StackTable::default(),
-        run: run_record(source, document),
+        run: run_record(source, meta),
         rounded: 0,
     };
     let read = reading.document(document, diagnostics);
@@ -122,8 +125,7 @@ pub(crate) fn parse(
     write(reading.run, &reading.table, read, out)
 }
 
-fn run_record(source: &str, document: &Document) -> RunRecord {
-    let meta = &document.meta;
+fn run_record(source: &str, meta: &Meta) -> RunRecord {
     let text = |text: &Option<Text>| {
         let given = text.as_ref().and_then(|text| text.given());
         given.map(|name| name.into_string())
@@ -173,7 +175,7 @@ impl Reading<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         let mut symbols = Symbols::default();
-        if document.meta.processed_version.is_some() {
+        if document.is_processed() {
             self.add_sidecar(&mut symbols, document, diagnostics);
             self.look_up(&mut symbols, document)?;
         }
@@ -246,7 +248,7 @@ impl Reading<'_> {
     ) -> Frames<'p, 'a> {
         Frames {
             tables,
-            categories: &document.meta.categories,
+            categories: document.categories(),
             symbols,
             is_demangled: self.options.demangle,
             has_return_addresses: !tables.frames.location.is_empty(),

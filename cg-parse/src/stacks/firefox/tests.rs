@@ -209,6 +209,16 @@ fn tables_that_do_not_fit_together_are_errors() {
 }
 
 #[test]
+fn threads_alone_are_no_profile() {
+    let parsed = read(r#"{"threads":[],"x":1}"#);
+    assert_eq!(
+        parsed.messages,
+        [r#"in: expected a profile that says in "meta" what it is, found none"#]
+    );
+    assert!(parsed.records.is_empty());
+}
+
+#[test]
 fn sums_beyond_64_bits_are_an_error() {
     let weights = [
         i64::MAX.to_string(),
