@@ -74,7 +74,8 @@ impl Runs {
             calls: how.inline.is_none(),
             lines: how.lines,
             snapshots: how.snapshots,
-            inline: how.inline.clone(),
+            inline: how.inline.is_some(),
+            search: how.inline.clone().unwrap_or_default(),
             ..Options::default()
         };
         let mut names = Names::default();

@@ -62,8 +62,9 @@ pub(crate) struct Args {
 
     /// Look for objects and debug files below DIR too.
     ///
-    /// DIR stands in for the root of the file system, or holds the files itself.
-    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
+    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
+    /// the names of addresses in profiles of samply and pprof that were saved without.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     debug_root: Vec<PathBuf>,
 
     /// Massif snapshots to show: all, peak or a number.
@@ -167,10 +168,11 @@ impl Args {
             lines: self.lines || self.instr,
             calls: self.calls,
             instr: self.instr,
-            inline: self.inline.then(|| Search {
+            inline: self.inline,
+            search: Search {
                 roots: self.debug_root.clone(),
                 ..Search::default()
-            }),
+            },
             demangle: !self.no_demangle,
             revision: match (&self.base, self.old) {
                 (Some(base), _) => Revision::Base(base.clone()),

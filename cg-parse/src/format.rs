@@ -73,8 +73,11 @@ pub struct Options {
     pub calls: bool,
     /// Keep instruction addresses in `line` records, where the profile has them.
     pub instr: bool,
-    /// Write `inline` records, and where to look for objects and their debug information; callgrind profiles only.
-    pub inline: Option<cg_debug_info::Search>,
+    /// Write `inline` records; callgrind profiles only.
+    pub inline: bool,
+    /// Where to look for objects and their debug information: for `inline` records, and for the names of addresses that
+    /// a sampled profile was saved without.
+    pub search: cg_debug_info::Search,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// Of benchmarks that are kept with earlier results: whose figures are read.
@@ -91,7 +94,8 @@ impl Default for Options {
             lines: false,
             calls: false,
             instr: false,
-            inline: None,
+            inline: false,
+            search: cg_debug_info::Search::default(),
             demangle: true,
             revision: Revision::New,
             snapshots: Snapshots::Peak,

@@ -599,6 +599,26 @@ fn addresses_are_named_as_binutils_names_them() {
     }
 }
 
+/// An object that lies elsewhere than where it ran is found below a folder that is named.
+#[test]
+fn objects_are_looked_for_below_the_folders_that_are_named() {
+    let program = Program::build(&[], 0);
+    let address = program.addresses()[0];
+    let profile = program.samply(address, &json!({"codeId": BUILD_ID}));
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::copy(program.path(), elsewhere.path().join("sampled")).unwrap();
+    fs::remove_file(program.path()).unwrap();
+    let name = |options: &[&str]| {
+        let run = tools::run("cg-parse", options, &profile);
+        let line = run.text().lines().nth(1).unwrap();
+        let record: Value = serde_json::from_str(line).unwrap();
+        record["fn"].as_str().unwrap().to_owned()
+    };
+    let root = elsewhere.path().to_str().unwrap();
+    assert!(name(&[]).starts_with("sampled+0x"));
+    assert!(!name(&["--debug-root", root]).starts_with("sampled+0x"));
+}
+
 #[test]
 fn another_build_of_an_object_names_nothing() {
     let program = Program::build(&[], 0);

@@ -20,7 +20,7 @@ impl Summed {
         match self {
             Summed::Callgrind => {
                 let mut section = Section::new("callgrind", true);
-                section.trace = options.inline.is_some().then(Trace::new);
+                section.trace = options.inline.then(Trace::new);
                 section
             }
             Summed::Cachegrind => Section::new("cachegrind", false),
@@ -61,8 +61,8 @@ impl Summed {
             Summed::Cachegrind => cachegrind::fold(section),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
-        if let Some(search) = &options.inline {
-            section.inlines = inlines::resolve(section, search)?;
+        if options.inline {
+            section.inlines = inlines::resolve(section, &options.search)?;
             if let Some(inlines) = section.inlines.take() {
                 let told = section.tell_arcs_apart(&inlines, options.instr);
                 told.map_err(|no_room| Error::whole(no_room.to_string()))?;

@@ -162,7 +162,7 @@ impl<'a> CallgrindReader<'a> {
             lines: options.lines,
             addresses: options.instr,
             calls: options.calls,
-            call_addresses: options.instr || options.inline.is_some(),
+            call_addresses: options.instr || options.inline,
         };
         section.run.add_source(source);
         CallgrindReader {

@@ -18,7 +18,6 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use cg_debug_info::Search;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
@@ -221,8 +220,8 @@ impl Reading<'_> {
 
     /// Looks names up in the objects of the profile, as far as they are there.
     fn look_up(&self, symbols: &mut Symbols, document: &Document) -> Result<(), Error> {
-        let search = Search::default();
-        let objects = symbols::found_objects(&document.libs, &search);
+        let search = &self.options.search;
+        let objects = symbols::found_objects(&document.libs, search);
         if objects.is_empty() {
             return Ok(());
         }
@@ -236,7 +235,7 @@ impl Reading<'_> {
                 break;
             }
         }
-        symbols.look_up(&objects, &addresses, &search);
+        symbols.look_up(&objects, &addresses, search);
         Ok(())
     }
 

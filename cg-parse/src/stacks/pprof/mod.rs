@@ -17,7 +17,6 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use cg_debug_info::Search;
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
@@ -65,7 +64,7 @@ pub(crate) fn parse(
     let run = run_record(source, &tables, &events)?;
     let mut table = StackTable::new(events);
     let mut samples = Samples::new(&tables, options.demangle, &mut table);
-    samples.look_up(&Search::default())?;
+    samples.look_up(&options.search)?;
     let read = samples.read(&bytes);
     let left_out = samples.labels_left_out();
     if !left_out.is_empty() {
