@@ -274,7 +274,6 @@ impl Export {
                 Some(Value::Stack(self.table.stack(frames)?))
             }
             b"tagged-backtrace" => element.stack.map(Value::Stack),
-            b"binary" => None,
             _ => None,
         };
         // What a reference stands for was taken when it was read.
