@@ -382,7 +382,11 @@ fn infernos_command_line_draws_two_counts_as_a_difference() {
     let (before, after) = (path("before.folded"), path("after.folded"));
     std::fs::write(&before, "main;a 10\nmain;b 20\nmain;gone 5\n").unwrap();
     std::fs::write(&after, "main;a 30\nmain;b 20\nmain;new 7\n").unwrap();
-    let diff = tools::stdout("cg-diff", &["--all", &before, &after], b"");
+    let diff = tools::stdout(
+        "cg-diff",
+        &["--all", "--type", "stack", &before, &after],
+        b"",
+    );
     let (folded, _) = written(&["-f", "folded"], &diff);
     assert_eq!(
         folded,

@@ -23,6 +23,6 @@ pub(super) fn of_profile(profile: &Profile) -> String {
 /// Of a diff whose rows are of records without stacks.
 pub(super) fn of_diff(of: &str) -> String {
     format!(
-        "the rows of this diff are of {of} records and have no stacks: compare streams with stacks (cg-parse --stacks), with cg-diff --type stack"
+        "the rows of this diff are of {of} records and have no stacks: cg-diff --all --type stack compares the stacks of profiles that have them, or of what cg-parse --stacks made of Callgrind's"
     )
 }
