@@ -135,3 +135,43 @@ fn a_diff_has_no_threads_to_group_by() {
         assert!(errors.contains("a diff has no threads"), "{errors}");
     }
 }
+
+#[test]
+fn program_points_of_heaptrack_are_shown_by_function() {
+    // `grow` is to blame for 300 of 3 allocations, of which one was temporary; `main` for 50, and it is in both stacks.
+    let point = |name: &str, cost: &str, stack: &[&str]| {
+        let frames: Vec<String> = stack
+            .iter()
+            .map(|name| format!("{{\"fn\":\"{name}\"}}"))
+            .collect();
+        format!(
+            "{{\"type\":\"program_point\",\"fn\":\"{name}\",\"cost\":{{{cost}}},\"stack\":[{}]}}\n",
+            frames.join(",")
+        )
+    };
+    let stream = [
+        "{\"type\":\"run\",\"stream\":1,\"tool\":\"heaptrack\",\"events\":[\"total_bytes\",\"allocations\",\"temporary\",\"peak_bytes\",\"leaked_bytes\"],\"total\":{\"total_bytes\":350,\"allocations\":4,\"temporary\":1,\"peak_bytes\":250,\"leaked_bytes\":50}}\n".to_owned(),
+        point("grow", "\"total_bytes\":300,\"allocations\":3,\"temporary\":1,\"peak_bytes\":200", &["malloc", "grow", "grow", "main"]),
+        point("main", "\"total_bytes\":50,\"allocations\":1,\"peak_bytes\":50,\"leaked_bytes\":50", &["malloc", "main"]),
+        "{\"type\":\"end\",\"records\":2}\n".to_owned(),
+    ]
+    .concat();
+    let columns = "total_bytes,incl.total_bytes,allocations,temporary,peak_bytes,leaked_bytes,fn";
+    let (csv, _) = cg_fmt(&["--by", "fn", "-f", "csv", "--columns", columns], &stream);
+    assert_eq!(
+        csv,
+        format!("{columns}\n300,300,3,1,200,0,grow\n50,350,1,0,50,50,main\n0,350,0,0,0,0,malloc\n")
+    );
+    // People see self cost in all events, and inclusive cost in the first.
+    let (table, _) = cg_fmt(&["--by", "fn"], &stream);
+    for event in [
+        "total_bytes",
+        "allocations",
+        "temporary",
+        "peak_bytes",
+        "leaked_bytes",
+    ] {
+        assert!(table.contains(event), "{event}: {table}");
+    }
+    assert_eq!(table.matches("incl.").count(), 1, "{table}");
+}

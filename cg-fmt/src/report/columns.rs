@@ -18,17 +18,21 @@ pub(crate) fn push_events<'a>(
 ) {
     for (position, event) in events.events.iter().enumerate() {
         let EventColumn { index, whole, .. } = *event;
+        let audience = match prefix {
+            "" => event.audience,
+            _ => event.incl_audience,
+        };
         let count =
             move |row| counts(row).map(|counts: &[Count]| counts.get(index).copied().unwrap_or(0));
         let name = format!("{prefix}{}", event.name);
-        let percent = match event.audience {
+        let percent = match audience {
             Audience::All if position == 0 => Audience::All,
             Audience::All => Audience::People,
             _ => Audience::Nobody,
         };
         columns.push(
             Column::new(&name, Layout::Number, move |row| Cell::count(count(row)))
-                .for_audience(event.audience),
+                .for_audience(audience),
         );
         columns.push(
             Column::new(format!("{name}%"), Layout::Percent, move |row| {

@@ -37,6 +37,8 @@ pub(crate) struct EventColumn {
     /// What 100 % is.
     pub(crate) whole: Count,
     pub(crate) audience: Audience,
+    /// Who sees inclusive cost in it: of many events people see that of the first and of the one sorted by.
+    pub(crate) incl_audience: Audience,
 }
 
 impl EventColumns {
@@ -52,18 +54,31 @@ impl EventColumns {
             .map(|index| profile.events()[*index].as_str())
             .collect();
         let telling: &[&str] = match kind {
-            RecordType::ProgramPoint => &TELLING_OF_PROGRAM_POINTS,
+            // Program points are shown by function too.
+            RecordType::ProgramPoint | RecordType::Fn => &TELLING_OF_PROGRAM_POINTS,
             _ => &[],
         };
         let wholes = wholes(profile, kind, options.percent_of);
         let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
         let counted = (0..names.len()).find(|position| whole(*position) != 0);
         let (chosen, others) = choose_events(&names, counted.unwrap_or(0), telling, options)?;
+        let sorted_by = options.sort.as_deref().unwrap_or_default();
+        let has_many = options.events == Events::Fitting && chosen.len() > FEW_EVENTS;
         let column = |position: &usize, audience| EventColumn {
             index: indexes[*position],
             name: names[*position].to_owned(),
             whole: whole(*position),
             audience,
+            incl_audience: match audience {
+                Audience::All
+                    if has_many
+                        && Some(*position) != counted
+                        && !mentions_event(sorted_by, names[*position]) =>
+                {
+                    Audience::Programs
+                }
+                audience => audience,
+            },
         };
         let rest = options.events.audience_of_others();
         Ok(EventColumns {
