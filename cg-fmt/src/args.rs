@@ -194,7 +194,8 @@ pub(crate) struct Args {
     /// table (default), csv, tsv, markdown, json, svg, flamegraph, …
     ///
     /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
-    /// of stacks (cg-diff --all --type stack) it is as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
+    /// of stacks (cg-diff --all --type stack) it is as wide as the later run, red where that costs more and blue where it
+    /// costs less, with what is gone below.
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
     /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's
     /// JSON, with one. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
