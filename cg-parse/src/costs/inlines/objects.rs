@@ -81,6 +81,10 @@ struct Trial {
     verdicts: HashMap<(FunctionId, u32), bool, FixedState>,
     named: u64,
     agrees: u64,
+    /// The last function, and whether its name is one to be held against symbols.
+    last_function: Option<(FunctionId, bool)>,
+    /// The last function and symbols, and whether they agree.
+    last_verdict: Option<(FunctionId, u32, bool)>,
 }
 
 /// The objects of a section, by the position that `object_of` says for a function.
@@ -101,7 +105,7 @@ impl TracedObjects {
         let mut limits: Vec<usize> = Vec::new();
         trace.for_each(|line| {
             let place = found.place(section.merged_into(line.function), section);
-            limits.resize(found.objects.len(), 1 << 16);
+            limits.resize(found.objects.len(), 1 << 20);
             if let At::Line { .. } = line.at {
                 let functions = &mut found.objects[place].functions;
                 let function = section.merged_into(line.function);
@@ -113,20 +117,22 @@ impl TracedObjects {
                     }
                 }
             }
-            let addresses = &mut found.objects[place].addresses;
+            let object = &mut found.objects[place];
             if let At::Address(address) = line.at
-                && addresses.last() != Some(&address)
+                && object.addresses.last() != Some(&address)
             {
+                let addresses = &mut object.addresses;
                 addresses.push(address);
                 if addresses.len() >= limits[place] {
-                    addresses.sort_unstable();
+                    // Lines come in long ascending runs, which this sort finds.
+                    addresses.sort();
                     addresses.dedup();
-                    limits[place] = (addresses.len() * 2).max(1 << 16);
+                    limits[place] = (addresses.len() * 2).max(1 << 20);
                 }
             }
         })?;
         for object in &mut found.objects {
-            object.addresses.sort_unstable();
+            object.addresses.sort();
             object.addresses.dedup();
             object.addresses.shrink_to_fit();
             object.functions.sort_unstable();
@@ -385,21 +391,32 @@ impl Trial {
             verdicts: HashMap::default(),
             named: 0,
             agrees: 0,
+            last_function: None,
+            last_verdict: None,
         })
     }
 
     /// Holds a cost line against the symbols at its address.
     fn see(&mut self, function: FunctionId, name: &[u8], index: usize, count: u64) {
-        if !is_symbol(name) {
+        let is_named = match self.last_function {
+            Some((known, is_named)) if known == function => is_named,
+            _ => is_symbol(name),
+        };
+        self.last_function = Some((function, is_named));
+        if !is_named {
             return;
         }
         let group = self.group_of[index];
         let groups = &self.groups;
-        let agrees = *(self.verdicts.entry((function, group))).or_insert_with(|| {
-            groups[group as usize]
-                .iter()
-                .any(|symbol| is_called(name, symbol))
-        });
+        let agrees = match self.last_verdict {
+            Some((known, of, agrees)) if (known, of) == (function, group) => agrees,
+            _ => *(self.verdicts.entry((function, group))).or_insert_with(|| {
+                groups[group as usize]
+                    .iter()
+                    .any(|symbol| is_called(name, symbol))
+            }),
+        };
+        self.last_verdict = Some((function, group, agrees));
         self.named = self.named.saturating_add(count);
         if agrees {
             self.agrees = self.agrees.saturating_add(count);
