@@ -7,10 +7,10 @@ use cg_stream::record::Count;
 use cg_stream::tool::{Spellings, Suggested};
 use clap::builder::TypedValueParser as _;
 use clap::{Parser, ValueEnum};
-use regex::{Regex, RegexSet};
+use regex::Regex;
 
 use crate::finding::LeakKinds;
-use crate::frame_patterns::FramePatterns;
+use crate::frame_patterns::{AnyOf, FramePatterns};
 use crate::gate::Options;
 use crate::growth::MaxGrowth;
 use crate::paths::Paths;
@@ -346,7 +346,7 @@ impl Args {
         }
         let patterns = |flag: &'static str, regexes: &[String]| {
             (!regexes.is_empty())
-                .then(|| RegexSet::new(regexes))
+                .then(|| AnyOf::new(regexes))
                 .transpose()
                 .context(flag)
         };

@@ -268,6 +268,7 @@ fn hold_to_size(
 mod tests {
     use super::*;
     use crate::finding::{Details, ErrorDetails, JudgedProcess, Leak};
+    use crate::frame_patterns::AnyOf;
     use cg_stream::record::LeakKind;
     use cg_stream::record::Name;
 
@@ -319,7 +320,7 @@ mod tests {
     fn judged(finding: Finding, only: &str, ignore: &str) -> (RulingStatus, &'static str) {
         let patterns = |text: &str| FramePatterns {
             code: (!text.is_empty())
-                .then(|| regex::RegexSet::new(text.split_whitespace()).unwrap()),
+                .then(|| AnyOf::new(&text.split_whitespace().collect::<Vec<_>>()).unwrap()),
             obj: None,
         };
         let policy = Policy {
