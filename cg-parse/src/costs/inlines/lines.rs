@@ -16,11 +16,14 @@ pub(super) struct LineChains {
     pub(super) chains: Chains,
     /// The paths that the line table has, in the order of its files.
     paths: Vec<Vec<u8>>,
-    /// For a function and a line number, of whichever file: the file, and the innermost function there.
-    lines: HashMap<(FunctionId, u32), Vec<(Option<usize>, NodeId)>, FixedState>,
+    /// For a function and a line number, of whichever file.
+    lines: HashMap<(FunctionId, u32), Vec<LineChain>, FixedState>,
     /// The functions that a symbol names.
     known: HashSet<FunctionId, FixedState>,
 }
+
+/// The file of a line, by its position among the paths, and the innermost function there.
+type LineChain = (Option<usize>, NodeId);
 
 /// What the lines of a function allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
