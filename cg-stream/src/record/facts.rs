@@ -210,8 +210,10 @@ pub struct ErrorSummary {
     /// How often errors happened.
     pub errors: u64,
     /// How often suppressed ones did.
+    #[serde(default)]
     pub suppressed: u64,
     /// How many different ones were suppressed.
+    #[serde(default)]
     pub suppressed_contexts: u64,
 }
 
