@@ -391,7 +391,7 @@ fn the_text_report_reads_plainly() {
     let run = bench.leak_check(&["out.xml"]);
     for sentence in [
         "read_past_the_end (src/errors.c)\n  reads 1 byte just past a 16-byte block allocated at src/errors.c:39\n",
-        "  writes 1 byte 1 byte into an 8-byte block freed at src/errors.c:48 and allocated at src/errors.c:47\n",
+        "  writes 1 byte, 1 byte into an 8-byte block freed at src/errors.c:48 and allocated at src/errors.c:47\n",
         "  calls free on a 24-byte block freed at src/errors.c:55 and allocated at src/errors.c:54\n",
         "  decides on uninitialised memory, allocated at src/errors.c:61\n",
         "write_out (src/errors.c)\n  passes uninitialised memory to the system call write(buf), at the start of an 8-byte block allocated at src/errors.c:69\n",
