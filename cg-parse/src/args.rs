@@ -67,6 +67,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     debug_root: Vec<PathBuf>,
 
+    /// Write stack records: who called whom.
+    ///
+    /// Of callgrind profiles, instead of other records. Stacks are exact where the profile was taken with
+    /// --separate-callers=N; else they are estimated from its graph of calls.
+    #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
+    stacks: bool,
+
     /// Massif snapshots to show: all, peak or a number.
     #[arg(
         long,
@@ -115,6 +122,10 @@ pub(crate) const SPELLINGS: Spellings = &[
     (&["--line", "-l"], "--lines"),
     (&["--call", "-c"], "--calls"),
     (&["--dump-instr", "--instructions"], "--instr"),
+    (
+        &["--stack", "--separate-callers", "--flamegraph"],
+        "--stacks; cg-fmt -f flamegraph draws them",
+    ),
     (
         &["--separate-threads", "--per-thread", "--threads"],
         "--per-part",
@@ -173,6 +184,7 @@ impl Args {
                 roots: self.debug_root.clone(),
                 ..Search::default()
             },
+            stacks: self.stacks,
             demangle: !self.no_demangle,
             revision: match (&self.base, self.old) {
                 (Some(base), _) => Revision::Base(base.clone()),

@@ -78,6 +78,8 @@ pub struct Options {
     /// Where to look for objects and their debug information: for `inline` records, and for the names of addresses that
     /// a sampled profile was saved without.
     pub search: cg_debug_info::Search,
+    /// Write `stack` records instead of the others; callgrind profiles only, where other formats have stacks anyway.
+    pub stacks: bool,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// Of benchmarks that are kept with earlier results: whose figures are read.
@@ -96,6 +98,7 @@ impl Default for Options {
             instr: false,
             inline: false,
             search: cg_debug_info::Search::default(),
+            stacks: false,
             demangle: true,
             revision: Revision::New,
             snapshots: Snapshots::Peak,

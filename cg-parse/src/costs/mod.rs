@@ -12,9 +12,11 @@ pub(crate) mod sums;
 
 mod cachegrind;
 mod callgrind;
+mod circles;
 mod continued;
 mod inlines;
 mod refusal;
+mod stacks;
 
 #[cfg(test)]
 mod laws;

@@ -5,6 +5,7 @@ use cg_stream::Diagnostics;
 use super::inlines::{self, Trace};
 use super::{PartDone, cachegrind, callgrind};
 use crate::costs::section::Section;
+use crate::costs::stacks::StackGraph;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 
@@ -21,6 +22,7 @@ impl Summed {
             Summed::Callgrind => {
                 let mut section = Section::new("callgrind", true);
                 section.trace = options.inline.then(Trace::new);
+                section.stacks = options.stacks.then(StackGraph::new);
                 section
             }
             Summed::Cachegrind => Section::new("cachegrind", false),
@@ -69,6 +71,12 @@ impl Summed {
                 section.inlines = Some(inlines);
             }
         }
+        if let Some(graph) = section.stacks.take() {
+            let said = section.write_stacks(&graph, out)?;
+            // For the next part.
+            section.stacks = Some(graph);
+            return Ok(Vec::from_iter(said));
+        }
         section.write(options, out)?;
         let inlines = section.inlines.as_ref();
         Ok(inlines.map_or(Vec::new(), |inlines| inlines.messages(section)))
@@ -99,6 +107,11 @@ impl<'a> Sums<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         let options = self.options;
+        if options.stacks && tool == Summed::Cachegrind {
+            return Err(Error::whole(
+                "expected calls, found a profile of Cachegrind, which has none: stacks are in those of Callgrind",
+            ));
+        }
         if options.per_part {
             let mut section = tool.section(options);
             let mut said: Vec<String> = Vec::new();

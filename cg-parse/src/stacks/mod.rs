@@ -20,9 +20,9 @@ mod count;
 mod outline;
 mod rate;
 mod symbols;
-mod table;
+pub(crate) mod table;
 mod tree;
-mod write;
+pub(crate) mod write;
 
 pub(crate) mod bpftrace;
 pub(crate) mod dtrace;

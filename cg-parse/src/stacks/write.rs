@@ -23,7 +23,7 @@ use crate::format::Out;
 /// Writes the stacks of an input. `run` lacks only its events and its total. `read` tells whether the input was read to
 /// its end: where it was not, what there is of it is written without `end`, and the error is returned.
 pub(crate) fn write(
-    mut run: RunRecord,
+    run: RunRecord,
     table: &StackTable,
     read: Result<(), Error>,
     out: &mut Out,
@@ -31,6 +31,17 @@ pub(crate) fn write(
     if table.row_count() == 0 && read.is_err() {
         return read;
     }
+    write_open(run, table, out)?;
+    read?;
+    out.end().map_err(Error::Output)
+}
+
+/// The same without `end`.
+pub(crate) fn write_open(
+    mut run: RunRecord,
+    table: &StackTable,
+    out: &mut Out,
+) -> Result<(), Error> {
     check_counts(table)?;
     run.events = table.events().to_vec();
     let totals = (0..run.events.len()).map(|event| total(table, event));
@@ -69,8 +80,7 @@ pub(crate) fn write(
         out.record_with_stack(&record, stack)
             .map_err(Error::Output)?;
     }
-    read?;
-    out.end().map_err(Error::Output)
+    Ok(())
 }
 
 /// The same of stacks of two runs, whose costs are the two events of the table, as the diff of an event.

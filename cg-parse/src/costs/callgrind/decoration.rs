@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use crate::number::whole_u64;
+
 /// The ways to read a name that has a quote in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decoration {
@@ -67,6 +69,48 @@ fn chain_of(name: &[u8]) -> Option<Chain> {
         has_level,
         first_caller: callers.first()?.clone(),
     })
+}
+
+/// A name with its callers, all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DecoratedWithCallers<'n> {
+    /// The function itself.
+    pub(crate) function: &'n [u8],
+    /// Which of its activations it is, counted from 1.
+    pub(crate) level: u64,
+    /// The nearest first.
+    pub(crate) callers: Vec<&'n [u8]>,
+}
+
+/// Takes a chain of callers apart; `None` for a name that is none.
+pub(crate) fn callers_of(name: &[u8]) -> Option<DecoratedWithCallers<'_>> {
+    memchr::memchr(b'\'', name)?;
+    let chain = chain_of(name)?;
+    let pieces = pieces(name)?;
+    let behind = if chain.has_level { 2 } else { 1 };
+    Some(DecoratedWithCallers {
+        function: &name[chain.function],
+        level: match chain.has_level {
+            true => level(&name[pieces[1].clone()]),
+            false => 1,
+        },
+        callers: pieces[behind..]
+            .iter()
+            .map(|piece| &name[piece.clone()])
+            .collect(),
+    })
+}
+
+/// The level at the end of a name; 1 where it has none.
+pub(crate) fn level_of(name: &[u8]) -> u64 {
+    match without_level(name) {
+        Some(function) => level(&name[function.end + 1..]),
+        None => 1,
+    }
+}
+
+fn level(digits: &[u8]) -> u64 {
+    whole_u64(digits).unwrap_or(u64::MAX)
 }
 
 /// The pieces between quotes that can separate names: those outside all brackets that do not begin or end one of

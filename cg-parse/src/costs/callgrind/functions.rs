@@ -93,6 +93,18 @@ impl FunctionNames {
         self.by_text.get(text.index()).copied().flatten()
     }
 
+    /// A name as its source has it.
+    pub(crate) fn readable_text(
+        &self,
+        text: &[u8],
+        strings: &mut Strings,
+    ) -> Result<StringId, TooMany> {
+        match self.demangle {
+            true => strings.intern(&demangle(text)),
+            false => strings.intern(text),
+        }
+    }
+
     /// A piece of a text as its source has it.
     fn readable(
         &self,

@@ -20,14 +20,14 @@
 use cg_stream::intern::Id as _;
 use hashbrown::HashMap;
 
+use super::contexts;
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{NodeArc, Part};
+use crate::costs::circles;
 use crate::costs::section::{
     ArcId, ArcKey, CostRows, FunctionId, FunctionKey, NoRoom, Section, Signedness, StringId,
     add_calls, add_inclusive_row, add_row,
 };
-
-mod circles;
 
 /// What a file's names and arcs have shown of how it records recursion.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,10 +42,10 @@ pub(crate) struct Shown {
 
 /// A node as it is folded.
 #[derive(Clone, Copy)]
-struct FoldedNode {
-    function: FunctionId,
-    is_deeper: bool,
-    node: NodeId,
+pub(super) struct FoldedNode {
+    pub(super) function: FunctionId,
+    pub(super) is_deeper: bool,
+    pub(super) node: NodeId,
 }
 
 /// Adds a part to a section.
@@ -108,6 +108,11 @@ pub(crate) fn fold(
     }
     if let Some(calls) = &part.calls {
         add_arcs(calls, lookup, section)?;
+    }
+    if let Some(mut graph) = section.stacks.take() {
+        let added = contexts::add(part, nodes, names, shown, &folded, section, &mut graph);
+        section.stacks = Some(graph);
+        added?;
     }
     Ok(())
 }
@@ -225,7 +230,8 @@ fn add_inclusive_without_levels(
             row,
         });
     }
-    let circle_of = circles::find(functions.len(), &between);
+    let pairs = between.iter().map(|arc| (arc.caller, arc.callee));
+    let circle_of = circles::find(functions.len(), pairs);
     let is_recursive = circles::recursive(
         &circle_of,
         &between,

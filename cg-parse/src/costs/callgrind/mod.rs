@@ -38,6 +38,8 @@ mod functions;
 
 mod part;
 
+mod contexts;
+
 mod inclusive;
 
 pub(crate) mod levels;

@@ -32,6 +32,8 @@ pub(crate) struct Wanted {
     pub(crate) calls: bool,
     /// Addresses of calls.
     pub(crate) call_addresses: bool,
+    /// Arcs between nodes, whether cycles have to be found or not.
+    pub(crate) arcs: bool,
 }
 
 /// The sums of a part.
@@ -48,7 +50,7 @@ pub(crate) struct Part {
     /// The nodes that anything is known of, each once, in the order of the file.
     pub(crate) present: Vec<NodeId>,
     is_present: Vec<bool>,
-    /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found.
+    /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found or stacks are wanted.
     pub(crate) arcs: Option<CostRows<ArcId, (NodeId, NodeId), u64>>,
     /// Lines with their self cost and that of the calls which leave from them.
     pub(crate) lines: Option<LineTable<NodeId>>,

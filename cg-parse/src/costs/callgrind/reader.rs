@@ -163,6 +163,7 @@ impl<'a> CallgrindReader<'a> {
             addresses: options.instr,
             calls: options.calls,
             call_addresses: options.instr || options.inline,
+            arcs: options.stacks,
         };
         section.run.add_source(source);
         CallgrindReader {

@@ -10,6 +10,7 @@ use cg_stream::record::Count;
 use hashbrown::HashMap;
 
 use crate::costs::inlines::{Inlines, Trace};
+use crate::costs::stacks::StackGraph;
 
 mod costs;
 mod cycles;
@@ -91,6 +92,8 @@ pub(crate) struct Section {
     cycles: Cycles,
     /// The functions that turned out to be others.
     merged: HashMap<FunctionId, FunctionId>,
+    /// Functions by how they were reached, where stacks are wanted.
+    pub(crate) stacks: Option<StackGraph>,
     /// The cost lines, where inlined functions are wanted.
     pub(crate) trace: Option<Trace>,
     /// What became of them.
@@ -116,6 +119,7 @@ impl Section {
             arcs: CostRows::of_arcs(0),
             cycles: Cycles::default(),
             merged: HashMap::new(),
+            stacks: None,
             trace: None,
             inlines: None,
         }
@@ -138,6 +142,11 @@ impl Section {
     /// Notes that something which belongs to this section could not be read, so that it gets no `end`.
     pub(crate) fn leave_open(&mut self) {
         self.is_complete = false;
+    }
+
+    /// The events of all parts so far.
+    pub(crate) fn events(&self) -> &[String] {
+        &self.events
     }
 
     /// How many events there are in all parts so far.
@@ -179,6 +188,9 @@ impl Section {
         self.functions.widen(events);
         self.lines.widen(events);
         self.arcs.widen(events);
+        if let Some(stacks) = &mut self.stacks {
+            stacks.widen(events);
+        }
         columns
     }
 
@@ -303,6 +315,7 @@ impl Section {
         self.arcs = CostRows::of_arcs(0);
         self.cycles = Cycles::default();
         self.merged.clear();
+        self.stacks = self.stacks.as_ref().map(|_| StackGraph::new());
         self.trace = self.trace.as_ref().map(|_| Trace::new());
         self.inlines = None;
     }

@@ -5,6 +5,7 @@ use cg_stream::writer::rendered::RenderedLabels;
 
 use super::Section;
 use super::records::Records;
+use crate::costs::stacks::{self, StackGraph};
 use crate::error::Error;
 use crate::format::{Options, Out};
 
@@ -16,6 +17,26 @@ impl Section {
     pub(crate) fn write(&mut self, options: &Options, out: &mut Out) -> Result<(), Error> {
         let settled = self.lines.settle(self.signedness);
         settled.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        self.check_total()?;
+        self.write_records(options, out)
+    }
+
+    /// Writes the stacks that were kept of it instead; says what of them is estimated.
+    ///
+    /// # Errors
+    /// As [`Section::write`], and where there are none to be told.
+    pub(crate) fn write_stacks(
+        &self,
+        graph: &StackGraph,
+        out: &mut Out,
+    ) -> Result<Option<String>, Error> {
+        self.check_total()?;
+        let said = stacks::write(self, graph, self.run_record(), out)?;
+        self.finish(out)?;
+        Ok(said)
+    }
+
+    fn check_total(&self) -> Result<(), Error> {
         for (event, total) in self.events.iter().zip(&self.total) {
             if u64::try_from(*total).is_err() && i64::try_from(*total).is_err() {
                 return Err(Error::whole(format!(
@@ -23,7 +44,7 @@ impl Section {
                 )));
             }
         }
-        self.write_records(options, out)
+        Ok(())
     }
 
     fn write_records(&self, options: &Options, out: &mut Out) -> Result<(), Error> {
@@ -43,6 +64,10 @@ impl Section {
         if let Some(inlines) = &self.inlines {
             inlines.write(self, labels, out).map_err(Error::Output)?;
         }
+        self.finish(out)
+    }
+
+    fn finish(&self, out: &mut Out) -> Result<(), Error> {
         let ended = if self.is_complete {
             out.end()
         } else {

@@ -195,7 +195,7 @@ impl CallgrindReader<'_> {
         if self.part.own.event_count() != events || self.part.signedness != signedness {
             self.part = Part::new(events, signedness, self.wanted);
         }
-        if self.shown.levels {
+        if self.shown.levels && !self.wanted.arcs {
             self.part.arcs = None;
         } else {
             self.part

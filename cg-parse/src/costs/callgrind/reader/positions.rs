@@ -266,7 +266,9 @@ impl CallgrindReader<'_> {
         }
         if !self.shown.levels && self.function_names.has_level(name, &self.section.strings) {
             self.shown.levels = true;
-            self.part.arcs = None;
+            if !self.wanted.arcs {
+                self.part.arcs = None;
+            }
         }
         Ok(Named { name, number })
     }

@@ -4,16 +4,20 @@ use crate::costs::section::{ArcId, NoRoom, Signedness, add_inclusive_row};
 
 /// An arc between two different functions, numbered from 0, and the row of its cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Between {
-    pub(super) caller: usize,
-    pub(super) callee: usize,
-    pub(super) row: ArcId,
+pub(crate) struct Between {
+    pub(crate) caller: usize,
+    pub(crate) callee: usize,
+    pub(crate) row: ArcId,
 }
 
-/// The circle of each function, numbered from 0; `None` for a function that is in none.
+/// The circle of each function, numbered from 0; `None` for a function that is in none. An arc is a caller and a callee,
+/// which differ.
 ///
 /// Tarjan's algorithm with a stack of its own: call graphs are deeper than a thread's stack.
-pub(super) fn find(functions: usize, arcs: &[Between]) -> Vec<Option<usize>> {
+pub(crate) fn find(
+    functions: usize,
+    arcs: impl Iterator<Item = (usize, usize)>,
+) -> Vec<Option<usize>> {
     let callees = Callees::new(functions, arcs);
     let mut search = Search {
         order: vec![0; functions],
@@ -100,9 +104,8 @@ struct Callees {
 }
 
 impl Callees {
-    fn new(functions: usize, arcs: &[Between]) -> Callees {
-        let mut sorted: Vec<(usize, usize)> =
-            arcs.iter().map(|arc| (arc.caller, arc.callee)).collect();
+    fn new(functions: usize, arcs: impl Iterator<Item = (usize, usize)>) -> Callees {
+        let mut sorted: Vec<(usize, usize)> = arcs.collect();
         sorted.sort_unstable();
         let mut starts = vec![0; functions + 1];
         for (caller, _) in &sorted {
@@ -124,7 +127,7 @@ impl Callees {
 
 /// Which circles are recursion. `believes_all` takes every circle for it; otherwise one whose functions could all have
 /// been entered from outside only, as no function in it costs more than came in from outside, is none.
-pub(super) fn recursive<'a>(
+pub(crate) fn recursive<'a>(
     circle_of: &[Option<usize>],
     arcs: &[Between],
     cost: impl Fn(ArcId) -> &'a [u64],
@@ -160,26 +163,11 @@ pub(super) fn recursive<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cg_stream::intern::Id;
-
-    fn arcs(pairs: &[(usize, usize)]) -> Vec<Between> {
-        pairs
-            .iter()
-            .enumerate()
-            .map(|(position, (caller, callee))| Between {
-                caller: *caller,
-                callee: *callee,
-                row: ArcId::at(position).unwrap(),
-            })
-            .collect()
-    }
 
     #[test]
     fn circles_are_the_components_of_more_than_one() {
-        let circle_of = find(
-            6,
-            &arcs(&[(0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 3), (4, 5)]),
-        );
+        let arcs = [(0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 3), (4, 5)];
+        let circle_of = find(6, arcs.into_iter());
         assert_eq!(circle_of[0], None);
         assert_eq!(circle_of[5], None);
         assert!(circle_of[1].is_some() && circle_of[1] == circle_of[2]);
@@ -189,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_deep_chain_needs_no_deep_stack() {
-        let chain: Vec<(usize, usize)> = (0..300_000).map(|f| (f, f + 1)).collect();
-        assert!(find(300_001, &arcs(&chain)).iter().all(Option::is_none));
+        let chain = (0..300_000).map(|function| (function, function + 1));
+        assert!(find(300_001, chain).iter().all(Option::is_none));
     }
 }

@@ -1,0 +1,68 @@
+//! Shares as integers, and sums divided by them without a remainder.
+
+/// The whole of something. A share is so many parts of it; the product of a share and a count fits in 128 bits.
+pub(super) const WHOLE: u64 = 1 << 62;
+
+/// What is missing to a whole because shares are rounded down, and no part of the program's cost.
+pub(super) const ROUNDING: u64 = WHOLE >> 20;
+
+/// A share of a number.
+pub(super) fn part(share: u64, of: u128) -> u128 {
+    u128::from(share) * of / u128::from(WHOLE)
+}
+
+/// A part of a share: `numerator` of `denominator`, which is at least as large.
+pub(super) fn part_of_share(share: u64, numerator: u64, denominator: u128) -> u64 {
+    let product = u128::from(share) * u128::from(numerator) / denominator.max(1);
+    u64::try_from(product).unwrap_or(WHOLE).min(WHOLE)
+}
+
+/// Divides a sum in proportion to weights, by largest remainders: the parts add up to the sum, and each is the exact
+/// one rounded down or up. Where no weight is more than 0 all parts are 0.
+pub(super) fn apportion(sum: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if all == 0 {
+        return vec![0; weights.len()];
+    }
+    let exact = |weight: &u64| {
+        let product = u128::from(sum) * u128::from(*weight);
+        // No part is larger than the sum.
+        ((product / all) as u64, product % all)
+    };
+    let (mut parts, remainders): (Vec<u64>, Vec<u128>) = weights.iter().map(exact).unzip();
+    let given: u64 = parts.iter().sum();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|position| (std::cmp::Reverse(remainders[*position]), *position));
+    // Fewer are missing than there are parts with a remainder.
+    let missing = usize::try_from(sum - given).unwrap_or(usize::MAX);
+    for position in order.into_iter().take(missing) {
+        parts[position] += 1;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_remainder_is_rounded_up() {
+        assert_eq!(apportion(20, &[39, 18]), [14, 6]);
+        assert_eq!(apportion(37, &[39, 18]), [25, 12]);
+        assert_eq!(apportion(1, &[1, 1, 1]), [1, 0, 0]);
+        assert_eq!(apportion(5, &[0, 0]), [0, 0]);
+        assert_eq!(
+            apportion(u64::MAX, &[WHOLE, WHOLE]),
+            [1 << 63, (1 << 63) - 1]
+        );
+        assert_eq!(apportion(7, &[0, 1]), [0, 7]);
+    }
+
+    #[test]
+    fn a_whole_share_is_all() {
+        assert_eq!(part(WHOLE, u128::from(u64::MAX)), u128::from(u64::MAX));
+        assert_eq!(part_of_share(WHOLE, u64::MAX, u128::from(u64::MAX)), WHOLE);
+        assert_eq!(part_of_share(WHOLE, 1, 2), WHOLE / 2);
+        assert_eq!(part_of_share(WHOLE, 0, 0), 0);
+    }
+}

@@ -1,0 +1,464 @@
+//! From a graph of calls to stacks: every way in which a function can be reached gets the share of the function's cost
+//! that comes in by it.
+//!
+//! There can be more ways than anybody can write down: thirty layers of functions that each call all of the next are. So
+//! the ways are followed from the one with the largest cost on, and what is below [`FINEST`] of the total, deeper than
+//! [`DEEPEST`] or beyond [`MOST_CONTEXTS`] is not followed: it is one frame called `[pruned]` on the stack that leads there.
+//!
+//! Where functions call each other in a circle, each way into the circle has each member once, on the path of the most
+//! costly calls to it from where the circle was entered. Callgrind counts calls inside a circle again and again, so that
+//! their cost says nothing of shares.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+
+use super::apportion::{ROUNDING, WHOLE, apportion, part};
+use super::units::{CallGraph, Units};
+
+/// What is less than the total divided by this is not followed.
+const FINEST: u128 = 100_000;
+
+/// How many frames deep calls are followed.
+const DEEPEST: usize = 256;
+
+/// How many ways into functions are followed.
+const MOST_CONTEXTS: usize = 1_000_000;
+
+/// How many arcs and members may be looked at for the paths inside circles; beyond that all members are called by the
+/// first.
+const MOST_INSIDE: usize = 4_000_000;
+
+/// Stacks with their costs.
+pub(super) struct Estimate {
+    /// Stacks by their innermost frame and the stack that called it.
+    pub(super) paths: Vec<Path>,
+    pub(super) rows: Vec<EstimatedRow>,
+    /// The cost of functions that one chain of calls leads to, of the event that ranks.
+    pub(super) certain: u128,
+}
+
+/// A stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    /// The position of the stack that called it.
+    pub(super) outer: Option<usize>,
+    pub(super) at: PathFrame,
+}
+
+/// The innermost frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PathFrame {
+    Context(usize),
+    /// What was not followed.
+    Pruned,
+}
+
+/// What a stack costs, an entry an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EstimatedRow {
+    pub(super) path: usize,
+    pub(super) cost: Vec<u64>,
+}
+
+/// A way into a unit that is to be followed.
+struct Way {
+    /// Its cost of the event that ranks.
+    amount: u128,
+    /// How many ways were found before this one.
+    order: usize,
+    outer: Option<usize>,
+    depth: usize,
+    unit: usize,
+    entry: usize,
+    /// By event.
+    share: Box<[u64]>,
+    /// No other way leads here.
+    is_certain: bool,
+}
+
+/// A stack that self cost is charged to.
+struct Charged {
+    path: usize,
+    share: Box<[u64]>,
+    is_certain: bool,
+}
+
+struct Expansion<'g> {
+    graph: &'g CallGraph<'g>,
+    units: &'g Units,
+    paths: Vec<Path>,
+    /// By context.
+    charged: Vec<Vec<Charged>>,
+    /// Stacks of what was not followed, with its cost.
+    pruned: Vec<(usize, Vec<u128>)>,
+    ways: BinaryHeap<Way>,
+    found: usize,
+    /// In parts of [`WHOLE`].
+    threshold: u128,
+    trees: HashMap<(usize, usize), Rc<Tree>>,
+    inside_left: usize,
+}
+
+/// How the members of a circle are called from the one where it is entered.
+struct Tree {
+    /// The position of that one.
+    first: usize,
+    /// By the position of a member: that of the member that calls it, and how deep it is. Without, the first calls all.
+    callers: Option<Vec<(Option<usize>, usize)>>,
+}
+
+impl Tree {
+    fn caller(&self, position: usize) -> (Option<usize>, usize) {
+        match &self.callers {
+            Some(callers) => callers[position],
+            None if position == self.first => (None, 0),
+            None => (Some(self.first), 1),
+        }
+    }
+}
+
+/// Makes stacks of a graph.
+pub(super) fn estimate(graph: &CallGraph) -> Estimate {
+    let units = Units::new(graph);
+    let own = |context: &&[u64]| u128::from(context.get(graph.ranking).copied().unwrap_or(0));
+    let total: u128 = graph.own.iter().map(own).sum();
+    let mut expansion = Expansion {
+        graph,
+        units: &units,
+        paths: Vec::new(),
+        charged: graph.own.iter().map(|_| Vec::new()).collect(),
+        pruned: Vec::new(),
+        ways: BinaryHeap::new(),
+        found: 0,
+        threshold: total.saturating_mul(u128::from(WHOLE)) / FINEST,
+        trees: HashMap::new(),
+        inside_left: MOST_INSIDE,
+    };
+    expansion.begin();
+    expansion.follow();
+    expansion.finish()
+}
+
+impl Expansion<'_> {
+    /// Finds the ways that begin where nobody calls.
+    fn begin(&mut self) {
+        let events = self.graph.event_count();
+        let mut left_out = vec![0; events];
+        for (position, unit) in self.units.all.iter().enumerate() {
+            let share: Box<[u64]> = (0..events).map(|event| unit.root_share(event)).collect();
+            let is_certain = unit.entering.is_empty();
+            let entry = unit.root(self.graph);
+            if !self.find(None, 0, position, entry, share.clone(), is_certain) {
+                for (event, sum) in left_out.iter_mut().enumerate() {
+                    *sum += part(share[event], unit.flow[event]);
+                }
+            }
+        }
+        self.prune(None, left_out);
+    }
+
+    /// Notes a way, where it is worth to be followed.
+    fn find(
+        &mut self,
+        outer: Option<usize>,
+        depth: usize,
+        unit: usize,
+        entry: usize,
+        share: Box<[u64]>,
+        is_certain: bool,
+    ) -> bool {
+        let ranking = self.graph.ranking;
+        let flow = self.units.all[unit].flow.get(ranking).copied().unwrap_or(0);
+        let amount = u128::from(share.get(ranking).copied().unwrap_or(0)) * flow;
+        if amount < self.threshold || amount == 0 || depth >= DEEPEST {
+            return false;
+        }
+        self.ways.push(Way {
+            amount,
+            order: self.found,
+            outer,
+            depth,
+            unit,
+            entry,
+            share,
+            is_certain,
+        });
+        self.found += 1;
+        true
+    }
+
+    fn follow(&mut self) {
+        let mut followed = 0;
+        while let Some(way) = self.ways.pop() {
+            followed += 1;
+            if followed > MOST_CONTEXTS {
+                let flow = self.flow_of(&way);
+                self.prune(way.outer, flow);
+                continue;
+            }
+            self.follow_way(&way);
+        }
+    }
+
+    /// What flows through a way, by event.
+    fn flow_of(&self, way: &Way) -> Vec<u128> {
+        let flow = &self.units.all[way.unit].flow;
+        let flows = way.share.iter().zip(flow);
+        flows.map(|(share, flow)| part(*share, *flow)).collect()
+    }
+
+    fn follow_way(&mut self, way: &Way) {
+        let (graph, units) = (self.graph, self.units);
+        let unit = &units.all[way.unit];
+        let tree = self.tree(way.unit, way.entry);
+        let mut paths: HashMap<usize, usize> = HashMap::new();
+        let is_certain = way.is_certain && unit.members.len() == 1 && !unit.recurses;
+        let (mut left, mut taken) = (self.flow_of(way), 1);
+        let take = |left: &mut Vec<u128>, flow: &dyn Fn(usize) -> u128| {
+            for (event, left) in left.iter_mut().enumerate() {
+                *left = left.saturating_sub(flow(event));
+            }
+        };
+        for (position, context) in unit.members.iter().enumerate() {
+            let own = graph.own[*context];
+            let ranked = u128::from(own.get(graph.ranking).copied().unwrap_or(0));
+            let amount = u128::from(way.share[graph.ranking]) * ranked;
+            // A function alone has one stack a way, whatever it costs; a circle has as many as members.
+            if amount < self.threshold && unit.members.len() > 1 {
+                break;
+            }
+            let depth = way.depth + tree.caller(position).1;
+            if own.iter().all(|count| *count == 0) || depth >= DEEPEST {
+                continue;
+            }
+            let path = self.path(way, &tree, position, &mut paths);
+            taken += 1;
+            take(&mut left, &|event| {
+                part(way.share[event], u128::from(own[event]))
+            });
+            self.charged[*context].push(Charged {
+                path,
+                share: way.share.clone(),
+                is_certain,
+            });
+        }
+        for arc in &unit.leaving {
+            let (caller, callee) = (graph.arcs[*arc].caller, graph.arcs[*arc].callee);
+            let flow = units.flow(graph, *arc, graph.ranking);
+            if u128::from(way.share[graph.ranking]) * flow < self.threshold {
+                break;
+            }
+            let position = units.position[caller];
+            let depth = way.depth + tree.caller(position).1 + 1;
+            if depth >= DEEPEST {
+                continue;
+            }
+            let share: Box<[u64]> = (way.share.iter().enumerate())
+                .map(|(event, share)| units.share(graph, *arc, event, *share))
+                .collect();
+            let path = self.path(way, &tree, position, &mut paths);
+            let into = units.of[callee];
+            let is_only = is_certain && units.all[into].entering.len() == 1;
+            let is_only = is_only && units.all[into].root_share(graph.ranking) <= ROUNDING;
+            if self.find(Some(path), depth, into, callee, share, is_only) {
+                taken += 1;
+                take(&mut left, &|event| {
+                    part(way.share[event], units.flow(graph, *arc, event))
+                });
+            }
+        }
+        // Each number taken was rounded down.
+        if left.iter().any(|count| *count > taken) {
+            let entry = units.position[way.entry];
+            let path = self.path(way, &tree, entry, &mut paths);
+            self.prune(Some(path), left);
+        }
+    }
+
+    /// The stack of a member of a unit that was entered by a way.
+    fn path(
+        &mut self,
+        way: &Way,
+        tree: &Tree,
+        position: usize,
+        known: &mut HashMap<usize, usize>,
+    ) -> usize {
+        let mut inwards = Vec::new();
+        let mut at = Some(position);
+        let mut outer = loop {
+            let Some(position) = at else { break way.outer };
+            if let Some(path) = known.get(&position) {
+                break Some(*path);
+            }
+            inwards.push(position);
+            at = tree.caller(position).0;
+        };
+        let members = &self.units.all[way.unit].members;
+        for position in inwards.into_iter().rev() {
+            self.paths.push(Path {
+                outer,
+                at: PathFrame::Context(members[position]),
+            });
+            let path = self.paths.len() - 1;
+            known.insert(position, path);
+            outer = Some(path);
+        }
+        // The position itself is either known or has just been added.
+        outer.unwrap_or(0)
+    }
+
+    /// Notes what a stack does not follow.
+    fn prune(&mut self, outer: Option<usize>, flow: Vec<u128>) {
+        if flow.iter().all(|count| *count == 0) {
+            return;
+        }
+        self.paths.push(Path {
+            outer,
+            at: PathFrame::Pruned,
+        });
+        self.pruned.push((self.paths.len() - 1, flow));
+    }
+
+    /// How the members of a unit are reached from one of them: by the most costly calls.
+    fn tree(&mut self, unit: usize, entry: usize) -> Rc<Tree> {
+        if let Some(tree) = self.trees.get(&(unit, entry)) {
+            return Rc::clone(tree);
+        }
+        let members = &self.units.all[unit];
+        let flat = Tree {
+            first: self.units.position[entry],
+            callers: None,
+        };
+        let size = members.inside.len() + members.members.len();
+        let Some(left) = self.inside_left.checked_sub(size).filter(|_| size > 1) else {
+            return Rc::new(flat);
+        };
+        self.inside_left = left;
+        let tree = Rc::new(Tree {
+            callers: Some(self.callers_inside(unit, flat.first)),
+            ..flat
+        });
+        self.trees.insert((unit, entry), Rc::clone(&tree));
+        tree
+    }
+
+    fn callers_inside(&self, unit: usize, first: usize) -> Vec<(Option<usize>, usize)> {
+        let (graph, position) = (self.graph, &self.units.position);
+        let unit = &self.units.all[unit];
+        let mut callers: Vec<(Option<usize>, usize)> = vec![(Some(first), 1); unit.members.len()];
+        callers[first] = (None, 0);
+        let mut calls: Vec<Vec<(u64, usize)>> = vec![Vec::new(); unit.members.len()];
+        for arc in unit.inside.iter().map(|arc| &graph.arcs[*arc]) {
+            let cost = arc.cost(graph.ranking);
+            calls[position[arc.caller]].push((cost, position[arc.callee]));
+        }
+        let mut is_reached = vec![false; unit.members.len()];
+        let mut reachable = BinaryHeap::from([(u64::MAX, Reverse(first), None)]);
+        while let Some((_, Reverse(member), caller)) = reachable.pop() {
+            if std::mem::replace(&mut is_reached[member], true) {
+                continue;
+            }
+            if let Some(Reverse(caller)) = caller {
+                callers[member] = (Some(caller), callers[caller].1 + 1);
+            }
+            for (cost, callee) in &calls[member] {
+                if !is_reached[*callee] {
+                    reachable.push((*cost, Reverse(*callee), Some(Reverse(member))));
+                }
+            }
+        }
+        callers
+    }
+
+    /// Divides what each function costs among its stacks, and what is left over among those that were not followed.
+    fn finish(mut self) -> Estimate {
+        let (graph, events) = (self.graph, self.graph.event_count());
+        let mut rows = Vec::new();
+        let mut left_over = vec![0u64; events];
+        let mut certain = 0;
+        for (context, charged) in self.charged.iter().enumerate() {
+            let own = graph.own[context];
+            if let [only] = &charged[..]
+                && only.is_certain
+            {
+                certain += u128::from(own[graph.ranking]);
+            }
+            let first_row = rows.len();
+            rows.extend(charged.iter().map(|charged| EstimatedRow {
+                path: charged.path,
+                cost: vec![0; events],
+            }));
+            for event in 0..events {
+                let mut weights: Vec<u64> =
+                    charged.iter().map(|charged| charged.share[event]).collect();
+                let given: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+                let rest = u128::from(WHOLE).saturating_sub(given) as u64;
+                weights.push(if rest > ROUNDING || given == 0 {
+                    rest.max(1)
+                } else {
+                    0
+                });
+                let parts = apportion(own[event], &weights);
+                for (row, part) in rows[first_row..].iter_mut().zip(&parts) {
+                    row.cost[event] = *part;
+                }
+                left_over[event] += parts[charged.len()];
+            }
+        }
+        let has_no_place = |event: usize| {
+            left_over[event] > 0 && self.pruned.iter().all(|(_, flow)| flow[event] == 0)
+        };
+        if (0..events).any(has_no_place) {
+            self.prune(None, vec![1; events]);
+        }
+        let first_row = rows.len();
+        rows.extend(self.pruned.iter().map(|(path, _)| EstimatedRow {
+            path: *path,
+            cost: vec![0; events],
+        }));
+        for (event, left_over) in left_over.into_iter().enumerate() {
+            // Counts of an event sum to 64 bits, and so do parts of them.
+            let weight = |(_, flow): &(usize, Vec<u128>)| {
+                u64::try_from(flow[event])
+                    .unwrap_or(u64::MAX)
+                    .min(u64::MAX >> 1)
+            };
+            let weights: Vec<u64> = self.pruned.iter().map(weight).collect();
+            for (row, part) in rows[first_row..]
+                .iter_mut()
+                .zip(apportion(left_over, &weights))
+            {
+                row.cost[event] = part;
+            }
+        }
+        rows.retain(|row| row.cost.iter().any(|count| *count > 0));
+        Estimate {
+            paths: self.paths,
+            rows,
+            certain,
+        }
+    }
+}
+
+impl Ord for Way {
+    fn cmp(&self, other: &Way) -> Ordering {
+        (self.amount, Reverse(self.order)).cmp(&(other.amount, Reverse(other.order)))
+    }
+}
+
+impl PartialOrd for Way {
+    fn partial_cmp(&self, other: &Way) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Way {
+    fn eq(&self, other: &Way) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Way {}
