@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cg_parse::Search;
 use cg_stream::record::RecordType;
 use cg_stream::tool::{Spellings, Suggested};
 use clap::builder::TypedValueParser as _;
@@ -110,13 +111,26 @@ pub(crate) struct Args {
     /// A profile may name any file, so only sources below DIR, or else below the current directory, are shown, and those of
     /// the Rust toolchains' own library. `--source DIR` works too if DIR comes before the files. Reads the line records
     /// that cg-parse writes with --lines, and shows the calls that leave from a line where there are call records
-    /// (--calls) too.
+    /// (--calls) too. Where line records have chains of inlined functions (--inline --instr), lines in a row whose code is
+    /// of one function are headed by its name, their cost, and what it is inlined into.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
 
     /// Look for sources below this directory too, and show them from there; can be given several times.
     #[arg(long, value_name = "DIR", requires = "source", hide_short_help = true)]
     source_root: Vec<PathBuf>,
+
+    /// Tell inlined functions of raw profiles by name.
+    ///
+    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. Functions are then
+    /// listed as if nothing were inlined, --tree shows what is inlined into what in place of calls, and --source heads
+    /// lines by the functions that they are of. Of streams, cg-parse --inline writes what this needs.
+    #[arg(long, hide_short_help = true)]
+    inline: bool,
+
+    /// Look for objects and debug files below DIR too.
+    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
+    debug_root: Vec<PathBuf>,
 
     /// How many lines of source to show around a line with a cost.
     #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true)]
@@ -402,6 +416,10 @@ impl Args {
             by_function: self.by == Some(ByName::Fn),
             group_by: self.group_by.map(GroupByName::group_by),
             view: self.view(),
+            inline: self.inline.then(|| Search {
+                roots: self.debug_root.clone(),
+                ..Search::default()
+            }),
             threshold: self.threshold,
             all_frames: self.all_frames,
             stable_names: self.names == NamesName::Stable,

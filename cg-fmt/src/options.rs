@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cg_parse::Search;
 use cg_stream::record::RecordType;
 
 /// How the records are shown.
@@ -24,6 +25,8 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     pub(crate) group_by: Option<GroupBy>,
     pub(crate) view: View,
+    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
+    pub(crate) inline: Option<Search>,
     /// Branches of a tree of stacks below this percentage are folded; 1 for people, as `ms_print` has it.
     pub(crate) threshold: Option<f64>,
     /// Show every frame of a stack, of libraries too.

@@ -34,12 +34,19 @@ pub(crate) fn read(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Read> {
+    let is_source = matches!(options.view, View::Source { .. });
+    let is_inline = options.inline.is_some();
     let parse = cg_parse::Options {
-        calls: matches!(options.view, View::Tree(_) | View::Source { .. })
+        // A tree of calls would come before that of what is inlined.
+        calls: is_source
+            || matches!(options.view, View::Tree(_)) && !is_inline
             || options.kind == Some(RecordType::Call)
             || options.format.is_of_calls(),
-        lines: matches!(options.view, View::Source { .. })
-            || options.kind == Some(RecordType::Line),
+        lines: is_source || options.kind == Some(RecordType::Line),
+        // Only instructions have chains of inlined functions.
+        instr: is_source && is_inline,
+        inline: is_inline,
+        search: options.inline.clone().unwrap_or_default(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
             _ => Snapshots::Peak,

@@ -481,6 +481,71 @@ fn the_directory_of_sources_may_be_a_word_of_its_own() {
 }
 
 #[test]
+fn lines_are_headed_by_the_function_whose_code_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().to_str().unwrap();
+    std::fs::write(directory.path().join("a.c"), "one\ntwo\nthree\nfour\n").unwrap();
+    std::fs::write(directory.path().join("b.h"), "five\nsix\nseven\n").unwrap();
+    let line = |function: &str, file: &str, line: u32, address: u32, inlined: &str| {
+        let inlined = match inlined {
+            "" => String::new(),
+            name => format!(r#","inlined":[{{"fn":"{name}","file":"b.h"}}]"#),
+        };
+        format!(
+            "{{\"type\":\"line\",\"fn\":\"{function}\",\"file\":\"{file}\",\"line\":{line},\"addr\":\"0x{address}\"{inlined},\"cost\":{{\"Ir\":100}}}}\n"
+        )
+    };
+    let with = |inlined: &str| {
+        [
+            RUN,
+            "{\"type\":\"fn\",\"fn\":\"main\",\"file\":\"a.c\",\"cost\":{\"Ir\":800}}\n",
+            &line("main", "a.c", 1, 1, ""),
+            &line("main", "a.c", 2, 2, inlined),
+            &line("main", "a.c", 3, 3, inlined),
+            &line("f", "a.c", 3, 4, inlined),
+            &line("main", "a.c", 4, 5, ""),
+            // Of a function that was inlined, and whose name is not known.
+            &line("main", "b.h", 1, 6, ""),
+            &line("main", "b.h", 2, 7, inlined),
+            // What stands beside it in the header is not in the functions' own file.
+            &line("main", "b.h", 3, 8, ""),
+            END,
+        ]
+        .concat()
+    };
+    let source = |stream: &str| {
+        let run = cg_fmt(&[&format!("--source={folder}")], stream);
+        assert_eq!(run.status, Some(0), "{run:?}");
+        let lines = run
+            .stdout
+            .lines()
+            .skip_while(|line| !line.ends_with("a.c") || line.contains("shown"));
+        lines.skip(3).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let headed = source(&with("probe"));
+    let headings = headed.iter().filter_map(|line| line.split_once("-- "));
+    let headings: Vec<(&str, &str)> = headings.map(|(cost, name)| (cost.trim(), name)).collect();
+    assert_eq!(
+        headings,
+        [
+            ("100 (10.00%)", "main"),
+            ("300 (30.00%)", "probe, inlined into 2 functions"),
+            ("100 (10.00%)", "main"),
+            ("100 (10.00%)", "probe, inlined into main"),
+        ]
+    );
+    let below = |heading: &str| {
+        let position = headed.iter().position(|line| line.ends_with(heading));
+        headed[position.unwrap() + 1].as_str()
+    };
+    assert!(below("2 functions").ends_with("2  two"), "{headed:?}");
+    assert!(below("into main").ends_with("2  six"), "{headed:?}");
+    // Nothing else is changed, and where nothing is known to be inlined nothing is headed.
+    let unheaded = headed.iter().filter(|line| !line.contains("-- "));
+    assert_eq!(unheaded.cloned().collect::<Vec<_>>(), source(&with("")));
+}
+
+#[test]
 fn diffs_sort_by_the_change_of_a_count() {
     let input = r#"{"type":"run","stream":1,"runs":["a","b"],"events":["Ir","Dr"],"total":{"Ir":[30,50],"Dr":[9,5]}}
 {"type":"diff","fn":"f","of":"fn","status":"changed","calls":[1,2],"cost":{"Ir":[10,30],"Dr":[5,4]},"incl":{"Ir":[10,31]},"delta":{"Ir":20,"Dr":-1}}

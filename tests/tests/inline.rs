@@ -322,6 +322,43 @@ fn people_see_functions_as_if_nothing_were_inlined() {
 }
 
 #[test]
+fn source_lines_are_headed_by_the_functions_they_are_of() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let source = format!("--source={}", path(""));
+    let stream = parse(
+        folder.path(),
+        &["--inline", "--instr", "--lines", "--calls"],
+    );
+    let of_stream = tools::stdout("cg-fmt", &[&source], &stream.stdout);
+    let of_raw = tools::run("cg-fmt", &[&source, "--inline", &path("profile")], b"");
+    assert_eq!(of_raw.text(), String::from_utf8(of_stream).unwrap());
+    let text = of_raw.text();
+    let headings = text.lines().filter_map(|line| line.split_once("-- "));
+    let headings: Vec<(&str, &str)> = headings
+        .map(|(figures, name)| {
+            (
+                figures.split(' ').find(|word| !word.is_empty()).unwrap(),
+                name,
+            )
+        })
+        .collect();
+    assert_eq!(
+        headings[..2],
+        [
+            ("27,000", "work, inlined into 3 functions"),
+            ("800", "outer, inlined into 2 functions")
+        ]
+    );
+    // Code that was not inlined has its function's name.
+    let own: Vec<&str> = headings[2..].iter().map(|(_, name)| *name).collect();
+    assert_eq!(own, ["f", "g", "main"]);
+    let without = tools::run("cg-fmt", &[&source, &path("profile")], b"");
+    let unheaded: Vec<&str> = text.lines().filter(|line| !line.contains("-- ")).collect();
+    assert_eq!(unheaded, without.text().lines().collect::<Vec<_>>());
+}
+
+#[test]
 fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
     // The same function with code of its own, and inlined.
     let old = profiled(

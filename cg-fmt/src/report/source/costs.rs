@@ -1,27 +1,30 @@
 //! Costs and calls by file and line.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use cg_names::whose::{self, Whose};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame, RecordType};
 
+use super::passages::Owners;
 use crate::report::columns::order_of_functions;
 
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
     profile: &'a Profile,
-    lines: BTreeMap<Option<Symbol>, FileLines>,
+    lines: BTreeMap<Option<Symbol>, FileLines<'a>>,
 }
 
 /// The lines of a file.
-pub(super) type FileLines = BTreeMap<u64, SourceLine>;
+pub(super) type FileLines<'a> = BTreeMap<u64, SourceLine<'a>>;
 
 /// What is known of a line.
 #[derive(Default)]
-pub(super) struct SourceLine {
+pub(super) struct SourceLine<'a> {
     /// Self cost, an event of the profile each.
     pub(super) cost: Vec<Count>,
+    /// Whose code it is, as far as that is known; empty where the profile has no inlined functions by name.
+    pub(super) owners: Owners<'a>,
     /// Calls that leave from it, by inclusive cost.
     pub(super) calls: Vec<LineCall>,
 }
@@ -47,12 +50,13 @@ impl<'a> Files<'a> {
             add(&mut line.cost, rows.cost(row));
         }
         files.add_calls();
+        files.add_owners();
         files
     }
 
-    pub(super) fn lines(&self, file: Option<Symbol>) -> &FileLines {
-        static NONE: FileLines = FileLines::new();
-        self.lines.get(&file).unwrap_or(&NONE)
+    /// The lines of a file that [`Files::own_first`] names.
+    pub(super) fn lines(&self, file: Option<Symbol>) -> Option<&FileLines<'a>> {
+        self.lines.get(&file)
     }
 
     /// Files of the program itself before others, then by the cost of their lines, largest first, then by name.
@@ -81,6 +85,39 @@ impl<'a> Files<'a> {
             ..Frame::default()
         };
         matches!(whose::whose(&[frame])[..], [Whose::Own])
+    }
+
+    /// Says whose code each line is. Without a chain of inlined functions it is that of the function which the profile
+    /// names only where the line is in the file of that function: else it may be of one that was inlined from another
+    /// file, and whose name is not known.
+    fn add_owners(&mut self) {
+        let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
+        let innermost = |row| rows.detail(row).and_then(|detail| detail.inlined.first());
+        if !(0..rows.len()).any(|row| innermost(row).is_some()) {
+            return;
+        }
+        let functions = profile.table(RecordType::Fn).keys();
+        let functions: HashSet<FunctionKey> = functions.iter().map(|key| key.function).collect();
+        for row in 0..rows.len() {
+            let function = rows.key(row).function;
+            let inlined = innermost(row);
+            let name = match inlined {
+                Some(frame) => frame.name.as_deref(),
+                None if functions.contains(&function) => profile.text(function.name),
+                None => None,
+            };
+            let lines = self.lines.get_mut(&function.file);
+            let line = lines.and_then(|lines| lines.get_mut(&rows.key(row).line.unwrap_or(0)));
+            let (Some(name), Some(line)) = (name, line) else {
+                continue;
+            };
+            let owner = line.owners.entry(name).or_default();
+            add(&mut owner.cost, rows.cost(row));
+            match inlined {
+                Some(_) => drop(owner.hosts.insert((function.name, function.obj))),
+                None => owner.is_out_of_line = true,
+            }
+        }
     }
 
     /// Puts calls to their lines: in the file of the call site where a record names one. A stream without sites has the

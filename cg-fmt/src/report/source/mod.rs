@@ -1,10 +1,11 @@
 //! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
 //! calls that leave from a line, `call` records.
 //!
-//! Every file whose lines have a cost is looked for, the program's own before those of libraries and then by the cost in it, in the places that are sources' ([`Places`]); of
-//! those that are found, each line with a cost
-//! is shown with some lines around it. What cannot be shown (files that are not found, lines beyond a file's end, costs
-//! without a line) is summed and said, so that all figures add up to the total.
+//! Every file whose lines have a cost is looked for, the program's own before those of libraries and then by the cost in
+//! it, in the places that are sources' ([`Places`]); of those that are found, each line with a cost is shown with some lines
+//! around it, below the name of the function whose code it is where inlined functions are known by name. What cannot be
+//! shown (files that are not found, lines beyond a file's end, costs without a line) is summed and said, so that all figures
+//! add up to the total.
 
 use std::ops::RangeInclusive;
 
@@ -22,6 +23,7 @@ use text::Annotation;
 
 mod costs;
 mod find;
+mod passages;
 mod text;
 mod text_file;
 
@@ -67,7 +69,9 @@ impl Source {
         let mut missing = Vec::new();
         let mut account = Account::new(profile);
         for file in files.own_first(events.first_index()) {
-            let lines = files.lines(file);
+            let Some(lines) = files.lines(file) else {
+                continue;
+            };
             let Some(name) = profile.text(file).filter(|name| *name != "???") else {
                 account.add("file unknown", None, select(lines, |_| true));
                 continue;
@@ -184,7 +188,7 @@ impl Source {
 }
 
 /// The lines with a cost and so many around each, as ranges in order that do not overlap.
-fn around(lines: &FileLines, context: u64) -> Vec<RangeInclusive<u64>> {
+fn around(lines: &FileLines<'_>, context: u64) -> Vec<RangeInclusive<u64>> {
     let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
     for line in lines.keys().filter(|line| **line > 0) {
         let start = line.saturating_sub(context).max(1);
@@ -199,7 +203,7 @@ fn around(lines: &FileLines, context: u64) -> Vec<RangeInclusive<u64>> {
 
 /// The costs of some lines.
 fn select<'l>(
-    lines: &'l FileLines,
+    lines: &'l FileLines<'_>,
     is_wanted: impl Fn(u64) -> bool + 'l,
 ) -> impl Iterator<Item = &'l [Count]> {
     lines

@@ -1,10 +1,12 @@
-//! One file as it is shown: costs, line numbers, source, and below a line the calls that leave from it.
+//! One file as it is shown: costs, line numbers, source, below a line the calls that leave from it, and above lines the
+//! function whose code they are.
 
 use cg_document::{Audience, Cell, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
 use super::costs::{FileLines, LineCall};
+use super::passages::Passage;
 use super::text_file::SourceText;
 use crate::report::events::{EventColumn, EventColumns};
 
@@ -17,7 +19,7 @@ const PERCENT_GAP: &str = "         ";
 /// One file with its costs.
 pub(super) struct Annotation<'a> {
     pub(super) profile: &'a Profile,
-    pub(super) lines: &'a FileLines,
+    pub(super) lines: &'a FileLines<'a>,
     pub(super) source: &'a SourceText,
     pub(super) events: &'a EventColumns,
 }
@@ -42,7 +44,16 @@ impl Annotation<'_> {
         let mut shown = Vec::new();
         let last = self.source.lines().keys().next_back().copied();
         let width = last.unwrap_or(0).to_string().len();
+        let passages = Passage::of(self.lines, |line| self.source.has(line));
         for (line, source) in self.source.lines() {
+            if let Some(passage) = passages.get(line) {
+                let heading = passage.heading(self.profile, self.events.first_index());
+                shown.push(AnnotatedLine {
+                    line: *line,
+                    figures: figures(&events, Some(&passage.cost())),
+                    text: format!("{:>width$}  -- {heading}", ""),
+                });
+            }
             self.push_line(&mut shown, *line, source, width, &events);
         }
         let mut widths: Vec<usize> = events.iter().map(|event| event.name.len()).collect();

@@ -1,0 +1,224 @@
+//! Which lines of a file are of which function, where inlined functions are known by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::BString;
+use cg_document::number;
+use cg_names::structure::ParsedName;
+use cg_stream::profile::{Profile, Symbol};
+use cg_stream::record::Count;
+
+use super::costs::{FileLines, add};
+
+/// A function as far as the cost of one line, or of lines in a row, is in its code.
+#[derive(Clone, Default)]
+pub(super) struct Owner {
+    /// Self cost, an event of the profile each.
+    pub(super) cost: Vec<Count>,
+    /// Names and objects of the functions that it is inlined into.
+    pub(super) hosts: BTreeSet<(Option<Symbol>, Option<Symbol>)>,
+    /// Some of the cost is in code of its own.
+    pub(super) is_out_of_line: bool,
+}
+
+/// Owners by name.
+pub(super) type Owners<'a> = BTreeMap<&'a str, Owner>;
+
+/// Lines in a row whose code is of the same function. Lines that are nobody's do not part them.
+///
+/// What is instantiated for several types, or mangled in two ways, has several names and one source, so functions are the
+/// same here where their own names are.
+#[derive(Default)]
+pub(super) struct Passage<'a> {
+    owners: Owners<'a>,
+    own_names: BTreeSet<OwnName>,
+}
+
+/// A function's name without path and generic arguments, and whether it is a closure in the function of that name.
+type OwnName = (BString, bool);
+
+impl<'a> Passage<'a> {
+    /// The passages among the lines of a file that are wanted, by their first lines. None where nothing in the file was inlined.
+    pub(super) fn of(
+        lines: &'a FileLines<'_>,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> BTreeMap<u64, Passage<'a>> {
+        let mut passages: BTreeMap<u64, Passage<'_>> = BTreeMap::new();
+        let wanted = lines.iter().filter(|(line, _)| is_wanted(**line));
+        for (line, source) in wanted.filter(|(_, source)| !source.owners.is_empty()) {
+            let own_names: BTreeSet<OwnName> =
+                source.owners.keys().map(|name| own_name(name)).collect();
+            let last = passages.last_entry().map(|entry| entry.into_mut());
+            match last.filter(|last| !last.own_names.is_disjoint(&own_names)) {
+                Some(last) => last.extend(&source.owners, own_names),
+                None => passages
+                    .entry(*line)
+                    .or_default()
+                    .extend(&source.owners, own_names),
+            }
+        }
+        let is_inlined = |passage: &Passage<'_>| {
+            let mut owners = passage.owners.values();
+            owners.any(|owner| !owner.hosts.is_empty())
+        };
+        if !passages.values().any(is_inlined) {
+            passages.clear();
+        }
+        passages
+    }
+
+    fn extend(&mut self, owners: &Owners<'a>, own_names: BTreeSet<OwnName>) {
+        for (name, more) in owners {
+            let owner = self.owners.entry(name).or_default();
+            add(&mut owner.cost, &more.cost);
+            owner.hosts.extend(&more.hosts);
+            owner.is_out_of_line |= more.is_out_of_line;
+        }
+        self.own_names.extend(own_names);
+    }
+
+    /// What its lines cost.
+    pub(super) fn cost(&self) -> Vec<Count> {
+        let mut sums = Vec::new();
+        for owner in self.owners.values() {
+            add(&mut sums, &owner.cost);
+        }
+        sums
+    }
+
+    /// `work, inlined into 3 functions`: of several functions the one that costs most, by this event.
+    pub(super) fn heading(&self, profile: &Profile, event: usize) -> String {
+        let cost = |owner: &Owner| owner.cost.get(event).copied().unwrap_or(0);
+        // The last of equals is taken: that is the first by name, from the end.
+        let first = self
+            .owners
+            .iter()
+            .rev()
+            .max_by_key(|(_, owner)| cost(owner));
+        let mut heading = first.map_or("???", |(name, _)| name).to_owned();
+        if self.owners.len() > 1 {
+            heading.push_str(&format!(" and {} more", self.owners.len() - 1));
+        }
+        let hosts: BTreeSet<_> = self
+            .owners
+            .values()
+            .flat_map(|owner| &owner.hosts)
+            .collect();
+        let into = match hosts.first() {
+            None => return heading,
+            Some((host, _)) if hosts.len() == 1 => profile.text(*host).unwrap_or("???").to_owned(),
+            Some(_) => number::plural(hosts.len() as Count, "function", "functions"),
+        };
+        let is_out_of_line = self.owners.values().any(|owner| owner.is_out_of_line);
+        let also = if is_out_of_line {
+            "out of line and "
+        } else {
+            ""
+        };
+        heading + ", " + also + "inlined into " + &into
+    }
+}
+
+fn own_name(name: &str) -> OwnName {
+    let short = ParsedName::new(name.as_bytes()).short_name();
+    (short, name.ends_with('}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_stream::profile::Symbols;
+
+    use super::super::costs::SourceLine;
+    use super::*;
+
+    /// A function, its cost, and how many others it is inlined into.
+    type Told<'a> = (&'a str, Count, u32);
+
+    /// Lines with the functions whose code they are.
+    fn lines<'a>(told: &[(u64, &[Told<'a>])]) -> FileLines<'a> {
+        let mut names = Symbols::default();
+        let mut lines = FileLines::new();
+        for (line, owners) in told {
+            let source: &mut SourceLine<'a> = lines.entry(*line).or_default();
+            for (name, cost, hosts) in *owners {
+                let mut host = |number| names.intern(&format!("host{number}")).ok();
+                let owner = Owner {
+                    cost: vec![*cost],
+                    hosts: (0..*hosts).map(|number| (host(number), None)).collect(),
+                    is_out_of_line: *hosts == 0,
+                };
+                source.owners.insert(name, owner);
+            }
+        }
+        lines
+    }
+
+    fn told(lines: &FileLines<'_>) -> Vec<(u64, String, Count)> {
+        let profile = Profile::default();
+        Passage::of(lines, |line| line > 0)
+            .into_iter()
+            .map(|(line, passage)| (line, passage.heading(&profile, 0), passage.cost()[0]))
+            .collect()
+    }
+
+    #[test]
+    fn lines_in_a_row_are_one_passage() {
+        let lines = lines(&[
+            (0, &[("lost", 9, 2)]),
+            (3, &[("push", 5, 2)]),
+            (4, &[]),
+            (7, &[("push", 6, 3)]),
+            (8, &[("main", 1, 0)]),
+            (9, &[("push", 2, 2)]),
+        ]);
+        let expected = [
+            (3, "push, inlined into 3 functions", 11),
+            (8, "main", 1),
+            (9, "push, inlined into 2 functions", 2),
+        ];
+        assert_eq!(
+            told(&lines),
+            expected.map(|(line, text, cost)| (line, text.to_owned(), cost))
+        );
+    }
+
+    #[test]
+    fn instances_of_a_function_are_one_and_its_closure_is_another() {
+        let lines = lines(&[
+            (1, &[("alloc::Vec<T>::push", 1, 2)]),
+            (
+                2,
+                &[
+                    ("alloc::Vec<T>::push", 1, 2),
+                    ("<alloc::Vec<u8>>::push", 4, 0),
+                ],
+            ),
+            (3, &[("<alloc::Vec<u8>>::push", 1, 0)]),
+            (4, &[("alloc::Vec<T>::push::{closure#0}", 7, 2)]),
+        ]);
+        let expected = [
+            (
+                1,
+                "<alloc::Vec<u8>>::push and 1 more, out of line and inlined into 2 functions",
+                7,
+            ),
+            (
+                4,
+                "alloc::Vec<T>::push::{closure#0}, inlined into 2 functions",
+                7,
+            ),
+        ];
+        assert_eq!(
+            told(&lines),
+            expected.map(|(line, text, cost)| (line, text.to_owned(), cost))
+        );
+    }
+
+    #[test]
+    fn a_file_without_inlined_code_has_none() {
+        assert_eq!(
+            told(&lines(&[(1, &[("main", 5, 0)]), (2, &[("f", 5, 0)])])),
+            []
+        );
+    }
+}
