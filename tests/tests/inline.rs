@@ -217,6 +217,23 @@ fn an_object_of_another_build_is_refused_and_said_so() {
 }
 
 #[test]
+fn a_stand_in_of_another_build_is_passed_over_and_leaves_no_trace() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let without = parse(folder.path(), &["--inline"]);
+    shell(
+        folder.path(),
+        "mkdir stand-ins; (echo 'int first(int x) { for (int i = 0; i < 99; i++) x = x * x + i; return x; }'; cat nops.c) > other.c; gcc -O1 -g -o stand-ins/nops other.c",
+    );
+    let roots = folder.path().join("stand-ins");
+    let with = parse(
+        folder.path(),
+        &["--inline", "--debug-root", roots.to_str().unwrap()],
+    );
+    assert_eq!(inlined(&records(&with), "work"), 27_000);
+    assert_eq!(records(&with), records(&without));
+}
+
+#[test]
 fn an_object_that_moved_is_found_below_a_root() {
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     shell(folder.path(), "mkdir elsewhere; mv nops elsewhere");

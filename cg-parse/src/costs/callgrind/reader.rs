@@ -324,7 +324,8 @@ impl<'a> CallgrindReader<'a> {
         if let Some(trace) = &mut self.section.trace
             && !counts.is_empty()
         {
-            trace.add(node, at(&self.positions, self.file), false, counts);
+            let object = self.nodes.get(node).object;
+            trace.add(node, object, at(&self.positions, self.file), false, counts);
         }
         if self.part.lines.is_some() && !counts.is_empty() {
             self.part.add_line(self.line_key(node), counts)?;
@@ -365,7 +366,8 @@ impl<'a> CallgrindReader<'a> {
         if let Some(trace) = &mut self.section.trace
             && node != callee
         {
-            trace.add(node, at(&self.positions, self.file), true, counts);
+            let object = self.nodes.get(node).object;
+            trace.add(node, object, at(&self.positions, self.file), true, counts);
         }
         let from = self.line_key(node);
         let address = (self.positions.address()).filter(|_| self.wanted.call_addresses);

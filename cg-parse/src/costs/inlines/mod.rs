@@ -2,9 +2,10 @@
 //!
 //! Callgrind charges what was inlined into a function to that function. With `--dump-instr=yes` its profiles have the
 //! addresses of instructions as the object counts them, and the debug information of the object says of which chain of
-//! inlined functions each is: [`trace`] keeps the cost lines until all is read, [`objects`] finds the objects and whether
-//! they are those that were profiled, [`resolve`] adds the lines up by chain, [`write`] writes them.
+//! inlined functions each is: [`trace`] keeps the cost lines until all is read, [`objects`] finds the objects, [`resolve`]
+//! adds the lines up by chain and holds them against the symbols of the objects on the way, [`write`] writes them.
 
+mod addresses;
 mod lines;
 mod objects;
 mod paths;

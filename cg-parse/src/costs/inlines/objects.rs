@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use cg_debug_info::{Chains, DebugFile, DebugInfo, Error, ObjectFile, Search, Symbol, Symbols};
+use cg_debug_info::{Chains, DebugInfo, Error, ObjectFile, Search, Symbol, Symbols};
 use cg_names::demangle::demangle;
 use cg_names::identity::{is_other_mangling, normal_function};
 use foldhash::fast::FixedState;
@@ -36,6 +36,8 @@ pub(crate) struct TracedObject {
     /// Named cost by the first event, and how much of it is where a symbol says the same name.
     pub(super) named: u64,
     pub(super) agrees: u64,
+    /// The file that is being tried; `chains` are then of it.
+    trial: Option<Trial>,
     /// Files that may be it and have not been looked at.
     candidates: Vec<PathBuf>,
     /// Where the last address was found.
@@ -71,25 +73,24 @@ impl Unresolved {
 
 /// An object file that may be the one that was profiled.
 struct Trial {
-    object: ObjectFile,
-    debug: Result<DebugFile, Error>,
+    /// Where its debug information came from.
+    source: Result<&'static str, Error>,
     /// For each address the number of the symbols that cover it.
     group_of: Vec<u32>,
     /// The names of the symbols, mangled or not, by those numbers.
     groups: Vec<Vec<Vec<u8>>>,
-    /// Whether one of a number's symbols is called like the function.
-    verdicts: HashMap<(FunctionId, u32), bool, FixedState>,
+    /// Whether one of a number's symbols is called like the function; `None` where its name is not one of a symbol.
+    verdicts: HashMap<(FunctionId, u32), Option<bool>, FixedState>,
     named: u64,
     agrees: u64,
-    /// The last function, and whether its name is one to be held against symbols.
-    last_function: Option<(FunctionId, bool)>,
-    /// The last function and symbols, and whether they agree.
-    last_verdict: Option<(FunctionId, u32, bool)>,
+    /// The last function and symbols, and what the verdict was.
+    last_verdict: Option<(FunctionId, u32, Option<bool>)>,
 }
 
 /// The objects of a section, by the position that `object_of` says for a function.
 pub(crate) struct TracedObjects {
     pub(super) objects: Vec<TracedObject>,
+    positions: HashMap<StringId, usize, FixedState>,
     /// By function.
     object_of: Vec<Option<u32>>,
 }
@@ -99,42 +100,30 @@ impl TracedObjects {
     pub(super) fn collect(trace: &mut Trace, section: &Section) -> io::Result<TracedObjects> {
         let mut found = TracedObjects {
             objects: Vec::new(),
+            positions: HashMap::default(),
             object_of: Vec::new(),
         };
-        // How many addresses of an object there may be before they are sorted again.
-        let mut limits: Vec<usize> = Vec::new();
-        trace.for_each(|line| {
-            let place = found.place(section.merged_into(line.function), section);
-            limits.resize(found.objects.len(), 1 << 20);
-            if let At::Line { .. } = line.at {
-                let functions = &mut found.objects[place].functions;
+        if trace.has_lines_without_address() {
+            trace.for_each(|line| {
                 let function = section.merged_into(line.function);
-                if functions.last() != Some(&function) {
+                let place = found.place(function, section);
+                let functions = &mut found.objects[place].functions;
+                if let At::Line { .. } = line.at
+                    && functions.last() != Some(&function)
+                {
                     functions.push(function);
                     if functions.len() > (1 << 16) {
                         functions.sort_unstable();
                         functions.dedup();
                     }
                 }
-            }
-            let object = &mut found.objects[place];
-            if let At::Address(address) = line.at
-                && object.addresses.last() != Some(&address)
-            {
-                let addresses = &mut object.addresses;
-                addresses.push(address);
-                if addresses.len() >= limits[place] {
-                    // Lines come in long ascending runs, which this sort finds.
-                    addresses.sort();
-                    addresses.dedup();
-                    limits[place] = (addresses.len() * 2).max(1 << 20);
-                }
-            }
-        })?;
+            })?;
+        }
+        for (name, addresses) in trace.take_addresses() {
+            let place = found.place_of(name);
+            found.objects[place].addresses = addresses.into_sorted();
+        }
         for object in &mut found.objects {
-            object.addresses.sort();
-            object.addresses.dedup();
-            object.addresses.shrink_to_fit();
             object.functions.sort_unstable();
             object.functions.dedup();
         }
@@ -148,7 +137,7 @@ impl TracedObjects {
 
     /// The position of an object.
     pub(super) fn position(&self, name: StringId) -> Option<usize> {
-        self.objects.iter().position(|object| object.name == name)
+        self.positions.get(&name).copied()
     }
 
     /// The position of a function's object.
@@ -162,9 +151,16 @@ impl TracedObjects {
             return place as usize;
         }
         let name = section.key_of(function).object;
-        let known = self.objects.iter().position(|object| object.name == name);
-        let place = known.unwrap_or_else(|| {
-            self.objects.push(TracedObject {
+        let place = self.place_of(name);
+        self.object_of[index] = u32::try_from(place).ok();
+        place
+    }
+
+    /// The position of an object, which has one from then on.
+    fn place_of(&mut self, name: StringId) -> usize {
+        let objects = &mut self.objects;
+        *self.positions.entry(name).or_insert_with(|| {
+            objects.push(TracedObject {
                 name,
                 addresses: Vec::new(),
                 chains: None,
@@ -174,23 +170,16 @@ impl TracedObjects {
                 unresolved: None,
                 named: 0,
                 agrees: 0,
+                trial: None,
                 candidates: Vec::new(),
                 last_index: Cell::new(0),
             });
-            self.objects.len() - 1
-        });
-        self.object_of[index] = u32::try_from(place).ok();
-        place
+            objects.len() - 1
+        })
     }
 
-    /// Finds the chains of all objects that are there, have debug information and are the ones that were profiled.
-    pub(super) fn resolve(
-        &mut self,
-        trace: &mut Trace,
-        section: &Section,
-        ranking: usize,
-        search: &Search,
-    ) -> io::Result<()> {
+    /// Finds the files that may be the objects, and what lines allow in those that have no addresses.
+    pub(super) fn find_candidates(&mut self, section: &Section, search: &Search) {
         for object in &mut self.objects {
             let name = section.strings.get(object.name);
             if name.is_empty() || name == b"???" {
@@ -206,43 +195,32 @@ impl TracedObjects {
                 object.read_lines(section, search);
             }
         }
-        self.check_lines(trace, section, ranking)?;
-        loop {
-            let mut trials: Vec<Option<Trial>> = Vec::new();
-            for object in &mut self.objects {
-                trials.push(object.next_trial(search));
-            }
-            if trials.iter().all(Option::is_none) {
-                return Ok(());
-            }
-            trace.for_each(|line| {
-                let function = section.merged_into(line.function);
-                let place = self.place(function, section);
-                let (Some(Some(trial)), At::Address(address)) = (trials.get_mut(place), line.at)
-                else {
-                    return;
-                };
-                if line.is_calls {
-                    return;
-                }
-                let count = line.counts.get(ranking).copied().unwrap_or(0);
-                let name = section.strings.get(section.key_of(function).name);
-                if let Some(index) = self.objects[place].index_of(address) {
-                    trial.see(function, name, index, count);
-                }
-            })?;
-            for (object, trial) in self.objects.iter_mut().zip(trials) {
-                if let Some(trial) = trial {
-                    object.judge(trial, search);
-                }
+    }
+
+    /// Opens the next file of each object that has any left; false where none has. Its chains are the object's until
+    /// [`TracedObjects::judge`].
+    pub(super) fn try_next(&mut self, search: &Search) -> bool {
+        let mut is_tried = false;
+        for object in &mut self.objects {
+            is_tried |= object.try_next(search);
+        }
+        is_tried
+    }
+
+    /// Takes the files that were tried, or leaves them. False where chains turned out not to be the profile's, so that
+    /// what was added up by them does not hold.
+    pub(super) fn judge(&mut self) -> bool {
+        let mut holds = true;
+        for object in &mut self.objects {
+            if let Some(trial) = object.trial.take() {
+                holds &= object.judge(trial);
             }
         }
+        holds
     }
-}
 
-impl TracedObjects {
     /// Leaves objects whose lines are not those of the profile.
-    fn check_lines(
+    pub(super) fn check_lines(
         &mut self,
         trace: &mut Trace,
         section: &Section,
@@ -321,47 +299,63 @@ impl TracedObject {
         Some(index)
     }
 
-    /// Opens the next file that may be the object.
-    fn next_trial(&mut self, search: &Search) -> Option<Trial> {
+    /// Opens the next file that may be the object; false where there is none.
+    fn try_next(&mut self, search: &Search) -> bool {
         while let Some(path) = self.candidates.pop() {
             match Trial::of(&path, &self.addresses, search) {
-                Ok(trial) => return Some(trial),
+                Ok((trial, chains)) => {
+                    (self.trial, self.chains) = (Some(trial), chains);
+                    return true;
+                }
                 Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
             }
         }
-        None
+        false
     }
 
-    /// Takes the file that was tried, or leaves it.
-    fn judge(&mut self, trial: Trial, search: &Search) {
+    /// Holds self cost of a function at an address, by its position, against the symbols of the file that is tried.
+    #[inline]
+    pub(super) fn see(
+        &mut self,
+        function: FunctionId,
+        index: usize,
+        count: u64,
+        section: &Section,
+    ) {
+        if let Some(trial) = &mut self.trial {
+            trial.see(function, index, count, section);
+        }
+    }
+
+    /// Takes the file that was tried, or leaves it: then it is false if the file had chains.
+    fn judge(&mut self, trial: Trial) -> bool {
         (self.named, self.agrees) = (trial.named, trial.agrees);
-        // A stripped object has too few symbols to tell.
-        if let Err(Error::NoDebugInfo) = trial.debug {
-            self.unresolved = Some(Unresolved::NoDebugInfo);
-            return;
-        }
-        if !agrees(trial.agrees, trial.named) {
-            self.unresolved = Some(Unresolved::AnotherBuild);
-            return;
-        }
-        self.candidates.clear();
-        let debug = trial.debug.and_then(|debug| {
-            let source = debug.source.name();
-            Ok((source, DebugInfo::read(&trial.object, debug, search)?))
-        });
-        match debug {
-            Ok((source, info)) => {
-                self.unresolved = None;
-                self.source = Some(source);
-                self.chains = Some(info.chains(&self.addresses));
+        let agrees = agrees(trial.agrees, trial.named);
+        self.unresolved = match trial.source {
+            // A stripped object has too few symbols to tell.
+            Err(Error::NoDebugInfo) => Some(Unresolved::NoDebugInfo),
+            _ if !agrees => Some(Unresolved::AnotherBuild),
+            Err(error) => {
+                self.candidates.clear();
+                Some(Unresolved::Unreadable(error.to_string()))
             }
-            Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
-        }
+            Ok(source) => {
+                self.candidates.clear();
+                self.source = Some(source);
+                None
+            }
+        };
+        self.unresolved.is_none() || self.chains.take().is_none()
     }
 }
 
 impl Trial {
-    fn of(path: &std::path::Path, addresses: &[u64], search: &Search) -> Result<Trial, Error> {
+    /// A file with its chains, where it has debug information.
+    fn of(
+        path: &Path,
+        addresses: &[u64],
+        search: &Search,
+    ) -> Result<(Trial, Option<Chains>), Error> {
         let object = ObjectFile::open(path, &search.limits)?;
         let debug = search.debug_file(&object);
         let debug_file = debug.as_ref().ok().and_then(|debug| debug.file.as_ref());
@@ -383,40 +377,42 @@ impl Trial {
             }
             group_of.push(u32::try_from(groups.len() - 1).unwrap_or(u32::MAX));
         }
-        Ok(Trial {
-            debug,
-            object,
+        let debug = debug.and_then(|debug| {
+            let source = debug.source.name();
+            Ok((source, DebugInfo::read(&object, debug, search)?))
+        });
+        let (source, chains) = match debug {
+            Ok((source, info)) => (Ok(source), Some(info.chains(addresses))),
+            Err(error) => (Err(error), None),
+        };
+        let trial = Trial {
+            source,
             group_of,
             groups,
             verdicts: HashMap::default(),
             named: 0,
             agrees: 0,
-            last_function: None,
             last_verdict: None,
-        })
+        };
+        Ok((trial, chains))
     }
 
     /// Holds a cost line against the symbols at its address.
-    fn see(&mut self, function: FunctionId, name: &[u8], index: usize, count: u64) {
-        let is_named = match self.last_function {
-            Some((known, is_named)) if known == function => is_named,
-            _ => is_symbol(name),
-        };
-        self.last_function = Some((function, is_named));
-        if !is_named {
-            return;
-        }
+    fn see(&mut self, function: FunctionId, index: usize, count: u64, section: &Section) {
         let group = self.group_of[index];
         let groups = &self.groups;
-        let agrees = match self.last_verdict {
-            Some((known, of, agrees)) if (known, of) == (function, group) => agrees,
+        let verdict = match self.last_verdict {
+            Some((known, of, verdict)) if (known, of) == (function, group) => verdict,
             _ => *(self.verdicts.entry((function, group))).or_insert_with(|| {
-                groups[group as usize]
-                    .iter()
-                    .any(|symbol| is_called(name, symbol))
+                let name = section.strings.get(section.key_of(function).name);
+                let is_one = |symbol: &Vec<u8>| is_called(name, symbol);
+                is_symbol(name).then(|| groups[group as usize].iter().any(is_one))
             }),
         };
-        self.last_verdict = Some((function, group, agrees));
+        self.last_verdict = Some((function, group, verdict));
+        let Some(agrees) = verdict else {
+            return;
+        };
         self.named = self.named.saturating_add(count);
         if agrees {
             self.agrees = self.agrees.saturating_add(count);

@@ -3,7 +3,7 @@
 use std::io;
 
 use cg_debug_info::{Chains, NodeId, Search};
-use cg_stream::intern::TooMany;
+use cg_stream::intern::{Id as _, TooMany};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -72,8 +72,9 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         ))
     };
     let mut objects = TracedObjects::collect(&mut trace, section).map_err(kept)?;
+    objects.find_candidates(section, search);
     objects
-        .resolve(&mut trace, section, ranking, search)
+        .check_lines(&mut trace, section, ranking)
         .map_err(kept)?;
     let mut inlines = Inlines {
         functions: Vec::new(),
@@ -84,10 +85,18 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         objects,
     };
     let no_room = |no_room: NoRoom| Error::whole(no_room.to_string());
-    let roots = inlines
-        .add_up(&mut trace, section)
-        .map_err(kept)?
-        .map_err(no_room)?;
+    // An object is mostly the one that was profiled, so that its lines are added up by its chains while they are held
+    // against its symbols, and once more only where it turns out to be another.
+    let mut roots = None;
+    let roots = loop {
+        let is_tried = inlines.objects.try_next(search);
+        if let Some(roots) = roots.take_if(|_| !is_tried) {
+            break roots;
+        }
+        let added = inlines.add_up(&mut trace, section, ranking);
+        let added = added.map_err(kept)?.map_err(no_room)?;
+        roots = inlines.objects.judge().then_some(added);
+    };
     inlines.add_inclusive_of_callers(section).map_err(no_room)?;
     inlines.name(&roots, section)?;
     Ok(Some(inlines))
@@ -97,11 +106,12 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
 type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
 
 impl Inlines {
-    /// Adds every line to the row of its chain.
+    /// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
     fn add_up(
         &mut self,
         trace: &mut Trace,
         section: &Section,
+        ranking: usize,
     ) -> io::Result<Result<Roots, NoRoom>> {
         let Inlines {
             objects,
@@ -110,6 +120,9 @@ impl Inlines {
             several,
             ..
         } = self;
+        *chains = CostRows::new(section.event_count());
+        resolved.fill(0);
+        several.clear();
         let mut sums = LineSums {
             several,
             several_ids: HashMap::default(),
@@ -119,15 +132,32 @@ impl Inlines {
             resolved,
             roots: Roots::default(),
             last: None,
-            last_seen: None,
+            seen: Vec::new(),
         };
         let mut result = Ok(());
+        let mut last = None;
         trace.for_each(|line| {
-            if result.is_ok() {
-                let host = section.merged_into(line.function);
-                let place = objects.place(host, section);
-                result = sums.add(&line, host, place, &objects.objects[place], section);
+            if result.is_err() {
+                return;
             }
+            let (host, place) = match last {
+                Some((function, host, place)) if function == line.function => (host, place),
+                _ => {
+                    let host = section.merged_into(line.function);
+                    (host, objects.place(host, section))
+                }
+            };
+            last = Some((line.function, host, place));
+            let object = &mut objects.objects[place];
+            let index = match line.at {
+                At::Address(address) => object.index_of(address),
+                At::Line { .. } => None,
+            };
+            if let (Some(index), false) = (index, line.is_calls) {
+                let count = line.counts.get(ranking).copied().unwrap_or(0);
+                object.see(host, index, count, section);
+            }
+            result = sums.add(&line, host, place, index, object, section);
         })?;
         Ok(result.map(|()| sums.roots))
     }
@@ -238,8 +268,8 @@ struct LineSums<'s> {
     roots: Roots,
     /// The row of the last line, which is mostly that of the next.
     last: Option<(ChainKey, ChainId)>,
-    /// The function and the node whose root was looked at last.
-    last_seen: Option<(FunctionId, NodeId)>,
+    /// By row, the node whose root was looked at last.
+    seen: Vec<Option<NodeId>>,
 }
 
 /// What is known of a line's code.
@@ -258,11 +288,12 @@ impl LineSums<'_> {
         line: &Traced,
         host: FunctionId,
         place: usize,
+        index: Option<usize>,
         object: &TracedObject,
         section: &Section,
     ) -> Result<(), NoRoom> {
         let found = match line.at {
-            At::Address(address) => at_address(object, address),
+            At::Address(_) => at_address(object, index),
             At::Line { file, line } => self.at_line(object, host, file, line, section),
         };
         let key = ChainKey {
@@ -287,10 +318,13 @@ impl LineSums<'_> {
             }
         }
         if let (Some(node), Some(chains)) = (found.node, object.chains())
-            && self.last_seen != Some((host, node))
+            && self.seen.get(row.index()) != Some(&Some(node))
             && let Some(root) = chains.chain(node).last()
         {
-            self.last_seen = Some((host, node));
+            if self.seen.len() <= row.index() {
+                self.seen.resize(row.index() + 1, None);
+            }
+            self.seen[row.index()] = Some(node);
             let hosts = self
                 .roots
                 .entry((place, root.function.index()))
@@ -357,13 +391,11 @@ impl Found {
 }
 
 #[inline]
-fn at_address(object: &TracedObject, address: u64) -> Found {
+fn at_address(object: &TracedObject, index: Option<usize>) -> Found {
     let Some(chains) = &object.chains else {
         return Found::default();
     };
-    let node = object
-        .index_of(address)
-        .and_then(|index| chains.innermost[index]);
+    let node = index.and_then(|index| chains.innermost[index]);
     node.map_or(Found::default(), |node| Found::of(chains, node))
 }
 

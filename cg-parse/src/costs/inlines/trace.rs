@@ -2,13 +2,17 @@
 //! all addresses at once, and a table of every instruction would take many times the room.
 //!
 //! A line takes a few bytes, as it does in the profile, and beyond a limit they wait in a temporary file. So memory grows
-//! with the number of different addresses and not with that of lines.
+//! with the number of different addresses and not with that of lines. Reading them again is what costs most of the time,
+//! so that what is asked first, the addresses, is noted while they are added.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cg_stream::intern::Id as _;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use tempfile::SpooledTempFile;
 
+use super::addresses::AddressSet;
 use crate::costs::callgrind::NodeId;
 use crate::costs::section::{FunctionId, StringId};
 
@@ -42,6 +46,14 @@ pub(crate) struct Trace {
     written: u64,
     /// What the next line is written as a difference to.
     last: Last,
+    /// The addresses of each object's lines, in the order in which the objects came, and how many of these are of parts
+    /// that ended.
+    objects: Vec<(StringId, AddressSet)>,
+    positions: HashMap<StringId, usize, FixedState>,
+    ended_objects: usize,
+    /// The object of the last line with an address, and its position.
+    last_object: Option<(StringId, usize)>,
+    has_lines_without_address: bool,
     parts: Vec<PartTrace>,
     /// Where the part begins whose end has not come yet.
     begin: u64,
@@ -83,15 +95,28 @@ impl Trace {
             pending: Vec::with_capacity(BUFFER + 256),
             written: 0,
             last: Last::default(),
+            objects: Vec::new(),
+            positions: HashMap::default(),
+            ended_objects: 0,
+            last_object: None,
+            has_lines_without_address: false,
             parts: Vec::new(),
             begin: 0,
             error: None,
         }
     }
 
-    /// Adds a line. Where it cannot be kept, [`Trace::for_each`] says so.
+    /// Adds a line of a node of this object. Where it cannot be kept, [`Trace::for_each`] says so.
     #[inline]
-    pub(crate) fn add(&mut self, node: NodeId, at: At, is_calls: bool, counts: &[u64]) {
+    pub(crate) fn add(
+        &mut self,
+        node: NodeId,
+        object: StringId,
+        at: At,
+        is_calls: bool,
+        counts: &[u64],
+    ) {
+        self.note(object, at);
         let length = counts
             .iter()
             .rposition(|count| *count != 0)
@@ -135,6 +160,43 @@ impl Trace {
         }
     }
 
+    #[inline]
+    fn note(&mut self, object: StringId, at: At) {
+        let At::Address(address) = at else {
+            self.has_lines_without_address = true;
+            return;
+        };
+        let position = match self.last_object {
+            Some((known, position)) if known == object => position,
+            _ => self.position(object),
+        };
+        self.objects[position].1.insert(address);
+    }
+
+    fn position(&mut self, object: StringId) -> usize {
+        let objects = &mut self.objects;
+        let position = *self.positions.entry(object).or_insert_with(|| {
+            objects.push((object, AddressSet::default()));
+            objects.len() - 1
+        });
+        self.last_object = Some((object, position));
+        position
+    }
+
+    /// Whether any line has no address.
+    pub(super) fn has_lines_without_address(&self) -> bool {
+        self.has_lines_without_address
+    }
+
+    /// The addresses of the parts that ended, by object, in the order in which the objects came.
+    pub(super) fn take_addresses(&mut self) -> impl Iterator<Item = (StringId, AddressSet)> {
+        self.last_object = None;
+        self.positions.clear();
+        std::mem::take(&mut self.objects)
+            .into_iter()
+            .take(self.ended_objects)
+    }
+
     /// Ends a part: says what its nodes stand for.
     pub(crate) fn end_part(&mut self, nodes: impl Iterator<Item = (NodeId, FunctionId, bool)>) {
         self.flush();
@@ -157,6 +219,7 @@ impl Trace {
         });
         self.begin = self.written;
         self.last = Last::default();
+        self.ended_objects = self.objects.len();
     }
 
     fn flush(&mut self) {
@@ -220,7 +283,7 @@ struct Line {
 }
 
 /// Reads a line; `None` where `bytes` end within it.
-#[inline]
+#[inline(always)]
 fn read_line<'b>(
     bytes: &'b [u8],
     mut last: Last,
@@ -307,8 +370,16 @@ fn put_difference(out: &mut Vec<u8>, difference: u64) {
     put(out, ((signed << 1) ^ (signed >> 63)).cast_unsigned());
 }
 
-#[inline]
+/// The number that `bytes` begin with; mostly it is a byte.
+#[inline(always)]
 fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    match bytes.split_first() {
+        Some((byte, rest)) if byte & 0x80 == 0 => Some((u64::from(*byte), rest)),
+        _ => take_long(bytes),
+    }
+}
+
+fn take_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (position, byte) in bytes.iter().enumerate().take(10) {
         number |= u64::from(byte & 0x7f) << (7 * position);
@@ -355,7 +426,7 @@ mod tests {
                     2 => &[],
                     _ => &[round],
                 };
-                trace.add(id(node), at, round % 2 == 0, counts);
+                trace.add(id(node), file(node % 2), at, round % 2 == 0, counts);
                 let kept = counts
                     .iter()
                     .rposition(|count| *count != 0)
