@@ -66,12 +66,14 @@ impl Children {
 fn may_have_forked(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
     // What a child executes is followed with this option, and so its log would go on.
     let follows = child
+        .facts()
         .options
         .iter()
         .any(|option| option.trim_start_matches('-') == "trace-children=yes");
-    child.parent_pid.is_some_and(|pid| pid != 0)
-        && child.parent_pid == parent.pid
-        && child.command == parent.command
-        && child.tool == parent.tool
+    let parent_pid = child.facts().ppid;
+    parent_pid.is_some_and(|pid| pid != 0)
+        && parent_pid == parent.run.pid
+        && child.run.command == parent.run.command
+        && child.run.tool == parent.run.tool
         && !follows
 }

@@ -6,15 +6,13 @@ use std::rc::Rc;
 use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
 use cg_stream::intern::Id as _;
-use cg_stream::record::{
-    EndRecord, ErrorRecord, LeakKind, LeakRecord, ProcessFacts, RecordType, RunRecord,
-};
+use cg_stream::record::{EndRecord, ErrorRecord, LeakKind, LeakRecord, RecordType, RunRecord};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
 use crate::children::Children;
 use crate::finding::{
-    Details, ErrorDetails, Evidence, Finding, FindingNote, JudgedProcess, Leak, ProcessId, Summary,
+    Details, ErrorDetails, Evidence, Finding, FindingNote, JudgedProcess, Leak, ProcessId,
 };
 use crate::reconcile;
 use crate::stack::{KnownFrame, KnownStacks, Stack};
@@ -290,13 +288,16 @@ impl Collector {
             return section.process;
         }
         if let Some(id) = self.loose
-            && self.evidence.process(id).pid == pid
+            && self.evidence.process(id).run.pid == pid
         {
             return id;
         }
         let id = self.add_process(JudgedProcess {
             source: self.source.clone(),
-            pid,
+            run: RunRecord {
+                pid,
+                ..RunRecord::default()
+            },
             ..JudgedProcess::default()
         });
         self.loose = Some(id);
@@ -314,24 +315,10 @@ impl Collector {
             [] => self.source.clone(),
             sources => sources.join(", "),
         };
-        let facts = &run.process;
-        let heap = facts.heap_summary;
         JudgedProcess {
             source,
-            command: run.command.clone(),
-            pid: run.pid,
-            parent_pid: facts.ppid,
-            summary: summary(facts),
-            is_forked: facts.forked,
-            options: facts.options.clone(),
-            in_use_at_exit: heap.map(|heap| (heap.in_use_bytes.into(), heap.in_use_blocks.into())),
-            all_heap_blocks_freed: facts.all_heap_blocks_freed,
-            has_execed: facts.exec,
-            stopped_reporting: facts.stopped_reporting,
-            tool: run.tool.clone(),
-            not_judged: None,
-            is_whole: false,
             run,
+            ..JudgedProcess::default()
         }
     }
 
@@ -413,16 +400,4 @@ fn cannot_judge(run: &RunRecord) -> Option<String> {
          was not freed to an earlier run"
     ));
     Some(why)
-}
-
-fn summary(facts: &ProcessFacts) -> Summary {
-    Summary {
-        contexts: facts.error_summary.map(|summary| summary.contexts.into()),
-        repeated_leaks: facts.repeated_leaks.into(),
-        unprinted_errors: facts.unprinted_errors.into(),
-        leaks: LeakKind::ALL.map(|kind| {
-            let row = facts.leak_summary?.of(kind);
-            Some((row.bytes.into(), row.blocks.into()))
-        }),
-    }
 }

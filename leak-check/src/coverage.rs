@@ -3,7 +3,7 @@
 //! Text logs sum up every kind. XML has summaries from protocol 6 on; before, what `--show-leak-kinds` leaves out is
 //! nowhere in it, and only Valgrind's own options, which XML repeats, tell that.
 
-use cg_stream::record::{Count, LeakKind};
+use cg_stream::record::LeakKind;
 
 use crate::finding::{Evidence, JudgedProcess, LeakKinds};
 
@@ -77,17 +77,20 @@ impl LeakOptions {
 impl JudgedProcess {
     /// What its log tells of a leak kind.
     pub(crate) fn coverage(&self, kind: LeakKind) -> Coverage {
-        if self.tool.as_deref().is_some_and(|tool| tool != "memcheck") {
+        if !self.may_have_leaks() {
             return Coverage::NotMeasured;
         }
-        let is_empty = self.in_use_at_exit.is_some_and(|(_, blocks)| blocks == 0);
-        if self.all_heap_blocks_freed || is_empty || self.summary.leaks[kind as usize].is_some() {
+        let facts = self.facts();
+        let is_empty = facts
+            .heap_summary
+            .is_some_and(|heap| heap.in_use_blocks == 0);
+        if facts.all_heap_blocks_freed || is_empty || facts.leak_summary.is_some() {
             return Coverage::Certain;
         }
-        let options = LeakOptions::of(&self.options);
+        let options = LeakOptions::of(&facts.options);
         // Without a leak check the heap is summed up all the same. In XML Valgrind has made one in spite of its option so
         // far, which is nothing to rely on.
-        if self.in_use_at_exit.is_some() || self.has_execed || options.is_switched_off {
+        if facts.heap_summary.is_some() || facts.exec || options.is_switched_off {
             return Coverage::NotMeasured;
         }
         if self.is_whole && options.shown.contains(kind) {
@@ -99,7 +102,10 @@ impl JudgedProcess {
 
     /// Whether the tool looks for leaks at all, as far as is known.
     pub(crate) fn may_have_leaks(&self) -> bool {
-        self.tool.as_deref().is_none_or(|tool| tool == "memcheck")
+        self.run
+            .tool
+            .as_deref()
+            .is_none_or(|tool| tool == "memcheck")
     }
 }
 
@@ -130,12 +136,12 @@ pub(crate) fn gaps(evidence: &Evidence, counted: LeakKinds) -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
     NotShown(LeakKinds),
-    NotMeasured { in_use: Option<(Count, Count)> },
+    NotMeasured { in_use: Option<(u64, u64)> },
 }
 
 /// What would have to be known of a process and is not. Of one that is not whole the reader has told already.
 fn gap(process: &JudgedProcess, counted: LeakKinds) -> Option<Gap> {
-    if !process.is_whole || !process.may_have_leaks() || process.has_execed {
+    if !process.is_whole || !process.may_have_leaks() || process.facts().exec {
         return None;
     }
     let mut hidden = LeakKinds::default();
@@ -147,7 +153,8 @@ fn gap(process: &JudgedProcess, counted: LeakKinds) -> Option<Gap> {
             Coverage::Certain => {}
             Coverage::NotShown => hidden.set(kind, true),
             Coverage::NotMeasured => {
-                let in_use = process.in_use_at_exit;
+                let heap = process.facts().heap_summary;
+                let in_use = heap.map(|heap| (heap.in_use_bytes, heap.in_use_blocks));
                 return Some(Gap::NotMeasured { in_use });
             }
         }
@@ -165,7 +172,7 @@ impl Gap {
                 in_use: Some((bytes, blocks)),
             } => format!(
                 "{} in use at exit, and nobody looked for leaks; run Valgrind with --leak-check=full",
-                crate::sentence::amount(bytes, blocks)
+                crate::sentence::amount(bytes.into(), blocks.into())
             ),
             Gap::NotMeasured { in_use: None } => {
                 "its options switch the search for leaks off; run Valgrind with --leak-check=full"

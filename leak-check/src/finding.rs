@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use cg_stream::record::{Count, HeapBlock, LeakKind, RunRecord};
+use cg_stream::record::{Count, HeapBlock, LeakKind, ProcessFacts, RunRecord};
 
 use crate::stack::Stack;
 
@@ -30,41 +30,25 @@ impl Evidence {
 pub(crate) struct JudgedProcess {
     /// The input it was read from.
     pub(crate) source: String,
-    pub(crate) command: Option<String>,
-    pub(crate) pid: Option<u64>,
-    pub(crate) parent_pid: Option<u64>,
-    pub(crate) tool: Option<String>,
     /// The run record as it was read.
     pub(crate) run: RunRecord,
-    /// A fork without a log of its own; it went on with its parent's counters.
-    pub(crate) is_forked: bool,
-    /// Valgrind stopped reporting errors.
-    pub(crate) stopped_reporting: bool,
-    pub(crate) summary: Summary,
-    /// Valgrind's own options, where the log has them.
-    pub(crate) options: Vec<String>,
-    /// Bytes and blocks of the heap that were in use at exit.
-    pub(crate) in_use_at_exit: Option<(Count, Count)>,
-    pub(crate) all_heap_blocks_freed: bool,
-    /// It went on as another program, without an end of its own.
-    pub(crate) has_execed: bool,
     /// Why its records do not tell whether it is clean, where that is known.
     pub(crate) not_judged: Option<String>,
     /// All its records were read, so that they can be compared with the summary.
     pub(crate) is_whole: bool,
 }
 
-/// What Valgrind itself counted in a process, as far as it says so.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Summary {
-    /// How many different errors, counted leaks among them.
-    pub(crate) contexts: Option<Count>,
-    /// How many of these are loss records of earlier leak checks that the last one has again.
-    pub(crate) repeated_leaks: Count,
-    /// How many different errors are counted one by one that the log does not have.
-    pub(crate) unprinted_errors: Count,
-    /// Bytes and blocks lost, by kind.
-    pub(crate) leaks: [Option<(Count, Count)>; 4],
+impl JudgedProcess {
+    /// What its log says of it.
+    pub(crate) fn facts(&self) -> &ProcessFacts {
+        &self.run.process
+    }
+
+    /// Bytes and blocks of a kind by its LEAK SUMMARY, where there is one.
+    pub(crate) fn lost(&self, kind: LeakKind) -> Option<(Count, Count)> {
+        let row = self.facts().leak_summary?.of(kind);
+        Some((row.bytes.into(), row.blocks.into()))
+    }
 }
 
 /// One error or loss record.

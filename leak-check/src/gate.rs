@@ -130,7 +130,7 @@ pub(crate) fn run(
 /// Where Valgrind stopped reporting, it found more without saying what: what was found may be excused, the rest not.
 fn tell_of_limits(evidence: &Evidence, diagnostics: &mut Diagnostics) {
     for process in &evidence.processes {
-        if process.stopped_reporting {
+        if process.facts().stopped_reporting {
             diagnostics.trouble(format!(
                 "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",
                 process.title()

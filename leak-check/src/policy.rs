@@ -91,7 +91,7 @@ pub(crate) fn judge(
             let known_equals = baseline.allowed(&fingerprint);
             (OnceCell::from(fingerprint), renewed, known_equals)
         };
-        let tool = evidence.process(finding.process).tool.as_deref();
+        let tool = evidence.process(finding.process).run.tool.as_deref();
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
             RulingStatus::Suppressed

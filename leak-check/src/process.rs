@@ -15,7 +15,7 @@ pub(crate) struct Test {
 impl JudgedProcess {
     /// The test, where the command says `--exact` and names one.
     pub(crate) fn test(&self) -> Option<Test> {
-        let words = words(self.command.as_deref()?);
+        let words = words(self.run.command.as_deref()?);
         let (program, arguments) = words.split_first()?;
         if !arguments.iter().any(|argument| argument == "--exact") {
             return None;
@@ -31,12 +31,12 @@ impl JudgedProcess {
 
     /// `test leaks::one of demo, process 4242 (out.4242.xml)`, as far as is known.
     pub(crate) fn title(&self) -> String {
-        let what = match (self.test(), &self.command) {
+        let what = match (self.test(), &self.run.command) {
             (Some(test), _) => Some(format!("test {} of {}", test.name, test.binary)),
             (None, Some(command)) => Some(command.clone()),
             (None, None) => None,
         };
-        let pid = self.pid.map(|pid| format!("process {pid}"));
+        let pid = self.run.pid.map(|pid| format!("process {pid}"));
         match (what, pid) {
             (Some(what), Some(pid)) => format!("{what}, {pid} ({})", self.source),
             (Some(one), None) | (None, Some(one)) => format!("{one} ({})", self.source),
@@ -69,11 +69,15 @@ fn words(command: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cg_stream::record::RunRecord;
 
     fn process(command: &str) -> JudgedProcess {
         JudgedProcess {
-            command: Some(command.to_owned()),
-            pid: Some(42),
+            run: RunRecord {
+                command: Some(command.to_owned()),
+                pid: Some(42),
+                ..RunRecord::default()
+            },
             source: "out.42.xml".to_owned(),
             ..JudgedProcess::default()
         }

@@ -70,17 +70,25 @@ fn inherited_errors(
         .iter()
         .zip(printed)
         .filter(|(parent, _)| may_be_parent(parent, child))
-        .map(|(parent, printed)| parent.summary.contexts.unwrap_or(printed.errors))
+        .map(|(parent, printed)| contexts(parent).unwrap_or(printed.errors))
         .max()
         .unwrap_or(0)
 }
 
 /// By the parent's pid where it is known; a fork that writes into its parent's log has no header that would tell it.
 fn may_be_parent(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
-    match child.parent_pid {
-        Some(pid) => parent.pid == Some(pid) && parent.command == child.command,
-        None => child.is_forked && parent.source == child.source && parent.pid != child.pid,
+    match child.facts().ppid {
+        Some(pid) => parent.run.pid == Some(pid) && parent.run.command == child.run.command,
+        None => {
+            child.facts().forked && parent.source == child.source && parent.run.pid != child.run.pid
+        }
     }
+}
+
+/// How many different errors Valgrind counted, counted leaks among them.
+fn contexts(process: &JudgedProcess) -> Option<Count> {
+    let summary = process.facts().error_summary?;
+    Some(summary.contexts.into())
 }
 
 fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
@@ -93,7 +101,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
             least: leaks.records,
             most: leaks.records,
         };
-        let Some((bytes, blocks)) = process.summary.leaks[kind as usize] else {
+        let Some((bytes, blocks)) = process.lost(kind) else {
             continue;
         };
         if bytes > leaks.bytes || blocks > leaks.blocks {
@@ -109,7 +117,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
         }
     }
     let contexts = beyond_what_is_known(process, printed, inherited, &records)
-        .max(process.summary.unprinted_errors - inherited);
+        .max(Count::from(process.facts().unprinted_errors) - inherited);
     if contexts > 0 {
         unprinted.push(Unprinted::Errors { contexts });
     }
@@ -134,7 +142,7 @@ fn beyond_what_is_known(
     inherited: Count,
     records: &[Records; 4],
 ) -> Count {
-    let Some(contexts) = process.summary.contexts else {
+    let Some(contexts) = contexts(process) else {
         return 0;
     };
     let in_sets = |kinds: LeakKinds| {
@@ -145,10 +153,10 @@ fn beyond_what_is_known(
     };
     let least = |kinds| printed.errors + in_sets(kinds).map(|records| records.least).sum::<Count>();
     let most = |kinds| {
-        let inherited = inherited + process.summary.repeated_leaks;
+        let inherited = inherited + Count::from(process.facts().repeated_leaks);
         printed.errors + inherited + in_sets(kinds).map(|records| records.most).sum::<Count>()
     };
-    let counted = LeakOptions::of(&process.options).counted;
+    let counted = LeakOptions::of(&process.facts().options).counted;
     let beyond = contexts - most(counted.unwrap_or(LeakKinds::DEFAULT));
     let is_explained = counted.is_none()
         && LeakKinds::every().any(|kinds| (least(kinds)..=most(kinds)).contains(&contexts));

@@ -196,7 +196,7 @@ mod tests {
             r#""complete":"yes""#,
             r#""duration":1.5"#,
             r#""units":["ns"]"#,
-            r#""error_summary":{"contexts":1}"#,
+            r#""error_summary":{"errors":1}"#,
             r#""leak_summary":{"definite":{"bytes":1,"blocks":1}}"#,
         ] {
             let text = format!("{{\"type\":\"run\",\"events\":[],\"total\":{{}},{field}}}");

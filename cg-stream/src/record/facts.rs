@@ -157,10 +157,13 @@ pub struct Blocks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapSummary {
     /// All bytes that were ever allocated.
+    #[serde(default)]
     pub allocated_bytes: u64,
     /// Calls that allocated.
+    #[serde(default)]
     pub allocs: u64,
     /// Calls that freed.
+    #[serde(default)]
     pub frees: u64,
     /// Blocks in use at exit.
     pub in_use_blocks: u64,
@@ -208,6 +211,7 @@ pub struct ErrorSummary {
     /// How many different errors there are.
     pub contexts: u64,
     /// How often errors happened.
+    #[serde(default)]
     pub errors: u64,
     /// How often suppressed ones did.
     #[serde(default)]

@@ -57,7 +57,7 @@ pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
         run.total = Total::One(Counts::from_row_with_zeros(&run.events, total).into_owned());
         writer.run(&run)?;
         for (finding, ruling) in findings {
-            write_finding(&mut writer, report, finding, ruling, process.pid)?;
+            write_finding(&mut writer, report, finding, ruling, process.run.pid)?;
         }
         writer.end()?;
     }

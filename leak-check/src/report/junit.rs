@@ -49,6 +49,7 @@ fn suite_name(process: &JudgedProcess) -> String {
         return test.binary;
     }
     let program = process
+        .run
         .command
         .as_deref()
         .and_then(|command| command.split(' ').next());

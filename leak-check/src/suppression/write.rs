@@ -39,7 +39,7 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
         if !ruling.status.is_shown() {
             continue;
         }
-        let tool = evidence.process(finding.process).tool.as_deref();
+        let tool = evidence.process(finding.process).run.tool.as_deref();
         let mut is_written = false;
         for &scheme in schemes(finding) {
             let Some(body) = body(finding, tool, scheme) else {
