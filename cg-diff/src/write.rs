@@ -180,11 +180,11 @@ impl Comparison<'_> {
             out_of_line: inlining
                 .as_ref()
                 .map(|inlining| self.per_run(row.of, &inlining.out_of_line, Figure::per_run))
-                .unwrap_or_default(),
+                .map(Box::new),
             gone_inline: inlining
                 .as_ref()
                 .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
-                .unwrap_or_default(),
+                .map(Box::new),
             why: self
                 .explanations
                 .why
@@ -200,7 +200,7 @@ impl Comparison<'_> {
             min: self.noise(row.of, &figures, |figure| &figure.min),
             spread: self.noise(row.of, &figures, |figure| &figure.spread),
             stack: self.stack(key),
-            z: self.z(change.row),
+            z: self.z(change.row).map(Box::new),
             ..DiffRecord::default()
         }
     }

@@ -101,11 +101,11 @@ pub struct DiffRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
     pub incl_delta: Counts<'a>,
     /// Of functions as if nothing were inlined: self cost of the function's own code, where its inlining changed.
-    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
-    pub out_of_line: CountsPerRun<'a>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub out_of_line: Option<Box<CountsPerRun<'a>>>,
     /// Self cost of its code that went into others by inlining, where that changed.
-    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
-    pub gone_inline: CountsPerRun<'a>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub gone_inline: Option<Box<CountsPerRun<'a>>>,
     /// Why the cost changed, where call counts and arcs tell.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub why: Option<Box<Why<'a>>>,
@@ -123,7 +123,7 @@ pub struct DiffRecord<'a> {
     pub stack: Vec<Frame<'a>>,
     /// Where sampled runs are compared: by how many standard deviations of chance the samples changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub z: Option<serde_json::Number>,
+    pub z: Option<Box<serde_json::Number>>,
     /// What else the writer says.
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -152,8 +152,8 @@ impl DiffRecord<'_> {
             incl: self.incl.shared(texts),
             delta: self.delta.shared(texts),
             incl_delta: self.incl_delta.shared(texts),
-            out_of_line: self.out_of_line.shared(texts),
-            gone_inline: self.gone_inline.shared(texts),
+            out_of_line: self.out_of_line.map(|own| Box::new(own.shared(texts))),
+            gone_inline: self.gone_inline.map(|own| Box::new(own.shared(texts))),
             min: self.min.shared(texts),
             spread: self.spread.shared(texts),
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),

@@ -27,7 +27,7 @@ pub(super) fn clause(why: &Why) -> String {
 
 /// What became of a function's code by inlining: `inlined: 27,000 Ir out of line before, 0 now`.
 pub(super) fn inlining(record: &DiffRecord) -> Option<String> {
-    let (event, own) = record.out_of_line.0.first()?;
+    let (event, own) = record.out_of_line.as_ref()?.0.first()?;
     let ends = |entries: &[Option<Count>]| {
         let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
         (end(entries.first()), end(entries.last()))
