@@ -113,7 +113,7 @@ pub(crate) struct Args {
     base: Option<String>,
 
     /// Leave mangled names as they are.
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     no_demangle: bool,
 }
 
