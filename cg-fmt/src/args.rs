@@ -123,8 +123,8 @@ pub(crate) struct Args {
     /// Tell inlined functions of raw profiles by name.
     ///
     /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. Functions are then
-    /// listed as if nothing were inlined, --tree shows what is inlined into what in place of calls, and --source heads
-    /// lines by the functions that they are of. Of streams, cg-parse --inline writes what this needs.
+    /// listed as if nothing were inlined, --tree shows what is inlined into what beside the calls, which leave from the
+    /// functions that the source shows, and --source heads lines by the functions that they are of. Of streams, cg-parse --inline writes what this needs.
     #[arg(long, hide_short_help = true)]
     inline: bool,
 

@@ -37,9 +37,8 @@ pub(crate) fn read(
     let is_source = matches!(options.view, View::Source { .. });
     let is_inline = options.inline.is_some();
     let parse = cg_parse::Options {
-        // A tree of calls would come before that of what is inlined.
         calls: is_source
-            || matches!(options.view, View::Tree(_)) && !is_inline
+            || matches!(options.view, View::Tree(_))
             || options.kind == Some(RecordType::Call)
             || options.format.is_of_calls(),
         lines: is_source || options.kind == Some(RecordType::Line),

@@ -338,6 +338,169 @@ fn people_see_functions_as_if_nothing_were_inlined() {
     }
 }
 
+/// The rows around a function in a tree of calls, their blanks single.
+fn group<'t>(tree: &'t str, function: &str) -> Vec<String> {
+    let is_middle = |row: &&str| row.ends_with(&format!("*  {function}"));
+    let mut groups = tree.split("\n\n");
+    let group: &'t str = groups
+        .find(|group| group.lines().any(|row| is_middle(&row)))
+        .unwrap();
+    let words = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
+    group.lines().map(words).collect()
+}
+
+#[test]
+fn trees_of_calls_show_the_callers_that_the_source_shows() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let columns = ["--columns", "Ir,incl.Ir,role,fn", "--top", "all"];
+    let tree = |folder: &TempDir, which: &str, threshold: &str| {
+        let stream = parse(folder.path(), &["--inline", "--calls"]).stdout;
+        let args = [&["--tree", which, "--threshold", threshold], &columns[..]].concat();
+        let of_stream = tools::stdout("cg-fmt", &args, &stream);
+        let profile = folder.path().join("profile").display().to_string();
+        let args = [&args[..], &["--inline", &profile]].concat();
+        let of_raw = tools::run("cg-fmt", &args, b"");
+        assert_eq!(of_raw.stdout, of_stream);
+        String::from_utf8(of_stream).unwrap()
+    };
+    let callers = group(&tree(&folder, "callers", "0"), "work");
+    let callers: Vec<&str> = (callers.iter().map(String::as_str))
+        // What calls main is the C library's affair.
+        .filter(|row| !row.ends_with("(1x)"))
+        .collect();
+    assert_eq!(
+        callers,
+        [
+            "16,000 16,000 < outer (inlined into)",
+            "14,000 14,000 < f (inlined into)",
+            "< main (7x)",
+            "2,000 2,000 < main (inlined into)",
+            "11,000 11,000 < g (inlined into)",
+            "< main (11x)",
+            "27,000 27,000 * work",
+        ]
+    );
+    // 700 of outer, 14 of it twice; ret of f, of g and so on.
+    let callees = group(&tree(&folder, "callees", "0.5"), "f");
+    assert_eq!(
+        callees[1..],
+        [
+            "700 14,700 > outer (inlined)",
+            "14,000 14,000 > work (inlined)"
+        ]
+    );
+
+    // Calls that leave from inlined code, through a function that costs nothing.
+    let source = concat!(
+        "#define INLINE static inline __attribute__((always_inline))\n",
+        "#define NOPS(n) __asm__ volatile(\".rept \" #n \"\\n nop\\n .endr\")\n",
+        "__attribute__((noinline)) void leaf(void) { NOPS(1000); }\n",
+        "INLINE void probe(void) { NOPS(100); leaf(); NOPS(100); }\n",
+        "INLINE void step(void) { probe(); }\n",
+        "__attribute__((noinline)) void host(void) { step(); NOPS(10); }\n",
+        "int main(void) { for (int i = 0; i < 5; i++) host(); step(); return 0; }\n",
+    );
+    let folder = profiled(
+        &format!("cat > calls.c <<'C'\n{source}C\ngcc -O2 -g -o nops calls.c"),
+        "--dump-instr=yes",
+    );
+    // A call and a return for each: 1,001 in leaf, 201 in probe.
+    let both = tree(&folder, "both", "0");
+    assert_eq!(
+        group(&both, "leaf"),
+        ["6,006 < probe (6x)", "6,006 6,006 * leaf"]
+    );
+    let probe = group(&both, "probe");
+    assert_eq!(probe.last().unwrap(), "6,006 > leaf (6x)");
+    assert!(
+        probe.contains(&"1,206 7,212 * probe".to_owned()),
+        "{probe:?}"
+    );
+    let host = group(&both, "host");
+    let of_host = host.iter().position(|row| row.ends_with("* host")).unwrap();
+    assert_eq!(
+        host[of_host + 1..],
+        [
+            "1,005 6,010 > probe (inlined through step)",
+            "5,005 > leaf (5x)"
+        ]
+    );
+    // Without calls it is a tree of what is inlined, with the same left out on the way.
+    let stream = parse(folder.path(), &["--inline"]).stdout;
+    let args = ["--tree", "callees", "--threshold", "0"];
+    let inlined = String::from_utf8(tools::stdout("cg-fmt", &args, &stream)).unwrap();
+    assert!(inlined.contains("calls.c, through step)\n"), "{inlined}");
+    assert!(!inlined.contains(" step ("), "{inlined}");
+}
+
+#[test]
+fn other_formats_draw_every_chain_with_its_cost() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let stream = parse(folder.path(), &["--inline"]);
+    let read = records(&stream);
+    let total = read[0]["total"]["Ir"].as_u64().unwrap();
+    // Cost by names, outermost first.
+    let chains = |records: &[Value], kind: &str| -> BTreeMap<String, u64> {
+        let mut chains: BTreeMap<String, u64> = BTreeMap::new();
+        for record in of_type(records, kind) {
+            let frames = record["stack"].as_array().unwrap().iter().rev();
+            let names: Vec<&str> = frames
+                .map(|frame| frame["fn"].as_str().unwrap_or("???"))
+                .collect();
+            let cost = record["cost"].as_object().unwrap();
+            let cost = cost.get("Ir").or_else(|| cost.get("samples"));
+            *chains.entry(names.join(";")).or_default() += cost.unwrap().as_u64().unwrap();
+        }
+        chains.retain(|_, cost| *cost > 0);
+        chains
+    };
+    let expected = chains(&read, "inline");
+    assert_eq!(expected["f;outer;work"], 14_000);
+    assert_eq!(expected.values().sum::<u64>(), total);
+    let written = |args: &[&str]| -> Vec<u8> {
+        let run = tools::run("cg-fmt", args, &stream.stdout);
+        assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
+        run.stdout
+    };
+    for format in ["folded", "speedscope", "pprof", "firefox"] {
+        let again = tools::run("cg-parse", &[], &written(&["-f", format]));
+        assert_eq!(again.status, 0, "{format}: {}", again.stderr);
+        assert_eq!(
+            chains(&self::records(&again), "stack"),
+            expected,
+            "{format}"
+        );
+    }
+    // Widths of a flame graph are shares of the total.
+    let picture = written(&["-f", "flamegraph", "--threshold", "0"]);
+    let picture = String::from_utf8(picture).unwrap();
+    let titles = picture.split("<title>").skip(1);
+    let drawn: u64 = titles
+        .filter_map(|title| title.strip_prefix("work ("))
+        .map(|title| {
+            title
+                .split(' ')
+                .next()
+                .unwrap()
+                .replace(',', "")
+                .parse::<u64>()
+                .unwrap()
+        })
+        .sum();
+    assert_eq!(drawn, 27_000);
+    // Callgrind's own format has functions, whose cost is that of what was inlined too.
+    let functions = tools::run("cg-parse", &[], &written(&["-f", "callgrind"]));
+    let functions = records(&functions);
+    assert_eq!(functions[0]["total"]["Ir"].as_u64().unwrap(), total);
+    let costs = |records: &[Value]| -> BTreeMap<[String; 3], u64> {
+        of_type(records, "fn")
+            .into_iter()
+            .map(|record| (function(record), ir(record)))
+            .collect()
+    };
+    assert_eq!(costs(&functions), costs(&read));
+}
+
 #[test]
 fn source_lines_are_headed_by_the_functions_they_are_of() {
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");

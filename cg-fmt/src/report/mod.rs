@@ -26,6 +26,7 @@ mod arrange;
 mod columns;
 mod grouping;
 mod growth;
+mod passed_through;
 mod stack_tree;
 mod timeline;
 

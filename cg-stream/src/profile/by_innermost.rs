@@ -20,7 +20,7 @@ pub struct InlinedFunctions {
 }
 
 impl Profile {
-    /// The `inline` rows by innermost function.
+    /// The `inline` rows by innermost function, and by part and thread where these are apart.
     ///
     /// The inclusive cost of a function is that of the chains it is the innermost of, but for those inside of a chain of
     /// the same function, as a function that was inlined into itself has. Where a function is inlined into several that
@@ -59,6 +59,8 @@ impl Profile {
         let key = inlines.key(row);
         let function = functions.rows.row(Key {
             function: key.function,
+            part: key.part,
+            thread: key.thread,
             ..Key::default()
         })?;
         if functions.hosts.len() <= function {

@@ -86,8 +86,7 @@ impl<'a> Branches<'a> {
         }
         columns.push(
             Column::new("tree", Layout::Name, |row| {
-                let branch = &self.shown[row];
-                branch.what.cell(&branch.lines, self.profile)
+                self.shown[row].cell(self.profile)
             })
             .for_audience(Audience::People),
         );

@@ -7,6 +7,8 @@ use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
+use crate::report::passed_through::PassedThrough;
+
 /// Which end of the stacks is the root's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
@@ -22,6 +24,8 @@ pub(crate) struct StackTree {
     /// What each node costs, as many counts a node as the profile has events, in their order.
     costs: Vec<Count>,
     events: usize,
+    /// Frames that only lead to another are left out on the way, as those of chains of inlined functions are.
+    passes_through: bool,
 }
 
 struct StackNode {
@@ -53,6 +57,8 @@ pub(super) enum What {
 /// A node as it is shown: where it is in the tree, and what its branch looks like.
 pub(super) struct Branch {
     pub(super) what: What,
+    /// What is left out between its parent and it.
+    through: PassedThrough,
     pub(super) cost: Vec<Count>,
     pub(super) depth: u64,
     /// Lines that lead from the root to this node.
@@ -90,6 +96,7 @@ impl StackTree {
             nodes: Vec::new(),
             costs: Vec::new(),
             events: profile.events().len(),
+            passes_through: kind == RecordType::Inline && root == Root::Outermost,
         };
         tree.push(What::Root);
         let mut index: HashMap<(usize, Step), usize> = HashMap::new();
@@ -152,6 +159,20 @@ impl StackTree {
     /// What a node costs.
     fn cost(&self, node: usize) -> &[Count] {
         &self.costs[node * self.events..(node + 1) * self.events]
+    }
+
+    /// What a node leads to that is worth a row, and which ones are left out on the way.
+    fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
+        let mut through = PassedThrough::Nothing;
+        while self.passes_through
+            && let What::Frame(frame) = self.nodes[node].what
+            && let [child] = self.nodes[node].children[..]
+            && self.cost(child) == self.cost(node)
+        {
+            through = through.and(frame.function);
+            node = child;
+        }
+        (node, through)
     }
 
     /// A new node that costs nothing yet.
@@ -240,8 +261,15 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Shows a node and its children. `lines` lead to the node, `below` to what is below it.
     fn node(&mut self, node: usize, depth: u64, lines: &str, below: &str) {
+        let (node, through) = match depth {
+            0 | 1 => (node, PassedThrough::Nothing),
+            _ => self.tree.passed_through(node),
+        };
         let cost = self.tree.cost(node).to_vec();
         self.push(self.tree.nodes[node].what, cost, depth, lines);
+        if let Some(branch) = self.shown.last_mut() {
+            branch.through = through;
+        }
         let children = self.sorted_children(node);
         let seen = match depth {
             ..DEEPEST => children.partition_point(|child| self.cost_of(*child) >= self.least),
@@ -282,6 +310,7 @@ impl Walk<'_> {
     fn push(&mut self, what: What, cost: Vec<Count>, depth: u64, lines: &str) {
         self.shown.push(Branch {
             what,
+            through: PassedThrough::Nothing,
             cost,
             depth,
             lines: lines.to_owned(),
@@ -321,6 +350,28 @@ fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) {
     }
 }
 
+impl Branch {
+    /// What it is called, behind the lines that lead to it.
+    pub(super) fn cell<'c>(&self, profile: &'c Profile) -> Cell<'c> {
+        let lead = &self.lines;
+        match &self.what {
+            What::Frame(frame) => {
+                let (name, place) = name_and_place(frame, profile);
+                Cell::Placed {
+                    lead: lead.to_owned().into(),
+                    name,
+                    place: match self.through.words(profile) {
+                        None => place,
+                        Some(through) if place.is_empty() => through,
+                        Some(through) => format!("{place}, {through}"),
+                    },
+                }
+            }
+            what => Cell::Text(format!("{lead}{}", what.words()).into()),
+        }
+    }
+}
+
 impl What {
     /// Takes in another of the same step.
     fn join(&mut self, other: What) {
@@ -336,21 +387,6 @@ impl What {
                 *most = b.max(*most);
             }
             _ => {}
-        }
-    }
-
-    /// What a node is called, behind the lines that lead to it.
-    pub(super) fn cell<'c>(&self, lead: &str, profile: &'c Profile) -> Cell<'c> {
-        match self {
-            What::Frame(frame) => {
-                let (name, place) = name_and_place(frame, profile);
-                Cell::Placed {
-                    lead: lead.to_owned().into(),
-                    name,
-                    place,
-                }
-            }
-            _ => Cell::Text(format!("{lead}{}", self.words()).into()),
         }
     }
 

@@ -1,50 +1,75 @@
 //! Functions with their callers and callees: what `callgrind_annotate --tree` shows, from `call` records.
 //!
 //! A function's row is marked `*`. Above it stand its callers, marked `<`, below it its callees, marked `>`, each with
-//! the number of calls and the inclusive cost of these calls. Arcs from several lines of one caller are added up.
+//! the number of calls and the inclusive cost of these calls. Where the profile has chains of inlined functions, all
+//! this is as the source has it: see [`chains`].
 
-use std::collections::HashMap;
-
-use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table};
-use cg_stream::profile::{FunctionKey, Key, Profile};
+use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table, number};
+use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
 use crate::options::{Directions, Options};
-use crate::report::columns::{order_of_functions, push_events, push_function, set_totals};
+use crate::report::columns::{push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
+use crate::report::passed_through::PassedThrough;
 use crate::report::{arrange, kinds, origin, records};
 
-/// The arcs of a profile, added up by caller and callee.
+mod arcs;
+mod chains;
+
+use arcs::CallArcs;
+use chains::Chains;
+
+/// The top functions of a profile with what is around them.
 pub(crate) struct CallTree<'a> {
     profile: &'a Profile,
     events: EventColumns,
-    arcs: Vec<CallArc>,
-    /// Functions and the arcs around them, in the order they are shown.
+    /// Functions and what is around them, in the order they are shown.
     rows: Vec<TreeRow>,
     group_starts: Vec<usize>,
     /// How many functions were left out, and their self cost.
     cut: Option<Cut>,
+    threshold: f64,
 }
 
-struct CallArc {
-    caller: FunctionKey,
-    callee: FunctionKey,
-    calls: Count,
-    incl: Vec<Count>,
+/// A row of a tree.
+#[derive(Clone, Debug, PartialEq)]
+struct TreeRow {
+    role: Role,
+    /// How many steps it is from the function in the middle.
+    depth: usize,
+    what: What,
+    /// Self cost: of a function, or of what is inlined there.
+    cost: Option<Vec<Count>>,
+    incl: Option<Vec<Count>>,
 }
 
-#[derive(Clone, Copy)]
-enum TreeRow {
-    /// A row of the profile's functions.
-    Function(usize),
-    /// An arc by which it is called.
-    Caller(usize),
-    /// An arc by which it calls.
-    Callee(usize),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Caller,
+    Function,
+    Callee,
+}
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// The function in the middle.
+    Function(FunctionKey),
+    /// A function at the other end of so many calls.
+    Called(FunctionKey, Count),
+    /// A function that is inlined, or that others are inlined into.
+    Inlined(FunctionKey, PassedThrough),
+    /// So many more, each below the threshold.
+    Pruned(usize),
 }
 
 /// A function of one part and thread, where parts are kept apart.
 type FunctionOfPart = (FunctionKey, Option<u64>, Option<u64>);
+
+fn of_part(key: &Key, function: FunctionKey) -> FunctionOfPart {
+    (function, key.part, key.thread)
+}
 
 impl<'a> CallTree<'a> {
     /// The tree for the top functions, by inclusive cost where nothing else is asked for.
@@ -61,47 +86,74 @@ impl<'a> CallTree<'a> {
             !profile.table(RecordType::Call).is_empty(),
             "the input has no call records to show a tree of; cg-parse --calls writes them, where the profile has calls"
         );
-        let arcs = CallArcs::of(profile);
-        let functions = profile.table(RecordType::Fn);
-        let mut table = records::table(profile, RecordType::Fn, &events);
-        let first = events.first_name();
-        let key = options.sort.as_deref().unwrap_or("incl");
-        arrange::sort(&mut table, Some(key), first, options)?;
-        let cut = arrange::cut(&mut table, options.rows(), Some("self"), first);
-        let order = arcs.order(profile, events.first_index());
+        let has_chains = !profile.table(RecordType::Inline).is_empty();
+        let by_innermost = has_chains.then(|| profile.by_innermost()).transpose()?;
+        let functions = match &by_innermost {
+            Some(functions) => &functions.rows,
+            None => profile.table(RecordType::Fn),
+        };
+        let (order, cut) = top(profile, functions, &events, options)?;
         let mut tree = CallTree {
             profile,
             events,
-            arcs: Vec::new(),
             rows: Vec::new(),
             group_starts: Vec::new(),
             cut,
+            threshold: options.threshold(),
         };
-        for row in table.rows {
-            if !tree.rows.is_empty() {
-                tree.group_starts.push(tree.rows.len());
-            }
-            let end = end_of(functions.key(row), functions.key(row).function);
-            if directions.callers
-                && let Some(incoming) = arcs.incoming.get(&end)
-            {
-                tree.push_arcs(incoming, &order, TreeRow::Caller);
-            }
-            tree.rows.push(TreeRow::Function(row));
-            if directions.callees
-                && let Some(outgoing) = arcs.outgoing.get(&end)
-            {
-                tree.push_arcs(outgoing, &order, TreeRow::Callee);
-            }
+        if has_chains {
+            let shown = order.iter().map(|row| {
+                let key = functions.key(*row);
+                of_part(key, key.function)
+            });
+            let chains = Chains::of(profile, shown.collect(), tree.pruning());
+            tree.fill(functions, &order, directions, |function, role| {
+                chains.around(function, role)
+            });
+        } else {
+            let arcs = CallArcs::of(profile, tree.events.first_index());
+            tree.fill(functions, &order, directions, |function, role| {
+                arcs.around(function, role)
+            });
         }
-        tree.arcs = arcs.arcs;
         Ok(tree)
     }
 
-    fn push_arcs(&mut self, arcs: &[usize], order: &[usize], row: fn(usize) -> TreeRow) {
-        let mut arcs = arcs.to_vec();
-        arcs.sort_by_key(|arc| order[*arc]);
-        self.rows.extend(arcs.into_iter().map(row));
+    fn fill(
+        &mut self,
+        functions: &Rows,
+        order: &[usize],
+        directions: Directions,
+        around: impl Fn(FunctionOfPart, Role) -> Vec<TreeRow>,
+    ) {
+        for row in order {
+            if !self.rows.is_empty() {
+                self.group_starts.push(self.rows.len());
+            }
+            let key = functions.key(*row);
+            let function = of_part(key, key.function);
+            if directions.callers {
+                self.rows.extend(around(function, Role::Caller));
+            }
+            self.rows.push(TreeRow {
+                role: Role::Function,
+                depth: 0,
+                what: What::Function(key.function),
+                cost: Some(functions.cost(*row).to_vec()),
+                incl: functions.incl(*row).map(<[Count]>::to_vec),
+            });
+            if directions.callees {
+                self.rows.extend(around(function, Role::Callee));
+            }
+        }
+    }
+
+    /// By which event rows are folded that cost less than so much.
+    fn pruning(&self) -> (usize, Count) {
+        let least = self.events.first().map_or(0, |event| {
+            (event.whole as f64 * self.threshold / 100.0).ceil() as Count
+        });
+        (self.events.first_index(), least)
     }
 
     pub(super) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
@@ -116,6 +168,12 @@ impl<'a> CallTree<'a> {
             let noun = kinds::noun(RecordType::Fn, cut.rows);
             document.push(arrange::left_out(cut, noun, share));
         }
+        if (self.rows.iter()).any(|row| matches!(row.what, What::Pruned(_))) {
+            document.push(Block::Note(format!(
+                "callers and callees below {}% are folded (--threshold 0 shows all)",
+                self.threshold
+            )));
+        }
         document
             .blocks
             .extend(arrange::hidden(&self.events.hidden(), options));
@@ -123,47 +181,29 @@ impl<'a> CallTree<'a> {
     }
 
     fn table(&self) -> Table<'_> {
-        let functions = self.profile.table(RecordType::Fn);
         let mut columns = Vec::new();
         push_events(&mut columns, &self.events, "", move |row| {
-            match self.rows[row] {
-                TreeRow::Function(row) => Some(functions.cost(row)),
-                TreeRow::Caller(_) | TreeRow::Callee(_) => None,
-            }
+            self.rows[row].cost.as_deref()
         });
         push_events(&mut columns, &self.events, "incl.", move |row| {
-            match self.rows[row] {
-                TreeRow::Function(row) => functions.incl(row),
-                TreeRow::Caller(arc) | TreeRow::Callee(arc) => Some(&self.arcs[arc].incl[..]),
-            }
+            self.rows[row].incl.as_deref()
         });
         columns.push(
             Column::new("role", Layout::Text, move |row| {
-                let mark = match self.rows[row] {
-                    TreeRow::Caller(_) => "<",
-                    TreeRow::Function(_) => "*",
-                    TreeRow::Callee(_) => ">",
+                let mark = match self.rows[row].role {
+                    Role::Caller => "<",
+                    Role::Function => "*",
+                    Role::Callee => ">",
                 };
                 Cell::Text(mark.into())
             })
             .titled(""),
         );
-        let key = move |row: usize| match self.rows[row] {
-            TreeRow::Function(row) => functions.key(row).function,
-            TreeRow::Caller(arc) => self.arcs[arc].caller,
-            TreeRow::Callee(arc) => self.arcs[arc].callee,
-        };
+        let key = move |row: usize| self.rows[row].what.function().unwrap_or_default();
         push_function(&mut columns, "", key, self.profile);
         if let Some(column) = columns.iter_mut().find(|column| column.name == "fn") {
             *column = Column::new("fn", Layout::Name, move |row| {
-                let name = self.profile.text(key(row).name).unwrap_or("???");
-                match self.rows[row] {
-                    TreeRow::Function(_) => Cell::Name(name),
-                    TreeRow::Caller(arc) | TreeRow::Callee(arc) => Cell::Called {
-                        name,
-                        calls: self.arcs[arc].calls,
-                    },
-                }
+                self.rows[row].name(self.profile)
             })
             .titled("function");
         }
@@ -174,66 +214,66 @@ impl<'a> CallTree<'a> {
     }
 }
 
-/// All arcs, and which of them lead to and from each function.
-#[derive(Default)]
-struct CallArcs {
-    arcs: Vec<CallArc>,
-    incoming: HashMap<FunctionOfPart, Vec<usize>>,
-    outgoing: HashMap<FunctionOfPart, Vec<usize>>,
+/// The rows of the top functions in their order, and what was left out.
+fn top(
+    profile: &Profile,
+    functions: &Rows,
+    events: &EventColumns,
+    options: &Options,
+) -> anyhow::Result<(Vec<usize>, Option<Cut>)> {
+    let mut table = records::table_of(profile, functions, RecordType::Fn, events);
+    let first = events.first_name();
+    let key = options.sort.as_deref().unwrap_or("incl");
+    arrange::sort(&mut table, Some(key), first, options)?;
+    let cut = arrange::cut(&mut table, options.rows(), Some("self"), first);
+    Ok((table.rows, cut))
 }
 
-impl CallArcs {
-    fn of(profile: &Profile) -> CallArcs {
-        let rows = profile.table(RecordType::Call);
-        let mut arcs = CallArcs::default();
-        let mut index: HashMap<(FunctionOfPart, FunctionKey), usize> = HashMap::new();
-        for row in 0..rows.len() {
-            let key = rows.key(row);
-            let callee = key.callee.unwrap_or_default();
-            let caller = end_of(key, key.function);
-            let arc = *index.entry((caller, callee)).or_insert_with(|| {
-                arcs.arcs.push(CallArc {
-                    caller: key.function,
-                    callee,
-                    calls: 0,
-                    incl: vec![0; profile.events().len()],
-                });
-                let arc = arcs.arcs.len() - 1;
-                arcs.outgoing.entry(caller).or_default().push(arc);
-                arcs.incoming
-                    .entry(end_of(key, callee))
-                    .or_default()
-                    .push(arc);
-                arc
-            });
-            let sum = &mut arcs.arcs[arc];
-            sum.calls += rows.calls(row);
-            for (sum, count) in sum.incl.iter_mut().zip(rows.incl(row).unwrap_or_default()) {
-                *sum += count;
+impl What {
+    fn function(&self) -> Option<FunctionKey> {
+        match *self {
+            What::Function(function) | What::Called(function, _) | What::Inlined(function, _) => {
+                Some(function)
+            }
+            What::Pruned(_) => None,
+        }
+    }
+}
+
+impl TreeRow {
+    fn name<'p>(&self, profile: &'p Profile) -> Cell<'p> {
+        let text = |function: FunctionKey| profile.text(function.name).unwrap_or("???");
+        let lead = "  ".repeat(self.depth.saturating_sub(1));
+        match self.what {
+            What::Function(function) => Cell::Name(text(function)),
+            What::Called(function, calls) if self.depth == 1 => Cell::Called {
+                name: text(function),
+                calls,
+            },
+            What::Called(function, calls) => Cell::Placed {
+                lead: lead.into(),
+                name: text(function),
+                place: format!("{}x", number::grouped(calls)),
+            },
+            What::Inlined(function, through) => {
+                let how = match self.role {
+                    Role::Caller => "inlined into",
+                    Role::Function | Role::Callee => "inlined",
+                };
+                Cell::Placed {
+                    lead: lead.into(),
+                    name: text(function),
+                    place: match through.words(profile) {
+                        None => how.to_owned(),
+                        Some(through) => format!("{how} {through}"),
+                    },
+                }
+            }
+            What::Pruned(1) => Cell::Text(format!("{lead}1 more, below the threshold").into()),
+            What::Pruned(rows) => {
+                let rows = number::grouped(rows as Count);
+                Cell::Text(format!("{lead}{rows} more, each below the threshold").into())
             }
         }
-        arcs
     }
-
-    /// The place of each arc among all: by inclusive cost, largest first, then by the names of both ends.
-    fn order(&self, profile: &Profile, event: usize) -> Vec<usize> {
-        let mut sorted: Vec<usize> = (0..self.arcs.len()).collect();
-        let cost = |arc: &CallArc| arc.incl.get(event).copied().unwrap_or(0);
-        sorted.sort_by(|a, b| {
-            let (a, b) = (&self.arcs[*a], &self.arcs[*b]);
-            cost(b)
-                .cmp(&cost(a))
-                .then_with(|| order_of_functions(profile, &a.caller, &b.caller))
-                .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
-        });
-        let mut places = vec![0; sorted.len()];
-        for (place, arc) in sorted.into_iter().enumerate() {
-            places[arc] = place;
-        }
-        places
-    }
-}
-
-fn end_of(key: &Key, function: FunctionKey) -> FunctionOfPart {
-    (function, key.part, key.thread)
 }

@@ -31,7 +31,7 @@ impl<'a> Trees<'a> {
     ) -> anyhow::Result<Trees<'a>> {
         let mut kinds = kinds::listed(profile, options);
         kinds.retain(|kind| kind.has_stack());
-        // The tree of calls tells more than what is inlined into each function.
+        // A tree of calls has what is inlined into each function too.
         if options.kind.is_none() && !profile.table(RecordType::Call).is_empty() {
             kinds.retain(|kind| *kind != RecordType::Inline);
         }

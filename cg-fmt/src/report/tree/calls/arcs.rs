@@ -1,0 +1,105 @@
+//! Callers and callees by the `call` records alone. Arcs from several lines of one caller are added up.
+
+use std::collections::HashMap;
+
+use cg_stream::profile::{FunctionKey, Profile};
+use cg_stream::record::{Count, RecordType};
+
+use super::{FunctionOfPart, Role, TreeRow, What, of_part};
+use crate::report::columns::order_of_functions;
+
+struct CallArc {
+    caller: FunctionKey,
+    callee: FunctionKey,
+    calls: Count,
+    incl: Vec<Count>,
+}
+
+/// All arcs, and which of them lead to and from each function.
+#[derive(Default)]
+pub(super) struct CallArcs {
+    arcs: Vec<CallArc>,
+    incoming: HashMap<FunctionOfPart, Vec<usize>>,
+    outgoing: HashMap<FunctionOfPart, Vec<usize>>,
+    /// The place of each arc among all.
+    places: Vec<usize>,
+}
+
+impl CallArcs {
+    /// The arcs of a profile, in the order of their inclusive cost by this event.
+    pub(super) fn of(profile: &Profile, event: usize) -> CallArcs {
+        let rows = profile.table(RecordType::Call);
+        let mut arcs = CallArcs::default();
+        let mut index: HashMap<(FunctionOfPart, FunctionKey), usize> = HashMap::new();
+        for row in 0..rows.len() {
+            let key = rows.key(row);
+            let callee = key.callee.unwrap_or_default();
+            let caller = of_part(key, key.function);
+            let arc = *index.entry((caller, callee)).or_insert_with(|| {
+                arcs.arcs.push(CallArc {
+                    caller: key.function,
+                    callee,
+                    calls: 0,
+                    incl: vec![0; profile.events().len()],
+                });
+                let arc = arcs.arcs.len() - 1;
+                arcs.outgoing.entry(caller).or_default().push(arc);
+                arcs.incoming
+                    .entry(of_part(key, callee))
+                    .or_default()
+                    .push(arc);
+                arc
+            });
+            let sum = &mut arcs.arcs[arc];
+            sum.calls += rows.calls(row);
+            for (sum, count) in sum.incl.iter_mut().zip(rows.incl(row).unwrap_or_default()) {
+                *sum += count;
+            }
+        }
+        arcs.places = arcs.places(profile, event);
+        arcs
+    }
+
+    /// The callers or callees of a function.
+    pub(super) fn around(&self, function: FunctionOfPart, role: Role) -> Vec<TreeRow> {
+        let arcs = match role {
+            Role::Caller => &self.incoming,
+            Role::Function | Role::Callee => &self.outgoing,
+        };
+        let mut arcs = arcs.get(&function).cloned().unwrap_or_default();
+        arcs.sort_by_key(|arc| self.places[*arc]);
+        let row = |arc: usize| {
+            let arc = &self.arcs[arc];
+            let other = match role {
+                Role::Caller => arc.caller,
+                Role::Function | Role::Callee => arc.callee,
+            };
+            TreeRow {
+                role,
+                depth: 1,
+                what: What::Called(other, arc.calls),
+                cost: None,
+                incl: Some(arc.incl.clone()),
+            }
+        };
+        arcs.into_iter().map(row).collect()
+    }
+
+    /// By inclusive cost, largest first, then by the names of both ends.
+    fn places(&self, profile: &Profile, event: usize) -> Vec<usize> {
+        let mut sorted: Vec<usize> = (0..self.arcs.len()).collect();
+        let cost = |arc: &CallArc| arc.incl.get(event).copied().unwrap_or(0);
+        sorted.sort_by(|a, b| {
+            let (a, b) = (&self.arcs[*a], &self.arcs[*b]);
+            cost(b)
+                .cmp(&cost(a))
+                .then_with(|| order_of_functions(profile, &a.caller, &b.caller))
+                .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
+        });
+        let mut places = vec![0; sorted.len()];
+        for (place, arc) in sorted.into_iter().enumerate() {
+            places[arc] = place;
+        }
+        places
+    }
+}

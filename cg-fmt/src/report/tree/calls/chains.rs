@@ -1,0 +1,531 @@
+//! Callers and callees as the source has them, from the chains of inlined functions of `inline` and `call` records.
+//!
+//! Below a function stand those that are inlined into it, and into these in their turn, and those that are called from
+//! there. Above it stand those that it is inlined into, up to the function of the profile, and the callers of that; a call
+//! leaves from the innermost function at its place. So every way ends with the first real call. How much of what a
+//! function costs where it is inlined came by which call of its host is not known, and has no figure.
+
+use std::collections::{HashMap, HashSet};
+
+use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
+use cg_stream::record::{Count, RecordType};
+
+use super::{FunctionOfPart, Role, TreeRow, What, of_part};
+use crate::report::columns::order_of_functions;
+use crate::report::passed_through::PassedThrough;
+
+/// The chains that the functions to be shown are in.
+pub(super) struct Chains<'p> {
+    profile: &'p Profile,
+    /// `inline` rows by the functions in them, `call` rows by those in the chain that they leave from: of the functions to
+    /// be shown alone.
+    inlines: HashMap<FunctionOfPart, Vec<usize>>,
+    leaving: HashMap<FunctionOfPart, Vec<usize>>,
+    /// `call` rows by callee.
+    entering: HashMap<FunctionOfPart, Vec<usize>>,
+    /// By which event rows are folded that cost less than so much.
+    pruning: (usize, Count),
+}
+
+/// Ways from a function, equal beginnings once. Node 0 is the function.
+struct Ways<'p> {
+    profile: &'p Profile,
+    nodes: Vec<WayNode>,
+    index: HashMap<(usize, Step), usize>,
+}
+
+struct WayNode {
+    step: Step,
+    cost: Option<Vec<Count>>,
+    incl: Option<Vec<Count>>,
+    calls: Count,
+    /// What it is ranked by where it has no figure of its own.
+    weight: Count,
+    children: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Step {
+    Inlined(FunctionKey),
+    Called(FunctionKey),
+}
+
+impl<'p> Chains<'p> {
+    pub(super) fn of(
+        profile: &'p Profile,
+        shown: HashSet<FunctionOfPart>,
+        pruning: (usize, Count),
+    ) -> Chains<'p> {
+        let mut chains = Chains {
+            profile,
+            inlines: HashMap::new(),
+            leaving: HashMap::new(),
+            entering: HashMap::new(),
+            pruning,
+        };
+        let note = |rows: &mut HashMap<_, Vec<usize>>, key: &Key, path: Vec<FunctionKey>, row| {
+            for function in path {
+                let function = of_part(key, function);
+                if shown.contains(&function) {
+                    let rows: &mut Vec<usize> = rows.entry(function).or_default();
+                    // A function can be in a chain more than once.
+                    if rows.last() != Some(&row) {
+                        rows.push(row);
+                    }
+                }
+            }
+        };
+        for (row, key) in profile.table(RecordType::Inline).keys().iter().enumerate() {
+            let path = chains.inlined(key);
+            note(&mut chains.inlines, key, path, row);
+        }
+        for (row, key) in profile.table(RecordType::Call).keys().iter().enumerate() {
+            let path = chains.caller(key);
+            note(&mut chains.leaving, key, path, row);
+            let callee = of_part(key, key.callee.unwrap_or_default());
+            chains.entering.entry(callee).or_default().push(row);
+        }
+        chains
+    }
+
+    /// The rows above or below a function.
+    pub(super) fn around(&self, function: FunctionOfPart, role: Role) -> Vec<TreeRow> {
+        let ways = match role {
+            Role::Caller => self.outwards(function),
+            Role::Function | Role::Callee => self.inwards(function),
+        };
+        let mut rows = Vec::new();
+        ways.show(0, 0, role, self.pruning, &mut rows);
+        rows
+    }
+
+    /// The functions of an `inline` record, outermost first.
+    fn inlined(&self, key: &Key) -> Vec<FunctionKey> {
+        match self.functions(key, key.stack) {
+            functions if functions.is_empty() => vec![key.function],
+            functions => functions,
+        }
+    }
+
+    /// The functions that a call leaves from, outermost first.
+    fn caller(&self, key: &Key) -> Vec<FunctionKey> {
+        let mut functions = vec![key.function];
+        functions.extend(self.functions(key, key.inlined));
+        functions
+    }
+
+    /// The functions of a chain, outermost first. What is inlined is in the object of the function it is inlined into.
+    fn functions(&self, key: &Key, chain: Option<StackId>) -> Vec<FunctionKey> {
+        let frames = chain.map_or(&[][..], |chain| self.profile.stacks().frames(chain));
+        let of_object = |frame: FunctionKey| FunctionKey {
+            obj: key.function.obj,
+            ..frame
+        };
+        (frames.iter().rev())
+            .map(|frame| of_object(frame.function))
+            .collect()
+    }
+
+    /// What is inlined into a function, and what is called from there.
+    fn inwards(&self, function: FunctionOfPart) -> Ways<'p> {
+        let mut ways = Ways::new(self.profile);
+        // What is inlined into a function that is inlined into itself is below the outermost.
+        let below = |mut path: Vec<FunctionKey>| {
+            let begin = path.iter().position(|known| *known == function.0);
+            path.drain(..begin.map_or(0, |begin| begin + 1));
+            path
+        };
+        let inlines = self.profile.table(RecordType::Inline);
+        for row in self.inlines.get(&function).into_iter().flatten() {
+            let mut node = 0;
+            for inner in below(self.inlined(inlines.key(*row))) {
+                node = ways.child(node, Step::Inlined(inner));
+            }
+            ways.add_cost(node, inlines.cost(*row));
+            ways.add_incl(node, inlines.incl(*row));
+        }
+        let calls = self.profile.table(RecordType::Call);
+        for row in self.leaving.get(&function).into_iter().flatten() {
+            let key = calls.key(*row);
+            let mut node = 0;
+            for inner in below(self.caller(key)) {
+                node = ways.child(node, Step::Inlined(inner));
+            }
+            let node = ways.child(node, Step::Called(key.callee.unwrap_or_default()));
+            ways.add_incl(node, calls.incl(*row));
+            ways.nodes[node].calls += calls.calls(*row);
+        }
+        ways
+    }
+
+    /// What a function is inlined into, and who calls it or that.
+    fn outwards(&self, function: FunctionOfPart) -> Ways<'p> {
+        let mut ways = Ways::new(self.profile);
+        let mut hosts = Vec::new();
+        let inlines = self.profile.table(RecordType::Inline);
+        for row in self.inlines.get(&function).into_iter().flatten() {
+            let path = self.inlined(inlines.key(*row));
+            let Some((innermost, outer)) = path.split_last() else {
+                continue;
+            };
+            if *innermost != function.0 {
+                continue;
+            }
+            // The inclusive cost of one that is inlined into itself is in that of the outer one.
+            let incl = inlines.incl(*row).filter(|_| !outer.contains(innermost));
+            let mut node = 0;
+            for caller in outer.iter().rev() {
+                node = ways.child(node, Step::Inlined(*caller));
+                ways.add_cost(node, inlines.cost(*row));
+                ways.add_incl(node, incl);
+            }
+            if let Some(host) = outer.first() {
+                hosts.push((node, *host));
+            }
+        }
+        hosts.sort_unstable_by_key(|(node, _)| *node);
+        hosts.dedup();
+        let calls = self.profile.table(RecordType::Call);
+        let (_, part, thread) = function;
+        let reaching = |callee| {
+            self.entering
+                .get(&(callee, part, thread))
+                .into_iter()
+                .flatten()
+        };
+        let caller = |row: usize| {
+            let chain = self.caller(calls.key(row));
+            Step::Called(chain.last().copied().unwrap_or_default())
+        };
+        for row in reaching(function.0) {
+            let node = ways.child(0, caller(*row));
+            ways.add_incl(node, calls.incl(*row));
+            ways.nodes[node].calls += calls.calls(*row);
+        }
+        for (node, host) in hosts {
+            for row in reaching(host) {
+                let node = ways.child(node, caller(*row));
+                let incl = calls.incl(*row).unwrap_or_default();
+                ways.nodes[node].weight += incl.get(self.pruning.0).copied().unwrap_or(0);
+                ways.nodes[node].calls += calls.calls(*row);
+            }
+        }
+        ways
+    }
+}
+
+impl<'p> Ways<'p> {
+    fn new(profile: &'p Profile) -> Ways<'p> {
+        let root = WayNode::new(Step::Called(FunctionKey::default()));
+        Ways {
+            profile,
+            nodes: vec![root],
+            index: HashMap::new(),
+        }
+    }
+
+    fn child(&mut self, node: usize, step: Step) -> usize {
+        let nodes = &mut self.nodes;
+        *self.index.entry((node, step)).or_insert_with(|| {
+            nodes.push(WayNode::new(step));
+            let child = nodes.len() - 1;
+            nodes[node].children.push(child);
+            child
+        })
+    }
+
+    fn add_cost(&mut self, node: usize, cost: &[Count]) {
+        add(&mut self.nodes[node].cost, Some(cost));
+    }
+
+    fn add_incl(&mut self, node: usize, incl: Option<&[Count]>) {
+        add(&mut self.nodes[node].incl, incl);
+    }
+
+    /// Writes what is below a node, the largest first.
+    fn show(
+        &self,
+        node: usize,
+        depth: usize,
+        role: Role,
+        pruning: (usize, Count),
+        rows: &mut Vec<TreeRow>,
+    ) {
+        let (event, least) = pruning;
+        let mut children: Vec<(usize, PassedThrough)> = (self.nodes[node].children.iter())
+            .map(|child| match role {
+                Role::Caller => (*child, PassedThrough::Nothing),
+                Role::Function | Role::Callee => self.passed_through(*child),
+            })
+            .collect();
+        children.sort_by(|(a, _), (b, _)| {
+            let (a, b) = (&self.nodes[*a], &self.nodes[*b]);
+            (a.weight(event).cmp(&b.weight(event)).reverse())
+                .then_with(|| order_of_functions(self.profile, &a.function(), &b.function()))
+                .then_with(|| a.step.is_call().cmp(&b.step.is_call()))
+        });
+        let seen = match depth {
+            ..DEEPEST => {
+                children.partition_point(|(child, _)| self.nodes[*child].weight(event) >= least)
+            }
+            _ => 0,
+        };
+        let (seen, pruned) = children.split_at(seen);
+        for (child, through) in seen {
+            let shown = &self.nodes[*child];
+            rows.push(TreeRow {
+                role,
+                depth: depth + 1,
+                what: match shown.step {
+                    Step::Inlined(function) => What::Inlined(function, *through),
+                    Step::Called(function) => What::Called(function, shown.calls),
+                },
+                cost: shown.cost.clone(),
+                incl: shown.incl.clone(),
+            });
+            self.show(*child, depth + 1, role, pruning, rows);
+        }
+        if !pruned.is_empty() {
+            let (mut cost, mut incl) = (None, None);
+            for (child, _) in pruned {
+                add(&mut cost, self.nodes[*child].cost.as_deref());
+                add(&mut incl, self.nodes[*child].incl.as_deref());
+            }
+            rows.push(TreeRow {
+                role,
+                depth: depth + 1,
+                what: What::Pruned(pruned.len()),
+                cost,
+                incl,
+            });
+        }
+    }
+
+    /// What a node leads to that is worth a row, and which ones are left out on the way.
+    fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
+        let mut through = PassedThrough::Nothing;
+        while let [child] = self.nodes[node].children[..]
+            && let Step::Inlined(function) = self.nodes[node].step
+            && let Step::Inlined(_) = self.nodes[child].step
+            && self.nodes[node].costs_nothing()
+        {
+            through = through.and(function);
+            node = child;
+        }
+        (node, through)
+    }
+}
+
+/// No tree is shown deeper than this, whatever a stream holds.
+const DEEPEST: usize = 1000;
+
+impl WayNode {
+    fn new(step: Step) -> WayNode {
+        WayNode {
+            step,
+            cost: None,
+            incl: None,
+            calls: 0,
+            weight: 0,
+            children: Vec::new(),
+        }
+    }
+
+    fn function(&self) -> FunctionKey {
+        match self.step {
+            Step::Inlined(function) | Step::Called(function) => function,
+        }
+    }
+
+    fn costs_nothing(&self) -> bool {
+        self.cost.iter().flatten().all(|count| *count == 0)
+    }
+
+    fn weight(&self, event: usize) -> Count {
+        let figures = self.incl.as_ref().or(self.cost.as_ref());
+        figures.map_or(self.weight, |figures| {
+            figures.get(event).copied().unwrap_or(0)
+        })
+    }
+}
+
+impl Step {
+    fn is_call(self) -> bool {
+        matches!(self, Step::Called(_))
+    }
+}
+
+/// Adds counts, where any are known.
+fn add(sums: &mut Option<Vec<Count>>, counts: Option<&[Count]>) {
+    let Some(counts) = counts else {
+        return;
+    };
+    let sums = sums.get_or_insert_default();
+    if sums.len() < counts.len() {
+        sums.resize(counts.len(), 0);
+    }
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use cg_stream::Reader;
+
+    use super::*;
+
+    fn profile(records: &[String]) -> Profile {
+        let mut text =
+            "{\"type\":\"run\",\"events\":[\"Ir\"],\"total\":{\"Ir\":9999}}\n".to_owned();
+        text += &records.join("\n");
+        let mut reader = Reader::new(text.as_bytes());
+        let mut profile = Profile::default();
+        while let Some(line) = reader.next_line().unwrap() {
+            profile.add(&line).unwrap();
+        }
+        profile
+    }
+
+    fn frames(functions: &str) -> String {
+        let frame = |name: &str| format!("{{\"fn\":\"{name}\"}}");
+        let frames: Vec<String> = functions.split(' ').map(frame).collect();
+        format!("[{}]", frames.join(","))
+    }
+
+    /// A chain, innermost function first.
+    fn inline(functions: &str, cost: u64, incl: u64) -> String {
+        let innermost = functions.split(' ').next().unwrap();
+        let stack = frames(functions);
+        format!(
+            "{{\"type\":\"inline\",\"fn\":\"{innermost}\",\"cost\":{{\"Ir\":{cost}}},\"incl\":{{\"Ir\":{incl}}},\"stack\":{stack}}}"
+        )
+    }
+
+    /// Calls from a chain, innermost function first and the function of the profile last.
+    fn call(from: &str, to: &str, calls: u64, incl: u64) -> String {
+        let (inlined, host) = from.rsplit_once(' ').unwrap_or(("", from));
+        let inlined = match inlined {
+            "" => String::new(),
+            inlined => format!("\"inlined\":{},", frames(inlined)),
+        };
+        format!(
+            "{{\"type\":\"call\",\"fn\":\"{host}\",{inlined}\"callee\":{{\"fn\":\"{to}\"}},\"calls\":{calls},\"incl\":{{\"Ir\":{incl}}}}}"
+        )
+    }
+
+    /// What is above or below a function: self cost, inclusive cost, what it is.
+    fn around(records: &[String], function: &str, role: Role, least: Count) -> Vec<String> {
+        let profile = profile(records);
+        let keys = profile.table(RecordType::Inline).keys().iter();
+        let named = |key: &&Key| profile.text(key.function.name) == Some(function);
+        let key = keys.clone().find(named).unwrap();
+        let function = of_part(key, key.function);
+        let chains = Chains::of(&profile, HashSet::from([function]), (0, least));
+        let figure = |counts: &Option<Vec<Count>>| match counts {
+            Some(counts) => counts[0].to_string(),
+            None => "-".to_owned(),
+        };
+        let rows = chains.around(function, role);
+        let line = |row: &TreeRow| {
+            let mut text = format!("{} {} ", figure(&row.cost), figure(&row.incl));
+            match row.name(&profile) {
+                cg_document::Cell::Called { name, calls } => write!(text, "{name} ({calls}x)"),
+                cg_document::Cell::Placed { lead, name, place } => {
+                    write!(text, "{lead}{name} ({place})")
+                }
+                cg_document::Cell::Text(words) => write!(text, "{words}"),
+                other => write!(text, "{other:?}"),
+            }
+            .unwrap();
+            text
+        };
+        rows.iter().map(line).collect()
+    }
+
+    /// `main` calls `host` and `other`, into which `hash` is inlined: through `probe` and `step`, and by itself. `hash`
+    /// calls `copy`.
+    fn records() -> Vec<String> {
+        vec![
+            inline("main", 1, 1111),
+            inline("host", 10, 1000),
+            inline("step host", 0, 990),
+            inline("probe step host", 0, 990),
+            inline("hash probe step host", 890, 990),
+            inline("other", 10, 110),
+            inline("hash other", 90, 100),
+            inline("copy", 110, 110),
+            call("main", "host", 7, 1000),
+            call("main", "other", 2, 110),
+            call("hash probe step host", "copy", 3, 100),
+            call("hash other", "copy", 1, 10),
+        ]
+    }
+
+    #[test]
+    fn below_a_function_is_what_is_inlined_into_it_and_called_from_there() {
+        let callees = |function: &str| around(&records(), function, Role::Callee, 0);
+        // What costs nothing and leads to one function is left out on the way.
+        assert_eq!(
+            callees("host"),
+            [
+                "890 990 hash (inlined through 2 functions)",
+                "- 100   copy (3x)"
+            ]
+        );
+        assert_eq!(
+            callees("step"),
+            ["890 990 hash (inlined through probe)", "- 100   copy (3x)"]
+        );
+        // All that `hash` calls, wherever it is inlined.
+        assert_eq!(callees("hash"), ["- 110 copy (4x)"]);
+        assert_eq!(callees("main"), ["- 1000 host (7x)", "- 110 other (2x)"]);
+    }
+
+    #[test]
+    fn above_a_function_is_what_it_is_inlined_into_and_who_calls_that() {
+        let callers = |function: &str| around(&records(), function, Role::Caller, 0);
+        assert_eq!(
+            callers("hash"),
+            [
+                "890 990 probe (inlined into)",
+                "890 990   step (inlined into)",
+                "890 990     host (inlined into)",
+                "- -       main (7x)",
+                "90 100 other (inlined into)",
+                "- -   main (2x)",
+            ]
+        );
+        // The caller is the one that the source shows.
+        assert_eq!(callers("copy"), ["- 110 hash (4x)"]);
+        assert_eq!(callers("host"), ["- 1000 main (7x)"]);
+        // What is below the threshold keeps its cost.
+        assert_eq!(
+            around(&records(), "hash", Role::Caller, 200)[4..],
+            ["90 100 1 more, below the threshold"]
+        );
+    }
+
+    #[test]
+    fn a_function_that_is_inlined_into_itself_is_in_its_own_tree_and_counted_once() {
+        let records = [
+            inline("main", 1, 101),
+            inline("fact main", 60, 100),
+            inline("fact fact main", 40, 40),
+        ];
+        assert_eq!(
+            around(&records, "fact", Role::Callee, 0),
+            ["40 40 fact (inlined)"]
+        );
+        assert_eq!(
+            around(&records, "fact", Role::Caller, 0),
+            [
+                "60 100 main (inlined into)",
+                "40 - fact (inlined into)",
+                "40 -   main (inlined into)",
+            ]
+        );
+    }
+}
