@@ -211,6 +211,7 @@ pub(crate) struct Args {
     /// of stacks (cg-diff --all --type stack) it is as wide as the later run, red where that costs more and blue where it
     /// costs less, with what is gone below.
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
+    /// Of a raw profile of Callgrind's, whose calls are no stacks, these formats draw what cg-parse --stacks makes of it.
     /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's
     /// JSON, with one. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
     /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines), of a raw profile with its calls, and

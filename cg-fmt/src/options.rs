@@ -68,6 +68,18 @@ impl OutputFormat {
         matches!(self, OutputFormat::Table | OutputFormat::Markdown)
     }
 
+    /// True for a format of stacks and nothing else.
+    pub(crate) fn is_of_stacks(self) -> bool {
+        matches!(
+            self,
+            OutputFormat::Flamegraph
+                | OutputFormat::Folded
+                | OutputFormat::Speedscope
+                | OutputFormat::Pprof
+                | OutputFormat::Firefox
+        )
+    }
+
     /// True for a format of functions and the calls between them.
     pub(crate) fn is_of_calls(self) -> bool {
         matches!(self, OutputFormat::Callgrind | OutputFormat::Dot)

@@ -45,6 +45,10 @@ pub(crate) fn read(
         // Only instructions have chains of inlined functions.
         instr: is_source && is_inline,
         inline: is_inline,
+        // Callgrind's other records have no stacks. Those of inlined functions are stacks of their own.
+        stacks: options.format.is_of_stacks()
+            && !is_inline
+            && matches!(options.kind, None | Some(RecordType::Stack)),
         search: options.inline.clone().unwrap_or_default(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),

@@ -173,8 +173,13 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     (
         "performance counter stats for",
         "a printout of perf stat",
-        "perf stat -x, -o FILE PROGRAM writes what cg-parse reads",
+        COUNTERS,
     ),
+    // What `--metric-only` prints: metrics are worked out of counts, which it leaves out.
+    ("# started on ", METRICS, COUNTERS),
+    ("{\"metric-value\" :", METRICS, COUNTERS),
+    (",insn per cycle,", METRICS, COUNTERS),
+    (",ghz,", METRICS, COUNTERS),
     (
         "# to display the perf.data header info",
         "a printout of perf report",
@@ -187,6 +192,8 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const METRICS: &str = "output of perf stat without counters (--metric-only)";
+const COUNTERS: &str = "perf stat -x, -o FILE PROGRAM writes what cg-parse reads";
 const BEHIND: &str = "cg-parse reads the profile that it was made of";
 
 /// A message about a binary file that these first bytes show, if they do.

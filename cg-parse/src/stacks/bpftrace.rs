@@ -8,7 +8,8 @@
 //! frame := symbol "+" offset [" (" object ")"] | address
 //! ```
 //!
-//! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process.
+//! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process;
+//! several words are one name, so that entries that differ in them stay apart.
 
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
@@ -174,7 +175,13 @@ impl Maps {
             match crate::number::whole_u64(word) {
                 Some(pid) => entry.pid = Some(pid),
                 None if word.is_empty() => {}
-                None => entry.thread = self.table.given(word)?,
+                None => {
+                    let text = match self.table.name(entry.thread) {
+                        Some(before) => [before.as_bytes(), b", ", word].concat(),
+                        None => word.to_vec(),
+                    };
+                    entry.thread = self.table.given(&text)?;
+                }
             }
         }
         // Frames that follow are of the next key.
@@ -299,6 +306,9 @@ Attaching 1 probe...
 ,
     main+20
 , idle]: 1
+@[
+    main+20
+, tracepoint:x, dd]: 5
 @[comm]: 9
 @bytes[
     main+20
@@ -313,6 +323,7 @@ Attaching 1 probe...
             [
                 "12: vfs_read<ksys_read",
                 "9 comm:",
+                "5 tracepoint:x, dd: main",
                 "3 dd: vfs_write<ksys_write",
                 "2 my app: do_syscall_64[kernel]<operator new(unsigned long)<0x7f0011223344<main",
                 "1 idle: main",
@@ -322,7 +333,7 @@ Attaching 1 probe...
         let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
         assert_eq!(
             run["total"],
-            serde_json::json!({"samples": 27, "bytes": 4096})
+            serde_json::json!({"samples": 32, "bytes": 4096})
         );
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
     }

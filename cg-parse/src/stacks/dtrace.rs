@@ -137,6 +137,10 @@ impl Script {
             }
             Line::Blank => {
                 self.take_count()?;
+                if self.is_in_header {
+                    // What stands in front of frames without a blank line between is a key.
+                    (self.thread, self.pid) = (None, None);
+                }
                 if self.blocks.last().is_some_and(|block| !block.is_empty()) {
                     self.blocks.push(Vec::new());
                 }
@@ -148,18 +152,28 @@ impl Script {
             Line::Text => {
                 self.take_count()?;
                 let is_before_frames = self.blocks.iter().all(Vec::is_empty);
-                if self.is_in_header {
-                    return Ok(());
-                }
                 if is_before_frames && line.starts_with(b" ") {
-                    self.thread = self.table.given(line.trim_ascii())?;
-                } else {
+                    self.key(line.trim_ascii())?;
+                } else if !self.is_in_header {
                     self.left_out.0 += 1;
                     let found = || (line_number, excerpt(line));
                     self.left_out.1.get_or_insert_with(found);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Keys of an entry that are no stacks: a text, and behind it in a column of its own a number.
+    fn key(&mut self, text: &[u8]) -> Result<(), TooMany> {
+        let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit());
+        let (front, number) = text.split_at(text.len() - digits.count());
+        let (text, pid) = match whole_u64(number) {
+            Some(pid) if front.ends_with(b"  ") => (front.trim_ascii_end(), Some(pid)),
+            _ => (text, None),
+        };
+        self.thread = self.table.given(text)?;
+        self.pid = pid.or(self.pid);
         Ok(())
     }
 
@@ -278,6 +292,34 @@ CPU     ID                    FUNCTION:NAME
             (&first["pid"], &first["cost"]["samples"]),
             (&77.into(), &3.into())
         );
+    }
+
+    #[test]
+    fn keys_of_the_first_entry_are_told_from_the_header() {
+        for (keys, expected) in [
+            ("  node\n", "3 node: f@a<g@b<h@b"),
+            ("  node                        77\n", "3 node: f@a<g@b<h@b"),
+            ("  tick 60\n", "3 tick 60: f@a<g@b<h@b"),
+            (
+                "  0  64091                        :tick-60s\n\n",
+                "3: f@a<g@b<h@b",
+            ),
+            (
+                "  0  64091                        :tick-60s\n\n\n  node\n",
+                "3 node: f@a<g@b<h@b",
+            ),
+        ] {
+            let text = format!(
+                "CPU     ID    FUNCTION:NAME\n{keys}              a`f+0x1\n              b`g\n              b`h\n                3\n"
+            );
+            let parsed = parse(text.as_bytes(), &Options::default());
+            assert_eq!(shown_stacks(&parsed), [expected], "{keys}");
+            assert_eq!(
+                parsed.of("stack")[0].contains(r#""pid":77"#),
+                keys.contains("77")
+            );
+            assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+        }
     }
 
     #[test]

@@ -91,10 +91,12 @@ fn read(
         if text.is_empty() {
             continue;
         }
-        // The indent stands in front of the quotes.
-        let depth = text.iter().take_while(|byte| **byte == b' ').count();
-        record.read(&text[depth..], delimiter);
+        // The indent stands in front of the quotes, or in them where a spreadsheet wrote the lines.
+        let outside = blanks(text);
+        record.read(&text[outside..], delimiter);
         let name = record.get(0).unwrap_or_default();
+        let depth = outside + blanks(name);
+        let name = name.trim_ascii();
         let is_total = depth == 0 && name == b"Total";
         let given = |position: Option<usize>| {
             let field = position.and_then(|position| record.get(position));
@@ -129,6 +131,11 @@ fn read(
         }
     }
     Ok(())
+}
+
+/// How many blanks a text begins with.
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte == b' ').count()
 }
 
 /// The fields of a line of comma-separated values.
@@ -211,6 +218,26 @@ Total,100.0%,0.0,0,[Unknown]
         );
         assert_eq!(run["units"], serde_json::json!({"CPU Time": "ns"}));
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn an_indent_can_stand_in_quotes() {
+        let expected = parse(TEXT.as_bytes(), &Options::default()).records;
+        let lines = TEXT.replace("   \"std", "\"   std");
+        let quoted: Vec<String> = lines
+            .split_inclusive('\n')
+            .map(|line| match line.split_once(',') {
+                Some((name, rest)) if !name.starts_with('"') => format!("\"{name}\",{rest}"),
+                _ => line.to_owned(),
+            })
+            .collect();
+        let quoted = quoted
+            .concat()
+            .replacen("\"Function Stack\"", "Function Stack", 1);
+        assert_eq!(
+            parse(quoted.as_bytes(), &Options::default()).records,
+            expected
+        );
     }
 
     #[test]

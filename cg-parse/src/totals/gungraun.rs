@@ -4,8 +4,8 @@
 //!
 //! | version | metrics |
 //! |---|---|
-//! | 1, 2 | `callgrind_summary.summaries[].events`: `{"new":n,"old":n}` |
-//! | 3 | `callgrind_summary.callgrind_run.total.summary`: `{"metrics":{"Left":new}}`, `Right` old, `Both` [new, old] |
+//! | 1, 2 | `callgrind_summary.summaries[].events`: `{"new":n,"old":n}`; from 2 on, of other tools `tool_summaries[].summaries[].costs_summary` |
+//! | 3 | `callgrind_summary.callgrind_run.total.summary`: `{"metrics":{"Left":new}}`, `Right` old, `Both` [new, old]; of other tools `tool_summaries[].summaries.total.KIND` |
 //! | 4 to 6 | `profiles[].summaries.total.summary.TOOL`, from 5 on with `{"Int":n}` and `{"Float":x}` |
 //! | 7 | `profiles[].data.total.metrics`: `{"values":{"new":n,"old":n}}` |
 //!
@@ -120,10 +120,12 @@ impl<'a> Benchmark<'a> {
             None => function.to_owned(),
         };
         let (profiles, unread) = match version {
-            1..=3 => (
-                callgrind_summary(summary, version),
-                summary["tool_summaries"].as_array().map_or(0, Vec::len),
-            ),
+            1..=3 => {
+                let mut profiles = callgrind_summary(summary, version);
+                let (others, unread) = tool_summaries(summary, version);
+                profiles.extend(others);
+                (profiles, unread)
+            }
             4..=7 => (profiles(summary, version), 0),
             _ => {
                 return Err(Error::whole(format!(
@@ -190,6 +192,46 @@ fn callgrind_summary(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
         command,
         metrics,
     }]
+}
+
+/// Versions 2 and 3, of other tools than Callgrind; and how many say nothing that can be added up. Version 1 has sentences.
+fn tool_summaries(summary: &Value, version: u64) -> (Vec<ToolProfile<'_>>, usize) {
+    let all = summary["tool_summaries"].as_array();
+    let all = all.map(Vec::as_slice).unwrap_or_default();
+    let profiles: Vec<ToolProfile> = all
+        .iter()
+        .map(|other| {
+            let runs = &other["summaries"];
+            let (metrics, details) = if version == 3 {
+                let total = runs["total"].as_object();
+                let details = &runs["segments"][0]["details"];
+                (
+                    // The kind of metrics stands between.
+                    total
+                        .and_then(|total| total.values().find_map(Value::as_object))
+                        .into_iter()
+                        .collect(),
+                    details.get("Left").unwrap_or(&details["Both"][0]),
+                )
+            } else {
+                let runs = runs.as_array().map(Vec::as_slice).unwrap_or_default();
+                (
+                    runs.iter()
+                        .filter_map(|run| run["costs_summary"].as_object())
+                        .collect(),
+                    runs.first().unwrap_or(&Value::Null),
+                )
+            };
+            ToolProfile {
+                tool: other["tool"].as_str().unwrap_or("?").to_lowercase(),
+                command: details["command"].as_str(),
+                metrics,
+            }
+        })
+        .filter(|profile| !profile.metrics.is_empty())
+        .collect();
+    let unread = all.len() - profiles.len();
+    (profiles, unread)
 }
 
 /// Versions 4 to 7, of any tool.

@@ -11,6 +11,8 @@
 //! Metrics (`insn per cycle`) are worked out of counts and are left out, here and on lines of their own. Values of one
 //! event on several lines (intervals, processors) are added up, or with `per_part` each line's scope is a run.
 
+use std::borrow::Cow;
+
 use cg_stream::Diagnostics;
 use cg_stream::record::{CounterFacts, RunRecord};
 use serde::Deserialize;
@@ -61,10 +63,12 @@ pub(crate) fn parse(
 }
 
 fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<Scope>) -> Result<(), Error> {
+    let mut is_whole = true;
     while lines.advance().map_err(Error::Input)? {
         let line = lines.last_line();
         match Line::of(line) {
             Some(Line::Counter(labels, counter)) => {
+                is_whole = counter.is_whole;
                 let labels = if per_part { labels } else { Vec::new() };
                 let position = scopes.iter().position(|scope| scope.labels == labels);
                 let position = position.unwrap_or_else(|| {
@@ -87,7 +91,7 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<Scope>) -> Result<()
             }
         }
     }
-    if !lines.ended_with_newline() {
+    if !lines.ended_with_newline() && !is_whole {
         return Err(Error::at(
             lines.line_number(),
             "the line is cut short: it has no line break",
@@ -120,6 +124,8 @@ struct Counter {
     /// For how long it was counted, and for how long it was to be, in nanoseconds.
     counted: f64,
     wanted: f64,
+    /// Whether its line goes on behind what is read of it, so that none of that can be cut.
+    is_whole: bool,
 }
 
 /// What was counted in one place or time, or in all.
@@ -232,6 +238,7 @@ impl Counter {
             has_gap,
             counted: runtime,
             wanted,
+            is_whole: true,
         })
     }
 
@@ -303,24 +310,27 @@ impl Line {
             if unit.starts_with(|first: char| first.is_ascii_digit() || first == '<') {
                 return None;
             }
-            let (event, runtime, share) = (1..rest.len()).find_map(|end| {
+            let number = |text: &str| decimal(text, separator)?.parse::<f64>().ok();
+            let (event, runtime, share, is_whole) = (1..rest.len()).find_map(|end| {
                 let runtime: u64 = rest.get(end)?.parse().ok()?;
                 let share = rest.get(end + 1)?;
-                let share: f64 = share.contains('.').then(|| share.parse().ok())??;
+                let share = share.contains(['.', ',']).then(|| number(share))??;
                 let mut event = &rest[..end];
                 if let [name @ .., variance] = event
                     && !name.is_empty()
                     && variance
                         .strip_suffix('%')
-                        .is_some_and(|n| n.parse::<f64>().is_ok())
+                        .is_some_and(|percent| number(percent).is_some())
                 {
                     event = name;
                 }
                 let name = event.join(&separator.to_string());
                 let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic());
-                is_name.then_some((name, runtime, share))
+                is_name.then_some((name, runtime, share, rest.len() > end + 2))
             })?;
-            let counter = Counter::new(&event, unit, value, runtime as f64, share)?;
+            let value = decimal(value, separator)?;
+            let mut counter = Counter::new(&event, unit, &value, runtime as f64, share)?;
+            counter.is_whole = is_whole;
             Some(Line::Counter(labels, Box::new(counter)))
         })
     }
@@ -329,7 +339,7 @@ impl Line {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
         struct Fields {
-            counter_value: Option<String>,
+            counter_value: Option<serde_json::Value>,
             #[serde(default)]
             unit: String,
             event: Option<String>,
@@ -350,10 +360,14 @@ impl Line {
         let (Some(value), Some(event)) = (&fields.counter_value, &fields.event) else {
             return fields.metric_value.map(|_| Line::Nothing);
         };
+        let value = match value {
+            serde_json::Value::String(text) => text.clone(),
+            number => number.to_string(),
+        };
         let counter = Counter::new(
             event,
             &fields.unit,
-            value,
+            &value,
             fields.event_runtime,
             fields.pcnt_running,
         )?;
@@ -382,7 +396,11 @@ fn labels(fields: &[&str]) -> Option<Labels> {
         let is_number =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let numbered = |prefix: &str| field.strip_prefix(prefix).is_some_and(is_number);
-        if position == 0 && field.contains('.') && field.parse::<f64>().is_ok() {
+        let is_time = |field: &str| {
+            let digits = field.replacen(',', ".", 1);
+            digits.contains('.') && digits.parse::<f64>().is_ok()
+        };
+        if position == 0 && is_time(field) {
             labels.push(("interval", (*field).to_owned()));
             continue;
         }
@@ -414,6 +432,15 @@ fn labels(fields: &[&str]) -> Option<Labels> {
         labels.push((key, (*field).to_owned()));
     }
     Some(labels)
+}
+
+/// A number with a point, where the language of who ran perf has a comma in its place. Then commas do not separate fields.
+fn decimal(text: &str, separator: char) -> Option<Cow<'_, str>> {
+    match text.bytes().filter(|byte| *byte == b',').count() {
+        0 => Some(Cow::Borrowed(text)),
+        1 if separator != ',' => Some(Cow::Owned(text.replace(',', "."))),
+        _ => None,
+    }
 }
 
 /// A decimal number in millionths; what is finer is cut off.

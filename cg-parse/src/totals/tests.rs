@@ -21,6 +21,11 @@ fn all_shapes_of_perf_stat_say_the_same() {
         "# started on Sun Nov 22 01:34:05 2026\n\n2.00;msec;task-clock;2000000;100.00;0.1;CPUs utilized\n75;;page-faults;2000000;100.00;;\n",
         "2.00\tmsec\ttask-clock\t3.55%\t2000000\t100.00\t0.1\tCPUs utilized\n75\t\tpage-faults\t2.08%\t2000000\t100.00\t\t\n",
         "2.00,msec,task-clock,2000000,100.00,0.587,CPUs utilized\n,,,,,0.7,something\n75,,page-faults,2000000,100.00,,\n",
+        // As in countries that have a comma for the point.
+        "2,00;msec;task-clock;2000000;100,00;0,587;CPUs utilized\n75;;page-faults;2,08%;2000000;100,00;;\n",
+        "     0,100;2,00;msec;task-clock;1;100,00;;\n     0,100;75;;page-faults;1;100,00;;\n",
+        // Without the last line break, where nothing that counts can be missing.
+        "2.00,msec,task-clock,2000000,100.00,0.587,CPUs utilized\n75,,page-faults,2000000,100.00,,",
         // Intervals, processors, cores, threads.
         "     0.100000000,1.25,msec,task-clock,1,100.00,,\n     0.100000000,70,,page-faults,1,100.00,,\n     0.200000000,0.75,msec,task-clock,1,100.00,,\n     0.200000000,5,,page-faults,1,100.00,,\n",
         "CPU0,1.50,msec,task-clock,1,100.00,,\nCPU1,0.50,msec,task-clock,1,100.00,,\nCPU0,75,,page-faults,1,100.00,,\n",
@@ -29,7 +34,7 @@ fn all_shapes_of_perf_stat_say_the_same() {
         "my app-12,2.00,msec,task-clock,1,100.00,,\nmy app-13,75,,page-faults,1,100.00,,\n",
         // JSON.
         "{\"counter-value\" : \"2.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.019020, \"metric-unit\" : \"CPUs utilized\"}\n{\"counter-value\" : \"75.000000\", \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"metric-value\" : 0.5, \"metric-unit\" : \"x\"}\n",
-        "{\"interval\" : 0.051, \"cpu\" : \"0\", \"counter-value\" : \"2.0\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"interval\" : 0.1, \"cpu\" : \"0\", \"counter-value\" : \"75\", \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n",
+        "{\"interval\" : 0.051, \"cpu\" : \"0\", \"counter-value\" : \"2.0\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"interval\" : 0.1, \"cpu\" : \"0\", \"counter-value\" : 75, \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n",
     ] {
         let parsed = read(text);
         assert_eq!(parsed.messages, [""; 0], "{text}");
@@ -111,6 +116,20 @@ fn text_that_is_no_counter_is_an_error_with_its_line() {
     assert!(parsed.trouble);
     let cut = read("10,,faults,50,100.00,,\n10,,fau");
     assert!(cut.trouble, "{:?}", cut.messages);
+    let cut = read("10,,faults,50,100.00,,\n10,,faults,50,10");
+    assert!(cut.trouble, "{:?}", cut.messages);
+    // Of metrics alone there are no counts.
+    for text in [
+        "# started on Sun Nov 22 04:03:52 2026\n\n\n2.014,\n",
+        "cpu,GHz,\nCPU0,2.241,\nCPU1,2.244,\n",
+        "{}\n{\"metric-value\" : \"1.974\"}\n",
+    ] {
+        assert!(
+            read(text).messages[0].contains("without counters (--metric-only); perf stat -x,"),
+            "{:?}",
+            read(text).messages
+        );
+    }
     // Such lines are of other formats.
     for text in ["a;b;c 1\n", "1,2,3,4,5\n", "name,unit,event,10,x\n"] {
         assert!(
@@ -199,6 +218,37 @@ fn summaries_of_all_versions_are_read() {
             totals(&parsed)[0].starts_with(r#"{"Ir":30,"Dr":5}"#),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn other_tools_of_a_summary_are_runs_of_their_own() {
+    let callgrind = "\"callgrind_summary\":null";
+    let second = format!(
+        "{callgrind},\"tool_summaries\":[{{\"tool\":\"DHAT\",\"summaries\":[{{\"command\":\"b x\",\"costs_summary\":{{\"Total bytes\":{{\"new\":64,\"old\":60}}}}}},{{\"command\":\"b y\",\"costs_summary\":{{\"Total bytes\":{{\"new\":6,\"old\":0}}}}}}]}},{{\"tool\":\"Memcheck\",\"summaries\":[{{\"command\":\"b x\",\"costs_summary\":null}}]}}]"
+    );
+    let third = format!(
+        "{callgrind},\"tool_summaries\":[{{\"tool\":\"DHAT\",\"summaries\":{{\"segments\":[{{\"details\":{{\"Both\":[{{\"command\":\"b x\"}},{{\"command\":\"b w\"}}]}}}}],\"total\":{{\"DhatSummary\":{{\"Total bytes\":{{\"metrics\":{{\"Both\":[70,60]}}}}}}}}}}}},{{\"tool\":\"Massif\",\"summaries\":{{\"segments\":[],\"total\":\"None\"}}}}]"
+    );
+    for (version, body) in [(2, second), (3, third)] {
+        let text = summary(version, &body);
+        let parsed = read(&text);
+        assert_eq!(
+            parsed.messages[0],
+            "in: b::g::f one: 1 summaries of other tools have no metrics that can be read"
+        );
+        assert_eq!(
+            totals(&parsed),
+            [r#"{"Total bytes":70},"labels":{"bench":"b::g::f one","tool":"dhat"}}"#],
+            "{text}"
+        );
+        assert!(parsed.of("run")[0].contains(r#""command":"b x""#));
+        let old = Options {
+            revision: Revision::Old,
+            ..Options::default()
+        };
+        let parsed = parse(text.as_bytes(), &old);
+        assert!(totals(&parsed)[0].starts_with(r#"{"Total bytes":60}"#));
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) fn of_profile(profile: &Profile) -> String {
     let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
     let advice = match tool {
         Some("callgrind") => {
-            "Callgrind writes calls and no stacks, but cg-parse --stacks makes stacks of them"
+            "this stream of Callgrind's has functions; cg-parse --stacks makes one of stacks, and cg-fmt does of the profile itself"
         }
         Some("cachegrind") => "Cachegrind knows no calls; take a profile with Callgrind",
         Some("massif") => "cg-parse --snapshots all takes those of every detailed snapshot",

@@ -74,7 +74,7 @@ impl Recording {
         let read = self.read_lines(lines);
         self.replay.finish();
         read?;
-        if !lines.ended_with_newline() {
+        if !lines.ended_with_newline() && !self.has_trailer {
             return Err(cut_short(lines));
         }
         // heaptrack writes a last time stamp when the program ends, and comments behind it in any case.

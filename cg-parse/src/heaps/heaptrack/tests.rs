@@ -312,6 +312,9 @@ fn a_recording_that_just_ends_is_cut_short() {
     );
     assert!(parsed.of("run")[0].contains(r#""leaked_bytes":288"#));
     assert!(!parsed.is_whole());
+    // What stands behind the last event and its stamp is only a comment.
+    let parsed = read(text.trim_end());
+    assert!(parsed.is_whole() && !parsed.trouble);
     // A program that was killed leaves no last time stamp, but the recording is whole.
     let parsed = read(&text.replace("c 1e\nR 3\n", ""));
     assert_eq!(

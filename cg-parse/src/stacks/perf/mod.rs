@@ -40,6 +40,23 @@ use crate::number::leading_u64;
 /// Counts samples.
 const SAMPLES: &str = "samples";
 
+/// How much of an input is looked at for samples with a time.
+const LOOK: usize = 64 * 1024;
+
+/// True where one of these first lines is a sample with a time. Then others are read from theirs, and what a program or perf
+/// itself printed in front of them is not taken for samples without one.
+fn has_times(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').any(|line| {
+        let parsed = match line {
+            [b'\t' | b'#', ..] => return false,
+            line => SampleLine::parse(line),
+        };
+        parsed.anchor == Anchor::Time
+            && parsed.record.is_none()
+            && (parsed.event.is_some() || Task::of(parsed.left).tid.is_some())
+    })
+}
+
 /// True where most lines are samples with a time, or frames, and one is.
 pub(crate) fn is_perf_script(head: &Head) -> bool {
     let (mut own, mut others, mut is_first) = (0u64, 0u64, true);
@@ -224,6 +241,9 @@ impl Script {
     }
 
     fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        if has_times(lines.peek(LOOK).map_err(Error::Input)?) {
+            self.anchor = Some(Anchor::Time);
+        }
         while let Some(block) = lines.next_lines().map_err(Error::Input)? {
             let mut rest = block;
             while !rest.is_empty() {
@@ -328,6 +348,10 @@ impl Script {
     }
 
     fn sample_line(&mut self, line: &[u8], parsed: SampleLine) -> Result<(), Error> {
+        if parsed.anchor == Anchor::None && parsed.record.is_some() {
+            // It has no blank line behind it, nor does it end a sample that is open.
+            return Ok(());
+        }
         let needs_frames = parsed.anchor == Anchor::None && Task::of(parsed.left).tid.is_none();
         if needs_frames
             && let Some(open) = self.open.as_ref()

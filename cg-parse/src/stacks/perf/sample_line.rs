@@ -52,14 +52,18 @@ const ADDRESS_WIDTH: usize = 16;
 
 impl<'a> SampleLine<'a> {
     pub(super) fn parse(line: &'a [u8]) -> SampleLine<'a> {
-        if let Some((left, time, right)) = split_at_time(line) {
-            let parsed = SampleLine {
-                anchor: Anchor::Time,
-                left,
-                time: Some(time),
+        if let Some(split) = split_at_time(line, 0) {
+            let parsed = SampleLine::at_time(split);
+            return match parsed.has_more_than_time() {
+                true => parsed,
+                false => SampleLine::at_later_time(line, split.2).unwrap_or(parsed),
+            };
+        }
+        if let Some(record) = untimed_record(line) {
+            return SampleLine {
+                record: Some(record),
                 ..SampleLine::default()
             };
-            return parsed.with_event(right);
         }
         if let Some((left, event, right)) = split_at_event(line) {
             let (left, period) = split_period(left);
@@ -84,6 +88,29 @@ impl<'a> SampleLine<'a> {
             left: line,
             ..SampleLine::default()
         }
+    }
+
+    fn at_time((left, time, right): (&'a [u8], u64, &'a [u8])) -> SampleLine<'a> {
+        let parsed = SampleLine {
+            anchor: Anchor::Time,
+            left,
+            time: Some(time),
+            ..SampleLine::default()
+        };
+        parsed.with_event(right)
+    }
+
+    /// Whether fields stand behind the time, or nothing does.
+    fn has_more_than_time(&self) -> bool {
+        self.event.or(self.frame).or(self.record).is_some() || self.period.is_some()
+    }
+
+    /// The same where the thread's name has a time in it.
+    #[cold]
+    fn at_later_time(line: &'a [u8], right: &'a [u8]) -> Option<SampleLine<'a>> {
+        let split = split_at_time(line, line.len() - right.len())?;
+        let parsed = SampleLine::at_time(split);
+        (parsed.event.is_some() && Task::of(parsed.left).tid.is_some()).then_some(parsed)
     }
 
     /// Takes the fields behind the time.
@@ -153,10 +180,23 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What stands in front of the time, the time, and what stands behind it.
+/// A record that is no sample and has no time: `PERF_RECORD_FINISHED_ROUND`, or one behind the place that it has in the file.
+fn untimed_record(line: &[u8]) -> Option<&[u8]> {
+    const RECORD: &[u8] = b"PERF_RECORD_";
+    let text = trim_start(line);
+    if text.starts_with(RECORD) {
+        return Some(text);
+    }
+    let at = memchr::memmem::find(text, b": PERF_RECORD_")?;
+    let is_place = text[..at].contains(&b'[') && text[..at].ends_with(b"]");
+    is_place.then_some(&text[at + 2..])
+}
+
+/// What stands in front of the first time from a place on, the time, and what stands behind it.
 #[inline]
-fn split_at_time(line: &[u8]) -> Option<(&[u8], u64, &[u8])> {
-    memchr::memchr_iter(b':', line).find_map(|colon| {
+fn split_at_time(line: &[u8], from: usize) -> Option<(&[u8], u64, &[u8])> {
+    memchr::memchr_iter(b':', &line[from..]).find_map(|colon| {
+        let colon = from + colon;
         if !line.get(colon + 1).is_none_or(|byte| is_blank(*byte)) {
             return None;
         }
@@ -236,7 +276,7 @@ fn wide_address(text: &[u8]) -> Option<&[u8]> {
         let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
         let (token, behind) = split_token(&rest[blanks..]);
         if token.is_empty() {
-            return found;
+            return found.map(without_branches);
         }
         let is_address = token.len() <= ADDRESS_WIDTH
             && blanks + token.len() >= ADDRESS_WIDTH
@@ -245,11 +285,36 @@ fn wide_address(text: &[u8]) -> Option<&[u8]> {
                 .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         match is_address {
             true => found = Some(&rest[blanks..]),
-            false if found.is_some() => return found,
+            // What an access to memory was about, `|OP LOAD|LVL L1 hit|…`: no symbol, and more columns follow.
+            false if token.starts_with(b"|") => found = None,
+            false if found.is_some() => return found.map(without_branches),
             false => {}
         }
         rest = behind;
     }
+}
+
+/// The text without the branches that `-F +brstack` and its like hang on it: `0x4005a0/0x4005b0/P/-/-/1`.
+fn without_branches(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some(token) = last_token(trim_end(rest)).filter(|token| is_branch(token)) {
+        let end = trim_end(rest).len() - token.len();
+        rest = &rest[..end];
+    }
+    match rest.len() == text.len() {
+        true => text,
+        false => trim_end(rest),
+    }
+}
+
+/// `from/to/P/-/-/1`: predicted or not, in a transaction, aborted, cycles and what newer versions have behind these.
+fn is_branch(token: &[u8]) -> bool {
+    let parts = token.split(|byte| *byte == b'/');
+    let flags = parts.skip(2).take(3);
+    let is_flag = |part: &[u8]| {
+        matches!(part, [b'P' | b'M' | b'X' | b'A' | b'N' | b'-', ..]) && part.len() <= 2
+    };
+    flags.clone().count() == 3 && flags.clone().all(is_flag)
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -191,6 +191,20 @@ fn every_selection_of_fields_is_read() {
             "inl  5  1.000001:  7 cycles:     7ffd00000010      55d8ba1fe2e6 work (/x)\n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
         ),
+        // -F +brstack, and what an access to memory was about, of samples without chains
+        (
+            "inl  5  1.000001:  7 cycles:      55d8ba1fe2e6 work+0x1 (/x)  0x12e6/0x1342/P/-/-/1  f+0x1/g+0x2/M/X/-/20 \n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        (
+            "inl  5  1.000001:  7 cycles:     7ffd12345678         5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A               67      55d8ba1fe2e6 work+0x1 (/x)\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        // A thread is called as it likes.
+        (
+            "at 1.000000: y  5  2.000001:  7 cycles: \n\t 12e6 work (/x)\n\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
         // A tracepoint's text is no frame.
         (
             "perf  7  1.000001:          1 sched:sched_switch: prev_comm=perf prev_pid=7 ==> next_comm=x\n\t 12e6 work (/x)\n\n",
@@ -299,6 +313,7 @@ fn other_records_are_no_samples() {
         "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x12) @ 0xff]: x [kernel.kallsyms]_text\n\
          inl  5380  1189.739365: PERF_RECORD_COMM exec: inl:5380/5380\n\
          inl  5380  1189.739409:          1 page-faults: \n\tffffffff817554ea elf_load+0x28a ([kernel.kallsyms])\n\n\
+         0x1f40 [0x8]: PERF_RECORD_FINISHED_ROUND\nPERF_RECORD_FINISHED_ROUND\n\
          inl  5380  1189.739410: PERF_RECORD_LOST lost 24\n",
     );
     assert_eq!(
@@ -386,6 +401,21 @@ fn what_is_no_sample_is_trouble_outside_of_samples_and_told_inside() {
         ["in:3: inside a sample, but no frame: \"BPF output: 0000\"; such lines left out: 1"]
     );
     assert!(!parsed.trouble);
+}
+
+#[test]
+fn what_was_printed_in_front_of_samples_is_none_of_them() {
+    let parsed = script(&format!(
+        "WARNING: maps restricted: x\n[ perf record: Woken up 1 times ]\n{CHAINS}"
+    ));
+    assert_eq!(run(&parsed)["total"], run(&script(CHAINS))["total"]);
+    assert_eq!(
+        parsed.messages,
+        [
+            "in:1: expected a sample of perf script, found \"WARNING: maps restricted: x\"; lines left out: 2"
+        ]
+    );
+    assert!(parsed.trouble);
 }
 
 #[test]

@@ -97,6 +97,8 @@ fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
                     (1 | 11, Value::Bytes(_)) => is_value_type(value),
                     (2..=5, Value::Bytes(message)) => is_message(message.fields()),
                     (6 | 13, Value::Bytes(_)) | (7..=10 | 12..=15, Value::Varint(_)) => true,
+                    // Of a version that is not known here.
+                    (16.., _) => has_sample_type,
                     _ => false,
                 };
                 if !is_expected {

@@ -218,6 +218,14 @@ fn columns_of_one_type_are_told_apart_by_their_units() {
 }
 
 #[test]
+fn fields_of_later_versions_are_passed_over() {
+    let known = profile(&[sample(&[LEAF], &[1, 10])]);
+    let later = Message(known.0.clone()).number(40, 7).bytes(41, b"later");
+    assert_eq!(parse(&later).records, parse(&known).records);
+    assert!(parse(&later).is_whole());
+}
+
+#[test]
 fn what_samples_refer_to_has_to_be_there() {
     for (samples, message) in [
         (

@@ -195,8 +195,19 @@ fn profiles_in_traces_are_put_together() {
     ] {
         let parsed = read(&text);
         assert_eq!(parsed.of("stack"), expected, "{text}");
-        assert!(parsed.is_whole() && parsed.messages.is_empty());
+        assert!(parsed.is_whole() && !parsed.trouble);
+        assert_eq!(
+            parsed.messages,
+            ["in: 1 events of the trace are no samples and are left out, 1 of them slices"]
+        );
     }
+    // Of other events the begin of a slice is one, and what is said of threads and processes is none.
+    let other = |phase: &str| format!(r#"{{"pid":5,"tid":6,"ts":9,"ph":"{phase}","name":"x"}}"#);
+    let others = ["B", "E", "X", "i", "M"].map(other).join(",");
+    assert_eq!(
+        read(&format!("[{others},{events}]")).messages,
+        ["in: 5 events of the trace are no samples and are left out, 3 of them slices"]
+    );
 }
 
 #[test]
@@ -210,7 +221,7 @@ fn traces_that_are_cut_inside_an_event_or_an_object_say_so() {
         let parsed = read(&text);
         assert!(parsed.trouble && !parsed.is_whole(), "{text}");
         assert!(
-            parsed.messages[0].contains("cut short"),
+            parsed.messages.last().unwrap().contains("cut short"),
             "{:?}",
             parsed.messages
         );
@@ -222,7 +233,8 @@ fn traces_that_are_cut_inside_an_event_or_an_object_say_so() {
 #[test]
 fn a_trace_without_a_profile_says_what_to_record() {
     let parsed = read(&format!("[{}]", trace_events()[2]));
-    assert!(parsed.messages[0].contains("disabled-by-default-v8.cpu_profiler"));
+    assert!(parsed.messages[1].contains("disabled-by-default-v8.cpu_profiler"));
+    assert!(parsed.messages[0].contains("1 of them slices"));
     assert!(parsed.trouble && parsed.records.is_empty());
 }
 
@@ -233,7 +245,7 @@ fn samples_of_nodes_that_a_trace_has_lost_are_kept_and_counted() {
     let parsed = read(&format!("[{}]", events.join(",")));
     assert!(parsed.of("run")[0].contains(r#""total":{"samples":4,"time":11000}"#));
     assert_eq!(
-        parsed.messages,
+        parsed.messages[1..],
         ["in: 1 samples were taken in nodes that the trace has not; they have no stack"]
     );
 }

@@ -3,7 +3,8 @@
 //!
 //! The sampled thread begins a profile with an event `Profile`; nodes, samples and times follow in events `ProfileChunk` of
 //! the same process and `id`. Older traces have the whole profile in one event `CpuProfile`. Everything else in a trace is
-//! not looked at, but for the names of threads and processes.
+//! counted and not read, but for the names of threads and processes: slices (`B`, `E`, `X`) say what a thread was asked to
+//! do, not which functions it ran.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -67,6 +68,9 @@ fn is_event(scanner: &mut Scanner) -> bool {
 struct Event<'a> {
     #[serde(borrow, default)]
     name: Option<Text<'a>>,
+    /// What kind of event it is.
+    #[serde(borrow, default, rename = "ph")]
+    phase: Option<Text<'a>>,
     #[serde(borrow, default)]
     pid: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -126,6 +130,15 @@ struct Trace<'a> {
     profiles: Vec<((Option<u64>, &'a str), Profile<'a>)>,
     threads: BTreeMap<Place, String>,
     processes: BTreeMap<Option<u64>, String>,
+    left_out: LeftOut,
+}
+
+/// Events that are not read.
+#[derive(Default)]
+struct LeftOut {
+    events: u64,
+    /// Those among them that begin a slice, or are one.
+    slices: u64,
 }
 
 pub(crate) fn parse(
@@ -139,6 +152,12 @@ pub(crate) fn parse(
     lines.read_to_end(&mut text).map_err(Error::Input)?;
     let mut trace = Trace::default();
     let read = trace.read(&text, options);
+    let LeftOut { events, slices } = trace.left_out;
+    if events > 0 {
+        diagnostics.warn(format!(
+            "{source}: {events} events of the trace are no samples and are left out, {slices} of them slices"
+        ));
+    }
     if trace.profiles.is_empty() {
         read?;
         return Err(Error::whole(
@@ -200,6 +219,10 @@ impl<'a> Trace<'a> {
         let name = event.name.as_ref().map_or(&[][..], Text::as_bytes);
         let is_profile = matches!(name, b"Profile" | b"ProfileChunk" | b"CpuProfile");
         if !(is_profile || matches!(name, b"thread_name" | b"process_name")) {
+            let phase = event.phase.as_ref().map_or(&[][..], Text::as_bytes);
+            // Of what else there is to know of threads and processes nothing is a cost.
+            self.left_out.events += u64::from(phase != b"M");
+            self.left_out.slices += u64::from(matches!(phase, b"B" | b"X"));
             return Ok(());
         }
         let Some(args) = event.args else {
