@@ -1,7 +1,10 @@
 //! What cg-parse says of a profile against what a reader finds that shares no code with it.
 //!
 //! The reader here knows as little of a format as it takes to add it up: the self costs of a callgrind file, the heap
-//! of Massif's peak, DHAT's program points, the LEAK SUMMARY of a log. It does not know names, arcs or stacks.
+//! of Massif's peak, DHAT's program points, the LEAK SUMMARY of a log. It does not know names, arcs or stacks. What
+//! profilers of samples write as JSON is added up by [`documents`].
+
+mod documents;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -179,6 +182,8 @@ fn read_profile(path: &Path) -> Option<Sums> {
         read_xml(&text)
     } else if text.contains("\"dhatFileVersion\"") {
         read_dhat(&text)
+    } else if let Some(document) = documents::parse(&text) {
+        documents::read(&document)
     } else if text
         .lines()
         .any(|line| line.starts_with("snapshot=") || line.starts_with("#-----------"))

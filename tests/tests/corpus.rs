@@ -28,8 +28,9 @@ fn check_folder(format: &str) {
     let mut checked = 0;
     for entry in fs::read_dir(data(format)).unwrap() {
         let path = entry.unwrap().path();
-        // A stream is what cg-parse writes, and nothing for it to read.
-        if path.to_str().unwrap().ends_with(".jsonl.gz") {
+        // A stream is what cg-parse writes, and nothing for it to read; perf's own recordings are for perf.
+        let name = path.to_str().unwrap();
+        if name.ends_with(".jsonl.gz") || name.ends_with(".perf.data") {
             continue;
         }
         let verdict = corpus::check(&path);
@@ -74,6 +75,19 @@ fn dhat_profiles_have_the_sums_of_their_program_points() {
 fn stacks_have_the_sums_of_their_samples() {
     check_folder("perf");
     check_folder("folded");
+}
+
+#[test]
+fn documents_of_samplers_have_the_sums_of_their_weights() {
+    for format in ["firefox", "speedscope", "v8", "gungraun"] {
+        check_folder(format);
+        // Each of them is added up, and not only read.
+        for entry in fs::read_dir(data(format)).unwrap() {
+            let path = entry.unwrap().path();
+            let verdict = corpus::check(&path);
+            assert!(matches!(verdict, Verdict::Agrees(_)), "{path:?}: {verdict}");
+        }
+    }
 }
 
 #[test]

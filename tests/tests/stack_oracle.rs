@@ -630,3 +630,38 @@ fn another_build_of_an_object_names_nothing() {
         assert_eq!(found, [format!("sampled+{address:#x} ??:0")]);
     }
 }
+
+/// Callgrind's own records have no stacks, so a format of stacks takes those that cg-parse makes; other records are left as
+/// they are.
+#[test]
+fn a_profile_of_callgrind_is_drawn_by_the_stacks_that_cg_parse_makes() {
+    for name in [
+        "callgrind/3.19.0-sepc_callers10_recs10.callgrind.out",
+        "callgrind/3.19.0-rec_default.callgrind.out",
+    ] {
+        let profile = fs::read(data(name)).unwrap();
+        let stacks = tools::run("cg-parse", &["--stacks"], &profile);
+        for format in ["folded", "flamegraph", "speedscope", "pprof", "firefox"] {
+            let from_stream = tools::run("cg-fmt", &["-f", format], &stacks.stdout);
+            let from_profile = tools::run("cg-fmt", &["-f", format], &profile);
+            assert_eq!(from_profile.status, 0, "{}", from_profile.stderr);
+            assert_eq!(from_profile.stdout, from_stream.stdout, "{name} {format}");
+        }
+    }
+    let profile = fs::read(data("callgrind/3.19.0-rec_default.callgrind.out")).unwrap();
+    let estimated = tools::run("cg-fmt", &["-f", "folded"], &profile);
+    assert!(
+        estimated
+            .stderr
+            .contains("stacks are estimated from a graph of calls")
+    );
+    // A stream has what it has, and is told how to be one of stacks.
+    let stream = tools::run("cg-parse", &[], &profile);
+    let refused = tools::run("cg-fmt", &["-f", "folded"], &stream.stdout);
+    assert_eq!(refused.status, 2);
+    assert!(
+        refused.stderr.contains("cg-parse --stacks"),
+        "{}",
+        refused.stderr
+    );
+}

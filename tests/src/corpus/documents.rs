@@ -1,0 +1,183 @@
+//! Sums of what samplers and benchmarks write as JSON: the weights of samples, the hits of nodes, the metrics of a run.
+//!
+//! Numbers are added up as doubles, as the viewers of these files do. Where one has a fraction, its event is left out: how
+//! fractions become integers is not for a second reader to know.
+
+use serde_json::Value;
+
+use super::Sums;
+
+/// The document that a text is, if it is one.
+pub(super) fn parse(text: &str) -> Option<Value> {
+    let begins = text.trim_start().starts_with(['{', '[']);
+    begins.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Adds a document up; `None` where it is of no kind that is known here.
+pub(super) fn read(document: &Value) -> Option<Sums> {
+    let mut sums = Sums::new();
+    let mut counted = Counted::default();
+    if document["shared"]["frames"].is_array() {
+        speedscope(document, &mut counted)?;
+    } else if document.get("threads").is_some() || document["profile"].get("threads").is_some() {
+        let profile = document.get("profile").unwrap_or(document);
+        firefox(profile, &mut counted);
+    } else if document["nodes"].is_array() {
+        cpu_profile(document, &mut counted);
+    } else if document["head"].get("selfSize").is_some() {
+        heap_profile(&document["head"], &mut counted);
+    } else if document.get("benchmark_exe").is_some() {
+        summary(document, &mut sums)?;
+    } else {
+        return None;
+    }
+    sums.extend(counted.sums());
+    Some(sums)
+}
+
+/// Sums by event while they are added up.
+#[derive(Default)]
+struct Counted(Vec<(String, f64, bool)>);
+
+impl Counted {
+    fn add(&mut self, event: &str, number: f64) {
+        let known = self.0.iter().position(|(known, ..)| known == event);
+        let position = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push((event.to_owned(), 0.0, true));
+        }
+        let (_, sum, are_integers) = &mut self.0[position];
+        *sum += number;
+        *are_integers &= number.fract() == 0.0;
+    }
+
+    fn sums(self) -> Sums {
+        let exact = self
+            .0
+            .into_iter()
+            .filter(|(.., are_integers)| *are_integers);
+        exact.map(|(event, sum, _)| (event, sum as i128)).collect()
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// An event, and what a unit of speedscope's is of it.
+fn unit(name: &str) -> Option<(&'static str, f64)> {
+    Some(match name {
+        "none" => ("samples", 1.0),
+        "bytes" => ("bytes", 1.0),
+        "nanoseconds" => ("time", 1.0),
+        "microseconds" => ("time", 1e3),
+        "milliseconds" => ("time", 1e6),
+        "seconds" => ("time", 1e9),
+        _ => return None,
+    })
+}
+
+/// Weights; of profiles of events the times at which any frame is open.
+fn speedscope(document: &Value, counted: &mut Counted) -> Option<()> {
+    for profile in list(&document["profiles"]) {
+        let (event, factor) = unit(profile["unit"].as_str().unwrap_or("none"))?;
+        for weight in list(&profile["weights"]) {
+            counted.add(event, weight.as_f64()? * factor);
+            if event == "time" {
+                counted.add("samples", 1.0);
+            }
+        }
+        let (mut open, mut since) = (0, 0.0);
+        for edge in list(&profile["events"]) {
+            let at = edge["at"].as_f64()?;
+            if open > 0 {
+                counted.add(event, (at - since) * factor);
+            }
+            since = at;
+            open += if edge["type"] == "O" { 1 } else { -1 };
+        }
+    }
+    Some(())
+}
+
+/// Samples of all threads of all processes, each with its weight.
+fn firefox(profile: &Value, counted: &mut Counted) {
+    for samples in list(&profile["threads"])
+        .iter()
+        .map(|thread| &thread["samples"])
+    {
+        // Firefox itself writes rows, everybody else columns.
+        for _ in list(&samples["data"]) {
+            counted.add("samples", 1.0);
+        }
+        let (event, factor) = match samples["weightType"].as_str() {
+            Some("tracing-ms") => ("time", 1e6),
+            Some("bytes") => ("bytes", 1.0),
+            _ => ("samples", 1.0),
+        };
+        let weights = list(&samples["weight"]);
+        for position in 0..list(&samples["stack"]).len() {
+            let weight = weights.get(position).and_then(Value::as_f64).unwrap_or(1.0);
+            counted.add(event, weight * factor);
+        }
+        for delta in list(&samples["threadCPUDelta"]) {
+            counted.add("cpu", delta.as_f64().unwrap_or(0.0));
+        }
+    }
+    for process in list(&profile["processes"]) {
+        firefox(process, counted);
+    }
+}
+
+/// Hits of V8's nodes, and the times between samples.
+fn cpu_profile(document: &Value, counted: &mut Counted) {
+    for node in list(&document["nodes"]) {
+        counted.add("samples", node["hitCount"].as_f64().unwrap_or(0.0));
+    }
+    for delta in list(&document["timeDeltas"]) {
+        counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
+    }
+}
+
+fn heap_profile(node: &Value, counted: &mut Counted) {
+    counted.add("bytes", node["selfSize"].as_f64().unwrap_or(0.0));
+    for child in list(&node["children"]) {
+        heap_profile(child, counted);
+    }
+}
+
+/// New figures of a summary of gungraun's, of all tools; `None` for what is older than version 3.
+fn summary(document: &Value, sums: &mut Sums) -> Option<()> {
+    let version: u64 = document["version"].as_str()?.parse().ok()?;
+    let profiles = list(&document["profiles"]).iter();
+    let metrics: Vec<&Value> = match version {
+        3 => vec![&document["callgrind_summary"]["callgrind_run"]["total"]["summary"]],
+        4..=6 => profiles
+            .filter_map(|profile| {
+                let total = profile["summaries"]["total"]["summary"].as_object()?;
+                total.values().next()
+            })
+            .collect(),
+        7 => profiles
+            .map(|profile| &profile["data"]["total"]["metrics"])
+            .collect(),
+        _ => return None,
+    };
+    for metrics in metrics {
+        for (name, metric) in metrics.as_object().into_iter().flatten() {
+            let value = [
+                "/values/new",
+                "/metrics/Left/Int",
+                "/metrics/Left",
+                "/metrics/Both/0/Int",
+                "/metrics/Both/0",
+            ];
+            let value = value.iter().find_map(|path| metric.pointer(path)?.as_i64());
+            let is_derived = name == "EstimatedCycles" || name.ends_with("Rate");
+            if let Some(value) = value.filter(|_| !is_derived) {
+                *sums.entry(name.clone()).or_default() += i128::from(value);
+            }
+        }
+    }
+    Some(())
+}
