@@ -59,6 +59,32 @@ pub(crate) struct Runs {
     pub(crate) are_sampled: bool,
 }
 
+/// By how much the share of the cost whose chains are known may differ between inputs, in percent: libraries come and go.
+const AS_WELL_KNOWN: f64 = 5.0;
+
+/// The share of its cost whose chains of functions an input knows, in percent.
+fn share_of_known_chains(profile: &Profile) -> Option<f64> {
+    let event = profile.events().first()?;
+    let known = profile.run_record()?.costs.inlines?.resolved.get(event);
+    let total = *profile.total().first()?;
+    (total > 0).then(|| 100.0 * known as f64 / total as f64)
+}
+
+/// What to say where inlined functions are known in one input and not in another.
+fn unequally_known(inputs: &[(String, Option<f64>)]) -> Option<String> {
+    let known = inputs
+        .iter()
+        .filter_map(|(file, share)| Some((file, (*share)?)));
+    let least = known.clone().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let most = known.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (most.1 - least.1 > AS_WELL_KNOWN).then(|| {
+        format!(
+            "inlined functions are known for {:.1}% of the cost of {}, and for {:.1}% of that of {}: what is inlined seems to have moved where it is known in one of them alone",
+            least.1, least.0, most.1, most.0
+        )
+    })
+}
+
 impl Runs {
     /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
     ///
@@ -81,6 +107,7 @@ impl Runs {
         let mut names = Names::default();
         let mut profiles = Vec::new();
         let mut inlined = Vec::new();
+        let mut known_chains = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::default();
@@ -130,6 +157,7 @@ impl Runs {
                 }
                 let has_chains = !profile.table(RecordType::Inline).is_empty() && how.functions;
                 inlined.push(has_chains.then(|| profile.by_innermost()).transpose()?);
+                known_chains.push((file.display().to_string(), share_of_known_chains(&profile)));
                 names = profile.take_names();
                 profiles.push(profile);
             }
@@ -141,6 +169,9 @@ impl Runs {
             for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
                 *profile = std::mem::take(profile).with_functions(functions.rows);
                 out_of_line.push(functions.out_of_line);
+            }
+            if let Some(message) = unequally_known(&known_chains) {
+                diagnostics.warn(message);
             }
         } else if inlined.iter().any(Option::is_some) {
             diagnostics.warn(

@@ -43,9 +43,14 @@ fn parse(folder: &Path, args: &[&str]) -> Run {
 }
 
 fn records(run: &Run) -> Vec<Value> {
-    run.text()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
+    lines_of(&run.stdout)
+}
+
+fn lines_of(stream: &[u8]) -> Vec<Value> {
+    let lines = stream.split(|byte| *byte == b'\n');
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
         .collect()
 }
 
@@ -270,6 +275,41 @@ fn several_parts_add_up_and_stay_apart_where_wanted() {
     let parts = records(&parse(folder.path(), &["--inline", "--per-part"]));
     assert!(of_type(&parts, "run").len() > 5);
     assert_eq!(inlined(&parts, "work"), 27_000);
+}
+
+#[test]
+fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    shell(
+        folder.path(),
+        "valgrind -q --tool=callgrind --dump-instr=yes --toggle-collect=main --callgrind-out-file=second ./nops >/dev/null",
+    );
+    let second = folder.path().join("second").display().to_string();
+    let both = parse(folder.path(), &["--inline", &second]);
+    let one = parse(folder.path(), &["--inline"]).stdout;
+    let other = tools::run("cg-parse", &["--inline", &second], b"").stdout;
+    let together = tools::stdout("cg-fmt", &["-f", "json"], &[one, other].concat());
+    let (both, together) = (records(&both), lines_of(&together));
+    let facts = |records: &[Value]| {
+        let facts = records[0]["inlines"].as_object().unwrap().clone();
+        let mut objects: Vec<String> = (facts["objects"].as_array().unwrap().iter())
+            .map(Value::to_string)
+            .collect();
+        objects.sort();
+        (facts["resolved"].clone(), objects)
+    };
+    assert_eq!(facts(&both), facts(&together));
+    let chains = |records: &[Value]| -> BTreeMap<String, [String; 2]> {
+        let inlines = of_type(records, "inline").into_iter();
+        inlines
+            .map(|record| {
+                let figures = ["cost", "incl"].map(|field| record[field].to_string());
+                (record["stack"].to_string(), figures)
+            })
+            .collect()
+    };
+    assert_eq!(chains(&both), chains(&together));
+    assert!(inlined(&together, "work") > 27_000);
 }
 
 #[test]
@@ -582,6 +622,18 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
             |record| record["fn"] != "g" || record["delta"]["Ir"].as_i64().unwrap().abs() < 100
         ));
     }
+    assert!(
+        !of_streams.stderr.contains("are known"),
+        "{}",
+        of_streams.stderr
+    );
+    // Where they are known on one side alone, functions seem to have moved, which is said.
+    shell(new.path(), "mv nops elsewhere");
+    let unknown = parse(new.path(), &["--inline"]);
+    std::fs::write(&streams[1], unknown.stdout).unwrap();
+    let unequal = tools::run("cg-diff", &[&streams[0], &streams[1]], b"");
+    let said = "seems to have moved where it is known in one of them alone";
+    assert!(unequal.stderr.contains(said), "{}", unequal.stderr);
     let told = tools::stdout("cg-fmt", &[], &of_streams.stdout);
     let told = String::from_utf8(told).unwrap();
     assert!(

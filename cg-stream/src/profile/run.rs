@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
-use crate::record::{Count, Counts, Name, RunRecord, Total};
+use crate::record::{Count, Counts, InlineFacts, InlineObject, Name, RunRecord, Total};
 
 /// Fields that say texts by key, of which the keys agree or not, each for itself.
 const BY_KEY: [&str; 5] = ["desc", "event_names", "derived", "labels", "units"];
@@ -38,6 +38,52 @@ impl Profile {
         let sum = durations.reduce(|sum, duration| sum?.checked_add(duration?));
         run.sampling.duration = sum.flatten();
         self.add_summaries(run);
+        run.costs.inlines = self.inlines();
+    }
+
+    /// How far inlined functions are known in all runs together; a run that does not say knows none.
+    fn inlines(&self) -> Option<InlineFacts> {
+        let said = |run: &'_ RunRecord| run.costs.inlines.is_some();
+        let first = self.runs().iter().find(|run| said(run))?;
+        let mut sums = vec![0; self.events().len()];
+        let mut objects: Vec<InlineObject> = Vec::new();
+        for run in self.runs() {
+            let Some(inlines) = &run.costs.inlines else {
+                continue;
+            };
+            for (sum, event) in sums.iter_mut().zip(self.events()) {
+                *sum += inlines.resolved.get(event);
+            }
+            for object in &inlines.objects {
+                let same = objects.iter_mut().find(|known| {
+                    (&known.obj, &known.debug, &known.unresolved)
+                        == (&object.obj, &object.debug, &object.unresolved)
+                });
+                match same {
+                    Some(known) => {
+                        known.agrees = known.agrees.saturating_add(object.agrees);
+                        known.named = known.named.saturating_add(object.named);
+                    }
+                    None => objects.push(object.clone()),
+                }
+            }
+        }
+        objects.sort_by_key(|object| std::cmp::Reverse(object.named));
+        // Their figures are of the first event, and those of different events do not add up.
+        let is_of_first = |run: &&RunRecord| run.events.first() == first.events.first();
+        if !self
+            .runs()
+            .iter()
+            .filter(|run| said(run))
+            .all(|run| is_of_first(&run))
+        {
+            objects.clear();
+        }
+        let resolved = Counts::from_row(self.events(), sums);
+        Some(InlineFacts {
+            resolved: resolved.into_owned(),
+            objects,
+        })
     }
 
     /// Summaries are arithmetic modulo 2^64. A run without one of its own was counted as it was summed up.
@@ -182,6 +228,24 @@ mod tests {
             (
                 vec![json!({"source": ["a", "b"]}), json!({"source": ["b", "c"]})],
                 json!({"source": ["a", "b", "c"]}),
+            ),
+            // What is known of inlined functions adds up, an object at a time where the same was found of it.
+            (
+                vec![
+                    json!({"inlines": {"resolved": {"Ir": 5}, "objects": [
+                        {"obj": "/a", "debug": "object", "agrees": 4, "named": 5},
+                        {"obj": "/c", "unresolved": "missing", "agrees": 0, "named": 0}]}}),
+                    json!({}),
+                    json!({"inlines": {"resolved": {"Ir": 7}, "objects": [
+                        {"obj": "/b", "debug": "build-id", "agrees": 20, "named": 20},
+                        {"obj": "/a", "debug": "object", "agrees": 6, "named": 6},
+                        {"obj": "/c", "debug": "object", "agrees": 1, "named": 1}]}}),
+                ],
+                json!({"inlines": {"resolved": {"Ir": 12}, "objects": [
+                    {"obj": "/b", "debug": "build-id", "agrees": 20, "named": 20},
+                    {"obj": "/a", "debug": "object", "agrees": 10, "named": 11},
+                    {"obj": "/c", "debug": "object", "agrees": 1, "named": 1},
+                    {"obj": "/c", "unresolved": "missing", "agrees": 0, "named": 0}]}}),
             ),
         ];
         for (runs, expected) in cases {
