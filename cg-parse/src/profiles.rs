@@ -125,7 +125,14 @@ impl<'a> Parser<'a> {
         let Parser {
             options, out, sums, ..
         } = self;
-        let read = detect::format_of(&mut lines, options.from).and_then(|format| match format {
+        let format = detect::format_of(&mut lines, options.from);
+        if let Ok(format) = format
+            && options.inline
+            && let Some(why) = has_no_chains(format)
+        {
+            diagnostics.warn(format!("{source}: --inline tells nothing here: {why}"));
+        }
+        let read = format.and_then(|format| match format {
             // A summary has old figures in it; of other files nobody knows which are older.
             _ if is_for_directories && format != Format::Gungraun => Err(Error::whole(format!(
                 "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
@@ -205,4 +212,36 @@ impl<'a> Parser<'a> {
         self.sums.write(self.all_read, &mut self.out, diagnostics)?;
         self.out.flush().map_err(Error::Output)
     }
+}
+
+/// Why inlined functions cannot be told of a format's profiles by the debug information; `None` where they can.
+fn has_no_chains(format: Format) -> Option<&'static str> {
+    Some(match format {
+        Format::Callgrind => return None,
+        Format::Cachegrind => {
+            "profiles of Cachegrind have neither addresses nor objects; those of Callgrind have"
+        }
+        // An executable that is not loaded at the addresses it was linked for, and any library, is somewhere else in each
+        // run, and text and JSON do not say which object a frame with a line is in.
+        Format::Log | Format::Xml | Format::Massif | Format::Dhat => {
+            "Valgrind's stacks have addresses of the run and not of the objects; inlined functions are frames of them unless it ran with --read-inline-info=no"
+        }
+        Format::Gungraun | Format::PerfStat => "totals have no functions",
+        Format::Perf
+        | Format::Folded
+        | Format::Pprof
+        | Format::Firefox
+        | Format::Heaptrack
+        | Format::Speedscope
+        | Format::V8
+        | Format::ChromeTrace
+        | Format::Dtrace
+        | Format::Bpftrace
+        | Format::Sample
+        | Format::Xctrace
+        | Format::Vtune
+        | Format::VisualStudio => {
+            "inlined functions are frames of stacks, where the profiler knew them"
+        }
+    })
 }

@@ -473,6 +473,78 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
     assert!(!inlined.contains(" step ("), "{inlined}");
 }
 
+/// Inclusive cost of a function where it is inlined.
+fn inlined_inclusive(records: &[Value], name: &str) -> u64 {
+    of_type(records, "inline")
+        .into_iter()
+        .filter(|record| {
+            short(&record["fn"]) == name && record["stack"].as_array().unwrap().len() > 1
+        })
+        .map(|record| record["incl"]["Ir"].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels() {
+    // `rec` calls itself from `step`, `even` and `odd` call each other; `own` and `out` are in each level beside it.
+    let source = concat!(
+        "#define INLINE static inline __attribute__((always_inline))\n",
+        "#define NOINLINE __attribute__((noinline, noclone))\n",
+        "#define NOPS(n) __asm__ volatile(\".rept \" #n \"\\n nop\\n .endr\" ::: \"memory\")\n",
+        "NOINLINE void leaf(void) { NOPS(499); }\n",
+        "INLINE void own(void) { NOPS(1000); }\n",
+        "INLINE void out(void) { NOPS(99); leaf(); }\n",
+        "NOINLINE void rec(volatile int *n);\n",
+        "INLINE void step(volatile int *n) { NOPS(10); rec(n); NOPS(10); }\n",
+        "NOINLINE void rec(volatile int *n) { own(); out(); if ((*n)-- > 0) step(n); NOPS(1); }\n",
+        "NOINLINE void odd(volatile int *n);\n",
+        "NOINLINE void even(volatile int *n) { own(); if ((*n)-- > 0) { odd(n); NOPS(1); } NOPS(1); }\n",
+        "NOINLINE void odd(volatile int *n) { if ((*n)-- > 0) { even(n); NOPS(1); } NOPS(1); }\n",
+        "int main(void) { volatile int n = CALLS; WHICH(&n); NOPS(1); return 0; }\n",
+    );
+    let run = |which: &str, calls: u64, valgrind: &str| {
+        let build = format!(
+            "cat > rec.c <<'C'\n{source}C\ngcc -O2 -g -DWHICH={which} -DCALLS={calls} -o nops rec.c"
+        );
+        let folder = profiled(&build, &format!("--dump-instr=yes {valgrind}"));
+        let records = records(&parse(folder.path(), &["--inline"]));
+        check_laws(&records);
+        for record in of_type(&records, "inline") {
+            assert!(
+                record["incl"]["Ir"].as_u64() >= record["cost"]["Ir"].as_u64(),
+                "{record}"
+            );
+        }
+        records
+    };
+    for levels in [
+        "",
+        "--separate-recs=10",
+        "--separate-callers=3",
+        "--separate-recs=1",
+    ] {
+        let records = run("rec", 4, levels);
+        // Five levels. A call of leaf is 99 + 1 and 499 + 1 in it.
+        assert_eq!(inlined_inclusive(&records, "own"), 5_000, "{levels}");
+        assert_eq!(
+            inlined_inclusive(&records, "out"),
+            5 * (100 + 500),
+            "{levels}"
+        );
+        // All calls of the recursion leave from step: the outermost has the others in it.
+        let step = inlined_inclusive(&records, "step");
+        let (own, all) = (inlined(&records, "step"), 4 * (1_000 + 600 + 21));
+        match levels {
+            // The profile does not say what of the calls is nested.
+            "--separate-recs=1" => assert_eq!(step, own, "{levels}"),
+            _ => assert!((all..all + 100).contains(&step), "{levels}: {step}"),
+        }
+        // even, odd, even, odd, even.
+        let records = run("even", 4, levels);
+        assert_eq!(inlined_inclusive(&records, "own"), 3_000, "{levels}");
+    }
+}
+
 #[test]
 fn other_formats_draw_every_chain_with_its_cost() {
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
@@ -688,4 +760,35 @@ fn lines_tell_the_function_where_they_allow_only_one() {
     let run = parse(whole.path(), &["--inline"]);
     assert!(run.stderr.contains("another build"), "{}", run.stderr);
     assert_eq!(inlined(&self::records(&run), "work"), 0);
+}
+
+#[test]
+fn of_profiles_without_addresses_of_objects_it_says_so_and_changes_nothing() {
+    for (profile, why) in [
+        (
+            "cachegrind/3.14.0-rec_default.cachegrind.out",
+            "neither addresses nor objects",
+        ),
+        ("memcheck/3.14.0-leaky.xml", "--read-inline-info=no"),
+        ("memcheck/3.27.1-clean.log", "--read-inline-info=no"),
+        ("massif/3.19.0-empty.massif.out", "--read-inline-info=no"),
+        ("dhat/3.19.0-heapy.dhat.json", "--read-inline-info=no"),
+        ("perf/6.1-busy.perf.txt", "where the profiler knew them"),
+    ] {
+        let path = workspace().join("tests/data").join(profile);
+        let path = path.to_str().unwrap();
+        let without = tools::run("cg-parse", &[path], b"");
+        let with = tools::run("cg-parse", &["--inline", path], b"");
+        assert_eq!(
+            (with.status, &with.stdout),
+            (0, &without.stdout),
+            "{profile}"
+        );
+        assert_eq!(
+            with.stderr.matches("--inline tells nothing here").count(),
+            1,
+            "{profile}"
+        );
+        assert!(with.stderr.contains(why), "{profile}: {}", with.stderr);
+    }
 }

@@ -18,12 +18,13 @@
 //! function add up to its inclusive cost.
 
 use cg_stream::intern::Id as _;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::contexts;
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{NodeArc, Part};
 use crate::costs::circles;
+use crate::costs::inlines::TracedNode;
 use crate::costs::section::{
     ArcId, ArcKey, CostRows, FunctionId, FunctionKey, NoRoom, Section, Signedness, StringId,
     add_calls, add_inclusive_row, add_row,
@@ -70,20 +71,14 @@ pub(crate) fn fold(
             node: *node,
         });
     }
-    if let Some(trace) = &mut section.trace {
-        trace.end_part(
-            folded
-                .iter()
-                .map(|node| (node.node, node.function, node.is_deeper)),
-        );
-    }
     for node in &folded {
         section.add_cost(node.function, part.own.row(node.node.index()))?;
     }
     let has_levels = shown.levels || folded.iter().any(|node| node.is_deeper);
     let arcs = part.arcs.as_ref().filter(|_| !has_levels);
     // Whole profiles of many small parts need no look-up, and would spend their time on clearing it.
-    let needs_lookup = arcs.is_some() || part.lines.is_some() || part.calls.is_some();
+    let needs_lookup =
+        arcs.is_some() || part.lines.is_some() || part.calls.is_some() || section.trace.is_some();
     let mut by_node = vec![None; if needs_lookup { nodes.len() } else { 0 }];
     if needs_lookup {
         for node in &folded {
@@ -92,14 +87,27 @@ pub(crate) fn fold(
     }
     let lookup = |node: NodeId| by_node.get(node.index()).copied().flatten();
 
-    if let Some(arcs) = arcs {
+    let circles = if let Some(arcs) = arcs {
         let recurses = folded
             .iter()
             .any(|node| part.called_by_itself[node.node.index()] > 0);
         let believes_all = recurses || !shown.is_callgrind;
-        add_inclusive_without_levels(part, &mut folded, arcs, lookup, believes_all, section)?;
+        add_inclusive_without_levels(part, &mut folded, arcs, lookup, believes_all, section)?
     } else {
         add_inclusive_by_levels(part, &mut folded, section)?;
+        match &section.trace {
+            Some(trace) => circles_of_levels(&folded, trace.arcs(), lookup),
+            None => HashMap::new(),
+        }
+    };
+    if let Some(trace) = &mut section.trace {
+        let nodes = folded.iter().map(|node| TracedNode {
+            node: node.node,
+            function: node.function,
+            is_deeper: node.is_deeper,
+            circle: circles.get(&node.function).copied(),
+        });
+        trace.end_part(has_levels, nodes);
     }
     if let Some(lines) = &part.lines {
         // The lines of a function then add up to the function, in self cost and in inclusive cost.
@@ -186,7 +194,39 @@ impl FunctionSums {
     }
 }
 
-/// Inclusive cost where recursion has to be found in the arcs.
+/// The circles of recursive functions, where deeper activations have nodes of their own: without these, functions that
+/// call each other were never active at once.
+fn circles_of_levels(
+    folded: &[FoldedNode],
+    arcs: impl Iterator<Item = (NodeId, NodeId)>,
+    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+) -> HashMap<FunctionId, usize> {
+    let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    let place = |node: NodeId| functions.binary_search(&lookup(node)?.function).ok();
+    let pairs = arcs.filter_map(|(caller, callee)| Some((place(caller)?, place(callee)?)));
+    let mut pairs: Vec<(usize, usize)> =
+        pairs.filter(|(caller, callee)| caller != callee).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let circle_of = circles::find(functions.len(), pairs.into_iter());
+    let deeper = folded.iter().filter(|node| node.is_deeper);
+    let recursive: HashSet<usize> = deeper
+        .filter_map(|node| circle_of[functions.binary_search(&node.function).ok()?])
+        .collect();
+    let in_recursion = |(place, circle): (usize, &Option<usize>)| {
+        let circle = circle.filter(|circle| recursive.contains(circle))?;
+        Some((functions[place], circle))
+    };
+    circle_of
+        .iter()
+        .enumerate()
+        .filter_map(in_recursion)
+        .collect()
+}
+
+/// Inclusive cost where recursion has to be found in the arcs. Returns the circles that are recursion.
 fn add_inclusive_without_levels(
     part: &Part,
     folded: &mut [FoldedNode],
@@ -194,7 +234,7 @@ fn add_inclusive_without_levels(
     lookup: impl Fn(NodeId) -> Option<FoldedNode>,
     believes_all: bool,
     section: &mut Section,
-) -> Result<(), NoRoom> {
+) -> Result<HashMap<FunctionId, usize>, NoRoom> {
     let signedness = part.signedness;
     folded.sort_unstable_by_key(|node| (node.function, node.node.index()));
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
@@ -275,7 +315,8 @@ fn add_inclusive_without_levels(
             .collect();
         section.add_cycle(&members);
     }
-    Ok(())
+    let in_recursion = |place: usize| Some((functions[place], in_circle(place)?));
+    Ok((0..functions.len()).filter_map(in_recursion).collect())
 }
 
 fn add_arcs(

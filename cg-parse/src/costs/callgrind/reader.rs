@@ -325,7 +325,7 @@ impl<'a> CallgrindReader<'a> {
             && !counts.is_empty()
         {
             let object = self.nodes.get(node).object;
-            trace.add(node, object, at(&self.positions, self.file), false, counts);
+            trace.add(node, object, at(&self.positions, self.file), None, counts);
         }
         if self.part.lines.is_some() && !counts.is_empty() {
             self.part.add_line(self.line_key(node), counts)?;
@@ -367,7 +367,8 @@ impl<'a> CallgrindReader<'a> {
             && node != callee
         {
             let object = self.nodes.get(node).object;
-            trace.add(node, object, at(&self.positions, self.file), true, counts);
+            let at = at(&self.positions, self.file);
+            trace.add(node, object, at, Some(callee), counts);
         }
         let from = self.line_key(node);
         let address = (self.positions.address()).filter(|_| self.wanted.call_addresses);

@@ -14,4 +14,4 @@ mod trace;
 mod write;
 
 pub(crate) use resolve::{Inlines, resolve};
-pub(crate) use trace::{At, Trace};
+pub(crate) use trace::{At, Trace, TracedNode};

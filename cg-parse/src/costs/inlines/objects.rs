@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::lines::{Allowed, LineChains};
-use super::trace::{At, Trace};
+use super::trace::{At, Counted, Trace};
 use crate::costs::section::{FunctionId, Section, StringId};
 
 /// An object of which this share of its named cost agrees with its symbols is the one that was profiled. Right ones
@@ -236,7 +236,7 @@ impl TracedObjects {
             let (Some(lines), At::Line { file, line: number }) = (&object.lines, line.at) else {
                 return;
             };
-            if line.is_calls || number == 0 || !lines.knows(function) {
+            if line.counted != Counted::Own || number == 0 || !lines.knows(function) {
                 return;
             }
             let count = line.counts.get(ranking).copied().unwrap_or(0);

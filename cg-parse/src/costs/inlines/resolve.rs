@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects, Unresolved};
-use super::trace::{At, Trace, Traced};
+use super::trace::{At, Counted, Trace, Traced};
 use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
 use crate::error::Error;
 
@@ -49,6 +49,7 @@ pub(super) struct InlinedFunction {
 pub(crate) struct Inlines {
     pub(super) objects: TracedObjects,
     pub(super) chains: CostRows<ChainId, ChainKey, ()>,
+    recursion: Recursion,
     /// By object: its functions, in the order of [`Chains::functions`], and its files in that of [`Chains::files`].
     pub(super) functions: Vec<Vec<InlinedFunction>>,
     pub(super) files: Vec<Vec<StringId>>,
@@ -80,6 +81,7 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         functions: Vec::new(),
         files: Vec::new(),
         chains: CostRows::new(section.event_count()),
+        recursion: Recursion::new(section.event_count()),
         resolved: vec![0; section.event_count()],
         several: Vec::new(),
         objects,
@@ -116,11 +118,13 @@ impl Inlines {
         let Inlines {
             objects,
             chains,
+            recursion,
             resolved,
             several,
             ..
         } = self;
         *chains = CostRows::new(section.event_count());
+        *recursion = Recursion::new(section.event_count());
         resolved.fill(0);
         several.clear();
         let mut sums = LineSums {
@@ -129,6 +133,7 @@ impl Inlines {
             by_line: HashMap::default(),
             signedness: section.signedness(),
             chains,
+            recursion,
             resolved,
             roots: Roots::default(),
             last: None,
@@ -153,7 +158,7 @@ impl Inlines {
                 At::Address(address) => object.index_of(address),
                 At::Line { .. } => None,
             };
-            if let (Some(index), false) = (index, line.is_calls) {
+            if let (Some(index), Counted::Own) = (index, line.counted) {
                 let count = line.counts.get(ranking).copied().unwrap_or(0);
                 object.see(host, index, count, section);
             }
@@ -164,33 +169,32 @@ impl Inlines {
 
     /// Adds the inclusive cost of each chain to those that its functions are inlined into, up to the host's own, which
     /// has that of the host.
+    ///
+    /// Code that is entered while it is not active yet is what inclusive cost counts. Where no call of a recursion leaves
+    /// from a chain, that is all of its levels, its own cost and the calls that leave it; where all calls of the recursion
+    /// leave from it, it is the first level with these calls, which have the others in them. Each is never more than the
+    /// cost in question, so the larger is it in both cases, and the most that is known where some of these calls leave from
+    /// the chain and some from elsewhere.
     fn add_inclusive_of_callers(&mut self, section: &Section) -> Result<(), NoRoom> {
         let signedness = section.signedness();
-        // Before anything is added: what a chain has of those in it must not go up with it once more.
-        let chains = &self.chains;
-        let rows: Vec<(ChainKey, Vec<u64>)> = (chains.all())
-            .map(|(row, key)| (key, chains.inclusive(row).to_vec()))
-            .collect();
-        for (key, cost) in rows {
-            let place = self.objects.place(key.host, section);
-            // Lines do not tell all of what is in a chain.
-            let Some(chains) = &self.objects.objects[place].chains else {
-                continue;
-            };
-            let Some(Inlined::Chain(innermost)) = key.inlined else {
-                continue;
-            };
-            let mut node = chains.node(innermost);
-            while let Some((caller, _)) = node.inlined_into {
-                node = chains.node(caller);
-                if node.inlined_into.is_some() {
-                    let row = self.chains.row(ChainKey {
-                        host: key.host,
-                        inlined: Some(Inlined::Chain(caller)),
-                    })?;
-                    self.chains.add_inclusive(row, &cost, signedness)?;
+        let Recursion {
+            mut deeper,
+            mut back,
+        } = std::mem::replace(&mut self.recursion, Recursion::new(section.event_count()));
+        for rows in [&mut self.chains, &mut deeper, &mut back] {
+            add_to_callers(rows, &mut self.objects, section)?;
+        }
+        for (row, key) in deeper.all() {
+            let mut more = deeper.inclusive(row).to_vec();
+            let less = back.row(key)?;
+            for (more, less) in more.iter_mut().zip(back.inclusive(less)) {
+                *more = more.wrapping_sub(*less);
+                if more.cast_signed() < 0 {
+                    *more = 0;
                 }
             }
+            let row = self.chains.row(key)?;
+            self.chains.add_inclusive(row, &more, signedness)?;
         }
         for (host, _) in section.present() {
             self.chains.row(ChainKey {
@@ -256,10 +260,62 @@ impl Inlines {
     }
 }
 
+/// Adds what each chain has to those that its functions are inlined into, but for the host.
+fn add_to_callers(
+    rows: &mut CostRows<ChainId, ChainKey, ()>,
+    objects: &mut TracedObjects,
+    section: &Section,
+) -> Result<(), NoRoom> {
+    // Before anything is added: what a chain has of those in it must not go up with it once more.
+    let costs: Vec<(ChainKey, Vec<u64>)> = (rows.all())
+        .map(|(row, key)| (key, rows.inclusive(row).to_vec()))
+        .collect();
+    for (key, cost) in costs {
+        let place = objects.place(key.host, section);
+        // Lines do not tell all of what is in a chain.
+        let Some(chains) = &objects.objects[place].chains else {
+            continue;
+        };
+        let Some(Inlined::Chain(innermost)) = key.inlined else {
+            continue;
+        };
+        let mut node = chains.node(innermost);
+        while let Some((caller, _)) = node.inlined_into {
+            node = chains.node(caller);
+            if node.inlined_into.is_some() {
+                let row = rows.row(ChainKey {
+                    host: key.host,
+                    inlined: Some(Inlined::Chain(caller)),
+                })?;
+                rows.add_inclusive(row, &cost, section.signedness())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What chains of recursive functions have besides the first level, and what of the first level is the recursion.
+pub(super) struct Recursion {
+    /// Self cost of deeper levels, and calls that leave the recursion from there.
+    deeper: CostRows<ChainId, ChainKey, ()>,
+    /// Calls of the first level that are of the recursion.
+    back: CostRows<ChainId, ChainKey, ()>,
+}
+
+impl Recursion {
+    fn new(events: usize) -> Recursion {
+        Recursion {
+            deeper: CostRows::of_arcs(events),
+            back: CostRows::of_arcs(events),
+        }
+    }
+}
+
 /// Rows of chains while lines are added to them.
 struct LineSums<'s> {
     signedness: Signedness,
     chains: &'s mut CostRows<ChainId, ChainKey, ()>,
+    recursion: &'s mut Recursion,
     resolved: &'s mut [u64],
     several: &'s mut Vec<Vec<cg_debug_info::FunctionId>>,
     several_ids: HashMap<Vec<cg_debug_info::FunctionId>, usize, FixedState>,
@@ -305,14 +361,25 @@ impl LineSums<'_> {
             _ => self.chains.row(key)?,
         };
         self.last = Some((key, row));
-        if !line.is_calls {
+        if line.counted == Counted::Own {
             self.chains.add_own(row, line.counts, self.signedness)?;
         }
-        if !line.is_deeper {
+        if line.is_first {
             self.chains
                 .add_inclusive(row, line.counts, self.signedness)?;
         }
-        if found.is_resolved && !line.is_calls {
+        let differing = match (line.is_first, line.counted) {
+            (true, Counted::CallsBack) => Some(&mut self.recursion.back),
+            (false, Counted::Own | Counted::Calls) => Some(&mut self.recursion.deeper),
+            _ => None,
+        };
+        if let Some(differing) = differing
+            && key.inlined.is_some()
+        {
+            let row = differing.row(key)?;
+            differing.add_inclusive(row, line.counts, self.signedness)?;
+        }
+        if found.is_resolved && line.counted == Counted::Own {
             for (sum, count) in self.resolved.iter_mut().zip(line.counts) {
                 *sum = sum.wrapping_add(*count);
             }

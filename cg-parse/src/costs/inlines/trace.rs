@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cg_stream::intern::Id as _;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
@@ -25,15 +25,25 @@ pub(crate) enum At {
     Line { file: StringId, line: u64 },
 }
 
+/// What the counts of a line are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Self cost.
+    Own,
+    /// Inclusive cost of calls that leave from here.
+    Calls,
+    /// The same, of calls of functions that call this one in their turn, or of itself: of a recursion.
+    CallsBack,
+}
+
 /// One cost line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traced<'a> {
     pub(crate) function: FunctionId,
-    /// It is of a deeper level of a recursion.
-    pub(crate) is_deeper: bool,
+    /// It is in the inclusive cost of the function's first level.
+    pub(crate) is_first: bool,
     pub(crate) at: At,
-    /// The counts are those of calls that leave from here, not self cost.
-    pub(crate) is_calls: bool,
+    pub(crate) counted: Counted,
     /// Without trailing zeros.
     pub(crate) counts: &'a [u64],
 }
@@ -54,6 +64,8 @@ pub(crate) struct Trace {
     /// The object of the last line with an address, and its position.
     last_object: Option<(StringId, usize)>,
     has_lines_without_address: bool,
+    /// Which nodes of this part call which.
+    arcs: HashSet<(NodeId, NodeId), FixedState>,
     parts: Vec<PartTrace>,
     /// Where the part begins whose end has not come yet.
     begin: u64,
@@ -73,6 +85,18 @@ struct PartTrace {
     begin: u64,
     lines_end: u64,
     end: u64,
+    has_levels: bool,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TracedNode {
+    pub(crate) node: NodeId,
+    pub(crate) function: FunctionId,
+    /// It is a deeper level of a recursion.
+    pub(crate) is_deeper: bool,
+    /// The circle of functions that call each other which it is in, where that is a recursion.
+    pub(crate) circle: Option<usize>,
 }
 
 /// Bytes kept in memory. A profile of 100 MB is about 30 MB here.
@@ -100,23 +124,28 @@ impl Trace {
             ended_objects: 0,
             last_object: None,
             has_lines_without_address: false,
+            arcs: HashSet::default(),
             parts: Vec::new(),
             begin: 0,
             error: None,
         }
     }
 
-    /// Adds a line of a node of this object. Where it cannot be kept, [`Trace::for_each`] says so.
+    /// Adds a line of a node of this object, of calls where it has a callee. Where it cannot be kept, [`Trace::for_each`]
+    /// says so.
     #[inline]
     pub(crate) fn add(
         &mut self,
         node: NodeId,
         object: StringId,
         at: At,
-        is_calls: bool,
+        callee: Option<NodeId>,
         counts: &[u64],
     ) {
         self.note(object, at);
+        if let Some(callee) = callee {
+            self.arcs.insert((node, callee));
+        }
         let length = counts
             .iter()
             .rposition(|count| *count != 0)
@@ -127,7 +156,7 @@ impl Trace {
         if node != last.node {
             first |= OTHER_NODE;
         }
-        if is_calls {
+        if callee.is_some() {
             first |= CALLS;
         }
         if let At::Address(_) = at {
@@ -148,6 +177,9 @@ impl Trace {
                 put_difference(out, line.wrapping_sub(last.line));
                 (last.file, last.line) = (file.index(), line);
             }
+        }
+        if let Some(callee) = callee {
+            put(out, callee.index() as u64);
         }
         if length >= MANY {
             put(out, length as u64);
@@ -197,15 +229,24 @@ impl Trace {
             .take(self.ended_objects)
     }
 
-    /// Ends a part: says what its nodes stand for.
-    pub(crate) fn end_part(&mut self, nodes: impl Iterator<Item = (NodeId, FunctionId, bool)>) {
+    /// Which nodes of the part that has not ended call which.
+    pub(crate) fn arcs(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.arcs.iter().copied()
+    }
+
+    /// Ends a part: says what its nodes stand for, and whether deeper levels of a recursion have nodes of their own.
+    pub(crate) fn end_part(&mut self, has_levels: bool, nodes: impl Iterator<Item = TracedNode>) {
         self.flush();
         let lines_end = self.written;
-        for (node, function, is_deeper) in nodes {
-            put(&mut self.pending, node.index() as u64);
+        for node in nodes {
+            put(&mut self.pending, node.node.index() as u64);
             put(
                 &mut self.pending,
-                (function.index() as u64) << 1 | u64::from(is_deeper),
+                (node.function.index() as u64) << 1 | u64::from(node.is_deeper),
+            );
+            put(
+                &mut self.pending,
+                node.circle.map_or(0, |circle| circle as u64 + 1),
             );
             if self.pending.len() >= BUFFER {
                 self.flush();
@@ -216,7 +257,9 @@ impl Trace {
             begin: self.begin,
             lines_end,
             end: self.written,
+            has_levels,
         });
+        self.arcs.clear();
         self.begin = self.written;
         self.last = Last::default();
         self.ended_objects = self.objects.len();
@@ -240,31 +283,44 @@ impl Trace {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let mut functions = Vec::new();
+        let mut functions: Vec<Option<NodeFunction>> = Vec::new();
         let mut counts = Vec::new();
         for part in &self.parts {
             functions.clear();
             pieces(&mut self.file, part.lines_end..part.end, |bytes| {
                 let (node, bytes) = take(bytes)?;
-                let (function, rest) = take(bytes)?;
+                let (function, bytes) = take(bytes)?;
+                let (circle, rest) = take(bytes)?;
                 let node = usize::try_from(node).ok()?;
                 if functions.len() <= node {
                     functions.resize(node + 1, None);
                 }
-                let id = FunctionId::at(usize::try_from(function >> 1).ok()?).ok()?;
-                functions[node] = Some((id, function & 1 != 0));
+                functions[node] = Some(NodeFunction {
+                    function: FunctionId::at(usize::try_from(function >> 1).ok()?).ok()?,
+                    is_deeper: function & 1 != 0,
+                    circle,
+                });
                 Some(rest)
             })?;
             let mut last = Last::default();
             pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
                 let (line, rest) = read_line(bytes, last, &mut counts)?;
                 last = line.last;
-                if let Some(Some((function, is_deeper))) = functions.get(last.node) {
+                if let Some(Some(node)) = functions.get(last.node) {
+                    let counted = match line.callee {
+                        None => Counted::Own,
+                        Some(callee) => match functions.get(callee).copied().flatten() {
+                            Some(callee) if node.calls_back(callee) => Counted::CallsBack,
+                            _ => Counted::Calls,
+                        },
+                    };
+                    // Without levels all of a recursion is at one, and only what leaves it counts once.
+                    let is_nested = counted == Counted::CallsBack && !part.has_levels;
                     see(Traced {
-                        function: *function,
-                        is_deeper: *is_deeper,
+                        function: node.function,
+                        is_first: !node.is_deeper && !is_nested,
                         at: line.at,
-                        is_calls: line.is_calls,
+                        counted,
                         counts: &counts,
                     });
                 }
@@ -275,11 +331,27 @@ impl Trace {
     }
 }
 
+/// What a node stands for, as it was written.
+#[derive(Clone, Copy)]
+struct NodeFunction {
+    function: FunctionId,
+    is_deeper: bool,
+    /// Counted from 1; 0 of none.
+    circle: u64,
+}
+
+impl NodeFunction {
+    /// Whether a call of this callee can lead back to the function.
+    fn calls_back(self, callee: NodeFunction) -> bool {
+        self.function == callee.function || (self.circle != 0 && self.circle == callee.circle)
+    }
+}
+
 /// A line as it was written, its counts aside.
 struct Line {
     last: Last,
     at: At,
-    is_calls: bool,
+    callee: Option<usize>,
 }
 
 /// Reads a line; `None` where `bytes` end within it.
@@ -311,6 +383,12 @@ fn read_line<'b>(
             line: last.line,
         }
     };
+    let mut callee = None;
+    if first & CALLS != 0 {
+        let (node, after) = take(rest)?;
+        callee = Some(usize::try_from(node).ok()?);
+        rest = after;
+    }
     let mut length = usize::from(first >> COUNTS);
     if length == MANY {
         let (many, after) = take(rest)?;
@@ -323,8 +401,7 @@ fn read_line<'b>(
         counts.push(count);
         rest = after;
     }
-    let is_calls = first & CALLS != 0;
-    Some((Line { last, at, is_calls }, rest))
+    Some((Line { last, at, callee }, rest))
 }
 
 /// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest,
@@ -426,20 +503,36 @@ mod tests {
                     2 => &[],
                     _ => &[round],
                 };
-                trace.add(id(node), file(node % 2), at, round % 2 == 0, counts);
+                // Of a function of a circle one call goes back to it, and one leaves.
+                let callee = [None, Some(6), Some(5)][(round % 3) as usize];
+                trace.add(id(node), file(node % 2), at, callee.map(id), counts);
+                let counted = match callee {
+                    None => Counted::Own,
+                    Some(callee) if callee == node || (node.is_multiple_of(3) && callee == 6) => {
+                        Counted::CallsBack
+                    }
+                    Some(_) => Counted::Calls,
+                };
+                let is_nested = counted == Counted::CallsBack && part == 1;
                 let kept = counts
                     .iter()
                     .rposition(|count| *count != 0)
                     .map_or(0, |last| last + 1);
                 expected.push((
                     node + part,
-                    node % 2 == 1,
+                    node.is_multiple_of(2) && !is_nested,
                     at,
-                    round % 2 == 0,
+                    counted,
                     counts[..kept].to_vec(),
                 ));
             }
-            trace.end_part((0..7).map(|node| (id(node), function(node + part), node % 2 == 1)));
+            let nodes = (0..7).map(|node| TracedNode {
+                node: id(node),
+                function: function(node + part),
+                is_deeper: node % 2 == 1,
+                circle: (node % 3 == 0).then_some(4),
+            });
+            trace.end_part(part == 0, nodes);
         }
         let mut found = Vec::new();
         for _ in 0..2 {
@@ -448,9 +541,9 @@ mod tests {
                 .for_each(|line| {
                     found.push((
                         line.function.index(),
-                        line.is_deeper,
+                        line.is_first,
                         line.at,
-                        line.is_calls,
+                        line.counted,
                         line.counts.to_vec(),
                     ));
                 })
