@@ -465,6 +465,30 @@ fn types_that_lack_a_column_give_way_to_those_that_have_it() {
 }
 
 #[test]
+fn only_files_that_cost_something_are_missed() {
+    let line = |file: &str, count: u64| {
+        format!(
+            "{{\"type\":\"line\",\"fn\":\"f\",\"file\":\"{file}\",\"line\":3,\"cost\":{{\"Ir\":{count}}}}}\n"
+        )
+    };
+    let call = "{\"type\":\"call\",\"fn\":\"f\",\"file\":\"gone/a.c\",\"site\":\"gone/site.h\",\"line\":3,\"callee\":{\"fn\":\"g\"},\"calls\":1,\"incl\":{\"Ir\":7}}\n";
+    let lines = [
+        line("gone/a.c", 400),
+        line("gone/b.h", 0),
+        line("gone/c.c", 600),
+    ];
+    let end = "{\"type\":\"end\",\"records\":4}\n";
+    let input = [RUN, &lines.concat(), call, end].concat();
+    let run = cg_fmt(&["--source"], &input);
+    assert!(
+        run.stdout
+            .contains("2 files not found: gone/c.c, gone/a.c ("),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn the_directory_of_sources_may_be_a_word_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.c"), "int only_line;\n").unwrap();

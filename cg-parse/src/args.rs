@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use cg_parse::{Format, Options, Revision, Search, Snapshots};
 use cg_stream::tool::{Spellings, Suggested};
-use clap::builder::TypedValueParser as _;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Parse what profilers write into a stream of JSON lines.
 ///
@@ -91,9 +91,10 @@ pub(crate) struct Args {
         hide_short_help = true,
         long,
         value_name = "FORMAT",
-        help_heading = "Input"
+        help_heading = "Input",
+        value_parser = formats()
     )]
-    from: Option<FormatName>,
+    from: Option<Format>,
 
     /// Read a benchmark's earlier results.
     ///
@@ -174,7 +175,7 @@ pub(crate) const SPELLINGS: Spellings = &[
 impl Args {
     pub(crate) fn options(&self) -> Options {
         Options {
-            from: self.from.map(FormatName::format),
+            from: self.from,
             per_part: self.per_part,
             lines: self.lines || self.instr,
             calls: self.calls,
@@ -197,63 +198,11 @@ impl Args {
 }
 
 /// Formats as they are called on the command line.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    Callgrind,
-    Cachegrind,
-    #[value(aliases = ["helgrind", "drd", "log"])]
-    Memcheck,
-    Xml,
-    Massif,
-    Dhat,
-    Perf,
-    Folded,
-    Pprof,
-    #[value(alias = "samply")]
-    Firefox,
-    Heaptrack,
-    Speedscope,
-    #[value(aliases = ["cpuprofile", "heapprofile"])]
-    V8,
-    ChromeTrace,
-    #[value(alias = "iai-callgrind")]
-    Gungraun,
-    PerfStat,
-    Dtrace,
-    Bpftrace,
-    Sample,
-    Xctrace,
-    Vtune,
-    VisualStudio,
-}
-
-impl FormatName {
-    fn format(self) -> Format {
-        match self {
-            FormatName::Callgrind => Format::Callgrind,
-            FormatName::Cachegrind => Format::Cachegrind,
-            FormatName::Memcheck => Format::Log,
-            FormatName::Xml => Format::Xml,
-            FormatName::Massif => Format::Massif,
-            FormatName::Dhat => Format::Dhat,
-            FormatName::Perf => Format::Perf,
-            FormatName::Folded => Format::Folded,
-            FormatName::Pprof => Format::Pprof,
-            FormatName::Firefox => Format::Firefox,
-            FormatName::Heaptrack => Format::Heaptrack,
-            FormatName::Speedscope => Format::Speedscope,
-            FormatName::V8 => Format::V8,
-            FormatName::ChromeTrace => Format::ChromeTrace,
-            FormatName::Gungraun => Format::Gungraun,
-            FormatName::PerfStat => Format::PerfStat,
-            FormatName::Dtrace => Format::Dtrace,
-            FormatName::Bpftrace => Format::Bpftrace,
-            FormatName::Sample => Format::Sample,
-            FormatName::Xctrace => Format::Xctrace,
-            FormatName::Vtune => Format::Vtune,
-            FormatName::VisualStudio => Format::VisualStudio,
-        }
-    }
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL
+        .map(|(name, others, _)| PossibleValue::new(name).aliases(others.iter().copied()));
+    PossibleValuesParser::new(names)
+        .try_map(|name| Format::named(&name).ok_or("expected the name of a format"))
 }
 
 fn snapshots(text: &str) -> Result<Snapshots, String> {

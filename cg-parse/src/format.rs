@@ -60,6 +60,42 @@ pub enum Format {
     VisualStudio,
 }
 
+impl Format {
+    /// All formats: the name that each is asked for by, and other names for it.
+    pub const ALL: [(&'static str, &'static [&'static str], Format); 22] = [
+        ("callgrind", &[], Format::Callgrind),
+        ("cachegrind", &[], Format::Cachegrind),
+        ("memcheck", &["helgrind", "drd", "log"], Format::Log),
+        ("xml", &[], Format::Xml),
+        ("massif", &[], Format::Massif),
+        ("dhat", &[], Format::Dhat),
+        ("perf", &[], Format::Perf),
+        ("folded", &[], Format::Folded),
+        ("pprof", &[], Format::Pprof),
+        ("firefox", &["samply"], Format::Firefox),
+        ("heaptrack", &[], Format::Heaptrack),
+        ("speedscope", &[], Format::Speedscope),
+        ("v8", &["cpuprofile", "heapprofile"], Format::V8),
+        ("chrome-trace", &[], Format::ChromeTrace),
+        ("gungraun", &["iai-callgrind"], Format::Gungraun),
+        ("perf-stat", &[], Format::PerfStat),
+        ("dtrace", &[], Format::Dtrace),
+        ("bpftrace", &[], Format::Bpftrace),
+        ("sample", &[], Format::Sample),
+        ("xctrace", &[], Format::Xctrace),
+        ("vtune", &[], Format::Vtune),
+        ("visual-studio", &[], Format::VisualStudio),
+    ];
+
+    /// The format that goes by this name.
+    pub fn named(name: &str) -> Option<Format> {
+        let mut formats = Format::ALL.into_iter();
+        formats
+            .find(|(known, others, _)| *known == name || others.contains(&name))
+            .map(|(_, _, format)| format)
+    }
+}
+
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -128,6 +128,24 @@ fn ignore_files_have_a_regex_a_line() {
 }
 
 #[test]
+fn an_ignore_file_may_have_any_number_of_lines() {
+    let bench = Bench::new("leak.c");
+    bench.valgrind("out.log", &[]);
+    let others = |from: u32| -> String {
+        (from..from + 50_000)
+            .map(|number| format!("^f{number}$\n"))
+            .collect()
+    };
+    // In the middle, so that neither the first nor the last set of patterns is enough.
+    bench.write(
+        "ignore",
+        &[&others(0), "^make$\n", &others(50_000)].concat(),
+    );
+    let run = bench.leak_check(&["--ignore-file=ignore", "out.log"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn what_valgrind_counted_and_did_not_print_is_never_clean() {
     let bench = Bench::new("leak.c");
     for options in [

@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::tools;
 
 /// What is fuzzed, what it reads, and the folder or file of the test data that seeds are taken from.
-pub const READERS: [(&str, Format, &str); 15] = [
+pub const READERS: [(&str, Format, &str); 22] = [
     ("callgrind", Format::Callgrind, "callgrind"),
     ("cachegrind", Format::Cachegrind, "cachegrind"),
     ("log", Format::Log, "memcheck"),
@@ -33,6 +33,17 @@ pub const READERS: [(&str, Format, &str); 15] = [
     ("v8", Format::V8, "v8"),
     ("gungraun", Format::Gungraun, "gungraun"),
     ("perf-stat", Format::PerfStat, "perf-stat"),
+    ("chrome-trace", Format::ChromeTrace, "v8"),
+    ("dtrace", Format::Dtrace, "printouts/dtrace.txt"),
+    ("bpftrace", Format::Bpftrace, "printouts/bpftrace.txt"),
+    ("sample", Format::Sample, "printouts/sample.txt"),
+    ("xctrace", Format::Xctrace, "printouts/xctrace.xml"),
+    ("vtune", Format::Vtune, "printouts/vtune.csv"),
+    (
+        "visual-studio",
+        Format::VisualStudio,
+        "printouts/visual-studio.csv",
+    ),
 ];
 
 /// Inputs beyond this length take long and tell nothing new.
@@ -221,6 +232,51 @@ pub fn renderer(bytes: &[u8]) {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     for (record, name) in reader.records().zip(names) {
         assert_eq!(&record.unwrap()[2], &*visible(name));
+    }
+}
+
+/// The formats of other viewers that cg-fmt writes, and which of them cg-parse reads again.
+const VIEWERS: [(&str, bool); 7] = [
+    ("folded", true),
+    ("speedscope", true),
+    ("pprof", true),
+    ("firefox", true),
+    ("callgrind", true),
+    ("flamegraph", false),
+    ("dot", false),
+];
+
+/// Holds what cg-fmt writes for other viewers to what it promises of any profile: a known exit status, and a file that is
+/// read without trouble, or text in which no name is more than text.
+///
+/// # Panics
+/// Where a law does not hold.
+pub fn viewer(bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    for (viewer, is_read) in VIEWERS {
+        let written = tools::run("cg-fmt", &["-f", viewer], bytes);
+        assert!(
+            matches!(written.status, 0 | 2),
+            "{viewer}: {}",
+            written.status
+        );
+        if written.status != 0 {
+            continue;
+        }
+        if is_read {
+            let from = format!("--from={viewer}");
+            let read = tools::run("cg-parse", &[&from, "-"], &written.stdout);
+            let is_empty = read.stderr.contains("the input is empty");
+            assert!(read.status == 0 || is_empty, "{viewer}: {}", read.stderr);
+            continue;
+        }
+        let text = String::from_utf8(written.stdout).unwrap();
+        let raw = text
+            .chars()
+            .find(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+        assert_eq!(raw, None, "{viewer}");
     }
 }
 

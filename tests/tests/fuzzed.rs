@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use cg_tests::{data, fuzzed, workspace};
 
-/// The files below a folder that are short enough for a test.
+/// The files below a folder that are short enough for a test; of a file, it alone.
 fn files(folder: &Path) -> Vec<PathBuf> {
     const LONGEST: u64 = 1 << 14;
+    if folder.is_file() {
+        return vec![folder.to_owned()];
+    }
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -86,6 +89,15 @@ fn renderers_keep_their_laws() {
 }
 
 #[test]
+fn viewers_keep_their_laws() {
+    for folder in ["stacks", "printouts", "names", "speedscope"] {
+        for path in seeds("viewer", folder) {
+            fuzzed::viewer(&fs::read(path).unwrap());
+        }
+    }
+}
+
+#[test]
 fn pipelines_keep_their_laws() {
     for (target, _, folder) in fuzzed::READERS {
         let seeds = seeds(target, folder);
@@ -98,6 +110,13 @@ fn pipelines_keep_their_laws() {
 
 #[test]
 fn every_reader_has_a_target_that_reads_it() {
+    for (name, _, format) in cg_parse::Format::ALL {
+        let mut readers = fuzzed::READERS.iter();
+        assert!(
+            readers.any(|(_, of, _)| *of == format),
+            "{name} has no target"
+        );
+    }
     for (target, format, _) in fuzzed::READERS {
         let source = workspace().join(format!("fuzz/fuzz_targets/{target}.rs"));
         let source = fs::read_to_string(source).unwrap();

@@ -1,7 +1,5 @@
 //! Columns that several reports have: events, and what names a function.
 
-use std::cmp::Ordering;
-
 use cg_document::{Audience, Cell, Column, Layout, Worth};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::Count;
@@ -99,12 +97,4 @@ pub(crate) fn push_function<'a>(
         .titled(title("object"))
         .worth(Worth::Object),
     );
-}
-
-/// Functions by name, file and object, as bytes.
-pub(crate) fn order_of_functions(profile: &Profile, a: &FunctionKey, b: &FunctionKey) -> Ordering {
-    let order = |a: Option<Symbol>, b: Option<Symbol>| profile.text(a).cmp(&profile.text(b));
-    order(a.name, b.name)
-        .then_with(|| order(a.file, b.file))
-        .then_with(|| order(a.obj, b.obj))
 }

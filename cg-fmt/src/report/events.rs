@@ -100,6 +100,17 @@ impl EventColumns {
             .collect()
     }
 
+    /// Whether any of these costs has a count of an event that people see.
+    pub(crate) fn has_shown<'c>(&self, mut costs: impl Iterator<Item = &'c [Count]>) -> bool {
+        let events = self.events.iter();
+        let shown: Vec<usize> = events
+            .filter(|event| event.audience == Audience::All)
+            .map(|event| event.index)
+            .collect();
+        let count = |cost: &[Count], event: usize| cost.get(event).copied().unwrap_or(0);
+        costs.any(|cost| shown.iter().any(|event| count(cost, *event) != 0))
+    }
+
     /// The event that rows are sorted and measured by: the first one that is not 0 throughout.
     pub(crate) fn first(&self) -> Option<&EventColumn> {
         let counted = self.events.iter().find(|event| event.whole != 0);

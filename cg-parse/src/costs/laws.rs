@@ -30,6 +30,11 @@ fn add(parsed: &Parsed, sums: &mut RecordSums) {
             if let Some(total) = fields.get("total").cloned() {
                 fields.entry("summary").or_insert(total);
             }
+            // A line without inclusive cost has its self cost for it.
+            if kind == "line" {
+                let cost = fields["cost"].clone();
+                fields.entry("incl").or_insert(cost);
+            }
             let mut counts = BTreeMap::new();
             for field in ["cost", "incl", "total", "summary"] {
                 for (event, count) in fields

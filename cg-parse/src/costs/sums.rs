@@ -1,10 +1,12 @@
 //! The profiles that are summed: Callgrind's and Cachegrind's, one section a tool, written once all inputs are read.
 
+use std::mem;
+
 use cg_stream::Diagnostics;
 
 use super::inlines::{self, Trace};
 use super::{PartDone, cachegrind, callgrind};
-use crate::costs::section::Section;
+use crate::costs::section::{RunFacts, Section};
 use crate::costs::stacks::StackGraph;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
@@ -58,9 +60,8 @@ impl Summed {
     ) -> Result<Vec<String>, Error> {
         let folded = match self {
             // A part has what its functions' levels cost in it.
-            Summed::Callgrind if options.per_part => Ok(()),
-            Summed::Callgrind => callgrind::levels::fold(section),
-            Summed::Cachegrind => cachegrind::fold(section),
+            Summed::Callgrind if !options.per_part => callgrind::levels::fold(section),
+            Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
         if options.inline {
@@ -147,7 +148,12 @@ impl<'a> Sums<'a> {
             });
         let section = &mut self.sections[place].1;
         let part_done = &mut |_: &mut Section| Ok(());
-        tool.read(source, lines, options, section, part_done, diagnostics)
+        let nothing = RunFacts::new(section.run.tool());
+        let before = mem::replace(&mut section.run, nothing.clone());
+        let result = tool.read(source, lines, options, section, part_done, diagnostics);
+        let of_input = mem::replace(&mut section.run, nothing);
+        section.run = before.and(of_input);
+        result
     }
 
     /// Writes the sections. `all_read` is false where an input could not be opened or recognised: a sum that may lack

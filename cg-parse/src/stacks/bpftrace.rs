@@ -283,37 +283,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = "\
-Attaching 1 probe...
-^C
-
-@[
-    vfs_read+142
-    ksys_read+95
-]: 12
-@[
-    vfs_write+1
-    ksys_write+2
-, dd]: 3
-@[
-    do_syscall_64+5
-,
-    operator new(unsigned long)+17
-    0x7f0011223344
-    main+20
-, 4711, my app]: 2
-@[
-,
-    main+20
-, idle]: 1
-@[
-    main+20
-, tracepoint:x, dd]: 5
-@[comm]: 9
-@bytes[
-    main+20
-]: 4096
-";
+    const TEXT: &str = include_str!("../../../tests/data/printouts/bpftrace.txt");
 
     #[test]
     fn entries_are_stacks_with_a_count() {

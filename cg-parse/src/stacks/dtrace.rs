@@ -239,32 +239,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = "\
-CPU     ID                    FUNCTION:NAME
-  0  64091                        :tick-60s
-
-
-              libc.so.1`mutex_lock_impl+0x14
-              libc.so.1`operator new(unsigned long)+0x12
-              demo`main+0x3c
-                4
-
-              demo`0x401a2
-              0x104d08831
-               11
-
-              zfs`zio_execute+0xa7
-              unix`thread_start+0xb
-
-              libc.so.1`_lwp_start
-                2
-
-              genunix`taskq_thread+0x2a6
-
-                1
-
-                7
-";
+    const TEXT: &str = include_str!("../../../tests/data/printouts/dtrace.txt");
 
     #[test]
     fn entries_are_stacks_with_a_count() {

@@ -246,26 +246,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = "\
-Analysis of sampling rg (pid 64751) every 1 millisecond
-Process:         rg [64751]
-Path:            /usr/local/bin/rg
-
-Call graph:
-    825 Thread_15758523   DispatchQueue_1: com.apple.main-thread  (serial)
-    + 825 start  (in libdyld.dylib) + 1  [0x7fff737cf3d5]
-    +   825 main  (in rg) + 41  [0x10384b549]
-    +     820 __ulock_wait  (in libsystem_kernel.dylib) + 10  [0x7fff739069de]
-    10 Thread_15758535: worker 1
-    ! 7 std::fs::OpenOptions::_open::h1cd1c180d181e2f5  (in rg) + 33  [0x103a1e481]
-    ! : 4 _$LT$F$u20$as$u20$alloc..boxed..FnBox$LT$A$GT$$GT$::call_box::h8612a2a83552fc2d  (in rg) + 165  [0x10383e155]
-    ! : 3 read  (in libsystem_kernel.dylib) + 10,20  [0x7fff73905ef2,0x7fff73905efc]
-    ! 3 std::panicking::try::do_call::hab896c32750930ec (.llvm.7886897009887049720)  (in rg) + 24  [0x103a22258]
-    2 Thread_15758536
-
-Total number in stack (recursive counted multiple, when >=5):
-        5       f
-";
+    const TEXT: &str = include_str!("../../../tests/data/printouts/sample.txt");
 
     #[test]
     fn samples_of_lines_below_are_not_a_lines_own() {

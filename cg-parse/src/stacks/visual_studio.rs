@@ -100,13 +100,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = "\
-Level,Function Name,Number of Calls,Elapsed Inclusive Time %,Module Name,
-0,\"Demo.exe\",0,100.00,\"\",
-1,\"Demo.Trace(int32,bool&)\",471,91.25,\"Demo.exe\",
-2,\"Vector3.Dot(valuetype Vector3)\",\"2,893,824\",54.37,\"Maths.dll\",
-1,\"Demo.Main()\",1,8.75,\"Demo.exe\",
-";
+    const TEXT: &str = include_str!("../../../tests/data/printouts/visual-studio.csv");
 
     #[test]
     fn lines_are_stacks_with_their_calls() {

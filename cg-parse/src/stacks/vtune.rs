@@ -191,14 +191,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = "\
-Function Stack,CPU Time:Total,CPU Time:Self,Instructions Retired:Self,Module
-Total,100.0%,0.0,0,[Unknown]
- RtlUserThreadStart,100.0%,0.0,0,ntdll.dll
-  main,90%,0.016612,\"1,200\",demo.exe
-   \"std::vec<int, alloc>::grow\",9%,0.5,7,demo.exe
-  func@0x180019140,1%,0.000000001,0,ntdll.dll
-";
+    const TEXT: &str = include_str!("../../../tests/data/printouts/vtune.csv");
 
     #[test]
     fn lines_are_stacks_with_self_costs() {

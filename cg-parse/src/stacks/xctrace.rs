@@ -407,18 +407,7 @@ mod tests {
     use crate::format::Options;
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
-    const TEXT: &str = r#"<?xml version="1.0"?>
-<trace-query-result>
-<node xpath='//trace-toc[1]/run[1]/data[1]/table[11]'><schema name="time-profile"><col><mnemonic>time</mnemonic></col></schema>
-<row><sample-time id="1" fmt="00:00.052">52360000</sample-time><thread id="2" fmt="main thread  0x3c606d (demo, pid: 21790)"><tid id="3" fmt="0x3c606d">3956845</tid><process id="4" fmt="demo (21790)"><pid id="5" fmt="21790">21790</pid></process></thread><process ref="4"/><weight id="9" fmt="1.00 ms">1000000</weight><backtrace id="10"><frame id="11" name="0x1047b15cd" addr="0x1047b15cd"/></backtrace></row>
-<row><sample-time id="13">53362583</sample-time><thread ref="2"/><process ref="4"/><weight ref="9"/><backtrace id="15"><frame id="16" name="dyld4::prepare(dyld4::APIs&amp;)" addr="0x18c14cc45"><binary id="17" name="dyld" path="/usr/lib/dyld"/></frame><frame id="18" name="start" addr="0x18c14bdc4"><binary ref="17"/></frame></backtrace></row>
-<row><sample-time id="26">55361125</sample-time><thread ref="2"/><process ref="4"/><weight id="27">2500000</weight><backtrace id="28"><frame id="29" name="demo::main::ha39313449ba5fac4" addr="0x104415f39"><binary id="30" name="demo" path="/opt/demo"/><source line="24"><path id="31">/src/main.rs</path></source></frame><frame ref="18"/></backtrace></row>
-<row><sample-time id="39">56360041</sample-time><thread ref="2"/><process ref="4"/><weight ref="9"/><backtrace ref="28"/></row>
-<row><sample-time id="40">56360042</sample-time><thread ref="2"/><process ref="4"/><weight ref="9"/><tagged-backtrace id="41" fmt="x"><backtrace id="42"><frame id="43" name="demo::f" addr="0x1"><binary ref="30"/><source line="3"><path ref="31"/></source></frame></backtrace></tagged-backtrace></row>
-<row><sample-time id="44">56360043</sample-time><thread ref="2"/><process ref="4"/><weight ref="9"/><tagged-backtrace ref="41"/></row>
-<row><sample-time id="45">56360044</sample-time><thread ref="2"/><process ref="4"/><weight ref="9"/><sentinel/></row>
-</node></trace-query-result>
-"#;
+    const TEXT: &str = include_str!("../../../tests/data/printouts/xctrace.xml");
 
     #[test]
     fn rows_are_samples_with_a_weight() {

@@ -6,6 +6,7 @@
 mod by_function;
 mod by_innermost;
 mod key;
+mod order;
 mod rows;
 mod run;
 mod sum;

@@ -267,6 +267,9 @@ macro_rules! into_row {
     (incl $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
         $table.add_incls($row, &$record.$field, $events)?;
     };
+    (incl_or_cost $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
+        $table.add_incls_or_costs($row, &$record.$field, &$record.cost, $events)?;
+    };
     (sum $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
         let sum = $table.beside.$field.sum($row, $record.$field);
         sum.map_err(|beyond| beyond.of(stringify!($field)))?;
@@ -333,6 +336,9 @@ macro_rules! out_of_row {
             Some(counts) => $profile.counts($events, counts),
             None => Counts::default(),
         }
+    };
+    (incl_or_cost $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
+        out_of_row!(incl $field of $profile, $table, $row, $events)
     };
     (agreed $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
         $table

@@ -227,6 +227,35 @@ impl Rows {
         Ok(())
     }
 
+    /// Adds inclusive cost where that is the self cost unless it is given. `cost`, which the row has already, is that of
+    /// the same record.
+    pub(super) fn add_incls_or_costs(
+        &mut self,
+        row: usize,
+        incl: &Counts,
+        cost: &Counts,
+        events: &mut Vec<String>,
+    ) -> Result<(), NotAdded> {
+        if incl.is_empty() {
+            return match self.incl(row) {
+                Some(_) => self.add_incls(row, cost, events),
+                None => Ok(()),
+            };
+        }
+        if self.incl(row).is_none() {
+            // The self cost of the records before this one.
+            let mut before = self.cost(row).to_vec();
+            for (event, count) in cost.iter() {
+                before[event_index(events, event, 0)] -= count;
+            }
+            for (event, count) in before.into_iter().enumerate() {
+                self.add_incl(row, event, count)
+                    .map_err(|sum| sum.of("inclusive cost"))?;
+            }
+        }
+        self.add_incls(row, incl, events)
+    }
+
     pub(super) fn add_cost(
         &mut self,
         row: usize,

@@ -17,6 +17,7 @@
 //! | `key` | part of it too |
 //! | `cost` | event counts, added up; the sum must fit in 64 bits |
 //! | `incl` | event counts, added up modulo 2^64 where some are below 0 |
+//! | `incl_or_cost` | the same; of a record without it, its `cost` stands for it |
 //! | `sum` | a number, added up |
 //! | `max`, `min` | a number, of which the largest or smallest is kept |
 //! | `any` | true where it is true of one |
@@ -78,9 +79,9 @@ macro_rules! records {
             key thread: Option<u64>,
             /// Self cost.
             cost cost: Counts,
-            /// Self cost and that of the calls which leave from here, where any do.
+            /// Self cost in the function's first level, with the calls that leave from here; empty where it is the self cost.
             #[serde(skip_serializing_if = "Counts::is_empty")]
-            incl incl: Counts,
+            incl_or_cost incl: Counts,
         }
 
         /// A call arc: the calls from one place to one function.

@@ -1,13 +1,11 @@
 //! The columns of records that add up: functions, lines, calls, findings, allocations.
 
-use std::cmp::Ordering;
-
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
 use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType};
 
 use super::points;
-use crate::report::columns::{order_of_functions, push_events, push_function, set_totals};
+use crate::report::columns::{push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 
 /// The rows of a record type as a table, in the order of their cost.
@@ -155,7 +153,7 @@ fn push_keys<'a>(
     name_where_any("process", |rows, row| rows.key(row).process);
 }
 
-/// All rows by cost (of calls: by inclusive cost), largest first, then by names as bytes.
+/// All rows by cost (of calls: by inclusive cost), largest first, then by what makes them themselves.
 fn order_by_cost(
     profile: &Profile,
     rows: &Rows,
@@ -174,29 +172,7 @@ fn order_by_cost(
     keyed.sort_by(|(a_cost, a), (b_cost, b)| {
         b_cost
             .cmp(a_cost)
-            .then_with(|| order_of_keys(profile, rows, *a, *b))
+            .then_with(|| profile.order_of_keys(rows.key(*a), rows.key(*b)))
     });
     keyed.into_iter().map(|(_, row)| row).collect()
-}
-
-/// Keys by their names and numbers; two rows never have equal ones but for their stacks.
-fn order_of_keys(profile: &Profile, rows: &Rows, a: usize, b: usize) -> Ordering {
-    let (a, b) = (rows.key(a), rows.key(b));
-    order_of_functions(profile, &a.function, &b.function)
-        .then_with(|| profile.text(a.site).cmp(&profile.text(b.site)))
-        .then_with(|| a.line.cmp(&b.line))
-        .then_with(|| profile.text(a.addr).cmp(&profile.text(b.addr)))
-        .then_with(|| match (&a.callee, &b.callee) {
-            (Some(a), Some(b)) => order_of_functions(profile, a, b),
-            _ => Ordering::Equal,
-        })
-        .then_with(|| profile.text(a.kind).cmp(&profile.text(b.kind)))
-        .then_with(|| profile.text(a.what).cmp(&profile.text(b.what)))
-        .then_with(|| (a.snapshot, a.part, a.thread).cmp(&(b.snapshot, b.part, b.thread)))
-        .then_with(|| {
-            profile
-                .text(a.thread_name)
-                .cmp(&profile.text(b.thread_name))
-        })
-        .then_with(|| profile.text(a.process).cmp(&profile.text(b.process)))
 }

@@ -7,7 +7,6 @@ use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame, RecordType};
 
 use super::passages::Owners;
-use crate::report::columns::order_of_functions;
 
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
@@ -168,7 +167,7 @@ impl<'a> Files<'a> {
             line.calls.sort_by(|a, b| {
                 b.incl
                     .cmp(&a.incl)
-                    .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
+                    .then_with(|| profile.order_of_functions(&a.callee, &b.callee))
             });
         }
     }

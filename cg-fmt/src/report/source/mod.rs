@@ -36,9 +36,9 @@ pub(crate) struct Source {
     account: Vec<AccountRow>,
     /// Paths and their annotated lines.
     files: Vec<(String, Vec<String>)>,
-    /// What is there and is not shown, and why.
+    /// What is there and is not shown although it has a cost to show, and why.
     refused: Vec<(String, &'static str)>,
-    /// Files that are nowhere, by their cost.
+    /// Files that are nowhere although they have a cost to show, the largest first.
     missing: Vec<String>,
 }
 
@@ -80,16 +80,21 @@ impl Source {
                 account.add("files not shown", None, select(lines, |_| true));
                 continue;
             }
+            let has_cost = events.has_shown(lines.values().map(|line| &line.cost[..]));
             let wanted = around(lines, context as u64);
             let (path, source) = match places.find(name, &wanted) {
                 Found::Shown(path, source) => (path, source),
                 Found::Refused(path, reason) => {
-                    refused.push((path.display().to_string(), reason));
+                    if has_cost {
+                        refused.push((path.display().to_string(), reason));
+                    }
                     account.add("file refused", Some(name), select(lines, |_| true));
                     continue;
                 }
                 Found::Nowhere => {
-                    missing.push(name.to_owned());
+                    if has_cost {
+                        missing.push(name.to_owned());
+                    }
                     account.add("files not found", None, select(lines, |_| true));
                     continue;
                 }

@@ -10,6 +10,9 @@
 //!
 //! Of the files in question one is the function's own: rather no header, rather none of a library's, rather the one with
 //! the larger cost.
+//!
+//! Each profile is folded by itself: what one makes of a name depends on nothing that is read beside it, so the sum of
+//! several is that of their streams.
 
 use std::cmp::Reverse;
 
@@ -17,34 +20,34 @@ use cg_names::whose::{Whose, whose};
 use cg_stream::record::{Frame, Name};
 use hashbrown::HashMap;
 
-use crate::costs::section::{FunctionId, FunctionKey, NoRoom, Section, StringId};
+use crate::costs::section::{FunctionId, FunctionKey, Section, StringId, Strings};
 
-/// Makes one function of those that are one.
-pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
+/// The functions of a profile that are another one of it. Their names are in `strings`.
+pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<FunctionId, FunctionId> {
     let mut by_name: HashMap<StringId, Vec<(FunctionId, FunctionKey)>> = HashMap::new();
-    for (id, key) in section.present() {
+    for (id, key) in part.present() {
         by_name.entry(key.name).or_default().push((id, key));
     }
     let mut same = HashMap::new();
     for (name, functions) in by_name {
-        let name = section.strings.get(name);
+        let name = strings.get(name);
         // Neither is the name of a function.
         if functions.len() == 1 || matches!(name, b"" | b"???") {
             continue;
         }
-        let is_source = |key: &FunctionKey| is_source(section.strings.get(key.file));
+        let is_source = |key: &FunctionKey| is_source(strings.get(key.file));
         let sources = functions.iter().filter(|(_, key)| is_source(key)).count();
         if sources > 1 && !is_of_one_function(name) {
             continue;
         }
         let worth = |(id, key): &&(FunctionId, FunctionKey)| {
-            let file = section.strings.get(key.file);
+            let file = strings.get(key.file);
             let place = Frame {
                 file: Some(Name::from_bytes(file)),
                 ..Frame::default()
             };
             let of_library = matches!(whose(&[place])[..], [Whose::Runtime | Whose::System]);
-            let cost = section.cost(*id).first().copied();
+            let cost = part.cost(*id).first().copied();
             (is_source(key), !of_library, cost, Reverse(file))
         };
         if let Some((own, _)) = functions.iter().max_by_key(worth) {
@@ -52,7 +55,7 @@ pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
             same.extend(others.map(|(id, _)| (*id, *own)));
         }
     }
-    section.merge(&same)
+    same
 }
 
 /// Whether a name can be that of one function only.

@@ -19,6 +19,8 @@
 //! `fe=`: these change the file of the lines and not the function. Files put behind each other by `cat` are read one by
 //! one.
 
+use std::mem;
+
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 
@@ -26,7 +28,9 @@ use super::PartDone;
 use super::continued::{NameLine, continued};
 use super::refusal::Refusal;
 use crate::costs::callgrind::{counts::LineCounts, header};
-use crate::costs::section::{FunctionId, FunctionKey, LineKey, Section, Signedness, StringId};
+use crate::costs::section::{
+    FunctionId, FunctionKey, LineKey, NoRoom, Section, Signedness, StringId,
+};
 use crate::error::Error;
 use crate::error::excerpt;
 use crate::format::{Lines, Options};
@@ -35,8 +39,6 @@ use crate::number::leading_u64;
 use cg_names::demangle::demangle;
 
 mod fold;
-
-pub(crate) use fold::fold;
 
 /// Adds a profile to a section, file by file where there are several behind each other. What was read before an error is
 /// in the section.
@@ -49,8 +51,11 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     section.run.add_source(source);
+    let mut part = Section::new("cachegrind", false);
+    mem::swap(&mut part.strings, &mut section.strings);
     let mut reader = CachegrindReader {
         source,
+        part,
         section,
         part_done,
         diagnostics,
@@ -69,9 +74,12 @@ pub(crate) fn read(
         row: Vec::new(),
         summary: None,
     };
-    reader
+    let read = reader
         .read(lines)
-        .and_then(|()| reader.finish(!lines.ended_with_newline()))
+        .and_then(|()| reader.finish(!lines.ended_with_newline()));
+    mem::swap(&mut reader.part.strings, &mut reader.section.strings);
+    let added = reader.add_part();
+    read.and(added)
         .map_err(|refusal| refusal.at(reader.line_number))
         .inspect_err(|_| reader.section.leave_open())
 }
@@ -85,6 +93,8 @@ enum NameKey {
 
 struct CachegrindReader<'a> {
     source: &'a str,
+    /// The profile at hand, with the events of the section. The names of both are here until the profile ends.
+    part: Section,
     section: &'a mut Section,
     part_done: PartDone<'a>,
     diagnostics: &'a mut Diagnostics,
@@ -174,9 +184,8 @@ impl CachegrindReader<'_> {
             _ => return Err(refused()),
         };
         self.counts.read(rest, self.events.len())?;
-        if self.counts.has_negative() && self.section.signedness() == Signedness::Unsigned {
-            self.section
-                .become_signed()
+        if self.counts.has_negative() && self.part.signedness() == Signedness::Unsigned {
+            self.become_signed()
                 .map_err(|_| "a negative count in a profile with counts beyond 2^63".to_owned())?;
         }
         let function = match self.function {
@@ -184,9 +193,9 @@ impl CachegrindReader<'_> {
             // cg_annotate calls these `<unspecified>`; a name that is not given is left out here.
             None => self.begin_function(StringId::NOT_GIVEN)?,
         };
-        let signedness = self.section.signedness();
+        let signedness = self.part.signedness();
         self.row.clear();
-        self.row.resize(self.section.event_count(), 0);
+        self.row.resize(self.part.event_count(), 0);
         for ((count, column), sum) in self
             .counts
             .get()
@@ -197,7 +206,7 @@ impl CachegrindReader<'_> {
             self.row[*column] = self.row[*column].wrapping_add(*count);
             *sum += signedness.count(*count);
         }
-        self.section.add_cost(function, &self.row)?;
+        self.part.add_cost(function, &self.row)?;
         if self.wants_lines {
             let key = LineKey {
                 function,
@@ -205,19 +214,19 @@ impl CachegrindReader<'_> {
                 line: line_number,
                 address: None,
             };
-            self.section.add_line(key, &self.row)?;
+            self.part.add_line(key, &self.row)?;
         }
         Ok(())
     }
 
     fn name_line(&mut self, key: NameKey, name: &[u8]) -> Result<(), Refusal> {
         self.body()?;
-        let id = self.section.strings.intern(name)?;
+        let id = self.part.strings.intern(name)?;
         self.name_line = Some(NameLine::new(self.line_number, (key, id)));
         match key {
             NameKey::Function => {
                 let id = if self.demangle {
-                    self.section.strings.intern(&demangle(name))?
+                    self.part.strings.intern(&demangle(name))?
                 } else {
                     id
                 };
@@ -234,7 +243,7 @@ impl CachegrindReader<'_> {
     }
 
     fn begin_function(&mut self, name: StringId) -> Result<FunctionId, TooMany> {
-        let function = self.section.function(FunctionKey {
+        let function = self.part.function(FunctionKey {
             name,
             file: self.file,
             object: StringId::NOT_GIVEN,
@@ -255,7 +264,7 @@ impl CachegrindReader<'_> {
         };
         if matches!(key, b"desc" | b"cmd" | b"events") && self.summary.is_some() {
             self.finish(false)?;
-            (self.part_done)(self.section).map_err(Refusal::Other)?;
+            self.next_part()?;
         }
         let in_header = self.events.is_empty();
         match key {
@@ -266,7 +275,12 @@ impl CachegrindReader<'_> {
                     self.section.run.command.say(header::text(&command));
                 }
                 self.events = header::event_names(value)?;
-                self.columns = self.section.columns(&self.events);
+                self.section.columns(&self.events);
+                self.part.columns(self.section.events());
+                self.columns = self.part.columns(&self.events);
+                if self.section.signedness() == Signedness::Signed {
+                    self.part.become_signed()?;
+                }
                 self.sums = vec![0; self.events.len()];
             }
             b"summary" if !in_header => {
@@ -303,7 +317,7 @@ impl CachegrindReader<'_> {
             return Ok(false);
         };
         let name = continued(
-            self.section.strings.get(begun),
+            self.part.strings.get(begun),
             line,
             self.source,
             self.line_number,
@@ -311,6 +325,30 @@ impl CachegrindReader<'_> {
         );
         self.name_line(key, &name)?;
         Ok(true)
+    }
+
+    /// Reads all counts as signed from here on.
+    #[cold]
+    fn become_signed(&mut self) -> Result<(), NoRoom> {
+        self.section.become_signed()?;
+        self.part.become_signed()
+    }
+
+    /// Adds the profile to the section, once its functions are known: those of this profile, and no other's, are one.
+    /// The names are the section's meanwhile.
+    fn add_part(&mut self) -> Result<(), Refusal> {
+        let same = fold::same_functions(&self.part, &self.section.strings);
+        Ok(self.section.add_part(&self.part, &same)?)
+    }
+
+    /// Adds the profile to the section, and clears the way for another.
+    fn next_part(&mut self) -> Result<(), Refusal> {
+        mem::swap(&mut self.part.strings, &mut self.section.strings);
+        let added = self.add_part();
+        let done = added.and_then(|()| (self.part_done)(self.section).map_err(Refusal::Other));
+        mem::swap(&mut self.part.strings, &mut self.section.strings);
+        self.part.clear();
+        done
     }
 
     /// Ends a profile: Cachegrind always writes `summary:`, and it is the sum.

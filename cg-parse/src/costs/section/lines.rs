@@ -226,7 +226,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
     }
 
     /// Reads the inclusive cost of a row into `out`: what the line cost itself in the function's first level, and the
-    /// calls that leave from it. False where none do.
+    /// calls that leave from it. False where that is its self cost, as nothing is of deeper levels and no call leaves.
     pub(crate) fn inclusive(
         &self,
         line: LineId,
@@ -234,19 +234,20 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         out: &mut Vec<u64>,
     ) -> Result<bool, NoRoom> {
         let row = line.index();
-        let mut calls = Vec::new();
-        if !self.calls.read(row, &mut calls) {
+        let (mut calls, mut deeper) = (Vec::new(), Vec::new());
+        let has_calls = self.calls.read(row, &mut calls);
+        let has_deeper = self.deeper.read(row, &mut deeper);
+        if !has_calls && !has_deeper {
             return Ok(false);
         }
         self.own.read(row, out);
-        let mut deeper = Vec::new();
-        if self.deeper.read(row, &mut deeper) {
-            // They are part of what they are taken from.
-            for (cell, deeper) in out.iter_mut().zip(deeper) {
-                *cell = cell.wrapping_sub(deeper);
-            }
+        // They are part of what they are taken from.
+        for (cell, deeper) in out.iter_mut().zip(deeper) {
+            *cell = cell.wrapping_sub(deeper);
         }
-        add_inclusive_row(out, &calls, signedness)?;
+        if has_calls {
+            add_inclusive_row(out, &calls, signedness)?;
+        }
         Ok(true)
     }
 
@@ -550,7 +551,7 @@ mod tests {
         functions.settle(Signedness::Unsigned).unwrap();
         let expected = [
             (key('f', 1, None), 34, Some(220)),
-            (key('f', 2, None), 10, None),
+            (key('f', 2, None), 10, Some(0)),
             (key('f', 3, None), 6, None),
         ];
         assert_eq!(shown(&functions), expected);

@@ -1,4 +1,4 @@
-//! Functions that turn out to be the same once all inputs are read.
+//! Functions that turn out to be the same once a part, or all inputs, are read.
 
 use std::mem;
 
@@ -31,6 +31,23 @@ impl Section {
             self.add_arc(key, *arcs.facts(arc), arcs.inclusive(arc))?;
         }
         Ok(())
+    }
+
+    /// Adds a part whose names are this section's, each of its functions to the one that it is the same as. A part has
+    /// self cost and lines alone.
+    pub(crate) fn add_part(
+        &mut self,
+        part: &Section,
+        same: &HashMap<FunctionId, FunctionId>,
+    ) -> Result<(), NoRoom> {
+        let mut functions = HashMap::new();
+        for (id, _) in part.present() {
+            let key = part.key_of(same.get(&id).copied().unwrap_or(id));
+            let function = self.function(key)?;
+            self.add_cost(function, part.cost(id))?;
+            functions.insert(id, function);
+        }
+        self.add_lines(&part.lines, |id| Some((*functions.get(&id)?, false)))
     }
 
     fn merge_function(&mut self, from: FunctionId, into: FunctionId) -> Result<(), NoRoom> {

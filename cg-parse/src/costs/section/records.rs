@@ -104,7 +104,7 @@ impl<'s> Records<'s> {
             let key = lines.key(functions[function as usize], line);
             let function = section.key_of(key.function);
             lines.own(line, &mut own);
-            let has_calls = lines
+            let has_inclusive = lines
                 .inclusive(line, section.signedness, &mut inclusive)
                 .map_err(|no_room| Error::whole(no_room.to_string()))?;
             let record = RenderedLine {
@@ -119,7 +119,7 @@ impl<'s> Records<'s> {
                     .and_then(|node| self.chains.get(&(function.object, node))),
                 labels: self.labels,
                 cost: self.counts(&own),
-                incl: has_calls.then(|| self.counts(&inclusive)),
+                incl: has_inclusive.then(|| self.counts(&inclusive)),
             };
             out.rendered(&record).map_err(Error::Output)?;
         }

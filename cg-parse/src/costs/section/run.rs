@@ -31,6 +31,19 @@ impl<T: PartialEq> Agreed<T> {
         }
     }
 
+    /// What two inputs say alike; one that says nothing does not agree.
+    fn and(self, other: Agreed<T>) -> Agreed<T> {
+        match (self, other) {
+            (Agreed::Unsaid, Agreed::Unsaid) => Agreed::Unsaid,
+            (Agreed::One(a) | Agreed::Inherited(a), Agreed::One(b) | Agreed::Inherited(b))
+                if a == b =>
+            {
+                Agreed::One(a)
+            }
+            _ => Agreed::Differing,
+        }
+    }
+
     /// What another part begins with.
     fn inherited(&self) -> Agreed<T>
     where
@@ -87,8 +100,54 @@ impl RunFacts {
             creator: self.creator.inherited(),
             command: self.command.inherited(),
             pid: self.pid.inherited(),
+            descriptions: (self.descriptions.iter())
+                .filter(|(key, _)| !is_of_part(key))
+                .map(|(key, said)| (key.clone(), said.inherited()))
+                .collect(),
             sources: self.sources.clone(),
+            event_names: self.event_names.clone(),
+            derived: self.derived.clone(),
             ..RunFacts::new(self.tool)
+        }
+    }
+
+    /// The facts of this section with another input in it. As where streams are added up, only what both say is said of
+    /// the sum; an input without a part says nothing and has no part in it.
+    pub(crate) fn and(mut self, other: RunFacts) -> RunFacts {
+        for source in &other.sources {
+            self.add_source(source);
+        }
+        if other.parts == 0 {
+            return self;
+        }
+        if self.parts == 0 {
+            return RunFacts {
+                sources: self.sources,
+                ..other
+            };
+        }
+        for (event, count) in other.summary {
+            self.add_summary(&event, count);
+        }
+        let mut others = other.descriptions;
+        RunFacts {
+            tool: self.tool,
+            creator: self.creator.and(other.creator),
+            command: self.command.and(other.command),
+            pid: self.pid.and(other.pid),
+            part: self.part.and(other.part),
+            thread: self.thread.and(other.thread),
+            descriptions: (self.descriptions.into_iter())
+                .map(|(key, said)| {
+                    let said = said.and(others.remove(&key).unwrap_or_default());
+                    (key, said)
+                })
+                .collect(),
+            sources: self.sources,
+            parts: self.parts + other.parts,
+            summary: self.summary,
+            event_names: agreed(self.event_names, &other.event_names),
+            derived: agreed(self.derived, &other.derived),
         }
     }
 
@@ -122,7 +181,7 @@ impl RunFacts {
         let by_key: BTreeMap<String, String> = self
             .descriptions
             .iter()
-            .filter(|(key, _)| ![TRIGGER, TIMERANGE].contains(&key.as_str()))
+            .filter(|(key, _)| !is_of_part(key))
             .filter_map(|(key, value)| Some((key.clone(), value.one()?.clone())))
             .collect();
         (!by_key.is_empty()).then_some(Description::ByKey(by_key))
@@ -144,6 +203,20 @@ impl RunFacts {
     }
 }
 
+/// The texts that two maps have under the same key.
+fn agreed(
+    mut texts: BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    texts.retain(|key, text| other.get(key) == Some(text));
+    texts
+}
+
 // These two keys of `desc:` lines are of the run and not of how it was simulated.
 const TRIGGER: &str = "Trigger";
 const TIMERANGE: &str = "Timerange";
+
+/// Whether a `desc:` line is of a part alone; Callgrind writes the others for the first part of a file.
+fn is_of_part(key: &str) -> bool {
+    [TRIGGER, TIMERANGE].contains(&key)
+}

@@ -10,6 +10,9 @@
 //! tree     := " "{depth} "n" children ": " bytes " " description "\n" tree{children}
 //! ```
 //!
+//! Files put behind each other by `cat` are read one by one: a second header ends a file, and so does a snapshot behind
+//! heaptrack's header.
+//!
 //! Blank lines and lines that begin with `#` separate; `ms_print` cuts at any `#`, which destroys names that have one,
 //! and this parser does not. The command is written as it was given: its arguments may have line breaks, at which
 //! `ms_print` gives up.
@@ -17,6 +20,8 @@
 //! A `run` record has the total of the `heap` records that follow it, and which snapshot is the peak is known only once
 //! its mark is read. So the trees that may be asked for are kept as text until the end, all others are only checked:
 //! memory goes with the largest tree. Trees of all snapshots are kept in a temporary file.
+
+use std::mem;
 
 use cg_stream::Diagnostics;
 use cg_stream::record::{Counts, Description, Name, RunRecord, Total};
@@ -47,29 +52,37 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut massif = Massif::new(options);
-    let read = massif.read(lines);
-    if massif.snapshots.is_empty() {
-        read?;
-        return Err(Error::whole(
-            "expected a snapshot= line, found none: the file is cut short",
-        ));
+    let mut is_begun = false;
+    loop {
+        let mut massif = Massif::new(options);
+        let read = massif.read(lines, is_begun);
+        if massif.snapshots.is_empty() {
+            read?;
+            return Err(Error::whole(
+                "expected a snapshot= line, found none: the file is cut short",
+            ));
+        }
+        let has_wanted_tree = !massif.kept.is_empty();
+        let adds_up = massif.write(source, out, diagnostics)?;
+        is_begun = read?;
+        if let Snapshots::Number(number) = options.snapshots
+            && !has_wanted_tree
+        {
+            diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
+        }
+        if adds_up { out.end() } else { out.flush() }.map_err(Error::Output)?;
+        if !is_begun {
+            return Ok(());
+        }
     }
-    let has_wanted_tree = !massif.kept.is_empty();
-    let adds_up = massif.write(source, out, diagnostics)?;
-    read?;
-    if let Snapshots::Number(number) = options.snapshots
-        && !has_wanted_tree
-    {
-        diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
-    }
-    if adds_up { out.end() } else { out.flush() }.map_err(Error::Output)
 }
 
 /// What was read of a file. `snapshots` holds only those that are whole.
 struct Massif {
     described: FrameText,
     desc: Option<String>,
+    /// Whether the header stands behind the snapshots, as heaptrack's does.
+    has_header_behind: bool,
     command: Option<String>,
     time_unit: Option<String>,
     snapshots: Vec<Snapshot>,
@@ -84,6 +97,7 @@ impl Massif {
                 demangle: options.demangle,
             },
             desc: None,
+            has_header_behind: false,
             command: None,
             time_unit: None,
             snapshots: Vec::new(),
@@ -91,10 +105,11 @@ impl Massif {
         }
     }
 
-    /// Reads the file to its end or to the first line that is wrong.
-    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+    /// Reads to the end of the file or to the first line that is wrong, and from the line at hand where the file before
+    /// this one ended at it. True where another file begins with the line at hand.
+    fn read(&mut self, lines: &mut Lines, mut is_begun: bool) -> Result<bool, Error> {
         let mut after_separator = false;
-        while lines.advance().map_err(Error::Input)? {
+        while mem::take(&mut is_begun) || lines.advance().map_err(Error::Input)? {
             let line = lines.last_line();
             if self.continue_command(line) {
                 continue;
@@ -106,10 +121,17 @@ impl Massif {
             after_separator = false;
             if let Some(number) = line.strip_prefix(b"snapshot=") {
                 let number = snapshot::number(number, "snapshot=", lines.line_number())?;
+                if self.has_header_behind {
+                    return Ok(true);
+                }
                 let snapshot = Snapshot::read(number, lines, &mut self.kept)?;
                 self.snapshots.push(snapshot);
             } else if let Some(text) = header_value(line, b"desc:") {
-                self.desc = Some(text).filter(|text| text != "(none)");
+                if self.desc.is_some() && !self.snapshots.is_empty() {
+                    return Ok(true);
+                }
+                self.has_header_behind = !self.snapshots.is_empty();
+                self.desc = Some(text);
             } else if let Some(text) = header_value(line, b"cmd:") {
                 self.command = Some(text);
             } else if let Some(text) = header_value(line, b"time_unit:") {
@@ -121,7 +143,7 @@ impl Massif {
         if after_separator {
             return Err(snapshot::cut_short("a snapshot= line", lines));
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Takes the line as part of the command, whose arguments may have line breaks. `time_unit:` ends it, and so does a
@@ -202,7 +224,8 @@ impl Massif {
                 .map(|(event, count)| (Name::from(event), count))
                 .collect(),
         ));
-        run.desc = self.desc.clone().map(Description::Text);
+        let desc = self.desc.clone().filter(|text| text != "(none)");
+        run.desc = desc.map(Description::Text);
         run.time_unit.clone_from(&self.time_unit);
         Ok(run)
     }

@@ -6,7 +6,6 @@ use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType};
 
 use super::{FunctionOfPart, Role, TreeRow, What, of_part};
-use crate::report::columns::order_of_functions;
 
 struct CallArc {
     caller: FunctionKey,
@@ -93,8 +92,8 @@ impl CallArcs {
             let (a, b) = (&self.arcs[*a], &self.arcs[*b]);
             cost(b)
                 .cmp(&cost(a))
-                .then_with(|| order_of_functions(profile, &a.caller, &b.caller))
-                .then_with(|| order_of_functions(profile, &a.callee, &b.callee))
+                .then_with(|| profile.order_of_functions(&a.caller, &b.caller))
+                .then_with(|| profile.order_of_functions(&a.callee, &b.callee))
         });
         let mut places = vec![0; sorted.len()];
         for (place, arc) in sorted.into_iter().enumerate() {

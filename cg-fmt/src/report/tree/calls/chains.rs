@@ -11,7 +11,6 @@ use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
 use cg_stream::record::{Count, RecordType};
 
 use super::{FunctionOfPart, Role, TreeRow, What, of_part};
-use crate::report::columns::order_of_functions;
 use crate::report::passed_through::PassedThrough;
 
 /// The chains that the functions to be shown are in.
@@ -261,7 +260,10 @@ impl<'p> Ways<'p> {
         children.sort_by(|(a, _), (b, _)| {
             let (a, b) = (&self.nodes[*a], &self.nodes[*b]);
             (a.weight(event).cmp(&b.weight(event)).reverse())
-                .then_with(|| order_of_functions(self.profile, &a.function(), &b.function()))
+                .then_with(|| {
+                    self.profile
+                        .order_of_functions(&a.function(), &b.function())
+                })
                 .then_with(|| a.step.is_call().cmp(&b.step.is_call()))
         });
         let seen = match depth {

@@ -1,0 +1,500 @@
+//! Law 3 of `FORMAT.md`, field by field: what becomes of each where records and runs are added up.
+//!
+//! The tables here are taken from `FORMAT.md` and not from the crate's own declarations. A field that is in none of them
+//! fails the first test, so none is added without its law.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::collections::BTreeSet;
+
+use cg_stream::profile::Profile;
+use cg_stream::{Reader, Writer};
+use serde_json::{Map, Value, json};
+
+const FORMAT: &str = include_str!("../FORMAT.md");
+
+/// What becomes of a field of records that are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Law {
+    /// It is part of what makes them one.
+    Key,
+    /// Counts by event, added up.
+    Counts,
+    /// The same; of a record without it its `cost` stands for it.
+    CountsOrCost,
+    Sum,
+    Max,
+    Min,
+    /// True where one says so.
+    Any,
+    /// Kept where all say the same.
+    Agreed,
+    /// Kept of one record, the same one in any order.
+    One,
+}
+
+use Law::{Agreed, Any, Counts, CountsOrCost, Key, Max, Min, One, Sum};
+
+/// A field of records: its type, or `*` for all of them that have no row of their own.
+const RECORD_FIELDS: [(&str, &str, Law); 41] = [
+    ("*", "fn", Key),
+    ("*", "file", Key),
+    ("*", "obj", Key),
+    ("*", "line", Key),
+    ("*", "addr", Key),
+    ("*", "site", Key),
+    ("*", "callee", Key),
+    ("*", "kind", Key),
+    ("*", "what", Key),
+    ("*", "snapshot", Key),
+    ("*", "stack", Key),
+    ("*", "part", Key),
+    ("*", "thread", Key),
+    ("error", "thread", One),
+    ("*", "process", Key),
+    ("*", "cut", Key),
+    ("call", "inlined", Key),
+    ("line", "inlined", One),
+    ("*", "ambiguous", Key),
+    ("*", "cost", Counts),
+    ("*", "incl", Counts),
+    ("line", "incl", CountsOrCost),
+    ("*", "calls", Sum),
+    ("*", "indirect_bytes", Sum),
+    ("*", "places", Sum),
+    ("*", "lifetime", Sum),
+    ("*", "max_bytes", Max),
+    ("*", "max_blocks", Max),
+    ("*", "cycle", Min),
+    ("*", "peak", Any),
+    ("*", "estimated", Any),
+    ("*", "pid", Agreed),
+    ("*", "size", One),
+    ("*", "address", One),
+    ("*", "block", One),
+    ("*", "thread_name", One),
+    ("*", "notes", One),
+    ("*", "suppression", One),
+    ("*", "accesses", One),
+    // Not a record that is added up.
+    ("snapshot", "time", One),
+    ("snapshot", "detail", One),
+];
+
+/// What becomes of a field of several `run` records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunLaw {
+    /// What all say is said of the sum.
+    Agreed,
+    /// Of the texts by key those that all say.
+    ByKey,
+    /// What any has, once.
+    Union,
+    /// Added up; a run that does not say it has none.
+    Sum,
+    /// Added up where all say it.
+    SumOfAll,
+    /// Counts by event, added up; tests of their own.
+    Figures,
+    /// It frames the stream, or is a diff's.
+    Framing,
+}
+
+/// A field of `run` records, with two values.
+fn run_fields() -> Vec<(&'static str, RunLaw, Value, Value)> {
+    use RunLaw::{Agreed, ByKey, Figures, Framing, Sum, SumOfAll, Union};
+    let of_keys = |a: &str, b: &str| json!({"same": "1", "a": a, "b": b});
+    let texts = |name, law| (name, law, json!("a"), json!("b"));
+    let numbers = |name, law| (name, law, json!(3), json!(4));
+    let flag = |name| (name, Agreed, json!(true), json!(false));
+    let by_key = |name| (name, ByKey, of_keys("2", "3"), of_keys("2", "4"));
+    let leaks = |bytes: u64| {
+        let blocks = json!({"bytes": bytes, "blocks": 1});
+        json!({"definite": blocks, "indirect": blocks, "possible": blocks, "reachable": blocks, "suppressed": blocks})
+    };
+    let heap = |bytes: u64| json!({"allocated_bytes": bytes, "allocs": 1, "frees": 1, "in_use_blocks": 0, "in_use_bytes": 0});
+    let errors = |errors: u64| json!({"contexts": 1, "errors": errors, "suppressed": 0, "suppressed_contexts": 0});
+    let signal = |name: &str| json!({"name": name, "signal": 11, "stack": [{"fn": "f"}]});
+    let inlines = |count: u64| json!({"resolved": {"Ir": count}, "objects": [{"obj": "a", "debug": "object", "agrees": count, "named": 2 * count}]});
+    vec![
+        numbers("stream", Framing),
+        texts("tool", Agreed),
+        texts("creator", Agreed),
+        texts("command", Agreed),
+        numbers("pid", Agreed),
+        ("source", Union, json!(["a", "both"]), json!(["both", "b"])),
+        ("events", Framing, json!(["Ir"]), json!(["Dr"])),
+        by_key("units"),
+        ("total", Figures, json!({"Ir": 1}), json!({"Ir": 2})),
+        by_key("desc"),
+        numbers("duration", SumOfAll),
+        ("sample_rate", Agreed, json!(996.5), json!(997)),
+        by_key("labels"),
+        (
+            "threads",
+            Agreed,
+            json!([{"thread": 1}]),
+            json!([{"thread": 2}]),
+        ),
+        ("runs", Framing, json!(["a"]), json!(["b"])),
+        numbers("parts", Sum),
+        texts("timerange", Agreed),
+        texts("trigger", Agreed),
+        numbers("part", Agreed),
+        numbers("thread", Agreed),
+        by_key("event_names"),
+        by_key("derived"),
+        ("summary", Figures, json!({"Ir": 1}), json!({"Ir": 2})),
+        ("inlines", Figures, inlines(3), inlines(4)),
+        flag("complete"),
+        flag("quiet"),
+        flag("only_preamble"),
+        numbers("ppid", Agreed),
+        ("options", Agreed, json!(["-q"]), json!(["-v"])),
+        flag("forked"),
+        flag("exec"),
+        ("heap_summary", Agreed, heap(5), heap(6)),
+        flag("all_heap_blocks_freed"),
+        ("leak_summary", Agreed, leaks(5), leaks(6)),
+        numbers("repeated_leaks", Agreed),
+        ("error_summary", Agreed, errors(1), errors(2)),
+        numbers("unprinted_errors", Agreed),
+        ("fatal_signal", Agreed, signal("SIGSEGV"), signal("SIGBUS")),
+        flag("error_limit_reached"),
+        flag("stopped_reporting"),
+        (
+            "used_suppressions",
+            Agreed,
+            json!([{"count": 1, "name": "a"}]),
+            json!([{"count": 2, "name": "a"}]),
+        ),
+        texts("user_comment", Agreed),
+        (
+            "log_file_qualifiers",
+            Agreed,
+            json!([{"value": "1", "variable": "A"}]),
+            json!([{"value": "2", "variable": "A"}]),
+        ),
+        texts("time_unit", Agreed),
+        texts("mode", Agreed),
+        texts("verb", Agreed),
+        texts("mega_time_unit", Agreed),
+        numbers("end_time", Agreed),
+        numbers("gmax_time", Agreed),
+        numbers("short_lived", Agreed),
+        texts("byte_unit", Agreed),
+        texts("bytes_unit", Agreed),
+        texts("blocks_unit", Agreed),
+        (
+            "counted_share",
+            Agreed,
+            json!({"Ir": 50}),
+            json!({"Ir": 60}),
+        ),
+        ("not_counted", Agreed, json!(["Ir"]), json!(["Dr"])),
+        ("not_supported", Agreed, json!(["Ir"]), json!(["Dr"])),
+        flag("attached"),
+        ("leak_suppressions", Agreed, json!(["a"]), json!(["b"])),
+    ]
+}
+
+/// What else is written as fields are: types and their values, tools, events, and fields within fields.
+const OTHER_WORDS: &str = "
+    after before inside side state offset allocated freed agrees debug debuglink named objects resolved unresolved object
+    call end error event heap inline leak program_point run snapshot stack stream
+    definite indirect possible reachable suppressed suppressed_contexts contexts errors root
+    kernel jit waker inlined f
+    bpftrace cachegrind callgrind cpuprofile dhat drd dtrace firefox folded gungraun heapprofile helgrind massif memcheck
+    perf pprof sample speedscope vtune xctrace
+    bytes count ns ms samples cycles time weight cpu heap_bytes rss_bytes alloc_objects alloc_space inuse_objects inuse_space
+    allocations temporary peak_bytes leaked_bytes suppressed_bytes total_bytes total_blocks gmax_bytes gmax_blocks end_bytes
+    end_blocks read_bytes write_bytes
+    bench interval cmdline comment default_sample_type drop_frames keep_frames period
+";
+
+/// The document between two headings, and the words that it has in backticks.
+fn words_between(from: &str, to: &str) -> BTreeSet<String> {
+    let begin = FORMAT.find(from).unwrap();
+    let end = begin + FORMAT[begin..].find(to).unwrap();
+    let text: String = FORMAT[begin..end].split("```").step_by(2).collect();
+    let is_word = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    let words = text.split('`').skip(1).step_by(2);
+    words.filter(is_word).map(str::to_owned).collect()
+}
+
+/// The examples of the document that are not of a diff, and some with fields that no example has.
+fn examples() -> Vec<Value> {
+    let end = FORMAT.find("## `diff`").unwrap();
+    let mut records: Vec<Value> = FORMAT[..end]
+        .lines()
+        .filter(|line| line.starts_with("{\"type\":"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    records.extend([
+        json!({"type": "fn", "fn": "f", "cost": {"Ir": 1}, "cycle": 1}),
+        json!({"type": "heap", "snapshot": 1, "cost": {"bytes": 1}, "places": 2, "stack": []}),
+        json!({"type": "stack", "estimated": true, "cost": {"Ir": 1}, "stack": []}),
+    ]);
+    records
+}
+
+fn law(kind: &str, field: &str) -> Option<Law> {
+    let of = |wanted: &str| {
+        let mut rows = RECORD_FIELDS.iter();
+        rows.find(|(kind, name, _)| (*kind, *name) == (wanted, field))
+    };
+    of(kind).or_else(|| of("*")).map(|(_, _, law)| *law)
+}
+
+#[test]
+fn every_field_of_the_document_has_its_law() {
+    let mut known: BTreeSet<String> = OTHER_WORDS.split_whitespace().map(str::to_owned).collect();
+    known.extend(RECORD_FIELDS.map(|(_, field, _)| field.to_owned()));
+    known.extend(run_fields().into_iter().map(|(field, ..)| field.to_owned()));
+    let words = words_between("## `run`", "## `diff`");
+    let without_law: Vec<&String> = words.difference(&known).collect();
+    assert_eq!(
+        without_law, [""; 0],
+        "fields without a law, or words for OTHER_WORDS"
+    );
+    for record in examples() {
+        let kind = record["type"].as_str().unwrap();
+        for field in record.as_object().unwrap().keys() {
+            let has_law = match kind {
+                _ if field == "type" => true,
+                "run" => run_fields().iter().any(|(name, ..)| name == field),
+                "snapshot" | "end" => true,
+                _ => law(kind, field).is_some(),
+            };
+            assert!(has_law, "{field} of {kind} has no law here");
+        }
+    }
+}
+
+/// The records of lines, added up.
+fn added_up(lines: &[&Value]) -> Vec<Value> {
+    let text: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+    let text = text.join("\n");
+    let mut reader = Reader::new(text.as_bytes());
+    let mut profile = Profile::default();
+    while let Some(line) = reader.next_line().unwrap() {
+        profile.add(&line).unwrap();
+    }
+    let mut writer = Writer::new(Vec::new());
+    let events: Vec<usize> = (0..profile.events().len()).collect();
+    if let Some(run) = profile.run_record() {
+        writer.run(&run).unwrap();
+    }
+    for of in profile.types() {
+        let rows: Vec<usize> = (0..profile.table(of).len()).collect();
+        profile.write_rows(of, &rows, &events, &mut writer).unwrap();
+    }
+    writer.flush().unwrap();
+    let text = String::from_utf8(writer.into_inner()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Two values of each field of a record that is no key, and what their law makes of them; nothing is `null`.
+fn merges(law: Law, cost: [&Value; 2]) -> Vec<[Value; 3]> {
+    let null = Value::Null;
+    let numbers = |sum: u64| {
+        vec![
+            [json!(3), json!(4), json!(sum)],
+            [json!(3), null.clone(), json!(3)],
+        ]
+    };
+    match law {
+        Key => vec![],
+        Counts => vec![[
+            json!({"Ir": 3}),
+            json!({"Ir": 4, "Dr": 1}),
+            json!({"Ir": 7, "Dr": 1}),
+        ]],
+        CountsOrCost => {
+            let of = |cost: &Value, more: u64| json!({"Ir": cost["Ir"].as_u64().unwrap() + more});
+            vec![
+                [json!({"Ir": 30}), json!({"Ir": 40}), json!({"Ir": 70})],
+                [json!({"Ir": 30}), null.clone(), of(cost[1], 30)],
+                [null.clone(), json!({"Ir": 30}), of(cost[0], 30)],
+                [null.clone(), null.clone(), null],
+            ]
+        }
+        Sum => numbers(7),
+        Max => numbers(4),
+        Min => numbers(3),
+        Any => vec![[json!(true), json!(false), json!(true)]],
+        Agreed => vec![
+            [json!(3), json!(3), json!(3)],
+            [json!(3), json!(4), null.clone()],
+            [json!(3), null.clone(), null],
+        ],
+        One => vec![],
+    }
+}
+
+#[test]
+fn fields_of_records_that_are_one_are_added_up_by_their_laws() {
+    let mut tried = BTreeSet::new();
+    for (kind, field, _) in RECORD_FIELDS {
+        let of_kind = |record: &Value| match kind {
+            "*" => law(record["type"].as_str().unwrap(), field).is_some(),
+            kind => record["type"] == kind,
+        };
+        for record in examples().into_iter().filter(of_kind) {
+            let kind = record["type"].as_str().unwrap();
+            if ["run", "end", "snapshot"].contains(&kind) {
+                continue;
+            }
+            let law = law(kind, field).unwrap();
+            if record.get(field).is_none() && law != CountsOrCost {
+                continue;
+            }
+            let cost = &record["cost"];
+            for [a, b, both] in merges(law, [cost, cost]) {
+                for (a, b) in [(&a, &b), (&b, &a)] {
+                    let with = |value: &Value| {
+                        let mut record = record.clone();
+                        record.as_object_mut().unwrap().remove(field);
+                        if !value.is_null() {
+                            record[field] = value.clone();
+                        }
+                        record
+                    };
+                    let sum = added_up(&[&with(a), &with(b)]);
+                    assert_eq!(sum.len(), 1, "{field}: {a} {b}");
+                    let known = sum[0].get(field).cloned().unwrap_or_default();
+                    let is_told = known != json!(0) && known != json!(false);
+                    assert_eq!(
+                        if is_told { known } else { Value::Null },
+                        both,
+                        "{field} of {kind}: {a} {b}"
+                    );
+                    tried.insert(field);
+                }
+            }
+        }
+    }
+    for (_, field, law) in RECORD_FIELDS {
+        assert!(
+            matches!(law, Key | One) || tried.contains(field),
+            "{field} is in no example"
+        );
+    }
+}
+
+#[test]
+fn what_is_kept_of_one_record_is_all_of_one_record() {
+    for record in examples() {
+        let kind = record["type"].as_str().unwrap().to_owned();
+        let details: Vec<String> = (record.as_object().unwrap().keys())
+            .filter(|field| kind != "snapshot" && law(&kind, field) == Some(One))
+            .cloned()
+            .collect();
+        if details.is_empty() {
+            continue;
+        }
+        let bare = {
+            let mut bare = record.clone();
+            for field in &details {
+                bare.as_object_mut().unwrap().remove(field);
+            }
+            bare
+        };
+        for order in [
+            [&record, &bare, &bare],
+            [&bare, &record, &bare],
+            [&bare, &bare, &record],
+        ] {
+            let sum = added_up(&order);
+            for field in &details {
+                assert_eq!(sum[0][field], record[field], "{field} of {kind}");
+            }
+        }
+    }
+}
+
+/// The `run` record of several with these fields; nothing is `null`.
+fn run_of(field: &str, values: &[&Value]) -> Value {
+    let runs: Vec<Value> = (values.iter())
+        .map(|value| {
+            let mut run =
+                json!({"type": "run", "stream": 1, "events": ["Ir"], "total": {"Ir": 10}});
+            if !value.is_null() {
+                run[field] = (*value).clone();
+            }
+            run
+        })
+        .collect();
+    let sum = added_up(&runs.iter().collect::<Vec<_>>());
+    sum[0].get(field).cloned().unwrap_or_default()
+}
+
+#[test]
+fn facts_of_several_runs_are_added_up_by_their_laws() {
+    let null = Value::Null;
+    for (field, law, a, b) in run_fields() {
+        let both = |a: &Value, b: &Value| run_of(field, &[a, b]);
+        let (expected, with_none, with_itself) = match law {
+            RunLaw::Framing | RunLaw::Figures => continue,
+            RunLaw::Agreed => (null.clone(), null.clone(), a.clone()),
+            RunLaw::ByKey => (json!({"same": "1", "a": "2"}), null.clone(), a.clone()),
+            RunLaw::Union => (null.clone(), a.clone(), a.clone()),
+            RunLaw::Sum => (json!(7), json!(3), json!(6)),
+            RunLaw::SumOfAll => (json!(7), null.clone(), json!(6)),
+        };
+        assert_eq!(run_of(field, &[&a]), a, "{field} of one run");
+        if law == RunLaw::Union {
+            assert_eq!(both(&a, &b), json!(["a", "both", "b"]), "{field}");
+        } else {
+            assert_eq!(both(&a, &b), expected, "{field}");
+            assert_eq!(both(&b, &a), expected, "{field}");
+        }
+        assert_eq!(both(&a, &null), with_none, "{field} and nothing");
+        assert_eq!(both(&null, &a), with_none, "nothing and {field}");
+        assert_eq!(both(&a, &a), with_itself, "{field} twice");
+    }
+}
+
+#[test]
+fn how_far_inlined_functions_are_resolved_adds_up() {
+    let facts = |objects: &[&Value], resolved: u64| json!({"resolved": {"Ir": resolved}, "objects": objects});
+    let object = |obj: &str, debug: &str, agrees: u64, named: u64| json!({"obj": obj, "debug": debug, "agrees": agrees, "named": named});
+    let elsewhere = object("b", "build-id", 2, 5);
+    let missing = json!({"obj": "c", "unresolved": "missing", "agrees": 0, "named": 1});
+    let (a, b) = (object("a", "object", 9, 10), object("b", "object", 8, 9));
+    let first = facts(&[&a, &b], 100);
+    let second = facts(&[&elsewhere, &missing], 20);
+    // What became of an object can differ from run to run.
+    let both = facts(&[&a, &b, &elsewhere, &missing], 120);
+    assert_eq!(run_of("inlines", &[&first, &second]), both);
+    assert_eq!(run_of("inlines", &[&first, &Value::Null]), first);
+    let twice = facts(
+        &[
+            &object("a", "object", 18, 20),
+            &object("b", "object", 16, 18),
+        ],
+        200,
+    );
+    assert_eq!(run_of("inlines", &[&first, &first]), twice);
+}
+
+/// Keys of what the tables say, to be sure that none is there twice.
+#[test]
+fn each_field_has_one_law() {
+    let mut fields = Map::new();
+    for (kind, field, law) in RECORD_FIELDS {
+        let known = fields.insert(format!("{kind} {field}"), format!("{law:?}").into());
+        assert_eq!(known, None, "{kind} {field}");
+    }
+    for (field, ..) in run_fields() {
+        assert_eq!(
+            fields.insert(format!("run {field}"), Value::Null),
+            None,
+            "{field}"
+        );
+    }
+}
