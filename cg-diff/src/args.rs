@@ -50,7 +50,8 @@ use cg_names::rules::Rules;
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; - is standard input.
     ///
-    /// One directory stands for the pairs NAME.out.old and NAME.out in it and below; one without the other is trouble.
+    /// One directory stands for the pairs NAME.out.old and NAME.out in it and below, two for the files of the same path in
+    /// them (.out, .jsonl, .jsonl.gz, .jsonl.zst); one without the other is trouble.
     #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -405,6 +406,9 @@ impl Args {
         match &self.files[..] {
             [directory] if directory.is_dir() => {
                 pairs::in_directory(directory, self.base.as_deref())
+            }
+            [old, new] if self.base.is_none() && old.is_dir() && new.is_dir() => {
+                pairs::in_directories(old, new)
             }
             _ if self.base.is_some() => {
                 anyhow::bail!("--base is for one directory of benchmark results")

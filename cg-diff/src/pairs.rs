@@ -1,5 +1,5 @@
-//! A directory of benchmark results, old beside new: `NAME.out.old` and `NAME.out`, as gungraun leaves them, or
-//! `NAME.out.base@BASE` and `NAME.out` of what it saved.
+//! What is compared pair by pair: a directory of benchmark results, old beside new (`NAME.out.old` and `NAME.out`, as
+//! gungraun leaves them, or `NAME.out.base@BASE` and `NAME.out` of what it saved), or two directories, file by file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,6 +63,58 @@ pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Resu
     Ok(benchmarks)
 }
 
+/// The files of the same path in two directories: results of benchmarks, and streams that were kept.
+///
+/// # Errors
+/// Where a directory cannot be read, or they have no file in common.
+pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmarks> {
+    let files_in = |directory: &Path| -> anyhow::Result<BTreeSet<PathBuf>> {
+        let mut files = BTreeSet::new();
+        find(directory, &is_kept_stream, &mut files)?;
+        let below = files.iter().map(|file| file.strip_prefix(directory));
+        below
+            .map(|file| Ok(file.map(Path::to_owned)?))
+            .collect::<anyhow::Result<_>>()
+    };
+    let (old_files, new_files) = (files_in(old)?, files_in(new)?);
+    let lacks = |directory: &Path, file: &PathBuf, other: &Path| {
+        format!(
+            "{}: has no counterpart, {}",
+            directory.join(file).display(),
+            other.join(file).display()
+        )
+    };
+    let common = old_files.intersection(&new_files);
+    let benchmarks = Benchmarks {
+        pairs: common
+            .map(|file| vec![side(old.join(file)), side(new.join(file))])
+            .collect(),
+        missing: old_files
+            .difference(&new_files)
+            .map(|file| lacks(old, file, new))
+            .chain(
+                new_files
+                    .difference(&old_files)
+                    .map(|file| lacks(new, file, old)),
+            )
+            .collect(),
+    };
+    anyhow::ensure!(
+        !benchmarks.pairs.is_empty(),
+        "{}: expected files (.out, .jsonl, .jsonl.gz, .jsonl.zst) that are in {} too, found none",
+        old.display(),
+        new.display()
+    );
+    Ok(benchmarks)
+}
+
+fn is_kept_stream(file: &Path) -> bool {
+    let name = file.to_string_lossy();
+    [".jsonl", ".jsonl.gz", ".jsonl.zst"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
 fn side(path: PathBuf) -> Side {
     Side {
         name: path.display().to_string(),
@@ -73,7 +125,7 @@ fn side(path: PathBuf) -> Side {
 /// Links are not followed, so a directory that links to itself ends.
 fn find(
     directory: &Path,
-    is_old: &dyn Fn(&Path) -> bool,
+    is_wanted: &dyn Fn(&Path) -> bool,
     files: &mut BTreeSet<PathBuf>,
 ) -> anyhow::Result<()> {
     let name = || directory.display().to_string();
@@ -81,8 +133,8 @@ fn find(
         let entry = entry.with_context(name)?;
         let path = entry.path();
         if entry.file_type().with_context(name)?.is_dir() {
-            find(&path, is_old, files)?;
-        } else if is_old(&path) || path.to_string_lossy().ends_with(".out") {
+            find(&path, is_wanted, files)?;
+        } else if is_wanted(&path) || path.to_string_lossy().ends_with(".out") {
             files.insert(path);
         }
     }
@@ -135,5 +187,52 @@ mod tests {
         assert!(in_directory(root.path(), Some("other")).is_err());
         let empty = tempfile::tempdir().unwrap();
         assert!(in_directory(empty.path(), None).is_err());
+    }
+
+    #[test]
+    fn two_directories_are_compared_file_by_file() {
+        let root = tempfile::tempdir().unwrap();
+        let [old, new] = ["commit=1", "commit=2"].map(|name| root.path().join(name));
+        for file in [
+            old.join("bench=a/profile.jsonl.gz"),
+            old.join("bench=b/profile.jsonl.gz"),
+            old.join("x.out"),
+            old.join("x.out.old"),
+            new.join("bench=a/profile.jsonl.gz"),
+            new.join("bench=c/profile.jsonl.gz"),
+            new.join("notes.txt"),
+            new.join("x.out"),
+        ] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let found = in_directories(&old, &new).unwrap();
+        let without_root = |text: &String| text.replace(&format!("{}/", root.path().display()), "");
+        let pairs: Vec<Vec<String>> = found
+            .pairs
+            .iter()
+            .map(|pair| pair.iter().map(|side| without_root(&side.name)).collect())
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                [
+                    "commit=1/bench=a/profile.jsonl.gz",
+                    "commit=2/bench=a/profile.jsonl.gz"
+                ],
+                ["commit=1/x.out", "commit=2/x.out"]
+            ]
+        );
+        let missing: Vec<String> = found.missing.iter().map(without_root).collect();
+        assert_eq!(
+            missing,
+            [
+                "commit=1/bench=b/profile.jsonl.gz: has no counterpart, commit=2/bench=b/profile.jsonl.gz",
+                "commit=2/bench=c/profile.jsonl.gz: has no counterpart, commit=1/bench=c/profile.jsonl.gz"
+            ]
+        );
+        assert!(in_directories(&old, &root.path().join("none")).is_err());
+        let empty = tempfile::tempdir().unwrap();
+        assert!(in_directories(&old, empty.path()).is_err());
     }
 }

@@ -29,6 +29,11 @@ pub fn normal_object(path: &str) -> Cow<'_, str> {
     }
 }
 
+/// The normal form of a source file's path: its base name. The directories above it differ from machine to machine.
+pub fn normal_file(path: &str) -> &str {
+    base_name(path)
+}
+
 /// True where one of two different normal forms is the legacy name of a Rust function and the other a v0 name of an
 /// instance of it. This is not transitive: `f` is the legacy name of both `f::<u8>` and `f::<u16>`.
 pub fn is_other_mangling(a: &str, b: &str) -> bool {

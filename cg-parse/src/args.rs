@@ -113,6 +113,39 @@ pub(crate) struct Args {
     )]
     base: Option<String>,
 
+    /// Write names in a form that every build of a program has alike.
+    ///
+    /// It is what cg-diff joins functions by: names without hashes, clones and numbers of closures, base names of files
+    /// and objects. A history of many builds needs it. Functions whose names become one are records of one name.
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    stable_names: bool,
+
+    /// Put a label into run records: commit, machine, …
+    ///
+    /// It takes the place of a label of this name that the input has. May be given several times.
+    #[arg(
+        long = "label",
+        value_name = "KEY=TEXT",
+        help_heading = "Output",
+        hide_short_help = true,
+        value_parser = label
+    )]
+    labels: Vec<(String, String)>,
+
+    /// Write a file for each combination of these labels.
+    ///
+    /// With -o DIR: DIR/KEY=TEXT/KEY=TEXT/profile.jsonl.gz, as DuckDB, Spark, Trino and ClickHouse read partitions. What is
+    /// there under these names is replaced, all files or none.
+    #[arg(
+        long,
+        value_name = "KEY,KEY",
+        help_heading = "Output",
+        hide_short_help = true,
+        value_delimiter = ',',
+        value_parser = label_key
+    )]
+    pub(crate) partition_by: Vec<String>,
+
     /// Leave mangled names as they are.
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     no_demangle: bool,
@@ -187,6 +220,8 @@ impl Args {
             },
             stacks: self.stacks,
             demangle: !self.no_demangle,
+            stable_names: self.stable_names,
+            labels: self.labels.iter().cloned().collect(),
             revision: match (&self.base, self.old) {
                 (Some(base), _) => Revision::Base(base.clone()),
                 (None, true) => Revision::Old,
@@ -203,6 +238,26 @@ fn formats() -> impl TypedValueParser<Value = Format> {
         .map(|(name, others, _)| PossibleValue::new(name).aliases(others.iter().copied()));
     PossibleValuesParser::new(names)
         .try_map(|name| Format::named(&name).ok_or("expected the name of a format"))
+}
+
+/// A label's key, which is also a part of a path and the name of a column.
+fn label_key(text: &str) -> Result<String, String> {
+    let is_word = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let begins_well = text.starts_with(|first: char| !first.is_ascii_digit());
+    if is_word && begins_well {
+        Ok(text.to_owned())
+    } else {
+        Err("a key is letters, digits and _, and begins with no digit".to_owned())
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, text) = text
+        .split_once('=')
+        .ok_or("expected KEY=TEXT, as in commit=4f2a91c")?;
+    Ok((label_key(key)?, text.to_owned()))
 }
 
 fn snapshots(text: &str) -> Result<Snapshots, String> {

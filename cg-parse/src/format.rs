@@ -1,5 +1,6 @@
 //! What every reader of a format is given: lines, options, and where its records go.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use cg_stream::Writer;
@@ -118,6 +119,10 @@ pub struct Options {
     pub stacks: bool,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
+    /// Write names in their normal form, which is the same in every build of a program.
+    pub stable_names: bool,
+    /// Labels that every `run` record gets.
+    pub labels: BTreeMap<String, String>,
     /// Of benchmarks that are kept with earlier results: whose figures are read.
     pub revision: Revision,
     /// The Massif snapshots whose `heap` records are written.
@@ -136,6 +141,8 @@ impl Default for Options {
             search: cg_debug_info::Search::default(),
             stacks: false,
             demangle: true,
+            stable_names: false,
+            labels: BTreeMap::new(),
             revision: Revision::New,
             snapshots: Snapshots::Peak,
         }

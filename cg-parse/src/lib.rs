@@ -23,6 +23,7 @@ mod directory;
 mod foreign;
 
 mod profiles;
+mod stable_names;
 pub mod stream;
 
 #[cfg(test)]

@@ -7,9 +7,13 @@ use cg_stream::tool::{self, Outcome};
 mod args;
 
 fn main() -> ExitCode {
-    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        let files = tool::inputs(&args.files, diagnostics);
-        cg_parse::parse(&files, &args.options(), output, diagnostics)?;
-        Ok(Outcome::Done)
-    })
+    tool::main_partitioned(
+        args::SPELLINGS,
+        |args: &args::Args| &args.partition_by,
+        |args, output, diagnostics| {
+            let files = tool::inputs(&args.files, diagnostics);
+            cg_parse::parse(&files, &args.options(), output, diagnostics)?;
+            Ok(Outcome::Done)
+        },
+    )
 }

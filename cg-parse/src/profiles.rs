@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::findings::ProcessFindings;
 use crate::format::{Format, Options, Out, Revision};
 use crate::input::{self, Input};
+use crate::stable_names::StableNames;
 use crate::{detect, directory, findings, heaps, stacks, totals};
 
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
@@ -21,6 +22,18 @@ use crate::{detect, directory, findings, heaps, stacks, totals};
 /// # Errors
 /// [`Error::Output`] where the output cannot be written. Everything about the inputs goes to `diagnostics`.
 pub fn parse(
+    inputs: &[PathBuf],
+    options: &Options,
+    output: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    if options.stable_names {
+        return parse_all(inputs, options, &mut StableNames::new(output), diagnostics);
+    }
+    parse_all(inputs, options, output, diagnostics)
+}
+
+fn parse_all(
     inputs: &[PathBuf],
     options: &Options,
     output: &mut dyn Write,
@@ -94,7 +107,7 @@ impl<'a> Parser<'a> {
     fn new(options: &'a Options, output: &'a mut dyn Write) -> Parser<'a> {
         Parser {
             options,
-            out: Writer::new(output),
+            out: Writer::new(output).with_overriding_labels(options.labels.clone()),
             sums: Sums::new(options),
             all_read: true,
             is_of_revision: false,

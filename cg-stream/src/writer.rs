@@ -25,6 +25,8 @@ pub struct Writer<W: Write> {
     records: u64,
     /// What all `run` records say besides their own labels.
     labels: BTreeMap<String, String>,
+    /// What all `run` records say, whatever their own labels are.
+    overriding_labels: BTreeMap<String, String>,
 }
 
 /// A frame as it stands in a record. Heap profiles have few frames in many stacks, and writing a frame anew for each
@@ -68,6 +70,7 @@ impl<W: Write> Writer<W> {
             placeholder: Finder::new(PLACEHOLDER),
             records: 0,
             labels: BTreeMap::new(),
+            overriding_labels: BTreeMap::new(),
         }
     }
 
@@ -76,20 +79,29 @@ impl<W: Write> Writer<W> {
         Writer { labels, ..self }
     }
 
+    /// The writer, whose `run` records all have these labels, in the place of others of the same key.
+    pub fn with_overriding_labels(self, overriding_labels: BTreeMap<String, String>) -> Writer<W> {
+        Writer {
+            overriding_labels,
+            ..self
+        }
+    }
+
     /// Begins a stream, or the next one behind it.
     ///
     /// # Errors
     /// What the output reports.
     pub fn run(&mut self, record: &RunRecord) -> io::Result<()> {
         self.records = 0;
-        if self.labels.is_empty() {
+        if self.labels.is_empty() && self.overriding_labels.is_empty() {
             return self.put(record);
         }
         let mut labelled = record.clone();
+        let labels = &mut labelled.sampling.labels;
         for (key, text) in &self.labels {
-            let labels = labelled.sampling.labels.entry(key.clone());
-            labels.or_insert_with(|| text.clone());
+            labels.entry(key.clone()).or_insert_with(|| text.clone());
         }
+        labels.extend(self.overriding_labels.clone());
         self.put(&labelled)
     }
 

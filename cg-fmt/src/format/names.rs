@@ -6,8 +6,7 @@
 
 use std::collections::HashMap;
 
-use cg_names::identity::{normal_function, normal_object};
-use cg_names::paths::base_name;
+use cg_names::identity::{normal_file, normal_function, normal_object};
 use cg_stream::profile::Profile;
 use cg_stream::record::{DiffRecord, Frame, Name};
 use foldhash::fast::FixedState;
@@ -61,7 +60,7 @@ impl WrittenNames {
 
     pub(crate) fn file<'n>(&'n self, path: &'n str) -> &'n str {
         match &self.stable {
-            Some(_) => base_name(path),
+            Some(_) => normal_file(path),
             None => path,
         }
     }

@@ -4,7 +4,7 @@
 //! judge. Data goes to stdout or to the file of `-o`, talk to stderr, a message a line: `tool: file:line: message`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::StringValueParser;
@@ -13,6 +13,7 @@ use clap::{ArgAction, Args as _, FromArgMatches as _, Parser};
 
 mod manual;
 mod output;
+mod partitions;
 mod progress;
 mod spelling;
 pub mod whole_file;
@@ -36,6 +37,16 @@ pub fn main<Args: Parser>(
     spellings: Spellings,
     run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
 ) -> ExitCode {
+    main_partitioned(spellings, |_| &[], run)
+}
+
+/// [`main`] for a tool that can write streams to a directory: where there are keys, `-o` is one, and each stream goes to
+/// the file in it that its labels of these keys tell.
+pub fn main_partitioned<Args: Parser>(
+    spellings: Spellings,
+    keys: impl FnOnce(&Args) -> &[String],
+    run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
+) -> ExitCode {
     let command = whole_command::<Args>();
     let mut diagnostics = on_stderr(command.get_name());
     let parsed = command.clone().try_get_matches().and_then(|matches| {
@@ -47,7 +58,7 @@ pub fn main<Args: Parser>(
             Some(told) => Err(anyhow::Error::msg(told)),
             None => return show(&error, &mut diagnostics),
         },
-        Ok((common, args)) => open(&common).and_then(|mut output| {
+        Ok((common, args)) => open(&common, keys(&args)).and_then(|mut output| {
             let outcome = match common.generate {
                 Some(what) => {
                     output.set_when_closed(WhenClosed::GoOn);
@@ -90,8 +101,16 @@ fn whole_command<Args: Parser>() -> clap::Command {
 }
 
 /// The output, where a file cannot be made an error that names it.
-fn open(common: &CommonArgs) -> anyhow::Result<Output> {
-    Output::open(common.output.as_deref()).map_err(|error| match &common.output {
+fn open(common: &CommonArgs, partition_keys: &[String]) -> anyhow::Result<Output> {
+    let path = common.output.as_deref();
+    let opened = match (path, partition_keys) {
+        (_, []) => Output::open(path),
+        (Some(directory), keys) if directory != Path::new("-") => {
+            Output::partitions(directory, keys)
+        }
+        _ => anyhow::bail!("--partition-by writes files: -o DIR says where to"),
+    };
+    opened.map_err(|error| match path {
         Some(path) => anyhow::anyhow!("{}: {error}", path.display()),
         None => error.into(),
     })

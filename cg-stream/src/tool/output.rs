@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
+use super::partitions::Partitions;
 use super::whole_file::{Replaceable, Unfinished};
 
 /// What happens when nobody reads the output any more.
@@ -32,6 +33,8 @@ enum Sink {
     Direct(BufWriter<File>),
     /// A file, which is there as a whole or not at all.
     Whole(BufWriter<Unfinished>),
+    /// A directory with a file for each partition.
+    Partitions(Box<Partitions>),
 }
 
 impl Output {
@@ -58,13 +61,27 @@ impl Output {
             (Sink::Stdout(_), _) | (_, None) => "standard output".to_owned(),
             (_, Some(path)) => path.display().to_string(),
         };
-        Ok(Output {
+        Ok(Output::over(sink, name))
+    }
+
+    /// Opens a directory, in which each stream goes to the file that its labels of these keys tell.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub(super) fn partitions(directory: &Path, keys: &[String]) -> io::Result<Output> {
+        let partitions = Box::new(Partitions::open(directory, keys)?);
+        let name = directory.display().to_string();
+        Ok(Output::over(Sink::Partitions(partitions), name))
+    }
+
+    fn over(sink: Sink, name: String) -> Output {
+        Output {
             sink,
             name,
             when_closed: WhenClosed::Stop,
             closed: false,
             stands_with_trouble: false,
-        })
+        }
     }
 
     /// Decides what happens when nobody reads any more; otherwise the tool stops.
@@ -99,12 +116,18 @@ impl Output {
         let name = self.name.clone();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
         match self.sink {
-            Sink::Whole(_) if had_trouble && !self.stands_with_trouble => Ok(Some(self.name)),
+            Sink::Whole(_) | Sink::Partitions(_) if had_trouble && !self.stands_with_trouble => {
+                Ok(Some(self.name))
+            }
             Sink::Whole(file) => {
                 let file = file
                     .into_inner()
                     .map_err(|error| named(error.into_error()))?;
                 file.finish().map_err(named)?;
+                Ok(None)
+            }
+            Sink::Partitions(partitions) => {
+                partitions.finish().map_err(named)?;
                 Ok(None)
             }
             _ => {
@@ -152,6 +175,7 @@ impl Write for Output {
             Sink::Stdout(stdout) => Output::check_open().and_then(|()| stdout.write(bytes)),
             Sink::Direct(file) => file.write(bytes),
             Sink::Whole(file) => file.write(bytes),
+            Sink::Partitions(partitions) => partitions.write(bytes),
         };
         self.settle(result, bytes.len())
     }
@@ -164,6 +188,7 @@ impl Write for Output {
             Sink::Stdout(stdout) => stdout.flush(),
             Sink::Direct(file) => file.flush(),
             Sink::Whole(file) => file.flush(),
+            Sink::Partitions(partitions) => partitions.flush(),
         };
         self.settle(result, ())
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// What may be replaced: where it is, and what is there.
 #[derive(Debug)]
@@ -71,6 +71,18 @@ impl Replaceable {
         file.finish()
     }
 
+    /// Puts a finished file of the same file system there, with the permissions of the one before.
+    ///
+    /// # Errors
+    /// As [`Replaceable::replace`].
+    pub(super) fn take(&self, file: TempPath) -> io::Result<()> {
+        if let Some(permissions) = &self.permissions {
+            fs::set_permissions(&file, permissions.clone())?;
+        }
+        fs::File::open(&file)?.sync_all()?;
+        file.persist(&self.target).map_err(|error| error.error)
+    }
+
     /// Opens a file that takes the place of the old one once it is finished, and nothing of which is seen before.
     ///
     /// # Errors
@@ -80,12 +92,7 @@ impl Replaceable {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let temporary = tempfile::Builder::new()
-            // Like any new file: less what the umask takes away.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-            // The name of the temporary file would say nothing to anybody.
-            .map_err(|error| io::Error::from(error.kind()))?;
+        let temporary = new_file_in(folder)?;
         if let Some(permissions) = &self.permissions {
             temporary.as_file().set_permissions(permissions.clone())?;
         }
@@ -94,6 +101,16 @@ impl Replaceable {
             target: self.target.clone(),
         })
     }
+}
+
+/// A file that is gone when it is dropped, with the permissions of any new file.
+pub(super) fn new_file_in(folder: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        // Less what the umask takes away.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        // The name of the temporary file would say nothing to anybody.
+        .map_err(|error| io::Error::from(error.kind()))
 }
 
 /// A file that is being written beside the one it is to replace. Dropped, it leaves that one as it was.

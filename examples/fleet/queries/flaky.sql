@@ -1,0 +1,10 @@
+-- Functions of main whose cost differs from commit to commit by more than 1 % half of the time: a gate on them is a coin.
+WITH steps AS (
+  SELECT bench, fn, cost, abs(cost - lag(cost) OVER (PARTITION BY bench, fn ORDER BY position)) AS moved
+  FROM functions JOIN commits USING (commit)
+)
+SELECT bench, fn, count(*) AS commits, sum(CASE WHEN moved > 0.01 * cost THEN 1 ELSE 0 END) AS moves,
+       round(avg(cost)) AS mean, round(stddev_pop(cost)) AS spread
+FROM steps GROUP BY bench, fn
+HAVING sum(CASE WHEN moved > 0.01 * cost THEN 1 ELSE 0 END) * 2 > count(*) AND avg(cost) > 1000
+ORDER BY bench, fn;
