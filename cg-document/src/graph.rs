@@ -13,14 +13,22 @@ const NARROWEST: usize = 10;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Bytes over time. A total holds from its point to the next one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// What a picture of it is headed.
     pub title: String,
     /// In the order of time, as far as the input keeps it.
     pub points: Vec<Point>,
-    /// The time of the peak, where one is marked.
-    pub peak_time: Option<f64>,
+    /// What is worth a mark: the peak, the largest snapshot.
+    pub marks: Vec<Mark>,
+    /// What the totals consist of, from the bottom up; empty where that is not known.
+    pub layers: Vec<Layer>,
+    /// How the totals grow, in a sentence, where a picture has one.
+    pub growth: Option<String>,
+    /// Where a line of growth begins and ends.
+    pub trend: Option<[Point; 2]>,
+    /// An earlier run to compare with.
+    pub overlay: Option<Overlay>,
     /// What time is counted in.
     pub time_unit: String,
     /// How many columns a drawing in text has at most, labels included.
@@ -34,6 +42,35 @@ pub struct Point {
     pub time: f64,
     /// In bytes.
     pub total: u64,
+}
+
+/// A point that is told apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Where it is.
+    pub point: Point,
+    /// `peak`.
+    pub label: String,
+}
+
+/// A part of the totals, at those times at which it is known; all layers of a graph at the same ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// What it is of.
+    pub name: String,
+    /// Its bytes, without those of the layers below.
+    pub points: Vec<Point>,
+}
+
+/// Another run in the same graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlay {
+    /// What it is called.
+    pub name: String,
+    /// What the run of the graph is called beside it.
+    pub name_of_graph: String,
+    /// Its totals.
+    pub points: Vec<Point>,
 }
 
 /// The points that one column shows.
@@ -66,7 +103,9 @@ impl Graph {
             lines.push(line.trim_end().to_owned());
         }
         lines.push(format!("{:label_width$} └{}", "", "─".repeat(columns)));
-        lines.extend(self.peak_mark(label_width, columns));
+        for mark in &self.marks {
+            lines.push(self.mark_line(mark, label_width, columns));
+        }
         lines.push(self.time_axis(label_width, columns));
         lines
     }
@@ -98,13 +137,6 @@ impl Graph {
         totals.max().unwrap_or(0)
     }
 
-    /// Time and total of the peak, where a snapshot was marked as one.
-    pub fn peak(&self) -> Option<(f64, u64)> {
-        let time = self.peak_time?;
-        let at_peak = self.points.iter().filter(|point| point.time == time);
-        Some((time, at_peak.map(|point| point.total).max()?))
-    }
-
     /// The earliest and the latest time, 0 among them. Massif's snapshots are in the order of time, but a file can say
     /// anything.
     pub fn span(&self) -> (f64, f64) {
@@ -114,14 +146,15 @@ impl Graph {
         })
     }
 
-    /// Where the peak is.
-    fn peak_mark(&self, label_width: usize, columns: usize) -> Option<String> {
-        let column = column_of(self.peak_time?, self.span(), columns);
-        let mark = match column + "▲ peak".chars().count() <= columns {
-            true => format!("{:column$}▲ peak", ""),
-            false => format!("{:>width$}", "peak ▲", width = column + 1),
+    /// Where a mark is.
+    fn mark_line(&self, mark: &Mark, label_width: usize, columns: usize) -> String {
+        let column = column_of(mark.point.time, self.span(), columns);
+        let label = &mark.label;
+        let mark = match column + label.chars().count() + "▲ ".chars().count() <= columns {
+            true => format!("{:column$}▲ {label}", ""),
+            false => format!("{:>width$}", format!("{label} ▲"), width = column + 1),
         };
-        Some(format!("{:indent$}{mark}", "", indent = label_width + 2))
+        format!("{:indent$}{mark}", "", indent = label_width + 2)
     }
 
     /// First and last time.
@@ -180,12 +213,16 @@ mod tests {
             time: time.into(),
             total: *total,
         };
+        let mark = peak_time.map(|time| Mark {
+            point: Point { time, total: 0 },
+            label: "peak".to_owned(),
+        });
         Graph {
-            title: String::new(),
             points: totals.iter().zip(0u32..).map(point).collect(),
-            peak_time,
+            marks: mark.into_iter().collect(),
             time_unit: "ms".to_owned(),
             columns,
+            ..Graph::default()
         }
     }
 
@@ -197,11 +234,10 @@ mod tests {
             total: 7,
         });
         let graph = Graph {
-            title: String::new(),
             points: points.collect(),
-            peak_time: None,
             time_unit: "i".to_owned(),
             columns: 80,
+            ..Graph::default()
         };
         assert!(graph.lines()[0].ends_with('█'));
     }

@@ -1,11 +1,12 @@
 //! What the tools write for people, and the forms it is written in.
 //!
 //! A report of a tool is a [`Document`]: headings, sentences, tables, graphs. A format renders documents and knows no report:
-//! [`text`] for terminals and pipes, [`markdown`] for code hosts, [`separated`] for spreadsheets. Names in a document
+//! [`text`] for terminals and pipes, [`markdown`] for code hosts, [`separated`] for spreadsheets, [`html`] for browsers. Names in a document
 //! are input and may hold anything. A format shows them so that they are text and nothing else: no escape sequence
 //! reaches a terminal ([`visible`]), no markup a page.
 #![warn(missing_docs)]
 
+mod chart;
 mod document;
 mod fit;
 mod graph;
@@ -13,6 +14,7 @@ mod table;
 
 pub mod number;
 
+pub mod html;
 pub mod markdown;
 pub mod separated;
 pub mod text;
@@ -20,6 +22,7 @@ pub mod text;
 pub mod comment;
 
 pub use cg_stream::visible::visible;
-pub use document::{Block, Document, Span};
-pub use graph::{Graph, Point};
+pub use chart::svg;
+pub use document::{Block, Document, Picture, Span};
+pub use graph::{Graph, Layer, Mark, Overlay, Point};
 pub use table::{Audience, Cell, Column, Cut, Layout, Table, UnknownColumn, Worth};

@@ -67,6 +67,19 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
+/// Bytes that are round in binary units, without decimals that say nothing: `1.5 MiB`.
+pub fn round_bytes(bytes: u128) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let magnitude = bytes.checked_ilog2().unwrap_or(0) / 10;
+    let magnitude = (magnitude as usize).min(UNITS.len() - 1);
+    if bytes == 0 {
+        return "0".to_owned();
+    }
+    // A power of two divides exactly.
+    let value = bytes as f64 / (1_u128 << (10 * magnitude)) as f64;
+    format!("{value} {}", UNITS[magnitude])
+}
+
 /// A quotient as dh_view prints it: at most two decimals, and a comma between thousands.
 pub fn quotient(value: f64) -> String {
     let text = format!("{:.2}", value.abs());

@@ -297,6 +297,9 @@ pub struct Table<'a> {
     pub rows: Vec<usize>,
     /// Rows that begin a new group: an empty line stands before them.
     pub group_starts: Vec<usize>,
+    /// Of rows that are a tree, how deep each is in it, in the order of the rows; else empty. A row is below the last one
+    /// before it that is less deep.
+    pub depths: Vec<usize>,
 }
 
 /// A column was asked for that the table does not have.
@@ -335,6 +338,7 @@ impl<'a> Table<'a> {
             columns,
             rows,
             group_starts: Vec::new(),
+            depths: Vec::new(),
         }
     }
 

@@ -37,7 +37,7 @@ fn write_blocks(
     let bold = screen.style(Style::new().bold());
     let dim = screen.style(Style::new().dimmed());
     for block in blocks {
-        if matches!(block, Block::Marker(_)) {
+        if matches!(block, Block::Marker(_) | Block::Picture(_)) {
             continue;
         }
         // Tables and headings stand apart; sentences follow what they are about.
@@ -55,7 +55,7 @@ fn write_blocks(
         }
         *is_first = false;
         match block {
-            Block::Marker(_) => {}
+            Block::Marker(_) | Block::Picture(_) => {}
             Block::Heading(text) => write_words(&visible(text), bold, "", screen, out)?,
             Block::Text(text) => write_words(&visible(text), Style::new(), "", screen, out)?,
             Block::Note(text) => write_words(&visible(text), dim, "", screen, out)?,

@@ -35,6 +35,7 @@ use crate::toolchain;
   cg-diff old.out new.out | cg-fmt -f markdown
   cg-fmt --tree callers callgrind.out.1234
   cg-fmt --source callgrind.out.1234
+  cg-fmt -f html -o profile.html callgrind.out.1234
   cg-fmt -f svg -o memory.svg massif.out.1234
   cg-fmt -f flamegraph -o allocations.svg dhat.out.1234
   cg-fmt --tree callers --sort gmax_bytes dhat.out.1234"
@@ -205,8 +206,11 @@ pub(crate) struct Args {
     )]
     percent_of: PercentOfName,
 
-    /// table (default), csv, tsv, markdown, json, svg, flamegraph, …
+    /// table (default), csv, tsv, markdown, html, json, svg, flamegraph, …
     ///
+    /// html is a page for a browser that needs nothing else: all rows, own code first, to sort and search, with pictures of
+    /// stacks and of memory over time, trees, and annotated sources where there are line records. Of a raw profile it
+    /// reads calls, lines and stacks too; the sources it may show are those of --source.
     /// svg is a picture of a Massif run's memory over time. flamegraph is an interactive picture (SVG) of stacks; of a diff
     /// of stacks (cg-diff --all --type stack) it is as wide as the later run, red where that costs more and blue where it
     /// costs less, with what is gone below.
@@ -280,6 +284,7 @@ pub(crate) const SPELLINGS: Spellings = &[
     (&["--tsv"], "-f tsv"),
     (&["--json", "--jsonl"], "-f json"),
     (&["--markdown", "--md"], "-f markdown"),
+    (&["--html", "--page"], "-f html"),
     (&["--svg", "--graph"], "-f svg"),
     (&["--flamegraph", "--flame"], "-f flamegraph"),
     (&["--folded", "--collapse"], "-f folded"),
@@ -425,6 +430,15 @@ impl Args {
             all_frames: self.all_frames,
             stable_names: self.names == NamesName::Stable,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
+            places: match self.format.format() {
+                OutputFormat::Html => self.places(
+                    self.source
+                        .as_ref()
+                        .and_then(Option::as_ref)
+                        .or(self.separate_directory()),
+                ),
+                _ => Places::default(),
+            },
         }
     }
 
@@ -470,6 +484,7 @@ enum FormatName {
     Tsv,
     #[value(alias = "md")]
     Markdown,
+    Html,
     #[value(alias = "jsonl")]
     Json,
     Svg,
@@ -489,6 +504,7 @@ impl FormatName {
             FormatName::Csv => OutputFormat::Csv,
             FormatName::Tsv => OutputFormat::Tsv,
             FormatName::Markdown => OutputFormat::Markdown,
+            FormatName::Html => OutputFormat::Html,
             FormatName::Json => OutputFormat::Json,
             FormatName::Svg => OutputFormat::Svg,
             FormatName::Flamegraph => OutputFormat::Flamegraph,

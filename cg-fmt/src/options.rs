@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) stable_names: bool,
     /// The width of graphs in columns.
     pub(crate) graph_width: usize,
+    /// Of a page, where its sources may be from.
+    pub(crate) places: Places,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) enum OutputFormat {
     Csv,
     Tsv,
     Markdown,
+    /// A page for a browser.
+    Html,
     Json,
     /// A picture of memory over time.
     Svg,
@@ -65,7 +69,10 @@ pub(crate) enum OutputFormat {
 impl OutputFormat {
     /// True where the output is read by eye: it is short, and says what it left out.
     pub(crate) fn is_for_people(self) -> bool {
-        matches!(self, OutputFormat::Table | OutputFormat::Markdown)
+        matches!(
+            self,
+            OutputFormat::Table | OutputFormat::Markdown | OutputFormat::Html
+        )
     }
 
     /// True for a format of stacks and nothing else.
@@ -101,10 +108,11 @@ impl Options {
 
     /// The percentage below which branches of a tree are folded: programs get all.
     pub(crate) fn threshold(&self) -> f64 {
-        let by_itself = if self.format.is_for_people() {
-            1.0
-        } else {
-            0.0
+        let by_itself = match self.format {
+            // What is small is folded away.
+            OutputFormat::Html => 0.5,
+            format if format.is_for_people() => 1.0,
+            _ => 0.0,
         };
         self.threshold.unwrap_or(by_itself)
     }
@@ -121,6 +129,15 @@ impl Options {
             || self.by_function
     }
 
+    /// True where a page is wanted that shows all there is to see, and not one view.
+    pub(crate) fn is_full_page(&self) -> bool {
+        self.format == OutputFormat::Html
+            && self.kind.is_none()
+            && self.group_by.is_none()
+            && !self.by_function
+            && matches!(self.view, View::List | View::Source { .. })
+    }
+
     /// True where nothing was asked for that takes some of the records, or shows them as others.
     pub(crate) fn is_of_all_records(&self) -> bool {
         self.sort.is_none()
@@ -132,12 +149,13 @@ impl Options {
             && matches!(self.view, View::List | View::Snapshot(_))
     }
 
-    /// How many rows a listing shows: people get few, programs all.
+    /// How many rows a listing shows: people get few, programs and pages, which can be searched, all.
     pub(crate) fn rows(&self) -> usize {
         const FOR_PEOPLE: usize = 25;
         match self.top {
             Some(Top::All) => usize::MAX,
             Some(Top::Rows(rows)) => rows,
+            None if self.format == OutputFormat::Html => usize::MAX,
             None if self.format.is_for_people() => FOR_PEOPLE,
             None => usize::MAX,
         }

@@ -8,7 +8,9 @@ use cg_document::{Document, markdown};
 use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::{callgrind, dot, firefox, flamegraph, folded, json, pprof, speedscope, svg};
+use crate::format::{
+    callgrind, dot, firefox, flamegraph, folded, html, json, pprof, speedscope, svg,
+};
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::Read;
 use crate::report::{Report, diff};
@@ -58,6 +60,7 @@ pub(crate) fn write(
             |document, _, out| separated::write_tsv(document, Reader::Program, out)
         }
         OutputFormat::Svg => |document, _, out| svg::write(document, out),
+        OutputFormat::Html => return html::write(read, &options, out, diagnostics),
         OutputFormat::Json => return json::write(read, &options, out),
         OutputFormat::Folded => return folded::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Speedscope => {

@@ -8,13 +8,15 @@ use cg_stream::record::RecordType;
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
-use crate::options::{Options, View};
+use crate::options::{Options, OutputFormat, View};
 use crate::report::samples;
 
 /// All records of all inputs, and whether they are a whole profile.
 pub(crate) struct Read {
     pub(crate) profile: Profile,
     pub(crate) framing: Framing,
+    /// Of a page of a raw profile without stacks, those that are estimated from its calls.
+    pub(crate) estimated: Option<Profile>,
 }
 
 impl Read {
@@ -34,7 +36,7 @@ pub(crate) fn read(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Read> {
-    let is_source = matches!(options.view, View::Source { .. });
+    let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
     let is_inline = options.inline.is_some();
     let parse = cg_parse::Options {
         calls: is_source
@@ -52,6 +54,7 @@ pub(crate) fn read(
         search: options.inline.clone().unwrap_or_default(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
+            _ if options.is_full_page() || options.format == OutputFormat::Svg => Snapshots::All,
             _ => Snapshots::Peak,
         },
         ..cg_parse::Options::default()
@@ -77,5 +80,39 @@ pub(crate) fn read(
     if options.by_function && !samples::is_wanted(&profile, options) {
         profile = profile.by_function()?;
     }
-    Ok(Read { profile, framing })
+    let has_stacks = profile.types().any(RecordType::has_stack);
+    let estimated = match options.is_full_page() && !has_stacks {
+        true => estimated_stacks(files, diagnostics)?,
+        false => None,
+    };
+    Ok(Read {
+        profile,
+        framing,
+        estimated,
+    })
+}
+
+/// The stacks of raw profiles of calls, which take another reading; `None` where an input cannot be read twice.
+fn estimated_stacks(
+    files: &[PathBuf],
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Option<Profile>> {
+    let parse = cg_parse::Options {
+        stacks: true,
+        ..cg_parse::Options::default()
+    };
+    let mut profile = Profile::default();
+    for file in &cg_parse::without_empty_bases(files) {
+        if !file.is_file() {
+            return Ok(None);
+        }
+        stream::read(
+            file,
+            &parse,
+            diagnostics,
+            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
+        )?;
+    }
+    let has_stacks = !profile.table(RecordType::Stack).is_empty();
+    Ok(has_stacks.then_some(profile))
 }

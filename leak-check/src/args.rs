@@ -198,7 +198,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 
-    /// text, markdown, json, junit, sarif, github, gitlab.
+    /// text, markdown, html, json, junit, sarif, github, gitlab.
     #[arg(
         short,
         long,
@@ -245,6 +245,7 @@ pub(crate) const SPELLINGS: Spellings = &[
     (&["--markdown", "--md"], "-f markdown"),
     (&["--json", "--jsonl"], "-f json"),
     (&["--junit", "--junit-xml"], "-f junit"),
+    (&["--html", "--page"], "-f html"),
     (&["--sarif"], "-f sarif"),
     (&["--github", "--annotations"], "-f github"),
     (&["--gitlab"], "-f gitlab"),
@@ -303,6 +304,8 @@ enum FormatName {
     Text,
     /// A comment on a pull request; its first line is a marker to find it by.
     Markdown,
+    /// A page for a browser that needs nothing else.
+    Html,
     /// The stream, every record with what became of it and its fingerprint.
     Json,
     /// A case for each process or test.
@@ -320,6 +323,7 @@ impl FormatName {
         match self {
             FormatName::Text => ReportFormat::Text,
             FormatName::Markdown => ReportFormat::Markdown,
+            FormatName::Html => ReportFormat::Html,
             FormatName::Json => ReportFormat::Json,
             FormatName::Junit => ReportFormat::Junit,
             FormatName::Sarif => ReportFormat::Sarif,

@@ -2,10 +2,12 @@
 //!
 //! - [`tools`] builds the five binaries once and runs them;
 //! - [`transcript`] runs shell sessions written down in markdown, the README's among them;
+//! - [`browser`] is a real one, for pages;
 //! - [`fuzzed`] has the laws that hold for any bytes;
 //! - [`corpus`] holds what cg-parse says of a profile against what an independent reader finds in it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
+pub mod browser;
 pub mod corpus;
 pub mod fuzzed;
 pub mod tools;

@@ -8,6 +8,7 @@ pub(crate) mod dot;
 pub(crate) mod firefox;
 pub(crate) mod flamegraph;
 pub(crate) mod folded;
+pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod pprof;
 pub(crate) mod speedscope;

@@ -1,10 +1,13 @@
 //! Rows and columns as the options want them: sorted, cut, chosen; and what is said of those that are left out.
 
+use std::collections::HashSet;
+
 use cg_document::{Audience, Block, Cell, Cut, Table, UnknownColumn, number};
 use cg_stream::record::Count;
 
+use super::columns::{CODE, OWN};
 use super::events::EventColumns;
-use crate::options::Options;
+use crate::options::{Options, OutputFormat};
 
 /// Sorts by a column as people call it, and shows that column. Turns the order around where the options say so.
 pub(crate) fn sort(
@@ -22,6 +25,30 @@ pub(crate) fn sort(
         table.rows.reverse();
     }
     Ok(())
+}
+
+/// On a page, the program's own code first, where nobody asked for another order; and whose code each row is, where it is
+/// not all of one.
+pub(crate) fn own_first(table: &mut Table, options: &Options) {
+    if options.format != OutputFormat::Html {
+        return;
+    }
+    let Ok(column) = table.column(CODE) else {
+        return;
+    };
+    let own: HashSet<usize> = table
+        .rows
+        .iter()
+        .copied()
+        .filter(|row| column.cell(*row) == Cell::Text(OWN.into()))
+        .collect();
+    if own.is_empty() || own.len() == table.rows.len() {
+        return;
+    }
+    if options.sort.is_none() && !options.reverse {
+        table.rows.sort_by_key(|row| !own.contains(row));
+    }
+    table.show(CODE);
 }
 
 /// Keeps the first rows. Returns what was cut, measured by a column (`self` or `delta`) of the first event.

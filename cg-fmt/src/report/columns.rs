@@ -1,8 +1,9 @@
 //! Columns that several reports have: events, and what names a function.
 
 use cg_document::{Audience, Cell, Column, Layout, Worth};
+use cg_names::whose::{Facts, Whose, whose_by};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::Count;
+use cg_stream::record::{Count, Frame, Name};
 
 use super::events::{EventColumn, EventColumns};
 use crate::options::PercentOf;
@@ -97,4 +98,35 @@ pub(crate) fn push_function<'a>(
         .titled(title("object"))
         .worth(Worth::Object),
     );
+}
+
+/// Whose code a function is. Nobody sees it who does not ask for it, but pages have the program's own code first.
+pub(crate) fn code<'a>(frame: impl Fn(usize) -> Frame<'a> + 'a) -> Column<'a> {
+    Column::new(CODE, Layout::Text, move |row| {
+        let whose = whose_by(&[Facts::of(&frame(row))]);
+        Cell::Text(
+            match whose.first() {
+                Some(Whose::Own) => OWN,
+                Some(Whose::Runtime) => "std",
+                _ => "system",
+            }
+            .into(),
+        )
+    })
+    .for_audience(Audience::Nobody)
+}
+
+/// The name of that column, and what it says of the program's own.
+pub(crate) const CODE: &str = "code";
+pub(crate) const OWN: &str = "own";
+
+/// What is known of a function, as a frame.
+pub(crate) fn frame_of(profile: &Profile, function: FunctionKey) -> Frame<'_> {
+    let name = |symbol| profile.text(symbol).map(Name::from);
+    Frame {
+        name: name(function.name),
+        file: name(function.file),
+        obj: name(function.obj),
+        ..Frame::default()
+    }
 }

@@ -21,6 +21,7 @@ mod tree;
 pub(crate) mod events;
 pub(crate) mod kinds;
 pub(crate) mod origin;
+pub(crate) mod totals_table;
 
 mod arrange;
 mod columns;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cg_document::{Audience, Block, Cell, Column, Graph, Layout, Point, Table, number};
+use cg_document::{Audience, Block, Cell, Column, Graph, Layout, Mark, Point, Table, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, SnapshotRecord};
 
@@ -47,10 +47,6 @@ impl<'a> Timeline<'a> {
 
     /// The total at each snapshot.
     pub(super) fn points(&self) -> Vec<Point> {
-        let point = |snapshot: &SnapshotRecord| Point {
-            time: time_as_float(snapshot),
-            total: u64::try_from(total(snapshot)).unwrap_or(u64::MAX),
-        };
         self.snapshots.iter().map(point).collect()
     }
 
@@ -99,12 +95,17 @@ impl<'a> Timeline<'a> {
     /// The totals as a graph.
     pub(super) fn graph(&self, options: &Options) -> Graph {
         let peak = self.peak().filter(|peak| peak.detail == "peak");
+        let mark = |snapshot: &SnapshotRecord, label: &str| Mark {
+            point: point(snapshot),
+            label: label.to_owned(),
+        };
         Graph {
             title: origin(self.profile).unwrap_or_default(),
             points: self.points(),
-            peak_time: peak.map(time_as_float),
+            marks: peak.map(|peak| mark(peak, "peak")).into_iter().collect(),
             time_unit: self.time_unit.to_owned(),
             columns: options.graph_width,
+            ..Graph::default()
         }
     }
 
@@ -189,6 +190,13 @@ pub(super) fn total(snapshot: &SnapshotRecord) -> Count {
     Count::from(snapshot.heap_bytes)
         + Count::from(snapshot.extra_bytes)
         + Count::from(snapshot.stacks_bytes)
+}
+
+fn point(snapshot: &SnapshotRecord) -> Point {
+    Point {
+        time: time_as_float(snapshot),
+        total: u64::try_from(total(snapshot)).unwrap_or(u64::MAX),
+    }
 }
 
 /// A time to calculate with. Massif counts in 64 bits; what is said to be further away is as far as that.

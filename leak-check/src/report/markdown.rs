@@ -59,7 +59,7 @@ fn document(
     document
 }
 
-fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
+pub(super) fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
     let mut summary = vec![Span::text(report.message(entry))];
     let place = report.place(entry);
     if let Some(line) = place.line.filter(|_| place.is_source) {
@@ -80,7 +80,7 @@ fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
 }
 
 /// Baseline entries that grew.
-fn push_growth(document: &mut Document<'_>, report: &GateReport<'_>) {
+pub(super) fn push_growth(document: &mut Document<'_>, report: &GateReport<'_>) {
     let items = report.passing_growth().into_iter();
     let items = items.map(|(fingerprint, growth)| {
         let mut item = place(fingerprint);
@@ -91,7 +91,7 @@ fn push_growth(document: &mut Document<'_>, report: &GateReport<'_>) {
 }
 
 /// Baseline entries that are gone.
-fn push_gone(document: &mut Document<'_>, report: &GateReport<'_>) {
+pub(super) fn push_gone(document: &mut Document<'_>, report: &GateReport<'_>) {
     let items = report.verdict.gone.iter();
     let items = items.map(|gone| place(&gone.fingerprint)).collect();
     push_list(document, "In the baseline and no longer found:", items);
@@ -109,7 +109,7 @@ fn place(fingerprint: &Fingerprint) -> Vec<Span> {
 }
 
 /// The first few items under a title, if there are any.
-fn push_list(document: &mut Document<'_>, title: &str, mut items: Vec<Vec<Span>>) {
+pub(super) fn push_list(document: &mut Document<'_>, title: &str, mut items: Vec<Vec<Span>>) {
     const MOST_SHOWN: usize = 20;
     if items.is_empty() {
         return;

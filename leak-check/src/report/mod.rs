@@ -4,6 +4,7 @@ mod text;
 
 mod github;
 mod gitlab;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -37,6 +38,7 @@ pub(crate) use frames::{FoldedLine, StackLines, function_name};
 pub(crate) enum ReportFormat {
     Text,
     Markdown,
+    Html,
     Json,
     Junit,
     Sarif,
@@ -50,6 +52,7 @@ impl ReportFormat {
         matches!(
             self,
             ReportFormat::Markdown
+                | ReportFormat::Html
                 | ReportFormat::Sarif
                 | ReportFormat::Github
                 | ReportFormat::Gitlab
@@ -81,6 +84,7 @@ pub(crate) fn render(
     match format {
         ReportFormat::Text => text::render(report, in_colour),
         ReportFormat::Markdown => Ok(markdown::render(report).into_bytes()),
+        ReportFormat::Html => html::render(report),
         ReportFormat::Json => json::render(report),
         ReportFormat::Junit => junit::render(report),
         ReportFormat::Sarif => sarif::render(report),

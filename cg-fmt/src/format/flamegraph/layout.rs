@@ -31,6 +31,16 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Those of a picture that is a part of a page, whose size has a limit.
+    pub(super) fn for_page(percent: Option<f64>) -> Limits {
+        Limits {
+            // A pixel.
+            least_percent: percent.unwrap_or(0.1),
+            most: 2_000,
+            ..Limits::default()
+        }
+    }
+
     /// The limits with another percentage, where one is given.
     pub(super) fn from_percent(percent: Option<f64>) -> Limits {
         let limits = Limits::default();

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::ensure;
+use cg_document::Picture;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{Facts, whose_by};
 use cg_stream::intern::Id;
@@ -27,6 +28,7 @@ use crate::options::Options;
 
 mod gone;
 mod layout;
+mod page;
 mod svg;
 
 use layout::{Layout, Limits};
@@ -49,15 +51,34 @@ pub(crate) fn write(
     )?;
     let limits = Limits::from_percent(options.threshold);
     let drawing = Drawing::of(&stacks, limits, diagnostics)?;
-    let picture = match &stacks.runs {
-        None => drawing.profile()?,
-        Some(runs) => drawing.diff(runs)?,
-    };
-    out.write_all(picture.as_bytes())?;
+    out.write_all(drawing.picture()?.as_bytes())?;
     out.flush()?;
-    drawing.say_left_out(diagnostics);
+    for note in drawing.notes() {
+        diagnostics.warn(note);
+    }
     say_changed(&drawing.texts, diagnostics);
     Ok(())
+}
+
+/// The same for a page, and what is to be said of it there.
+///
+/// # Errors
+/// Where there is nothing to draw.
+pub(crate) fn for_page(
+    profile: &Profile,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<(Picture, Vec<String>)> {
+    let stacks = Stacks::of(
+        profile,
+        options,
+        Holds::OneEvent("flame graphs"),
+        diagnostics,
+    )?;
+    let limits = Limits::for_page(options.threshold);
+    let drawing = Drawing::of(&stacks, limits, diagnostics)?;
+    let picture = page::picture(drawing.title(), &drawing.picture()?)?;
+    Ok((picture, drawing.notes()))
 }
 
 /// What is drawn.
@@ -158,6 +179,13 @@ impl<'s, 'a> Drawing<'s, 'a> {
             layout,
             gone,
         })
+    }
+
+    fn picture(&self) -> anyhow::Result<String> {
+        match &self.stacks.runs {
+            None => self.profile(),
+            Some(runs) => self.diff(runs),
+        }
     }
 
     /// The picture of a profile.
@@ -301,14 +329,16 @@ impl<'s, 'a> Drawing<'s, 'a> {
         }
     }
 
-    fn say_left_out(&self, diagnostics: &mut Diagnostics) {
+    /// What is estimated, and what is not drawn.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         if self.stacks.runs.is_none() {
             let (estimated, total) = ([self.estimated], [self.layout.total]);
-            self.stacks.say_estimated(&estimated, &total, diagnostics);
+            notes.extend(self.stacks.told_estimated(&estimated, &total));
         }
         for layout in [&self.layout, &self.gone] {
             if layout.narrow > 0 {
-                diagnostics.warn(format!(
+                notes.push(format!(
                     "{} narrower than {} of the picture not drawn: {} in the width of what called them (--threshold takes a percentage)",
                     plural(layout.narrow as Count, "frame", "frames"),
                     percent(layout.least as f64 * 100.0 / layout.total as f64),
@@ -316,13 +346,14 @@ impl<'s, 'a> Drawing<'s, 'a> {
                 ));
             }
             if layout.deep > 0 {
-                diagnostics.warn(format!(
+                notes.push(format!(
                     "{} beyond the {}th of a stack not drawn",
                     plural(layout.deep as Count, "frame", "frames"),
                     layout.deepest
                 ));
             }
         }
+        notes
     }
 
     fn text(&self, node: NodeId) -> &str {

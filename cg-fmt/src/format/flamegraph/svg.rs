@@ -141,7 +141,7 @@ pub(super) fn with_section<'t>(
 }
 
 /// The number of the picture's outermost element with this name.
-fn attribute(picture: &str, name: &str) -> Option<usize> {
+pub(super) fn attribute(picture: &str, name: &str) -> Option<usize> {
     let element = &picture[picture.find("<svg ")?..];
     let value = element.split_once(&format!(r#" {name}=""#))?.1;
     value.split_once('"')?.0.parse().ok()

@@ -195,6 +195,13 @@ impl<'a> Stacks<'a> {
         totals: &[Count],
         diagnostics: &mut Diagnostics,
     ) {
+        if let Some(said) = self.told_estimated(estimated, totals) {
+            diagnostics.warn(said);
+        }
+    }
+
+    /// The sentence on how much of the costs is exact.
+    pub(crate) fn told_estimated(&self, estimated: &[Count], totals: &[Count]) -> Option<String> {
         let exact: Vec<String> = (0..self.columns())
             .filter(|column| estimated[*column] > 0 && totals[*column] > 0)
             .map(|column| {
@@ -202,12 +209,9 @@ impl<'a> Stacks<'a> {
                 format!("{} of {}", percent(share * 100.0), self.column_name(column))
             })
             .collect();
-        if !exact.is_empty() {
-            diagnostics.warn(format!(
-                "the stacks are estimated from a graph of calls: {} is exact",
-                exact.join(", ")
-            ));
-        }
+        let exact = exact.join(", ");
+        (!exact.is_empty())
+            .then(|| format!("the stacks are estimated from a graph of calls: {exact} is exact"))
     }
 
     /// The total that the `run` records give an event, of a diff in the later run; `None` where they give none.

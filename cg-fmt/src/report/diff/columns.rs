@@ -1,9 +1,10 @@
 //! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_stream::record::{Count, CountsPerRun, DiffRecord};
+use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, Name};
 
 use super::{DiffEvent, Diffs, why};
+use crate::report::columns::code;
 
 impl Diffs<'_> {
     /// The records as a table, in the order they came.
@@ -250,6 +251,15 @@ impl Diffs<'_> {
                 false => Cell::Text(rules.join(", ").into()),
             }
         });
+        columns.push(code(move |row| {
+            let record: &DiffRecord = &records[row];
+            Frame {
+                name: record.name.as_deref().map(Name::from),
+                file: record.file.as_deref().map(Name::from),
+                obj: record.obj.as_deref().map(Name::from),
+                ..Frame::default()
+            }
+        }));
     }
 
     /// What the columns of a run are called: `old` and `new` where there are two.

@@ -6,7 +6,7 @@ use cg_document::{Audience, Block, Cell, Cut, Document, number};
 use cg_stream::record::{Count, PerRun, Status};
 
 use super::Diffs;
-use crate::options::Options;
+use crate::options::{Options, OutputFormat};
 use crate::report::arrange;
 
 /// How many notes of the comparisons are told; many comparisons have many.
@@ -20,6 +20,9 @@ impl Diffs<'_> {
         let mut document = Document::default();
         document.blocks.extend(self.troubles());
         document.push(Block::Heading(format!("cg-diff: {}", self.title)));
+        if options.format == OutputFormat::Html {
+            document.push(Block::Text(self.verdict(options)?));
+        }
         document.push(Block::Text(self.census()));
         document.blocks.extend(self.limits());
         if let Some(benchmarks) = self.benchmarks(&events) {
@@ -27,10 +30,13 @@ impl Diffs<'_> {
         }
         let mut table = self.table(&events);
         arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
+        arrange::own_first(&mut table, options);
         let cut = arrange::cut(&mut table, options.rows(), self.measure(), first);
         arrange::choose_columns(&mut table, first, options)?;
         if table.rows.is_empty() && options.format.is_for_people() {
-            document.push(Block::Text(self.verdict(options)?));
+            if options.format != OutputFormat::Html {
+                document.push(Block::Text(self.verdict(options)?));
+            }
         } else {
             document.push(Block::Table(table));
         }

@@ -55,6 +55,10 @@ impl<'a> Branches<'a> {
             return Ok(Vec::new());
         }
         let mut table = Table::new(self.columns(), (0..self.shown.len()).collect());
+        let depths = self.shown.iter().map(|branch| branch.depth);
+        table.depths = depths
+            .map(|depth| usize::try_from(depth).unwrap_or(usize::MAX))
+            .collect();
         arrange::choose_columns(&mut table, None, options)?;
         let mut blocks = vec![Block::Table(table)];
         let is_pruned = |branch: &Branch| matches!(branch.what, What::Pruned { .. });

@@ -8,7 +8,7 @@ use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table, number};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
-use crate::options::{Directions, Options};
+use crate::options::{Directions, Options, OutputFormat};
 use crate::report::columns::{push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::passed_through::PassedThrough;
@@ -30,6 +30,8 @@ pub(crate) struct CallTree<'a> {
     /// How many functions were left out, and their self cost.
     cut: Option<Cut>,
     threshold: f64,
+    /// Calls are below their function, and fold with it.
+    folds: bool,
 }
 
 /// A row of a tree.
@@ -100,6 +102,7 @@ impl<'a> CallTree<'a> {
             group_starts: Vec::new(),
             cut,
             threshold: options.threshold(),
+            folds: options.format == OutputFormat::Html,
         };
         if has_chains {
             let shown = order.iter().map(|row| {
@@ -132,16 +135,23 @@ impl<'a> CallTree<'a> {
             }
             let key = functions.key(*row);
             let function = of_part(key, key.function);
-            if directions.callers {
-                self.rows.extend(around(function, Role::Caller));
-            }
-            self.rows.push(TreeRow {
+            let middle = TreeRow {
                 role: Role::Function,
                 depth: 0,
                 what: What::Function(key.function),
                 cost: Some(functions.cost(*row).to_vec()),
                 incl: functions.incl(*row).map(<[Count]>::to_vec),
-            });
+            };
+            // Where callers fold with their function, they stand below it.
+            let (above, below) = match self.folds {
+                true => (Some(middle), None),
+                false => (None, Some(middle)),
+            };
+            self.rows.extend(above);
+            if directions.callers {
+                self.rows.extend(around(function, Role::Caller));
+            }
+            self.rows.extend(below);
             if directions.callees {
                 self.rows.extend(around(function, Role::Callee));
             }
@@ -203,13 +213,16 @@ impl<'a> CallTree<'a> {
         push_function(&mut columns, "", key, self.profile);
         if let Some(column) = columns.iter_mut().find(|column| column.name == "fn") {
             *column = Column::new("fn", Layout::Name, move |row| {
-                self.rows[row].name(self.profile)
+                self.rows[row].name(self.profile, self.folds)
             })
             .titled("function");
         }
         set_totals(&mut columns, &self.events);
         let mut table = Table::new(columns, (0..self.rows.len()).collect());
         table.group_starts.clone_from(&self.group_starts);
+        if self.folds {
+            table.depths = self.rows.iter().map(|row| row.depth).collect();
+        }
         table
     }
 }
@@ -241,9 +254,13 @@ impl What {
 }
 
 impl TreeRow {
-    fn name<'p>(&self, profile: &'p Profile) -> Cell<'p> {
+    /// A step on the way is two characters; where rows fold, three and one more, as all trees have it there.
+    fn name<'p>(&self, profile: &'p Profile, folds: bool) -> Cell<'p> {
         let text = |function: FunctionKey| profile.text(function.name).unwrap_or("???");
-        let lead = "  ".repeat(self.depth.saturating_sub(1));
+        let lead = match folds {
+            true => "   ".repeat(self.depth),
+            false => "  ".repeat(self.depth.saturating_sub(1)),
+        };
         match self.what {
             What::Function(function) => Cell::Name(text(function)),
             What::Called(function, calls) if self.depth == 1 => Cell::Called {

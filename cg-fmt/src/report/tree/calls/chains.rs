@@ -433,7 +433,7 @@ mod tests {
         let rows = chains.around(function, role);
         let line = |row: &TreeRow| {
             let mut text = format!("{} {} ", figure(&row.cost), figure(&row.incl));
-            match row.name(&profile) {
+            match row.name(&profile, false) {
                 cg_document::Cell::Called { name, calls } => write!(text, "{name} ({calls}x)"),
                 cg_document::Cell::Placed { lead, name, place } => {
                     write!(text, "{lead}{name} ({place})")

@@ -1,0 +1,521 @@
+//! Memory over time as an SVG picture, for a page or a file of its own.
+//!
+//! What it consists of is written by hand: axes whose numbers are round in binary units, steps, areas and marks, all with
+//! classes that a style sheet colours for light and dark screens. All that is said in it is text.
+
+use crate::html::Markup;
+use crate::number::{grouped, round_bytes};
+use crate::{Graph, Layer, Mark, Point, number};
+
+/// In pixels, without the lines of the legend.
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 420.0;
+/// What is around the axes.
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 24.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 52.0;
+const LEGEND_LINE: f64 = 20.0;
+
+/// A picture has no more steps than this many a pixel's half.
+const MOST_POINTS: usize = 1840;
+
+/// The colours of layers, from the bottom up. The last one is of the sites that have no layer of their own.
+pub(crate) const LAYERS: usize = 7;
+
+const CLASSES: [&str; LAYERS] = [
+    "<path class=\"layer l1\" d=\"",
+    "<path class=\"layer l2\" d=\"",
+    "<path class=\"layer l3\" d=\"",
+    "<path class=\"layer l4\" d=\"",
+    "<path class=\"layer l5\" d=\"",
+    "<path class=\"layer l6\" d=\"",
+    "<path class=\"layer l7\" d=\"",
+];
+
+const KEYS: [&str; LAYERS] = [
+    "<rect class=\"l1\"",
+    "<rect class=\"l2\"",
+    "<rect class=\"l3\"",
+    "<rect class=\"l4\"",
+    "<rect class=\"l5\"",
+    "<rect class=\"l6\"",
+    "<rect class=\"l7\"",
+];
+
+/// The graph as a file of its own.
+pub fn svg(graph: &Graph) -> String {
+    let mut svg = Markup::default();
+    svg.tag("<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n");
+    draw(graph, &mut svg);
+    svg.into_string()
+}
+
+/// Draws the graph as an element.
+pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
+    let scale = Scale::of(graph);
+    let legend = legend(graph);
+    let height = HEIGHT + LEGEND_LINE * legend.len() as f64;
+    svg.tag("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" width=\"960\" viewBox=\"0 0 960 ");
+    svg.decimal(height);
+    svg.tag("\">\n<title>");
+    svg.text(&graph.title);
+    svg.tag("</title>\n<style>");
+    svg.tag(include_str!("chart.css"));
+    svg.tag("</style>\n<rect class=\"paper\" width=\"960\" height=\"");
+    svg.decimal(height);
+    svg.tag("\"/>\n<text class=\"title\" x=\"480\" y=\"24\">");
+    svg.text(&shortened(&graph.title, 110));
+    svg.tag("</text>\n");
+    scale.axes(graph, svg);
+    layers(&graph.layers, &scale, svg);
+    if graph.layers.is_empty() {
+        svg.tag("<path class=\"area\" d=\"");
+        steps(&graph.points, &scale, svg);
+        close(&graph.points, &scale, svg);
+        svg.tag("\"/>\n");
+    }
+    if let Some(overlay) = &graph.overlay {
+        svg.tag("<path class=\"before\" d=\"");
+        steps(&overlay.points, &scale, svg);
+        svg.tag("\"/>\n");
+    }
+    svg.tag("<path class=\"total\" d=\"");
+    steps(&graph.points, &scale, svg);
+    svg.tag("\"/>\n");
+    if let Some([from, to]) = graph.trend {
+        svg.tag("<path class=\"trend\" d=\"M");
+        scale.place(from, svg);
+        svg.tag("L");
+        scale.place(to, svg);
+        svg.tag("\"/>\n");
+    }
+    let mut labels = 0.0;
+    for mark in &graph.marks {
+        draw_mark(mark, &scale, &mut labels, svg);
+    }
+    for (position, (key, words)) in legend.iter().enumerate() {
+        let y = HEIGHT + LEGEND_LINE * position as f64;
+        match key {
+            Key::Layer(layer) => {
+                svg.tag(KEYS[*layer]);
+                svg.tag(" x=\"84\" width=\"12\" height=\"12\" y=\"");
+                svg.decimal(y - 10.0);
+                svg.tag("\"/>");
+            }
+            Key::Line(class) => {
+                svg.tag(class);
+                svg.tag("M84 ");
+                svg.decimal(y - 4.0);
+                svg.tag("h12\"/>");
+            }
+        }
+        svg.tag("<text x=\"104\" y=\"");
+        svg.decimal(y);
+        svg.tag("\">");
+        svg.text(&shortened(words, 130));
+        svg.tag("</text>\n");
+    }
+    svg.tag("</svg>\n");
+}
+
+/// What a line of the legend begins with.
+enum Key {
+    Layer(usize),
+    Line(&'static str),
+}
+
+/// What the legend says: the runs where there are two, the line of growth, and the layers from the top down.
+fn legend(graph: &Graph) -> Vec<(Key, String)> {
+    let mut lines = Vec::new();
+    if let Some(overlay) = &graph.overlay {
+        let name = |name: &str, points: &[Point]| {
+            let highest = points.iter().map(|point| point.total).max().unwrap_or(0);
+            format!("{name}, at most {}", number::bytes(highest))
+        };
+        let before = name(&overlay.name, &overlay.points);
+        lines.push((Key::Line("<path class=\"before\" d=\""), before));
+        let after = name(&overlay.name_of_graph, &graph.points);
+        lines.push((Key::Line("<path class=\"total\" d=\""), after));
+    }
+    if let Some(growth) = &graph.growth {
+        lines.push((Key::Line("<path class=\"trend\" d=\""), growth.clone()));
+    }
+    for (position, layer) in graph.layers.iter().enumerate().rev() {
+        let most = layer.points.iter().map(|point| point.total).max();
+        let most = number::bytes(most.unwrap_or(0));
+        let words = format!("{}, at most {most}", layer.name);
+        lines.push((Key::Layer(position.min(LAYERS - 1)), words));
+    }
+    lines
+}
+
+/// Where times and totals are in the picture.
+struct Scale {
+    times: (f64, f64),
+    /// The number at the top of the axis.
+    top: f64,
+    /// What is between two numbers of the axis.
+    step: u128,
+}
+
+impl Scale {
+    fn of(graph: &Graph) -> Scale {
+        let overlaid = graph.overlay.iter().flat_map(|overlay| &overlay.points);
+        let totals = overlaid.clone().map(|point| point.total);
+        let highest = u128::from(totals.fold(graph.highest(), u64::max).max(1));
+        // At most five steps, each a power of two.
+        let step = highest.div_ceil(5).next_power_of_two();
+        let (start, end) = overlaid.fold(graph.span(), |(start, end), point| {
+            (start.min(point.time), end.max(point.time))
+        });
+        // An axis needs a length, whatever it shows.
+        let end = if end > start {
+            end
+        } else {
+            start + start.abs().max(1.0)
+        };
+        Scale {
+            times: (start, end),
+            top: (highest.div_ceil(step) * step) as f64,
+            step,
+        }
+    }
+
+    fn x(&self, time: f64) -> f64 {
+        let (start, end) = self.times;
+        // Both ends can be as far from 0 as a float goes.
+        let share = (time / 2.0 - start / 2.0) / (end / 2.0 - start / 2.0);
+        LEFT + share * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, total: f64) -> f64 {
+        HEIGHT - BOTTOM - total / self.top * (HEIGHT - TOP - BOTTOM)
+    }
+
+    fn place(&self, point: Point, svg: &mut Markup) {
+        svg.decimal(self.x(point.time));
+        svg.tag(" ");
+        svg.decimal(self.y(point.total as f64));
+    }
+
+    fn axes(&self, graph: &Graph, svg: &mut Markup) {
+        let mut total = 0;
+        while total as f64 <= self.top {
+            svg.tag("<path class=\"grid\" d=\"M84 ");
+            svg.decimal(self.y(total as f64));
+            svg.tag("h852\"/><text class=\"bytes\" x=\"76\" y=\"");
+            svg.decimal(self.y(total as f64) + 4.0);
+            svg.tag("\">");
+            svg.text(&round_bytes(total));
+            svg.tag("</text>\n");
+            total += self.step;
+        }
+        let (ticks, decimals) = time_ticks(self.times);
+        for time in ticks {
+            svg.tag("<path class=\"tick\" d=\"M");
+            svg.decimal(self.x(time));
+            svg.tag(" 368v6\"/><text class=\"time\" x=\"");
+            svg.decimal(self.x(time));
+            svg.tag("\" y=\"388\">");
+            svg.text(&time_text(time, decimals));
+            svg.tag("</text>\n");
+        }
+        svg.tag("<text class=\"time\" x=\"510\" y=\"408\">time (");
+        svg.text(&graph.time_unit);
+        svg.tag(")</text>\n");
+    }
+}
+
+/// Round times for an axis, six at most, and how many decimals they have.
+fn time_ticks((start, end): (f64, f64)) -> (Vec<f64>, usize) {
+    const MOST: f64 = 6.0;
+    let least = (end / MOST - start / MOST).max(f64::MIN_POSITIVE);
+    let magnitude = least.log10().floor();
+    let unit = 10f64.powf(magnitude);
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * unit);
+    let step = step.into_iter().find(|step| *step >= least * 0.999_999);
+    let step = step.unwrap_or(10.0 * unit);
+    let first = (start / step).ceil();
+    let ticks = (0..=7).map(|position| (first + f64::from(position)) * step);
+    // The last one may be beyond the end by what a float is inexact.
+    let ticks = ticks.filter(|time| time.is_finite() && *time <= end + step * 1e-9);
+    let decimals = if step < 1.0 {
+        -step.log10().floor()
+    } else {
+        0.0
+    };
+    (ticks.collect(), decimals.clamp(0.0, 12.0) as usize)
+}
+
+fn time_text(time: f64, decimals: usize) -> String {
+    match decimals {
+        // A float to an integer saturates.
+        0 => grouped(time.round() as i128),
+        _ => format!("{time:.decimals$}"),
+    }
+}
+
+/// The steps of totals, each of which holds until the next.
+fn steps(points: &[Point], scale: &Scale, svg: &mut Markup) {
+    let points = fewer(points, scale);
+    let mut is_first = true;
+    for point in &points {
+        svg.tag(if is_first { "M" } else { "H" });
+        svg.decimal(scale.x(point.time));
+        svg.tag(if is_first { " " } else { "V" });
+        svg.decimal(scale.y(point.total as f64));
+        is_first = false;
+    }
+}
+
+/// The way back along the axis.
+fn close(points: &[Point], scale: &Scale, svg: &mut Markup) {
+    if let (Some(first), Some(_)) = (points.first(), points.last()) {
+        svg.tag("V");
+        svg.decimal(scale.y(0.0));
+        svg.tag("H");
+        svg.decimal(scale.x(first.time));
+        svg.tag("Z");
+    }
+}
+
+/// Points as a picture has room for: of many in one place the largest total and the last one.
+fn fewer(points: &[Point], scale: &Scale) -> Vec<Point> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let mut fewer: Vec<Point> = Vec::new();
+    let mut place = None;
+    for point in points {
+        let here = (scale.x(point.time) * 2.0) as i64;
+        if place != Some(here) {
+            place = Some(here);
+            fewer.extend([*point, *point]);
+            continue;
+        }
+        let end = fewer.len();
+        if let [largest, last] = &mut fewer[end - 2..] {
+            largest.total = largest.total.max(point.total);
+            *last = *point;
+        }
+    }
+    fewer
+}
+
+/// Layers on top of each other. Between the snapshots that have trees nothing is known of them, and lines are straight.
+fn layers(layers: &[Layer], scale: &Scale, svg: &mut Markup) {
+    let Some(first) = layers.first() else {
+        return;
+    };
+    let mut below: Vec<f64> = vec![0.0; first.points.len()];
+    for (position, layer) in layers.iter().enumerate() {
+        svg.tag(CLASSES[position.min(LAYERS - 1)]);
+        let above: Vec<f64> = layer
+            .points
+            .iter()
+            .zip(&below)
+            .map(|(point, below)| below + point.total as f64)
+            .collect();
+        let along = layer.points.iter().zip(&above);
+        let back = layer.points.iter().zip(&below).rev();
+        for (corner, (point, total)) in along.chain(back).enumerate() {
+            svg.tag(if corner == 0 { "M" } else { "L" });
+            svg.decimal(scale.x(point.time));
+            svg.tag(" ");
+            svg.decimal(scale.y(*total));
+        }
+        svg.tag("Z\"><title>");
+        svg.text(&layer.name);
+        svg.tag("</title></path>\n");
+        below = above;
+    }
+}
+
+/// A point with words, on the side where there is room, each below the one before.
+fn draw_mark(mark: &Mark, scale: &Scale, labels: &mut f64, svg: &mut Markup) {
+    let (x, y) = (scale.x(mark.point.time), scale.y(mark.point.total as f64));
+    svg.tag("<circle class=\"mark\" r=\"4\" cx=\"");
+    svg.decimal(x);
+    svg.tag("\" cy=\"");
+    svg.decimal(y);
+    let is_right = x > WIDTH / 2.0;
+    svg.tag(match is_right {
+        true => "\"/><text class=\"mark end\" x=\"",
+        false => "\"/><text class=\"mark\" x=\"",
+    });
+    svg.decimal(if is_right { x - 8.0 } else { x + 8.0 });
+    svg.tag("\" y=\"");
+    svg.decimal((y - 8.0).max(TOP - 6.0) + *labels);
+    svg.tag("\">");
+    svg.text(&format!(
+        "{}: {}",
+        mark.label,
+        number::bytes(mark.point.total)
+    ));
+    svg.tag("</text>\n");
+    *labels += 16.0;
+}
+
+/// The beginning of a text that is too long.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overlay;
+
+    fn point(time: f64, total: u64) -> Point {
+        Point { time, total }
+    }
+
+    fn graph(points: &[(f64, u64)]) -> Graph {
+        Graph {
+            title: "massif: a <b> & c \u{1}".to_owned(),
+            points: points
+                .iter()
+                .map(|(time, total)| point(*time, *total))
+                .collect(),
+            time_unit: "\u{1b}ms".to_owned(),
+            columns: 80,
+            ..Graph::default()
+        }
+    }
+
+    /// What is between `>` and `</text>`.
+    fn texts(svg: &str) -> Vec<&str> {
+        let texts = svg
+            .split("</text>")
+            .filter_map(|text| text.rsplit('>').next());
+        texts.filter(|text| !text.trim().is_empty()).collect()
+    }
+
+    #[test]
+    fn the_numbers_of_axes_are_round() {
+        for (highest, expected) in [
+            (
+                200_000,
+                &["0", "64 KiB", "128 KiB", "192 KiB", "256 KiB"][..],
+            ),
+            (5, &["0", "1 B", "2 B", "3 B", "4 B", "5 B"]),
+            (3 << 29, &["0", "512 MiB", "1 GiB", "1.5 GiB"]),
+            (u64::MAX, &["0", "4 EiB", "8 EiB", "12 EiB", "16 EiB"]),
+            (0, &["0", "1 B"]),
+        ] {
+            let picture = svg(&graph(&[(0.0, highest), (10.0, 0)]));
+            let texts = texts(&picture);
+            assert_eq!(&texts[1..=expected.len()], expected, "{highest}");
+        }
+    }
+
+    #[test]
+    fn times_are_round_too() {
+        for (span, expected) in [
+            ((0.0, 10.0), &["0", "2", "4", "6", "8", "10"][..]),
+            (
+                (0.0, 3_600_000.0),
+                &["0", "1,000,000", "2,000,000", "3,000,000"],
+            ),
+            (
+                (0.0, 0.3),
+                &["0.00", "0.05", "0.10", "0.15", "0.20", "0.25", "0.30"],
+            ),
+            ((-1.0, 1.0), &["-1.0", "-0.5", "0.0", "0.5", "1.0"]),
+        ] {
+            let (ticks, decimals) = time_ticks(span);
+            let texts: Vec<String> = ticks
+                .iter()
+                .map(|time| time_text(*time, decimals))
+                .collect();
+            assert_eq!(texts, expected, "{span:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_text() {
+        let mut graph = graph(&[(0.0, 1), (4_000.0, 1)]);
+        graph.marks.push(Mark {
+            point: point(0.0, 1),
+            label: "<peak>".to_owned(),
+        });
+        let picture = svg(&graph);
+        for part in [
+            "massif: a &lt;b> &amp; c \\u{1}",
+            "time (\\u{1b}ms)",
+            ">4,000<",
+            "&lt;peak>: 1 B",
+            "</svg>\n",
+        ] {
+            assert!(picture.contains(part), "{part} in {picture}");
+        }
+    }
+
+    #[test]
+    fn layers_stand_on_each_other() {
+        let mut graph = graph(&[(0.0, 0), (10.0, 100)]);
+        let layer = |name: &str, total| Layer {
+            name: name.to_owned(),
+            points: vec![point(0.0, 0), point(10.0, total)],
+        };
+        graph.layers = vec![layer("a", 64), layer("b", 32)];
+        let picture = svg(&graph);
+        // The axis ends at 128: half of it is at the middle between 44 and 368.
+        assert!(
+            picture.contains("l1\" d=\"M84 368L936 206L936 368L84 368Z\""),
+            "{picture}"
+        );
+        assert!(
+            picture.contains("l2\" d=\"M84 368L936 125L936 206L84 368Z\""),
+            "{picture}"
+        );
+        assert!(picture.contains(">b, at most 32 B<"));
+    }
+
+    #[test]
+    fn a_run_before_shares_the_axes() {
+        let mut graph = graph(&[(0.0, 0), (10.0, 100)]);
+        graph.overlay = Some(Overlay {
+            name: "old".to_owned(),
+            name_of_graph: "new".to_owned(),
+            points: vec![point(0.0, 0), point(20.0, 512)],
+        });
+        let picture = svg(&graph);
+        assert!(picture.contains(">512 B<"), "{picture}");
+        assert!(
+            picture.contains("class=\"before\" d=\"M84 368H936V44\""),
+            "{picture}"
+        );
+        assert!(
+            picture.contains("class=\"total\" d=\"M84 368H510V304.72\""),
+            "{picture}"
+        );
+    }
+
+    #[test]
+    fn points_in_any_order_and_none_at_all_are_drawn() {
+        let scattered = [-1.0, 9.2e18, -9.2e18, 5.0].map(|time| (time, u64::MAX));
+        for points in [&scattered[..], &[(0.0, 0)], &[]] {
+            let picture = svg(&graph(points));
+            assert!(picture.contains("</svg>\n"));
+            assert!(
+                !picture.contains("NaN") && !picture.contains("inf"),
+                "{picture}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_million_points_are_a_picture_that_opens_and_no_peak_is_lost() {
+        let mut points: Vec<(f64, u64)> = (0..1_000_000).map(|time| (f64::from(time), 1)).collect();
+        points[777_777].1 = 1024;
+        let picture = svg(&graph(&points));
+        assert!(picture.len() < 100_000, "{}", picture.len());
+        // The peak is at the top of the axis.
+        assert!(picture.contains("V44"), "{picture}");
+    }
+}

@@ -1,0 +1,355 @@
+//! A page that holds everything it needs: style and script are in it, and its policy (`Content-Security-Policy`) forbids
+//! everything from elsewhere and every script but the ones it was written with.
+//!
+//! Without script it is a page to read: tables with every row, trees that fold. The script sorts and searches.
+//! [`Picture`]s stand in frames of their own, so that their scripts and names meet neither each other's nor the page's.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::{Block, Document, Picture, Span, Table, chart};
+
+mod markup;
+mod table;
+mod tree;
+
+pub(crate) use markup::Markup;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// How the news is that a page brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither good nor bad.
+    #[default]
+    Plain,
+    /// A gate is passed.
+    Good,
+    /// A gate is not passed.
+    Bad,
+    /// Nobody could tell.
+    Doubtful,
+}
+
+/// Writes a document as a page. Its first heading is the title, and the sentences below are said in a `tone`.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(document: &Document, tone: Tone, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(page(document, tone).as_bytes())?;
+    out.flush()
+}
+
+fn page(document: &Document, tone: Tone) -> String {
+    let (title, blocks) = match document.blocks.split_first() {
+        Some((Block::Heading(title), rest)) => (title.as_str(), rest),
+        _ => ("profile", &document.blocks[..]),
+    };
+    let lead = blocks
+        .iter()
+        .take_while(|block| matches!(block, Block::Text(_) | Block::Marker(_)));
+    let (lead, blocks) = blocks.split_at(lead.count());
+
+    let mut page = Markup::default();
+    page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
+    page.tag("<meta http-equiv=Content-Security-Policy content=\"");
+    page.text(&policy(&document.blocks));
+    page.tag("\">\n<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
+    page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
+    page.text(title);
+    page.tag("</title>\n<style>\n");
+    page.tag(STYLE);
+    page.tag("</style>\n</head>\n<body>\n<header>\n<h1>");
+    page.text(title);
+    page.tag("</h1>\n");
+    let mut writer = Writer::of(page, blocks);
+    if !lead.is_empty() {
+        writer.page.tag(match tone {
+            Tone::Plain => "<div class=lead>\n",
+            Tone::Good => "<div class=\"lead good\">\n",
+            Tone::Bad => "<div class=\"lead bad\">\n",
+            Tone::Doubtful => "<div class=\"lead doubtful\">\n",
+        });
+        for block in lead {
+            writer.block(block);
+        }
+        writer.page.tag("</div>\n");
+    }
+    writer.contents(blocks);
+    writer
+        .page
+        .tag("<div class=search role=search hidden><label for=search>Search</label> <input id=search type=search autocomplete=off spellcheck=false placeholder=\"function, file, …\" aria-describedby=found> <output id=found for=search></output></div>\n</header>\n<main>\n");
+    for block in blocks {
+        writer.block(block);
+    }
+    let mut page = writer.page;
+    page.tag("</main>\n<script>");
+    page.tag(SCRIPT);
+    page.tag("</script>\n</body>\n</html>\n");
+    page.into_string()
+}
+
+/// What the page may do: show its own styles and run the scripts that it was written with, told by their hashes.
+fn policy(blocks: &[Block]) -> String {
+    let mut hashes = vec![hash(SCRIPT)];
+    for picture in pictures(blocks) {
+        hashes.push(hash(&picture.script));
+    }
+    hashes.sort_unstable();
+    hashes.dedup();
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'",
+        hashes.join(" ")
+    )
+}
+
+fn hash(script: &str) -> String {
+    let digest = hmac_sha256::Hash::hash(script.as_bytes());
+    format!("'sha256-{}'", BASE64_STANDARD.encode(digest))
+}
+
+/// All pictures, folded ones too.
+fn pictures<'p>(blocks: &'p [Block]) -> Vec<&'p Picture> {
+    let mut found = Vec::new();
+    for block in blocks {
+        match block {
+            Block::Picture(picture) => found.push(picture),
+            Block::Details { blocks, .. } => found.extend(pictures(blocks)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Writes blocks one after the other.
+struct Writer {
+    page: Markup,
+    /// Headings that were written.
+    sections: usize,
+    /// Findings and the like are unfolded where they are few.
+    unfolds: bool,
+}
+
+impl Writer {
+    fn of(page: Markup, blocks: &[Block]) -> Writer {
+        const FEW: usize = 12;
+        let folds = blocks
+            .iter()
+            .filter(|block| matches!(block, Block::Details { .. }));
+        Writer {
+            page,
+            sections: 0,
+            unfolds: folds.count() <= FEW,
+        }
+    }
+
+    /// Links to the headings, where there are several.
+    fn contents(&mut self, blocks: &[Block]) {
+        let headings = blocks.iter().filter_map(|block| match block {
+            Block::Heading(words) => Some(words),
+            _ => None,
+        });
+        if headings.clone().count() < 2 {
+            return;
+        }
+        self.page.tag("<nav aria-label=Contents>");
+        for (position, words) in headings.enumerate() {
+            self.page.tag(" <a href=\"#s");
+            self.page.integer(position + 1);
+            self.page.tag("\">");
+            self.page.text(words);
+            self.page.tag("</a>");
+        }
+        self.page.tag("</nav>\n");
+    }
+
+    fn block(&mut self, block: &Block) {
+        let page = &mut self.page;
+        match block {
+            Block::Marker(_) => {}
+            Block::Heading(words) => {
+                self.sections += 1;
+                page.tag("<h2 id=s");
+                page.integer(self.sections);
+                page.tag(">");
+                page.text(words);
+                page.tag("</h2>\n");
+            }
+            Block::Text(words) => {
+                page.tag("<p>");
+                page.text(words);
+                page.tag("</p>\n");
+            }
+            Block::Note(words) => {
+                page.tag("<p class=note>");
+                page.text(words);
+                page.tag("</p>\n");
+            }
+            Block::List(items) => {
+                page.tag("<ul>\n");
+                for item in items {
+                    page.tag("<li>");
+                    spans(page, item);
+                    page.tag("</li>\n");
+                }
+                page.tag("</ul>\n");
+            }
+            Block::Table(table) => write_table(page, table),
+            Block::Graph(graph) => {
+                page.tag("<figure>");
+                chart::draw(graph, page);
+                page.tag("</figure>\n");
+            }
+            Block::Picture(picture) => write_picture(page, picture),
+            Block::Verbatim(lines) => {
+                page.tag("<pre tabindex=0>");
+                for line in lines {
+                    page.text(line);
+                    page.tag("\n");
+                }
+                page.tag("</pre>\n");
+            }
+            Block::Details { summary, blocks } => {
+                page.tag(match self.unfolds {
+                    true => "<details class=fold open><summary>",
+                    false => "<details class=fold><summary>",
+                });
+                spans(page, summary);
+                page.tag("</summary>\n");
+                for block in blocks {
+                    self.block(block);
+                }
+                self.page.tag("</details>\n");
+            }
+        }
+    }
+}
+
+fn write_table(page: &mut Markup, table: &Table) {
+    match table.depths.is_empty() {
+        true => table::write(page, table),
+        false => tree::write(page, table),
+    }
+}
+
+fn spans(page: &mut Markup, spans: &[Span]) {
+    for span in spans {
+        match span {
+            Span::Text(words) => page.text(words),
+            Span::Code(name) => {
+                page.tag("<code>");
+                page.text(name);
+                page.tag("</code>");
+            }
+        }
+    }
+}
+
+/// A picture in a frame, which has the page's policy and no other right than to run its script.
+fn write_picture(page: &mut Markup, picture: &Picture) {
+    let mut inner = Markup::default();
+    inner.tag("<!doctype html><html lang=en><meta charset=utf-8><title>");
+    inner.text(&picture.title);
+    inner.tag("</title><style>:root{color-scheme:light dark}body{margin:0;overflow:hidden}");
+    inner.trusted(&picture.style);
+    inner.tag("</style><body>");
+    inner.trusted(&picture.svg);
+    inner.tag("<script>");
+    inner.trusted(&picture.script);
+    inner.tag("</script></body></html>");
+    page.tag("<figure class=picture><iframe title=\"");
+    page.text(&picture.title);
+    page.tag("\" sandbox=\"allow-scripts allow-modals\" height=");
+    page.integer(picture.height);
+    page.tag(" srcdoc='");
+    page.page_in_attribute(&inner);
+    page.tag("'></iframe></figure>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cell, Column, Layout};
+
+    const HOSTILE: &str = "</title></script></pre>\"'><img src=x onerror=alert(1)>&lt;\u{1b}";
+
+    fn written(blocks: Vec<Block>) -> String {
+        page(&Document { blocks }, Tone::Plain)
+    }
+
+    #[test]
+    fn hostile_names_are_text_in_every_block() {
+        let hostile = || HOSTILE.to_owned();
+        let table = || {
+            let columns = vec![
+                Column::new(HOSTILE, Layout::Number, |_| Cell::Count(1)),
+                Column::new("fn", Layout::Name, |_| Cell::Name(HOSTILE)),
+                Column::new("who", Layout::Name, |_| Cell::Called {
+                    name: HOSTILE,
+                    calls: 1,
+                }),
+                Column::new("where", Layout::Path, |_| Cell::Text(HOSTILE.into()))
+                    .with_total(Cell::Text(HOSTILE.into())),
+            ];
+            Table::new(columns, vec![0, 1])
+        };
+        let mut tree = table();
+        tree.depths = vec![0, 1];
+        let clean = written(Vec::new());
+        let page = written(vec![
+            Block::Heading(hostile()),
+            Block::Text(hostile()),
+            Block::Heading(hostile()),
+            Block::Heading(hostile()),
+            Block::Note(hostile()),
+            Block::List(vec![vec![Span::code(hostile()), Span::text(hostile())]]),
+            Block::Table(table()),
+            Block::Table(tree),
+            Block::Verbatim(vec![hostile()]),
+            Block::Picture(Picture {
+                title: hostile(),
+                svg: String::new(),
+                style: String::new(),
+                script: String::new(),
+                height: 1,
+            }),
+            Block::Details {
+                summary: vec![Span::code(hostile())],
+                blocks: vec![Block::Text(hostile())],
+            },
+        ]);
+        assert!(!page.contains("<img"), "{page}");
+        for tag in ["</title>", "</script>"] {
+            let in_clean = clean.matches(tag).count();
+            // The picture's page has one of each, in an attribute.
+            assert_eq!(page.matches(tag).count(), in_clean + 1, "{tag}");
+        }
+        assert!(!page.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn nothing_comes_from_elsewhere_and_only_its_own_scripts_run() {
+        let picture = |script: &str| {
+            Block::Picture(Picture {
+                title: "p".to_owned(),
+                svg: "<svg/>".to_owned(),
+                style: String::new(),
+                script: script.to_owned(),
+                height: 100,
+            })
+        };
+        let page = written(vec![picture("a()"), picture("b()"), picture("a()")]);
+        let policy = page.split("content=\"").nth(1).unwrap();
+        let policy = policy.split('"').next().unwrap();
+        assert!(policy.starts_with("default-src &#39;none&#39;; "));
+        // The page's, and two of three pictures'.
+        assert_eq!(policy.matches("sha256-").count(), 3);
+        // printf 'a()' | openssl dgst -sha256 -binary | base64
+        let known = "sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4=";
+        assert!(policy.contains(known), "{policy}");
+        assert!(!page.contains("http://") && !page.contains("https://"));
+    }
+}

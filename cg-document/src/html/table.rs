@@ -1,0 +1,230 @@
+//! A table as HTML: a plain `<table>` with every row in it, whose headings are buttons that the page's script sorts by.
+
+use std::collections::BTreeMap;
+
+use super::Markup;
+use crate::{Cell, Column, Layout, Table, number};
+
+/// A column's style is said once, by the table: a class in every cell would make a page half as large again. The style
+/// sheet knows so many columns.
+const STYLED_COLUMNS: usize = 24;
+
+/// A share from which on it has a bar, in percent.
+const LEAST_BAR: f64 = 0.5;
+
+pub(super) fn write(page: &mut Markup, table: &Table) {
+    let shorts: Vec<Option<ShortPaths>> = table
+        .columns
+        .iter()
+        .map(|column| ShortPaths::of(column, &table.rows))
+        .collect();
+    page.tag("<div class=scroll tabindex=0 role=region aria-label=Table>\n<table class=\"");
+    if table.group_starts.is_empty() {
+        page.tag("sorts ");
+    }
+    for (column, number) in table.columns.iter().zip(1..=STYLED_COLUMNS) {
+        page.tag(match column.layout {
+            Layout::Number | Layout::Percent => "n",
+            Layout::Name => "f",
+            Layout::Path => "p",
+            Layout::Text => continue,
+        });
+        page.integer(number);
+        page.tag(" ");
+    }
+    page.tag("\">\n<thead>\n<tr>");
+    for column in &table.columns {
+        page.tag(match column.is_right_aligned() {
+            true => "<th scope=col class=number>",
+            false => "<th scope=col>",
+        });
+        page.text(&column.title);
+    }
+    if table.has_totals() {
+        page.tag("<tr class=totals\n>");
+        for column in &table.columns {
+            page.tag("<td>");
+            cell(page, &column.total);
+        }
+    }
+    page.tag("\n</thead>\n<tbody>\n");
+    for (position, row) in table.rows.iter().enumerate() {
+        if table.group_starts.binary_search(&position).is_ok() {
+            page.tag("</tbody>\n<tbody>\n");
+        }
+        // A line break in the tag is in no cell's text.
+        page.tag("<tr\n>");
+        for (column, short) in table.columns.iter().zip(&shorts) {
+            match (short, column.cell(*row)) {
+                (Some(_), Cell::Name(path)) => {
+                    page.tag("<td>");
+                    page.text(last_part(path));
+                }
+                _ => write_cell(page, column, *row),
+            }
+        }
+    }
+    page.tag("</tbody>\n</table>\n</div>\n");
+    for (column, short) in table.columns.iter().zip(shorts) {
+        if let Some(short) = short {
+            short.legend(page, column);
+        }
+    }
+}
+
+/// The paths of a column that has few of them for many rows, as objects are: rows have their last parts, which tell them
+/// apart, and a legend below has them in full.
+struct ShortPaths<'a>(Vec<&'a str>);
+
+impl<'a> ShortPaths<'a> {
+    fn of(column: &Column<'a>, rows: &[usize]) -> Option<ShortPaths<'a>> {
+        const MOST: usize = 100;
+        const ROWS_A_PATH: usize = 4;
+        if column.layout != Layout::Path {
+            return None;
+        }
+        let mut paths: BTreeMap<&str, &str> = BTreeMap::new();
+        for row in rows {
+            let Cell::Name(path) = column.cell(*row) else {
+                continue;
+            };
+            let known = *paths.entry(last_part(path)).or_insert(path);
+            if known != path || paths.len() > MOST {
+                return None;
+            }
+        }
+        let are_few = !paths.is_empty() && paths.len() * ROWS_A_PATH <= rows.len();
+        let mut paths: Vec<&str> = paths.into_values().collect();
+        paths.retain(|path| last_part(path) != *path);
+        (are_few && !paths.is_empty()).then_some(ShortPaths(paths))
+    }
+
+    fn legend(&self, page: &mut Markup, column: &Column) {
+        page.tag("<details class=paths><summary>");
+        page.text(&column.title);
+        page.tag(": full paths</summary>");
+        for path in &self.0 {
+            page.tag("<code>");
+            page.text(path);
+            page.tag("</code> ");
+        }
+        page.tag("</details>\n");
+    }
+}
+
+/// What is behind the last slash.
+fn last_part(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((_, last)) if !last.is_empty() => last,
+        _ => path,
+    }
+}
+
+fn write_cell(page: &mut Markup, column: &Column, row: usize) {
+    let of = column.cell(row);
+    match (&of, of.percentage()) {
+        (Cell::Share { .. }, Some(percent)) if percent >= LEAST_BAR => {
+            page.tag("<td style=--p:");
+            page.decimal(percent.min(100.0));
+            page.tag(">");
+        }
+        (Cell::Delta(delta) | Cell::Change { delta, .. }, _) if *delta > 0 => {
+            page.tag("<td class=more>");
+        }
+        (Cell::Delta(delta) | Cell::Change { delta, .. }, _) if *delta < 0 => {
+            page.tag("<td class=less>");
+        }
+        _ => page.tag("<td>"),
+    }
+    cell(page, &of);
+}
+
+/// A cell's text.
+pub(super) fn cell(page: &mut Markup, cell: &Cell) {
+    match cell {
+        Cell::Placed { name, place, .. } => {
+            page.text(name);
+            if !place.is_empty() {
+                page.tag(" <span class=place>");
+                page.text(place);
+                page.tag("</span>");
+            }
+        }
+        cell => page.text(&text(cell)),
+    }
+}
+
+/// The same without markup around its parts.
+pub(super) fn text(cell: &Cell) -> String {
+    match cell {
+        Cell::Empty => String::new(),
+        Cell::Name(name) => (*name).to_owned(),
+        Cell::Text(words) => words.clone().into_owned(),
+        Cell::Called { name, calls } => format!("{name} ({}x)", number::grouped(*calls)),
+        Cell::Placed { name, place, .. } => format!("{name} {place}"),
+        Cell::Count(count) => number::grouped(*count),
+        Cell::Delta(delta) => number::signed(*delta),
+        Cell::Ordinal(number) => number.to_string(),
+        Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
+        // Nothing is no share, as in text.
+        Cell::Share { part: 0, .. } => String::new(),
+        Cell::Share { .. } => cell.percentage().map(number::percent).unwrap_or_default(),
+        Cell::Change { .. } => cell
+            .percentage()
+            .map(number::signed_percent)
+            .unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_paths_of_many_rows_are_said_once_in_full() {
+        let written = |paths: [&'static str; 4]| {
+            let column = Column::new("obj", Layout::Path, move |row| Cell::Name(paths[row % 4]));
+            let mut page = Markup::default();
+            write(&mut page, &Table::new(vec![column], (0..16).collect()));
+            page.into_string()
+        };
+        let page = written(["/lib/a.so", "/bin/b", "???", "/lib/a.so"]);
+        assert_eq!(page.matches("<td>a.so<").count(), 8);
+        assert!(
+            page.contains("<code>/lib/a.so</code> <code>/bin/b</code>"),
+            "{page}"
+        );
+        // Last parts that do not tell paths apart.
+        let page = written(["/lib/a.so", "/old/a.so", "/bin/b", "???"]);
+        assert_eq!(page.matches("<td>/old/a.so<").count(), 4);
+        assert!(!page.contains("<details"));
+    }
+
+    #[test]
+    fn every_row_is_there_and_cells_are_short() {
+        let counts = [9, 1];
+        let columns = vec![
+            Column::new("Ir", Layout::Number, move |row| Cell::Count(counts[row]))
+                .with_total(Cell::Count(10)),
+            Column::new("%", Layout::Percent, move |row| {
+                Cell::share(counts[row], 1_000)
+            }),
+            Column::new("fn", Layout::Name, |row| Cell::Name(["a<b>", "c"][row])),
+        ];
+        let mut page = Markup::default();
+        write(&mut page, &Table::new(columns, vec![0, 1]));
+        let page = page.into_string();
+        assert!(page.contains("<table class=\"sorts n1 n2 f3 \">"), "{page}");
+        assert!(!page.contains("<details"));
+        assert!(
+            page.contains("<tr class=totals\n><td>10<td><td>\n"),
+            "{page}"
+        );
+        assert!(
+            page.contains(
+                "<tr\n><td>9<td style=--p:0.9>0.90%<td>a&lt;b><tr\n><td>1<td>0.10%<td>c</tbody>"
+            ),
+            "{page}"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! A real browser, headless, told by the DevTools protocol what a person would do: open a page, click, type.
+//!
+//! Chromium reads the protocol's messages from its file 3 and answers on its file 4, each ended by a NUL
+//! (`--remote-debugging-pipe`), so that neither a port nor a library is needed. `.ci/run` installs the browser; where it
+//! is missing, the test fails.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A browser with one page.
+pub struct Browser {
+    process: Child,
+    commands: File,
+    answers: Receiver<Value>,
+    last_id: u64,
+    /// The page's session.
+    session: String,
+    /// Where scripts run: the page itself and its frames.
+    contexts: Vec<Context>,
+    loaded: bool,
+    /// What the page complained of: errors of scripts, and what its policy forbade.
+    pub troubles: Vec<String>,
+    _folder: tempfile::TempDir,
+}
+
+/// A place where scripts run.
+#[derive(Clone, Debug, PartialEq)]
+struct Context {
+    session: String,
+    id: u64,
+}
+
+impl Browser {
+    /// Starts Chromium with a window of so many pixels.
+    pub fn start(width: u32, height: u32) -> Browser {
+        let folder = tempfile::tempdir().unwrap();
+        let pipes = ["commands", "answers"].map(|name| folder.path().join(name));
+        let made = Command::new("mkfifo").args(&pipes).status().unwrap();
+        assert!(made.success(), "mkfifo");
+        // Opened for both, so that neither side waits for the other.
+        let open = |path: &Path| OpenOptions::new().read(true).write(true).open(path);
+        let [commands, answers] = [&pipes[0], &pipes[1]].map(|path| open(path).unwrap());
+        let process = Command::new("bash")
+            .arg("-c")
+            .arg(r#"exec chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$3" --window-size="$4" --remote-debugging-pipe about:blank 3<"$1" 4>"$2""#)
+            .arg("chromium")
+            .args(&pipes)
+            .arg(folder.path().join("profile"))
+            .arg(format!("{width},{height}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let mut answers = BufReader::new(answers);
+            let mut message = Vec::new();
+            while answers
+                .read_until(0, &mut message)
+                .is_ok_and(|read| read > 0)
+            {
+                message.pop();
+                let value = serde_json::from_slice(&message);
+                message.clear();
+                if value.is_ok_and(|value| sender.send(value).is_err()) {
+                    return;
+                }
+            }
+        });
+        let mut browser = Browser {
+            process,
+            commands,
+            answers: receiver,
+            last_id: 0,
+            session: String::new(),
+            contexts: Vec::new(),
+            loaded: false,
+            troubles: Vec::new(),
+            _folder: folder,
+        };
+        let target = browser.call("", "Target.createTarget", json!({"url": "about:blank"}));
+        let target = json!({"targetId": target["targetId"], "flatten": true});
+        let attached = browser.call("", "Target.attachToTarget", target);
+        browser.session = attached["sessionId"].as_str().unwrap().to_owned();
+        let session = browser.session.clone();
+        browser.watch(&session);
+        browser.call(&session, "Page.enable", json!({}));
+        browser
+    }
+
+    /// Has a page or frame tell of its scripts and troubles.
+    fn watch(&mut self, session: &str) {
+        let frames = json!({"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true});
+        self.call(session, "Target.setAutoAttach", frames);
+        self.call(session, "Runtime.enable", json!({}));
+        self.call(session, "Log.enable", json!({}));
+    }
+
+    /// Opens a file, and waits until all of it is there.
+    pub fn open(&mut self, path: &Path) {
+        self.contexts.clear();
+        self.troubles.clear();
+        self.loaded = false;
+        let session = self.session.clone();
+        let url = json!({"url": format!("file://{}", path.display())});
+        self.call(&session, "Page.navigate", url);
+        let start = Instant::now();
+        while !self.loaded {
+            assert!(start.elapsed() < PATIENCE, "the page does not load");
+            let message = self.answers.recv_timeout(PATIENCE).unwrap();
+            self.note(&message);
+        }
+    }
+
+    /// What an expression comes to in the page.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let session = self.session.clone();
+        let arguments =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let answer = self.call(&session, "Runtime.evaluate", arguments);
+        assert!(
+            answer.get("exceptionDetails").is_none(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// What an expression comes to in the first frame of the page that has an element.
+    pub fn evaluate_in_frame(&mut self, element: &str, expression: &str) -> Value {
+        let start = Instant::now();
+        let has = format!("document.querySelector({element:?}) !== null");
+        loop {
+            for context in self.contexts.clone() {
+                if self.in_context(&context, &has)["result"]["value"] == true {
+                    let answer = self.in_context(&context, expression);
+                    assert!(
+                        answer.get("exceptionDetails").is_none(),
+                        "{expression}: {answer}"
+                    );
+                    return answer["result"]["value"].clone();
+                }
+            }
+            assert!(start.elapsed() < PATIENCE, "no frame has {element}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn in_context(&mut self, context: &Context, expression: &str) -> Value {
+        let arguments =
+            json!({"expression": expression, "returnByValue": true, "contextId": context.id});
+        let session = context.session.clone();
+        self.try_call(&session, "Runtime.evaluate", arguments)
+            .unwrap_or_default()
+    }
+
+    /// Waits until an expression is true.
+    pub fn wait_for(&mut self, expression: &str) {
+        let start = Instant::now();
+        while self.evaluate(expression) != true {
+            assert!(start.elapsed() < PATIENCE, "never true: {expression}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Clicks at a place of the window.
+    pub fn click(&mut self, x: f64, y: f64) {
+        let session = self.session.clone();
+        for what in ["mousePressed", "mouseReleased"] {
+            let event = json!({"type": what, "x": x, "y": y, "button": "left", "clickCount": 1});
+            self.call(&session, "Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Clicks in the middle of an element, which is scrolled to.
+    pub fn click_on(&mut self, element: &str) {
+        let place = self.evaluate(&format!(
+            "(() => {{ const element = {element}; element.scrollIntoView({{block: 'center'}}); \
+             const box = element.getBoundingClientRect(); \
+             return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        ));
+        self.click(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    }
+
+    /// Presses and releases a key.
+    pub fn press(&mut self, key: &str, code: u32) {
+        let session = self.session.clone();
+        for what in ["rawKeyDown", "keyUp"] {
+            let event = json!({"type": what, "key": key, "windowsVirtualKeyCode": code});
+            self.call(&session, "Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Types words where the focus is.
+    pub fn write(&mut self, words: &str) {
+        let session = self.session.clone();
+        self.call(&session, "Input.insertText", json!({"text": words}));
+    }
+
+    /// Another command to the page.
+    pub fn tell(&mut self, method: &str, arguments: Value) -> Value {
+        let session = self.session.clone();
+        self.call(&session, method, arguments)
+    }
+
+    fn call(&mut self, session: &str, method: &str, arguments: Value) -> Value {
+        self.try_call(session, method, arguments)
+            .unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn try_call(&mut self, session: &str, method: &str, arguments: Value) -> Result<Value, Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut message = json!({"id": id, "method": method, "params": arguments});
+        if !session.is_empty() {
+            message["sessionId"] = session.into();
+        }
+        self.commands
+            .write_all(format!("{message}\0").as_bytes())
+            .unwrap();
+        loop {
+            let answer = self
+                .answers
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|error| panic!("{method}: chromium does not answer: {error}"));
+            if answer["id"] == id {
+                return match answer.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(answer["result"].clone()),
+                };
+            }
+            self.note(&answer);
+        }
+    }
+
+    /// Takes note of an event.
+    fn note(&mut self, event: &Value) {
+        let about = &event["params"];
+        let session = event["sessionId"].as_str().unwrap_or_default().to_owned();
+        match event["method"].as_str().unwrap_or_default() {
+            "Target.attachedToTarget" if about["targetInfo"]["type"] == "iframe" => {
+                let frame = about["sessionId"].as_str().unwrap_or_default().to_owned();
+                self.watch(&frame);
+            }
+            "Runtime.executionContextCreated" => {
+                let id = about["context"]["id"].as_u64().unwrap_or(0);
+                self.contexts.push(Context { session, id });
+            }
+            "Page.loadEventFired" if session == self.session => self.loaded = true,
+            "Runtime.exceptionThrown" => self.troubles.push(about["exceptionDetails"].to_string()),
+            "Log.entryAdded" if about["entry"]["level"] == "error" => {
+                self.troubles.push(about["entry"]["text"].to_string());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
