@@ -25,6 +25,17 @@ pub(crate) struct Fitted {
     pub(crate) left_out: Vec<usize>,
 }
 
+impl Fitted {
+    /// Gives a column more room.
+    pub(crate) fn widen(&mut self, index: usize, by: usize) {
+        for (column, width) in &mut self.columns {
+            if *column == index {
+                *width += by;
+            }
+        }
+    }
+}
+
 /// What stands between a column and the one before it.
 pub(crate) fn gap(column: &Column) -> &'static str {
     match column.layout {

@@ -11,6 +11,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::fit::{self, Fitted};
 use crate::{Block, Cell, Column, Document, Span, Table, number, visible};
 
+mod bars;
+
 /// What is known of the place where the text will be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Screen {
@@ -18,6 +20,8 @@ pub struct Screen {
     pub width: Option<usize>,
     /// Whether styles are written.
     pub is_coloured: bool,
+    /// Whether percentages have bars beside them where there is room: on a terminal, whose lines nobody cuts into columns.
+    pub has_bars: bool,
 }
 
 /// Writes a document for a screen, or for a pipe if nothing is known of one.
@@ -144,7 +148,7 @@ impl Screen {
 
 fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     let columns = &table.columns;
-    let lines: Vec<Vec<String>> = table
+    let mut lines: Vec<Vec<String>> = table
         .rows
         .iter()
         .map(|row| {
@@ -152,11 +156,11 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
             cells.collect()
         })
         .collect();
-    let titles: Vec<String> = columns
+    let mut titles: Vec<String> = columns
         .iter()
         .map(|column| visible(&column.title).into_owned())
         .collect();
-    let totals: Option<Vec<String>> = table
+    let mut totals: Option<Vec<String>> = table
         .has_totals()
         .then(|| columns.iter().map(|column| text(&column.total)).collect());
     let mut natural: Vec<usize> = titles.iter().map(|title| title.width()).collect();
@@ -165,7 +169,17 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
             *width = (*width).max(cell.width());
         }
     }
-    let fitted = fit::fit(&natural, columns, screen.width);
+    let mut fitted = fit::fit(&natural, columns, screen.width);
+    for index in bars::columns(table, &fitted, &natural, screen) {
+        titles[index].push_str(bars::NONE);
+        if let Some(totals) = &mut totals {
+            totals[index].push_str(bars::NONE);
+        }
+        for (line, row) in lines.iter_mut().zip(&table.rows) {
+            line[index].push_str(&bars::beside(&columns[index].cell(*row)));
+        }
+        fitted.widen(index, bars::WIDTH);
+    }
     let aligned = Aligned {
         columns,
         fitted: &fitted,
@@ -304,7 +318,11 @@ mod tests {
             ],
         };
         let mut out = Vec::new();
-        let screen = Screen { width, is_coloured };
+        let screen = Screen {
+            width,
+            is_coloured,
+            has_bars: false,
+        };
         write(&document, screen, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -329,7 +347,7 @@ mod tests {
         let mut out = Vec::new();
         let screen = Screen {
             width: Some(9),
-            is_coloured: false,
+            ..Screen::default()
         };
         write(&document, screen, &mut out).unwrap();
         assert_eq!(out, b"one two\nthree\nfour\n");
@@ -350,6 +368,38 @@ mod tests {
             "{narrower}"
         );
         assert!(narrower.contains("demo::a_r"), "{narrower}");
+    }
+
+    #[test]
+    fn bars_stand_beside_percentages_where_there_is_room_for_them() {
+        let counts = [750, 250, 1, 0];
+        let shown = |width: usize, has_bars: bool| {
+            let columns = vec![
+                Column::new("Ir%", Layout::Percent, move |row| {
+                    Cell::share(counts[row], 1_000)
+                })
+                .titled("%")
+                .with_total(Cell::share(1, 1)),
+                Column::new("fn", Layout::Name, |_| Cell::Name("f")),
+            ];
+            let document = Document {
+                blocks: vec![Block::Table(Table::new(columns, vec![0, 1, 2, 3]))],
+            };
+            let screen = Screen {
+                width: Some(width),
+                has_bars,
+                ..Screen::default()
+            };
+            let mut out = Vec::new();
+            write(&document, screen, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let with = "       %           fn\n(75.00%) ██████    f\n(25.00%) ██        f\n( 0.10%) ▏         f\n                   f\n";
+        assert_eq!(shown(21, true), with);
+        assert_eq!(shown(120, true), with);
+        let without = "       %  fn\n(75.00%)  f\n(25.00%)  f\n( 0.10%)  f\n          f\n";
+        assert_eq!(shown(20, true), without);
+        assert_eq!(shown(120, false), without);
     }
 
     #[test]

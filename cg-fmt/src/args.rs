@@ -267,8 +267,8 @@ pub(crate) struct Args {
     /// Fit tables into this many columns; 0 writes them in full.
     ///
     /// By default tables fit the terminal, and are written in full anywhere else. Objects, files, calls and explanations give
-    /// way first, then what is in the brackets of names. Graphs are this wide, by default 80
-    /// columns.
+    /// way first, then what is in the brackets of names. On a terminal percentages have bars beside them where there is
+    /// room. Graphs are this wide, by default 80 columns.
     #[arg(
         long,
         value_name = "COLUMNS",

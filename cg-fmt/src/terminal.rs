@@ -18,13 +18,18 @@ pub(crate) fn screen(color: ColorName, width: Option<usize>, output: &Output) ->
         // Knows NO_COLOR, CLICOLOR_FORCE, TERM=dumb and whether this is a terminal.
         ColorName::Auto => is_stdout && AutoStream::choice(&stdout) != ColorChoice::Never,
     };
+    let is_terminal = is_stdout && stdout.is_terminal();
     let width = match width {
         Some(0) => None,
         Some(width) => Some(width),
-        None if is_stdout && stdout.is_terminal() => {
+        None if is_terminal => {
             terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
         }
         None => None,
     };
-    Screen { width, is_coloured }
+    Screen {
+        width,
+        is_coloured,
+        has_bars: is_terminal,
+    }
 }

@@ -207,6 +207,7 @@ pub fn renderer(bytes: &[u8]) {
     let screen = Screen {
         width: Some(width),
         is_coloured: false,
+        has_bars: true,
     };
     let shown = written(&|out| text::write(&document, screen, out).unwrap());
     for line in shown.lines() {

@@ -91,6 +91,46 @@ fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth
 }
 
 #[test]
+fn percentages_have_bars_where_a_line_has_room() {
+    let command = "cg-fmt --columns Ir,Ir%,incl.Ir,incl.Ir%,fn --top 3 pair/before.callgrind.out";
+    let short = "cg-fmt --columns Ir,Ir%,fn --top 3 pair/before.callgrind.out";
+    let blocks = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let bars = |text: &str| text.matches(blocks).count();
+    // The longest name makes lines of 121 and 91 columns, and a bar takes 9.
+    for (command, columns, count) in [
+        (command, 80, 0),
+        (command, 120, 0),
+        (command, 200, 2),
+        (short, 80, 0),
+        (short, 120, 1),
+        (short, 200, 1),
+    ] {
+        let text = shown(command, columns);
+        let row = text.lines().find(|line| line.contains("count_words"));
+        let words = row.unwrap().split_whitespace();
+        let in_row = words.filter(|word| bars(word) > 0).count();
+        assert_eq!(in_row, count, "{command} in {columns}: {text}");
+    }
+    // 21.20 and 90.68 of 100 are 13.6 and 58.0 eighths of 8 characters.
+    let wide = shown(command, 200);
+    assert!(
+        wide.contains(
+            "1,296,679 (21.20%) █▊        5,545,921 (90.68%) ███████▎  wordcount::count_words"
+        ),
+        "{wide}"
+    );
+    for command in [
+        format!("{command} | cat"),
+        format!("{command} --width 200 | cat"),
+        format!("NO_COLOR=1 {command} -f markdown"),
+    ] {
+        assert_eq!(bars(&shown(&command, 200)), 0, "{command}");
+    }
+    // Bars are text: without colours they stay.
+    assert!(bars(&shown(&format!("NO_COLOR=1 {command}"), 200)) > 4);
+}
+
+#[test]
 fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
     let full = shown(
         "cg-fmt --tree callees --width 0 dhat/3.19.0-heapy.dhat.json",
