@@ -230,3 +230,81 @@ fn both_engines_say_what_the_tools_say_of_two_thousand_profiles() {
         assert!(said.contains(what), "{said}");
     }
 }
+
+/// The lines of a block of shell in a YAML file, behind the line that opens it.
+fn block_behind(yaml: &str, opening: &str) -> String {
+    let mut lines = yaml.lines().skip_while(|line| line.trim() != opening);
+    let opening = lines.next().expect(opening);
+    let indent = opening.len() - opening.trim_start().len();
+    let deeper = |line: &&str| line.len() - line.trim_start().len() > indent;
+    Vec::from_iter(lines.take_while(deeper)).join("\n")
+}
+
+/// What the examples for CI do where a profile got worse: the comment is written, posted, and the job fails.
+#[test]
+fn the_examples_for_ci_profile_compare_comment_and_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = workspace().join("examples/ci");
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    // Whoever posts a comment is a program of the service; these keep what they are given.
+    for (poster, body) in [
+        ("gh", "cat \"${@: -1}\" > posted"),
+        ("curl", "cat > posted"),
+    ] {
+        let path = bin.join(poster);
+        fs::write(&path, format!("#!/bin/bash\n{body}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, mode).unwrap();
+    }
+    let path = format!(
+        "{}:{}:{}:{}",
+        bin.display(),
+        examples.display(),
+        tools::folder().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let shell = |script: &str, commit: &str, base: &str| {
+        let output = Command::new("bash")
+            .args(["-e", "-o", "pipefail", "-c", script])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env("COMMIT", commit)
+            .env("BASE", base)
+            .env("TIME", "2026-01-01T00:00:00Z")
+            .output()
+            .unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    for (commit, text) in [
+        ("one", "a"),
+        ("two", "a b c d e f g h i j k l m n o p"),
+        ("three", "a"),
+    ] {
+        let (status, said) = shell(&format!("profile words /bin/echo {text}"), commit, "");
+        assert_eq!(status, 0, "{said}");
+    }
+    let read = |file: &str| fs::read_to_string(examples.join(file)).unwrap();
+    let github = block_behind(&read("github.yml"), "run: |")
+        .replace("${{ github.event.number }}", "7")
+        .replace("Ir>+1%", "Ir>+0.1%");
+    let gitlab = block_behind(&read("gitlab.yml"), "- |").replace("Ir>+1%", "Ir>+0.1%");
+    for script in [github, gitlab] {
+        for (commit, base, expected) in [("two", "one", 1), ("three", "one", 0), ("two", "none", 2)]
+        {
+            let _ = fs::remove_file(folder.path().join("posted"));
+            let (status, said) = shell(&script, commit, base);
+            assert_eq!(status, expected, "{script}\n{said}");
+            let posted = fs::read_to_string(folder.path().join("posted")).unwrap();
+            let expected = match expected {
+                1 => "a limit is broken",
+                0 => "<!-- cg-diff -->",
+                _ => "no profile of the old commit",
+            };
+            assert!(posted.contains(expected), "{posted}");
+        }
+    }
+}
