@@ -834,3 +834,49 @@ fn every_prefix_of_callgrinds_own_profiles_is_an_error() {
         assert!(!parse(text.trim_ascii_end(), &options()).trouble, "{name}");
     }
 }
+
+#[test]
+fn parts_that_a_benchmark_asked_for_are_told_by_its_name() {
+    // As CodSpeed's runner takes them: a dump for each benchmark into one file, without name compression.
+    let part = |number: u64, trigger: &str, own: u64| {
+        format!(
+            "part: {number}\n\ndesc: Trigger: {trigger}\n\npositions: line\nevents: Ir\nob=/opt/bench\nfl=lib.rs\nfn=fib\n0 {own}\n\nfn=main\n0 7\ncfn=fib\ncalls=1 0\n0 {own}\ntotals: {}\n\n",
+            own + 7
+        )
+    };
+    let text = [
+        "# callgrind format\nversion: 1\ncreator: callgrind-3.26.0.codspeed\npid: 4242\ncmd: bench\n",
+        &part(1, "Client Request: benches/fib.rs::fib[10]", 100),
+        &part(2, "Client Request: benches/fib.rs::fib[20]", 2000),
+        &part(3, "Program termination", 5),
+    ]
+    .concat();
+    let parts = Options {
+        per_part: true,
+        ..Options::default()
+    };
+    let apart = crate::testing::parse(text.as_bytes(), &parts);
+    let runs: Vec<(String, u64)> = apart
+        .of("run")
+        .iter()
+        .map(|run| {
+            let run: serde_json::Value = serde_json::from_str(&format!("{{{run}")).unwrap();
+            let trigger = run["trigger"].as_str().unwrap().to_owned();
+            (trigger, run["total"]["Ir"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        runs,
+        [
+            ("Client Request: benches/fib.rs::fib[10]".to_owned(), 107),
+            ("Client Request: benches/fib.rs::fib[20]".to_owned(), 2007),
+            ("Program termination".to_owned(), 12),
+        ]
+    );
+    // Together they are one profile, whose total is the sum of the parts.
+    let whole = crate::testing::parse(text.as_bytes(), &Options::default());
+    assert_eq!(whole.of("run").len(), 1);
+    assert!(whole.of("run")[0].contains(r#""total":{"Ir":2126}"#));
+    assert!(!whole.of("run")[0].contains("trigger"));
+    assert!(whole.messages.is_empty() && apart.messages.is_empty());
+}

@@ -280,7 +280,7 @@ impl Script {
         }
     }
 
-    /// A frame, as a line behind its tab tells of it. Other such lines are instructions, with `-F +insn` and its like.
+    /// A frame, as a line behind its tab tells of it.
     #[inline]
     fn frame(&mut self, line: &[u8]) -> Result<(), Error> {
         if let Some(open) = &mut self.open
@@ -294,6 +294,8 @@ impl Script {
         if self.chain.push(line, &mut self.texts, &mut self.table)? {
             self.open.get_or_insert(Open::NAMELESS).needs_frames = false;
             self.has_chains = true;
+        } else if self.open.is_some() && !is_instruction(line) {
+            self.odd.add(line, self.line_number);
         }
         Ok(())
     }
@@ -489,6 +491,12 @@ impl Open {
         is_flat: false,
         needs_frames: true,
     };
+}
+
+/// An instruction, which `-F +brstackinsn` and its like print behind the chain: an address, a tab, and what stands there.
+fn is_instruction(line: &[u8]) -> bool {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    line.get(digits.count()) == Some(&b'\t')
 }
 
 /// How much was lost, as a record says it: `PERF_RECORD_LOST lost 24`.

@@ -401,6 +401,14 @@ fn what_is_no_sample_is_trouble_outside_of_samples_and_told_inside() {
         ["in:3: inside a sample, but no frame: \"BPF output: 0000\"; such lines left out: 1"]
     );
     assert!(!parsed.trouble);
+    let parsed = script(
+        "inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\n\t   A_WEIRD_LINE\n\t00007f0000401136\tinsn: 48 89 e7\n\t 2 g (/x)\n\n",
+    );
+    assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
+    assert_eq!(
+        parsed.messages,
+        ["in:3: inside a sample, but no frame: \"   A_WEIRD_LINE\"; such lines left out: 1"]
+    );
 }
 
 #[test]

@@ -71,6 +71,22 @@ impl Nodes {
         Ok(())
     }
 
+    /// The same of nodes some of which are not there; how many of the others are called from these, and begin a stack.
+    pub(super) fn resolve_known(&mut self, table: &mut StackTable) -> Result<u64, Error> {
+        let all = self.outer_ids.len() + self.children.len();
+        let Nodes {
+            by_id,
+            outer_ids,
+            children,
+            ..
+        } = self;
+        outer_ids.retain(|(_, id)| by_id.contains_key(id));
+        children.retain(|(_, id)| by_id.contains_key(id));
+        let lost = all - outer_ids.len() - children.len();
+        self.resolve(table)?;
+        Ok(lost as u64)
+    }
+
     /// The position of a node.
     pub(super) fn position(&self, id: u64) -> Result<usize, Error> {
         let found = self.by_id.get(&id).copied();

@@ -249,3 +249,21 @@ fn samples_of_nodes_that_a_trace_has_lost_are_kept_and_counted() {
         ["in: 1 samples were taken in nodes that the trace has not; they have no stack"]
     );
 }
+
+#[test]
+fn nodes_whose_callers_a_trace_has_lost_begin_a_stack() {
+    let mut events = trace_events();
+    events.remove(4);
+    let parsed = read(&format!("[{}]", events.join(",")));
+    assert_eq!(
+        parsed.of("stack"),
+        [
+            r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":2000},"stack":[{"fn":"work","file":"file:///a.js","line":5}]}"#
+        ]
+    );
+    assert_eq!(
+        parsed.messages[1..],
+        ["in: 1 nodes are called from others that the trace has not; their stacks begin with them"]
+    );
+    assert!(parsed.is_whole() && !parsed.trouble);
+}

@@ -284,9 +284,10 @@ impl<'a> Trace<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         let mut samples = Samples::new(&mut self.table, run);
-        let mut strays = 0u64;
+        let (mut strays, mut orphans) = (0u64, 0);
         for (_, profile) in &mut self.profiles {
-            profile.nodes.resolve(&mut self.table)?;
+            // Chrome throws the beginning of a long trace away.
+            orphans += profile.nodes.resolve_known(&mut self.table)?;
             let (pid, tid) = profile.place;
             let thread = self.threads.get(&profile.place);
             let process = self.processes.get(&pid);
@@ -323,6 +324,11 @@ impl<'a> Trace<'a> {
                     samples.add(row, delta, &mut self.table)?;
                 }
             }
+        }
+        if orphans > 0 {
+            diagnostics.warn(format!(
+                "{source}: {orphans} nodes are called from others that the trace has not; their stacks begin with them"
+            ));
         }
         if strays > 0 {
             diagnostics.warn(format!(
