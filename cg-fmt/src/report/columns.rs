@@ -108,7 +108,8 @@ pub(crate) fn code<'a>(frame: impl Fn(usize) -> Frame<'a> + 'a) -> Column<'a> {
             match whose.first() {
                 Some(Whose::Own) => OWN,
                 Some(Whose::Runtime) => "std",
-                _ => "system",
+                Some(Whose::Allocator | Whose::Replacement) => "allocator",
+                Some(Whose::System) | None => "system",
             }
             .into(),
         )

@@ -115,9 +115,13 @@ impl Directory {
     }
 }
 
-/// Valgrind writes `???` for what it does not know, perf `[unknown]`.
+/// Valgrind writes `???` for what it does not know or, as callgrind does for functions, the address; perf `[unknown]`.
 fn is_unknown(name: &str) -> bool {
-    matches!(name, "" | "???" | "[unknown]")
+    let is_address = |name: &str| {
+        name.strip_prefix("0x")
+            .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    matches!(name, "" | "???" | "[unknown]") || is_address(name)
 }
 
 fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {

@@ -284,6 +284,11 @@ fn headers_of_cxx_are_the_runtimes_where_they_were_inlined() {
 #[test]
 fn code_of_which_nothing_is_known_is_not_own() {
     assert_eq!(letters(&["???", "???||/home/dev/demo", "???||???"]), "SOS");
+    // Callgrind names a function that has no symbol by its address.
+    assert_eq!(
+        letters(&["0x4838000", "0x0000000000018570||/home/dev/demo", "0xbeta"]),
+        "SOO"
+    );
     assert_eq!(
         letters(&["[unknown]", "[unknown]||/opt/demo", "[unknown]||[unknown]"]),
         "SOS"
