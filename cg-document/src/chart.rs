@@ -55,7 +55,7 @@ pub fn svg(graph: &Graph) -> String {
 pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     let scale = Scale::of(graph);
     let legend = legend(graph);
-    let height = HEIGHT + LEGEND_LINE * legend.len() as f64;
+    let height = HEIGHT + LEGEND_LINE * (legend.len() + usize::from(!legend.is_empty())) as f64;
     svg.tag("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" width=\"960\" viewBox=\"0 0 960 ");
     svg.decimal(height);
     svg.tag("\">\n<title>");
@@ -68,13 +68,11 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     svg.text(&shortened(&graph.title, 110));
     svg.tag("</text>\n");
     scale.axes(graph, svg);
+    svg.tag("<path class=\"area\" d=\"");
+    steps(&graph.points, &scale, svg);
+    close(&graph.points, &scale, svg);
+    svg.tag("\"/>\n");
     layers(&graph.layers, &scale, svg);
-    if graph.layers.is_empty() {
-        svg.tag("<path class=\"area\" d=\"");
-        steps(&graph.points, &scale, svg);
-        close(&graph.points, &scale, svg);
-        svg.tag("\"/>\n");
-    }
     if let Some(overlay) = &graph.overlay {
         svg.tag("<path class=\"before\" d=\"");
         steps(&overlay.points, &scale, svg);
@@ -95,7 +93,7 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
         draw_mark(mark, &scale, &mut labels, svg);
     }
     for (position, (key, words)) in legend.iter().enumerate() {
-        let y = HEIGHT + LEGEND_LINE * position as f64;
+        let y = HEIGHT + LEGEND_LINE * (position as f64 + 0.7);
         match key {
             Key::Layer(layer) => {
                 svg.tag(KEYS[*layer]);

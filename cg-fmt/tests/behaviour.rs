@@ -588,3 +588,88 @@ fn diffs_sort_by_the_change_of_a_count() {
         assert_eq!(run.stdout, order, "{column}: {}", run.stderr);
     }
 }
+
+/// A run of Massif with these totals, one a time unit, and details.
+fn massif(snapshots: &[(u64, &str)]) -> String {
+    let mut stream = String::from(
+        "{\"type\":\"run\",\"stream\":1,\"tool\":\"massif\",\"source\":[\"m.out\"],\"time_unit\":\"ms\",\"events\":[\"bytes\"],\"total\":{}}\n",
+    );
+    for (number, (bytes, detail)) in snapshots.iter().enumerate() {
+        stream += &format!(
+            "{{\"type\":\"snapshot\",\"snapshot\":{number},\"time\":{number},\"heap_bytes\":{bytes},\"extra_bytes\":0,\"stacks_bytes\":0,\"detail\":\"{detail}\"}}\n"
+        );
+    }
+    stream + &format!("{{\"type\":\"end\",\"records\":{}}}\n", snapshots.len())
+}
+
+#[test]
+fn the_largest_snapshot_is_named_where_another_is_called_the_peak() {
+    let stream = massif(&[(0, "empty"), (900, "peak"), (100, "empty"), (1000, "empty")]);
+    let table = cg_fmt(&[], &stream);
+    let sentence = "peak: 900 bytes (900 B) at snapshot 1, time 1 ms; the largest snapshot is 3, with 1,000 bytes at time 3";
+    assert!(table.stdout.contains(sentence), "{}", table.stdout);
+    assert!(
+        table.stdout.contains("largest snapshot ▲"),
+        "{}",
+        table.stdout
+    );
+    let picture = cg_fmt(&["-f", "svg"], &stream).stdout;
+    assert!(picture.contains(">peak: 900 B<"), "{picture}");
+    assert!(picture.contains(">largest snapshot: 1000 B<"), "{picture}");
+}
+
+#[test]
+fn steady_growth_has_a_line_in_the_picture() {
+    let rising: Vec<(u64, &str)> = (0..=8).map(|step| (step * 128, "empty")).collect();
+    let picture = cg_fmt(&["-f", "svg"], &massif(&rising)).stdout;
+    // From nothing at the left to 1 KiB, the top of the axis, at the right.
+    assert!(
+        picture.contains("class=\"trend\" d=\"M84 368L936 44\""),
+        "{picture}"
+    );
+    assert!(
+        picture.contains("growth: linear growth (128 bytes per ms"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn two_runs_of_massif_are_one_picture() {
+    let before = massif(&[(0, "empty"), (512, "peak"), (0, "empty")]);
+    let after = massif(&[(0, "empty"), (128, "empty"), (256, "peak")]);
+    let after = after.replace("m.out", "n.out");
+    let picture = cg_fmt(&["-f", "svg"], &(before.clone() + &after)).stdout;
+    for part in [
+        "<title>m.out → n.out</title>",
+        ">m.out, at most 512 B<",
+        ">n.out, at most 256 B<",
+        // The axis ends at 512: 128 and 256 of it are a quarter and a half of its height.
+        "class=\"before\" d=\"M84 368H510V44H936V368\"",
+        "class=\"total\" d=\"M84 368H510V287H936V206\"",
+    ] {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    let three = before.clone() + &after + &before;
+    let run = cg_fmt(&["-f", "svg"], &three);
+    assert!(run.stderr.contains("and this is neither"), "{}", run.stderr);
+    assert_eq!(run.status, Some(2));
+}
+
+#[test]
+fn the_layers_of_a_massif_run_are_its_own_functions() {
+    // What Massif's file says of its peak, snapshot 36: 1,030,800 bytes on the heap, all allocated below xmalloc.
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/data/massif/3.19.0-heapy_i.massif.out"
+    );
+    let picture = cg_fmt(&["-f", "svg", file], "").stdout;
+    assert!(
+        picture.contains(">xmalloc, at most 1006.64 KiB<"),
+        "{picture}"
+    );
+    let layers = picture.matches("class=\"layer ").count();
+    assert!((1..=7).contains(&layers), "{picture}");
+    // A layer for each snapshot with a tree: 11, there and back.
+    let path = picture.split("class=\"layer l1\" d=\"").nth(1).unwrap();
+    assert_eq!(path.split('"').next().unwrap().matches('L').count(), 21);
+}

@@ -6,16 +6,23 @@ use cg_stream::profile::Profile;
 use super::timeline::Timeline;
 use crate::options::Options;
 
+/// What `-f svg` is for.
+const WANTED: &str = "-f svg draws the snapshots of one run of Massif or heaptrack, or of two, the later over the earlier, and this is neither";
+
 /// How memory grew, as a picture shows it.
 pub(crate) struct MemoryGraph(Graph);
 
 impl MemoryGraph {
     /// # Errors
-    /// Where something else than one Massif run was read.
+    /// Where something else than one run with snapshots was read, or two of them.
     pub(crate) fn of(profile: &Profile, options: &Options) -> anyhow::Result<MemoryGraph> {
         match Timeline::of(profile) {
             Some(timeline) if timeline.is_in_time() => Ok(MemoryGraph(timeline.graph(options))),
-            _ => anyhow::bail!("-f svg draws the snapshots of one Massif run, and this is not one"),
+            Some(timeline) => match timeline.overlaid(options) {
+                Some(graph) => Ok(MemoryGraph(graph)),
+                None => anyhow::bail!(WANTED),
+            },
+            None => anyhow::bail!(WANTED),
         }
     }
 

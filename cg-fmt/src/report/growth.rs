@@ -113,6 +113,25 @@ impl Growth {
         }
     }
 
+    /// Where a line of growth begins and ends: where memory grew until the end.
+    pub(crate) fn line(&self, points: &[Point]) -> Option<[Point; 2]> {
+        let Growth::Linear { per_unit, .. } = self else {
+            return None;
+        };
+        let peak = points.iter().map(|point| point.total).max()?;
+        let last = points
+            .iter()
+            .rfind(|point| point.total.saturating_mul(2) >= peak)?;
+        let first = points.first()?;
+        let before = last.total as f64 - per_unit * (last.time - first.time);
+        let start = Point {
+            time: first.time,
+            // A float to an integer saturates.
+            total: before.max(0.0) as u64,
+        };
+        Some([start, *last])
+    }
+
     /// The sentence, with the run's unit of time.
     pub(crate) fn sentence(&self, time_unit: &str) -> String {
         let percent = |share: f64| number::percent(share * 100.0);

@@ -2,13 +2,17 @@
 
 use std::fmt::Write as _;
 
-use cg_document::{Audience, Block, Cell, Column, Graph, Layout, Mark, Point, Table, number};
+use cg_document::{
+    Audience, Block, Cell, Column, Graph, Layout, Mark, Overlay, Point, Table, number,
+};
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, SnapshotRecord};
+use cg_stream::record::{Count, RunRecord, SnapshotRecord};
 
 use super::growth::Growth;
 use super::origin::origin;
 use crate::options::Options;
+
+mod sites;
 
 /// The snapshots that were read, at least one.
 pub(super) struct Timeline<'a> {
@@ -77,6 +81,15 @@ impl<'a> Timeline<'a> {
             time(peak),
             self.time_unit,
         );
+        if let Some(largest) = self.larger_than_peak() {
+            let _ = write!(
+                sentence,
+                "; the largest snapshot is {}, with {} bytes at time {}: Massif looks for a peak where memory is freed",
+                largest.snapshot,
+                number::grouped(self::total(largest)),
+                time(largest),
+            );
+        }
         let process = self
             .snapshots
             .iter()
@@ -94,15 +107,24 @@ impl<'a> Timeline<'a> {
 
     /// The totals as a graph.
     pub(super) fn graph(&self, options: &Options) -> Graph {
-        let peak = self.peak().filter(|peak| peak.detail == "peak");
+        let points = self.points();
+        let growth = Growth::of(&points);
         let mark = |snapshot: &SnapshotRecord, label: &str| Mark {
             point: point(snapshot),
             label: label.to_owned(),
         };
+        let peak = self.peak().filter(|peak| peak.detail == "peak");
+        let largest = self.larger_than_peak();
+        let marks = peak.map(|peak| mark(peak, "peak")).into_iter();
         Graph {
             title: origin(self.profile).unwrap_or_default(),
-            points: self.points(),
-            marks: peak.map(|peak| mark(peak, "peak")).into_iter().collect(),
+            marks: marks
+                .chain(largest.map(|largest| mark(largest, "largest snapshot")))
+                .collect(),
+            layers: sites::layers(self.profile, self.snapshots, point),
+            growth: Some(growth.sentence(self.time_unit)),
+            trend: growth.line(&points),
+            points,
             time_unit: self.time_unit.to_owned(),
             columns: options.graph_width,
             ..Graph::default()
@@ -123,6 +145,53 @@ impl<'a> Timeline<'a> {
                 .max_by_key(|snapshot| total(snapshot))
         };
         marked.or_else(largest)
+    }
+
+    /// The largest snapshot, where another one is marked as the peak.
+    fn larger_than_peak(&self) -> Option<&'a SnapshotRecord> {
+        let peak = self.peak()?;
+        // Of equals the first: `max_by_key` takes the last.
+        let largest = self.snapshots.iter().rev().max_by_key(|one| total(one))?;
+        (total(largest) > total(peak)).then_some(largest)
+    }
+
+    /// Two runs in one graph, the later one drawn over the earlier; `None` where it is not two.
+    pub(super) fn overlaid(&self, options: &Options) -> Option<Graph> {
+        let [before, after] = self.profile.runs() else {
+            return None;
+        };
+        let is_start = |pair: &[SnapshotRecord]| pair[1].snapshot <= pair[0].snapshot;
+        let mut starts =
+            (1..self.snapshots.len()).filter(|at| is_start(&self.snapshots[at - 1..=*at]));
+        let (start, None) = (starts.next()?, starts.next()) else {
+            return None;
+        };
+        if before.time_unit != after.time_unit
+            || self
+                .snapshots
+                .iter()
+                .any(|snapshot| snapshot.event.is_some())
+        {
+            return None;
+        }
+        let part = |snapshots: &'a [SnapshotRecord]| Timeline { snapshots, ..*self };
+        let (earlier, later) = self.snapshots.split_at(start);
+        let name = |run: &RunRecord| {
+            let source = run.source.first().or(run.command.as_ref());
+            source.cloned().unwrap_or_default()
+        };
+        let graph = part(later).graph(options);
+        Some(Graph {
+            title: format!("{} → {}", name(before), name(after)),
+            overlay: Some(Overlay {
+                name: name(before),
+                name_of_graph: name(after),
+                points: part(earlier).points(),
+            }),
+            // Sites are told apart by snapshot, and both runs have snapshots of one number.
+            layers: Vec::new(),
+            ..graph
+        })
     }
 
     /// The columns of `ms_print`, under its headings, and which snapshots have a tree.

@@ -65,6 +65,12 @@ function begin() {
     }));
   });
 }
-// A frame has no width before the page around it is laid out.
-if (window.innerWidth > 0) begin();
-else window.addEventListener("resize", begin, { once: true });
+// A frame has no width as long as the page around it is not laid out, and the picture cannot be fitted into none.
+window.addEventListener("resize", function (event) {
+  if (window.innerWidth < 40) event.stopImmediatePropagation();
+});
+function wait() {
+  if (window.innerWidth < 40 || document.querySelector("svg").clientWidth < 40) setTimeout(wait, 20);
+  else begin();
+}
+wait();

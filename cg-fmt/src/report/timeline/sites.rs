@@ -1,0 +1,83 @@
+//! What the heap consisted of at each snapshot that has a tree: the functions that are to blame for most of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cg_document::{Layer, Point};
+use cg_stream::profile::{Profile, Symbol};
+use cg_stream::record::{RecordType, SnapshotRecord};
+
+/// How many functions have a layer of their own; all others are one more.
+const SITES: usize = 6;
+
+/// A layer for each of the functions that held most at any snapshot, the largest lowest, and one for the rest; none where
+/// fewer than two snapshots have a tree.
+pub(super) fn layers(
+    profile: &Profile,
+    snapshots: &[SnapshotRecord],
+    point: impl Fn(&SnapshotRecord) -> Point,
+) -> Vec<Layer> {
+    let heap = profile.table(RecordType::Heap);
+    let Some(event) = profile.event("bytes") else {
+        return Vec::new();
+    };
+    let mut sites: BTreeMap<Option<&str>, HashMap<u64, u64>> = BTreeMap::new();
+    let mut with_tree: HashMap<u64, ()> = HashMap::new();
+    let mut known: HashMap<Option<Symbol>, Option<&str>> = HashMap::new();
+    for (row, key) in heap.keys().iter().enumerate() {
+        let Some(snapshot) = key.snapshot else {
+            continue;
+        };
+        let name = key.function.name;
+        let name = *known
+            .entry(name)
+            .or_insert_with(|| profile.text(name).filter(|name| *name != "???"));
+        let bytes = heap.cost(row).get(event).copied().unwrap_or(0);
+        let site = sites.entry(name).or_default().entry(snapshot).or_insert(0);
+        *site = site.saturating_add(u64::try_from(bytes).unwrap_or(0));
+        with_tree.insert(snapshot, ());
+    }
+    let times: Vec<(u64, f64)> = snapshots
+        .iter()
+        .filter(|snapshot| with_tree.contains_key(&snapshot.snapshot))
+        .map(|snapshot| (snapshot.snapshot, point(snapshot).time))
+        .collect();
+    if times.len() < 2 {
+        return Vec::new();
+    }
+    // Where nothing is known of a stack, it is of the rest.
+    let rest = sites.remove(&None).unwrap_or_default();
+    let mut sites: Vec<(Option<&str>, HashMap<u64, u64>)> = sites.into_iter().collect();
+    sites.sort_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));
+    let others = sites.split_off(sites.len().min(SITES));
+    let mut layers: Vec<Layer> = sites
+        .iter()
+        .map(|(name, bytes)| layer(name.unwrap_or_default(), &times, |at| held(bytes, at)))
+        .collect();
+    let of_rest = |at: u64| {
+        let others = others.iter().map(|(_, bytes)| held(bytes, at));
+        others.fold(held(&rest, at), u64::saturating_add)
+    };
+    if times.iter().any(|(at, _)| of_rest(*at) > 0) {
+        let words = match others.len() {
+            0 => "other places".to_owned(),
+            others => format!("{others} other functions and places"),
+        };
+        layers.push(layer(&words, &times, of_rest));
+    }
+    layers
+}
+
+fn held(bytes: &HashMap<u64, u64>, at: u64) -> u64 {
+    bytes.get(&at).copied().unwrap_or(0)
+}
+
+fn layer(name: &str, times: &[(u64, f64)], held: impl Fn(u64) -> u64) -> Layer {
+    let point = |(at, time): &(u64, f64)| Point {
+        time: *time,
+        total: held(*at),
+    };
+    Layer {
+        name: name.to_owned(),
+        points: times.iter().map(point).collect(),
+    }
+}

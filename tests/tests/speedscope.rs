@@ -1,0 +1,122 @@
+//! speedscope's published page, in a real browser, opens what cg-fmt writes and shows the stream's figures; its published
+//! schema holds for its own format.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cg_tests::browser::Browser;
+use cg_tests::tools;
+use flate2::read::GzDecoder;
+
+/// The folder of the npm package's page.
+fn release() -> PathBuf {
+    let root = Command::new("npm")
+        .args(["root", "--global"])
+        .output()
+        .unwrap();
+    let root = String::from_utf8(root.stdout).unwrap();
+    let release = PathBuf::from(root.trim()).join("speedscope/dist/release");
+    assert!(release.is_dir(), "npm install --global speedscope");
+    release
+}
+
+/// Self and inclusive samples by function, as cg-fmt lists them.
+fn listed(file: &str) -> BTreeMap<String, [u64; 2]> {
+    let columns = "samples,incl.samples,fn";
+    let csv = tools::stdout("cg-fmt", &["-f", "csv", "--columns", columns, file], b"");
+    let mut reader = csv::Reader::from_reader(&csv[..]);
+    let rows = reader.records().map(|row| row.unwrap());
+    rows.map(|row| (row[2].to_owned(), [0, 1].map(|at| row[at].parse().unwrap())))
+        .collect()
+}
+
+#[test]
+fn its_page_shows_the_same_functions_and_figures() {
+    let file = "stacks/before.folded";
+    let expected = listed(file);
+    let folder = tempfile::tempdir().unwrap();
+    let index = release().join("index.html");
+    let mut browser = Browser::start(1400, 1000);
+    for format in ["speedscope", "folded", "pprof"] {
+        let written = tools::stdout("cg-fmt", &["-f", format, file], b"");
+        let written = match format {
+            // As it is unpacked before: the page's own unpacking is not what is tested.
+            "pprof" => {
+                let mut unpacked = Vec::new();
+                std::io::copy(&mut GzDecoder::new(&written[..]), &mut unpacked).unwrap();
+                unpacked
+            }
+            _ => written,
+        };
+        let name = match format {
+            "speedscope" => "profile.speedscope.json",
+            "folded" => "profile.folded.txt",
+            _ => "profile.pb",
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, &written).unwrap();
+        let base64 = Command::new("base64").arg("--wrap=0").arg(&path).output();
+        let base64 = String::from_utf8(base64.unwrap().stdout).unwrap();
+        let script = folder.path().join(format!("{format}.js"));
+        let load = format!("speedscope.loadFileFromBase64({name:?}, {base64:?})");
+        std::fs::write(&script, load).unwrap();
+        let address = format!("{}#localProfilePath={}", index.display(), script.display());
+        // A page does not load anew where only what is behind `#` differs.
+        browser.open(Path::new("/dev/null"));
+        browser.open(Path::new(&address));
+        browser.wait_for("document.body.textContent.includes('Sandwich')");
+        browser.press("3", 51);
+        browser.evaluate("window.dispatchEvent(new KeyboardEvent('keypress', {key: '3'}))");
+        browser.wait_for("document.querySelectorAll('table tr').length > 3");
+        let rows = browser.evaluate(
+            "Array.from(document.querySelectorAll('table tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))",
+        );
+        let mut shown = BTreeMap::new();
+        for row in rows.as_array().unwrap() {
+            let cells: Vec<&str> = row
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|cell| cell.as_str().unwrap())
+                .collect();
+            let [total, own, name] = cells.as_slice() else {
+                continue;
+            };
+            // `260 (26.0%)`
+            let figure = |text: &str| text.split(' ').next()?.replace(',', "").parse::<u64>().ok();
+            if let (Some(total), Some(own)) = (figure(total), figure(own)) {
+                shown.insert((*name).to_owned(), [own, total]);
+            }
+        }
+        assert_eq!(shown, expected, "{format}: {rows}");
+    }
+}
+
+#[test]
+fn its_schema_holds() {
+    let schema = release().join("file-format-schema.json");
+    let folder = tempfile::tempdir().unwrap();
+    for file in [
+        "stacks/before.folded",
+        "perf/6.1-busy.perf.txt",
+        "dhat/3.19.0-heapy.dhat.json",
+        "massif/3.19.0-heapy_i.massif.out",
+        "heaptrack/1.4.0-shapes.zst",
+    ] {
+        let run = tools::run("cg-fmt", &["-f", "speedscope", file], b"");
+        assert_eq!(run.status, 0, "{file}: {}", run.stderr);
+        let path = folder.path().join("profile.json");
+        std::fs::write(&path, run.stdout).unwrap();
+        let check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(name)) for name in sys.argv[1:]))";
+        let output = Command::new("python3")
+            .args(["-c", check])
+            .args([&path, &schema])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{file}: {said}");
+    }
+}
