@@ -266,7 +266,7 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     let header = Elf::parse(cache)?;
     let endian = header.endian()?;
     // Its addresses would begin at 0 in every section.
-    if header.e_type(endian) == elf::ET_REL && !is_split(header, endian, cache) {
+    if header.e_type(endian) == elf::ET_REL && !is_without_addresses(header, endian, cache) {
         return Err(Error::Malformed("a relocatable file".to_owned()));
     }
     if header.shnum(endian, cache)? > MOST_SECTIONS {
@@ -314,14 +314,18 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     Ok((endian, sections))
 }
 
-/// A `.dwo` file is relocatable and has nothing to be relocated.
-fn is_split<Elf: FileHeader<Endian = Endianness>>(
+/// Split units, also where they share a file with code, and what dwz moved to a file of its own are in relocatable files
+/// and have nothing to be relocated.
+fn is_without_addresses<Elf: FileHeader<Endian = Endianness>>(
     header: &Elf,
     endian: Endianness,
     cache: &ReadCache<&File>,
 ) -> bool {
     header.sections(endian, cache).is_ok_and(|table| {
+        let has_code =
+            |section: &Elf::SectionHeader| section.sh_flags(endian).0 & SHF_EXECINSTR != 0;
         table.section_by_name(endian, b".debug_info.dwo").is_some()
             || table.section_by_name(endian, b".zdebug_info.dwo").is_some()
+            || !table.iter().any(has_code)
     })
 }

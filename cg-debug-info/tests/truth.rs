@@ -148,6 +148,8 @@ fn debug_information_is_found_wherever_it_is_kept() {
         // Debug files by link, with and without build ids.
         format!("gcc -O2 -g -o nops nops.c && {apart}; cp whole nops.debug; objcopy --add-gnu-debuglink=nops.debug nops"),
         format!("gcc -O2 -g -Wl,--build-id=none -o nops nops.c && {apart}; mkdir .debug; cp whole .debug/x; cp whole x; objcopy --add-gnu-debuglink=x nops; rm x"),
+        // What two files share in a third, which is beside them.
+        "gcc -O2 -g -o nops nops.c && cp nops other && dwz -m shared.debug nops other".to_owned(),
         // By build id under a root.
         format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/.build-id/ab; cp whole root/.build-id/ab/cdef0123.debug"),
         format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/usr/lib/debug/.build-id/ab; cp whole root/usr/lib/debug/.build-id/ab/cdef0123.debug; objcopy --compress-debug-sections=zlib root/usr/lib/debug/.build-id/ab/cdef0123.debug"),
@@ -266,6 +268,73 @@ fn chains_and_lines_are_those_of_addr2line() {
         "gcc -O2 -g -gsplit-dwarf -o nops nops.c",
     ] {
         compare_with_addr2line(built(command).unwrap().path());
+    }
+}
+
+/// The chain at every address of the functions of `nops`: names, declarations, and where the next inner one is called.
+fn chains_in_words(directory: &Path) -> Vec<(u64, String)> {
+    let search = search(directory);
+    let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
+    let info = DebugInfo::of(&object, &search).unwrap();
+    let symbols = run(directory, "nm -S --defined-only nops").unwrap();
+    let hex = |text| u64::from_str_radix(text, 16).unwrap();
+    let ranges = symbols.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [address, size, "t" | "T", _] => Some(hex(address)..hex(address) + hex(size)),
+            _ => None,
+        }
+    });
+    let mut addresses: Vec<u64> = ranges.flatten().collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let chains = info.chains(&addresses);
+    let file = |file: Option<cg_debug_info::FileId>| {
+        file.map_or("???".into(), |file| {
+            String::from_utf8_lossy(chains.file(file))
+        })
+    };
+    let words = |innermost: cg_debug_info::NodeId| {
+        let frames = chains.chain(innermost).map(|node| {
+            let function = chains.function(node.function);
+            let call = node
+                .inlined_into
+                .map(|(_, call)| format!("{}:{}", file(call.file), call.line));
+            let name = String::from_utf8_lossy(&function.name);
+            let (path, line) = (file(function.declared.file), function.declared.line);
+            format!("{name} of {path}:{line} called at {call:?}")
+        });
+        frames.collect::<Vec<_>>().join("\n")
+    };
+    let told = (addresses.iter().zip(&chains.innermost))
+        .filter_map(|(address, innermost)| Some((*address, words((*innermost)?))));
+    told.collect()
+}
+
+#[test]
+fn what_dwz_moves_to_a_file_of_its_own_changes_no_chain() {
+    for command in [
+        "rustc -O -C debuginfo=1 -o nops nops.rs",
+        "gcc -O2 -g -o nops nops.c",
+    ] {
+        let directory = built(command).unwrap();
+        let before = chains_in_words(directory.path());
+        assert!(before.len() > 5000, "{command}: {}", before.len());
+        let share = "cp nops other; dwz -m shared.debug nops other; readelf -SW nops | grep gnu_debugaltlink";
+        assert!(run(directory.path(), share).is_some(), "{command}: {share}");
+        let after = chains_in_words(directory.path());
+        let differing = before
+            .iter()
+            .zip(&after)
+            .find(|(before, after)| before != after);
+        assert_eq!((differing, before.len()), (None, after.len()), "{command}");
+        // Without the file the chains stand, and what is in it has no name.
+        std::fs::remove_file(directory.path().join("shared.debug")).unwrap();
+        assert_eq!(
+            chains_in_words(directory.path()).len(),
+            before.len(),
+            "{command}"
+        );
     }
 }
 

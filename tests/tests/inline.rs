@@ -264,6 +264,54 @@ fn an_object_that_moved_is_found_below_a_root() {
 }
 
 #[test]
+fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
+    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    let records = records(&parse(folder.path(), &["--inline", "--instr"]));
+    check_sums(&records);
+    let objects = records[0]["inlines"]["objects"].as_array().unwrap();
+    let is_libc = |name: &Value| name.as_str().unwrap_or_default().ends_with("/libc.so.6");
+    let libc = objects
+        .iter()
+        .find(|object| is_libc(&object["obj"]))
+        .unwrap();
+    assert_eq!(libc["debug"], "build-id", "{libc}");
+    let figure = |field: &str| libc[field].as_u64().unwrap();
+    assert!(
+        figure("named") > 0 && figure("agrees") * 1000 >= figure("named") * 999,
+        "{libc}"
+    );
+    // As deep as binutils has it, address by address.
+    let lines: Vec<&Value> = of_type(&records, "line")
+        .into_iter()
+        .filter(|record| is_libc(&record["obj"]))
+        .collect();
+    let object = libc["obj"].as_str().unwrap();
+    let addresses: Vec<&str> = lines
+        .iter()
+        .map(|line| line["addr"].as_str().unwrap())
+        .collect();
+    let oracle = Command::new("addr2line")
+        .args(["-a", "-i", "-e", object])
+        .args(&addresses)
+        .output()
+        .unwrap();
+    let oracle = String::from_utf8(oracle.stdout).unwrap();
+    let depths: Vec<usize> = oracle
+        .split("0x")
+        .skip(1)
+        .map(|frames| frames.lines().count() - 1)
+        .collect();
+    assert_eq!(depths.len(), lines.len());
+    let mut inlined = 0;
+    for (line, depth) in lines.iter().zip(depths) {
+        let chain = line["inlined"].as_array().map_or(0, Vec::len);
+        assert_eq!(chain + 1, depth, "{line}");
+        inlined += usize::from(chain > 0);
+    }
+    assert!(inlined > 20, "{inlined} of {}", lines.len());
+}
+
+#[test]
 fn several_parts_add_up_and_stay_apart_where_wanted() {
     let folder = profiled(
         "gcc -O2 -g -o nops nops.c",
