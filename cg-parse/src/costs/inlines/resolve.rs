@@ -254,9 +254,8 @@ impl Inlines {
     pub(crate) fn at(&self, object: StringId, address: u64) -> Option<(usize, &Chains, NodeId)> {
         let place = self.objects.position(object)?;
         let object = &self.objects.objects[place];
-        let chains = object.chains.as_ref()?;
-        let index = object.index_of(address)?;
-        Some((place, chains, chains.innermost[index]?))
+        let node = node_at(object, object.index_of(address))?;
+        Some((place, object.chains.as_ref()?, node))
     }
 }
 
@@ -322,10 +321,21 @@ struct LineSums<'s> {
     /// What lines without addresses came to.
     by_line: HashMap<(FunctionId, StringId, u64), Found, FixedState>,
     roots: Roots,
-    /// The row of the last line, which is mostly that of the next.
-    last: Option<(ChainKey, ChainId)>,
+    /// The last line, whose row is mostly that of the next.
+    last: Option<LastLine>,
     /// By row, the node whose root was looked at last.
     seen: Vec<Option<NodeId>>,
+}
+
+/// Where a line was added up.
+#[derive(Clone, Copy)]
+struct LastLine {
+    host: FunctionId,
+    /// The node at its address; `None` of a line without.
+    node: Option<Option<NodeId>>,
+    key: ChainKey,
+    row: ChainId,
+    is_resolved: bool,
 }
 
 /// What is known of a line's code.
@@ -339,6 +349,7 @@ struct Found {
 }
 
 impl LineSums<'_> {
+    #[inline]
     fn add(
         &mut self,
         line: &Traced,
@@ -348,19 +359,15 @@ impl LineSums<'_> {
         object: &TracedObject,
         section: &Section,
     ) -> Result<(), NoRoom> {
-        let found = match line.at {
-            At::Address(_) => at_address(object, index),
-            At::Line { file, line } => self.at_line(object, host, file, line, section),
+        let node = match line.at {
+            At::Address(_) => Some(node_at(object, index)),
+            At::Line { .. } => None,
         };
-        let key = ChainKey {
-            host,
-            inlined: found.inlined,
+        let found = match self.last {
+            Some(last) if last.host == host && node.is_some() && last.node == node => last,
+            _ => self.find(line, host, place, node, object, section)?,
         };
-        let row = match self.last {
-            Some((known, row)) if known == key => row,
-            _ => self.chains.row(key)?,
-        };
-        self.last = Some((key, row));
+        let row = found.row;
         if line.counted == Counted::Own {
             self.chains.add_own(row, line.counts, self.signedness)?;
         }
@@ -374,9 +381,9 @@ impl LineSums<'_> {
             _ => None,
         };
         if let Some(differing) = differing
-            && key.inlined.is_some()
+            && found.key.inlined.is_some()
         {
-            let row = differing.row(key)?;
+            let row = differing.row(found.key)?;
             differing.add_inclusive(row, line.counts, self.signedness)?;
         }
         if found.is_resolved && line.counted == Counted::Own {
@@ -384,6 +391,40 @@ impl LineSums<'_> {
                 *sum = sum.wrapping_add(*count);
             }
         }
+        Ok(())
+    }
+
+    /// Finds the row of a line, and notes whose code is out of line in the host.
+    fn find(
+        &mut self,
+        line: &Traced,
+        host: FunctionId,
+        place: usize,
+        node: Option<Option<NodeId>>,
+        object: &TracedObject,
+        section: &Section,
+    ) -> Result<LastLine, NoRoom> {
+        let found = match (line.at, node, &object.chains) {
+            (At::Line { file, line }, ..) => self.at_line(object, host, file, line, section),
+            (At::Address(_), Some(Some(node)), Some(chains)) => Found::of(chains, node),
+            (At::Address(_), ..) => Found::default(),
+        };
+        let key = ChainKey {
+            host,
+            inlined: found.inlined,
+        };
+        let row = match self.last {
+            Some(last) if last.key == key => last.row,
+            _ => self.chains.row(key)?,
+        };
+        let last = LastLine {
+            host,
+            node,
+            key,
+            row,
+            is_resolved: found.is_resolved,
+        };
+        self.last = Some(last);
         if let (Some(node), Some(chains)) = (found.node, object.chains())
             && self.seen.get(row.index()) != Some(&Some(node))
             && let Some(root) = chains.chain(node).last()
@@ -400,7 +441,7 @@ impl LineSums<'_> {
                 hosts.push(host);
             }
         }
-        Ok(())
+        Ok(last)
     }
 
     /// What the lines of a function allow.
@@ -458,12 +499,9 @@ impl Found {
 }
 
 #[inline]
-fn at_address(object: &TracedObject, index: Option<usize>) -> Found {
-    let Some(chains) = &object.chains else {
-        return Found::default();
-    };
-    let node = index.and_then(|index| chains.innermost[index]);
-    node.map_or(Found::default(), |node| Found::of(chains, node))
+fn node_at(object: &TracedObject, index: Option<usize>) -> Option<NodeId> {
+    let chains = object.chains.as_ref()?;
+    index.and_then(|index| chains.innermost[index])
 }
 
 /// The function of the profile that is the out-of-line copy of an inlined one, so that both are one row: the one of that
