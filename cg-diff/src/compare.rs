@@ -360,7 +360,7 @@ pub(crate) fn summary(
     for change in changes {
         *rows.entry(change.status).or_insert(0) += 1;
         let row = &joined.rows[change.row];
-        for name in rules.names(row.fired) {
+        for name in rules.names(row.matched) {
             *by_rule.entry(name.to_owned()).or_insert(0) += 1;
         }
         let is_sum =

@@ -24,7 +24,7 @@ const MOVED_AT_MOST_PERCENT: Count = 150;
 const SLIGHT_PARTS: Count = 100;
 
 /// A guest that is less than this part of what a host took in is not worth a word.
-const TELLING_PARTS: Count = 50;
+const WORTH_NAMING_PARTS: Count = 50;
 
 /// Reasons by row, and the callee that explains a row's inclusive change.
 #[derive(Default)]
@@ -147,9 +147,9 @@ impl Explainer<'_> {
             if percent < loss * MOVED_AT_LEAST_PERCENT || percent > loss * MOVED_AT_MOST_PERCENT {
                 continue;
             }
-            let telling: Vec<usize> = guests
+            let named: Vec<usize> = guests
                 .iter()
-                .filter(|(_, part)| **part * TELLING_PARTS >= loss)
+                .filter(|(_, part)| **part * WORTH_NAMING_PARTS >= loss)
                 .map(|(guest, _)| *guest)
                 .collect();
             for guest in guests.keys() {
@@ -157,7 +157,7 @@ impl Explainer<'_> {
             }
             let (of_host, _) = inlining.causes();
             why.entry(host)
-                .or_insert_with(|| self.moved(of_host, &telling));
+                .or_insert_with(|| self.moved(of_host, &named));
         }
         let (_, of_guest) = inlining.causes();
         for (guest, hosts) in taken_in {

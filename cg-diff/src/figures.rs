@@ -118,7 +118,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
             .collect();
         if let Some(calls) = &mut figures.calls {
             let files = tables.iter().map(|(_, table, records)| {
-                let of_record = |record: &u32| table.beside().calls.count(*record as usize);
+                let of_record = |record: &u32| table.numbers().calls.count(*record as usize);
                 are_calls_known &= records.iter().all(|record| of_record(record).is_some());
                 records.iter().filter_map(of_record).sum()
             });

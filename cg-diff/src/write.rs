@@ -162,7 +162,7 @@ impl Comparison<'_> {
                 .flatten()
                 .map(|key| Box::new(self.function_name(key.function))),
             guess: row.certainty > Certainty::Told,
-            joined: self.rules.names(row.fired).map(Name::from).collect(),
+            joined: self.rules.names(row.matched).map(Name::from).collect(),
             merged: PerRun(if is_sum {
                 figures.merged.clone()
             } else {

@@ -7,10 +7,8 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::format::Format;
-use crate::{costs, findings, foreign, heaps, stacks, totals};
-
-/// How much of an input is looked at before it is given up: logs may begin with a program's own output.
-const FARTHEST_LOOK: usize = 1024 * 1024;
+use crate::head::{FARTHEST_LOOK, Head, Reach};
+use crate::{costs, findings, heaps, stacks, totals, unsupported};
 
 /// The format of an input: the one asked for, else the one its first lines show.
 pub(crate) fn format_of<R: Read>(
@@ -29,7 +27,7 @@ pub(crate) fn format_of<R: Read>(
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
         }
-        if let Some(message) = foreign::binary(bytes) {
+        if let Some(message) = unsupported::binary(bytes) {
             return Err(Error::whole(message));
         }
         if let Some(format) = asked_for.or_else(|| recognise(&Head::new(bytes, is_whole))) {
@@ -77,56 +75,6 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
         if seen > FARTHEST_LOOK {
             return Ok(false);
         }
-    }
-}
-
-/// The beginning of an input, as far as it was looked at.
-pub(crate) struct Head<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) reach: Reach,
-}
-
-/// How much of an input was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Some; there may be more.
-    Beginning,
-    /// There may be more, but it will not be waited for.
-    Enough,
-    All,
-}
-
-impl<'a> Head<'a> {
-    fn new(bytes: &'a [u8], is_whole: bool) -> Head<'a> {
-        let reach = if is_whole {
-            Reach::All
-        } else if bytes.len() > FARTHEST_LOOK {
-            Reach::Enough
-        } else {
-            Reach::Beginning
-        };
-        Head { bytes, reach }
-    }
-
-    /// The lines that are there to their ends, with where they begin; blanks behind them are left out.
-    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
-        let end = match self.reach {
-            Reach::All => self.bytes.len(),
-            _ => memchr::memrchr(b'\n', self.bytes).map_or(0, |last| last + 1),
-        };
-        let mut rest = &self.bytes[..end];
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-            let (line, behind) = rest.split_at(length);
-            rest = behind;
-            let at = start;
-            start += length;
-            Some((at, line.trim_ascii_end()))
-        })
     }
 }
 
@@ -194,7 +142,7 @@ fn recognise(head: &Head) -> Option<Format> {
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
-    if let Some(message) = foreign::text(bytes) {
+    if let Some(message) = unsupported::text(bytes) {
         return Error::whole(message);
     }
     let first = bytes

@@ -20,7 +20,8 @@ mod totals;
 
 mod detect;
 mod directory;
-mod foreign;
+mod head;
+mod unsupported;
 
 mod profiles;
 mod stable_names;

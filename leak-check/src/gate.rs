@@ -68,7 +68,7 @@ pub(crate) fn run(
     if verdict.is_only_without_match {
         diagnostics.warn(format!(
             "--only matches no frame of any finding; findings set aside: {}",
-            verdict.count(RulingStatus::Foreign)
+            verdict.count(RulingStatus::OtherCode)
         ));
     }
     let is_red = !verdict.is_clean() && !options.update_baseline;

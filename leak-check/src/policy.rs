@@ -98,7 +98,7 @@ pub(crate) fn judge(
         } else if !counts(finding, policy) {
             RulingStatus::NotCounted
         } else if !is_wanted(finding, blame, policy, paths) {
-            RulingStatus::Foreign
+            RulingStatus::OtherCode
         } else if is_ignored(finding, blame, policy, paths) {
             RulingStatus::Ignored
         } else if let Some(fingerprint) = fingerprint.get()
@@ -129,7 +129,7 @@ pub(crate) fn judge(
     let is_only_without_match = !policy.only.is_empty()
         && rulings
             .iter()
-            .any(|ruling| ruling.status == RulingStatus::Foreign)
+            .any(|ruling| ruling.status == RulingStatus::OtherCode)
         && !evidence.findings.iter().any(|finding| {
             let matches = |frame: &Frame| policy.only.match_frame(frame, paths);
             finding.stack.iter().any(matches)
@@ -368,14 +368,14 @@ mod tests {
         );
         assert_eq!(
             judged(leak(frames), "^other$", ""),
-            (RulingStatus::Foreign, "helper")
+            (RulingStatus::OtherCode, "helper")
         );
         let frames = &["std::f", "helper", "mine", "main"];
         let read = || error("InvalidRead", frames);
         assert_eq!(judged(read(), "", ""), (RulingStatus::New, "helper"));
         assert_eq!(
             judged(read(), "^mine$", ""),
-            (RulingStatus::Foreign, "helper")
+            (RulingStatus::OtherCode, "helper")
         );
         assert_eq!(
             judged(read(), "^helper$", ""),

@@ -20,7 +20,7 @@ pub(crate) enum RulingStatus {
     /// `--ignore` matches.
     Ignored,
     /// `--only` does not match.
-    Foreign,
+    OtherCode,
     /// The policy does not count its kind.
     NotCounted,
     /// A suppression matches.
@@ -34,7 +34,7 @@ impl RulingStatus {
         RulingStatus::Allowed,
         RulingStatus::Known,
         RulingStatus::Ignored,
-        RulingStatus::Foreign,
+        RulingStatus::OtherCode,
         RulingStatus::NotCounted,
         RulingStatus::Suppressed,
     ];
@@ -62,7 +62,7 @@ impl RulingStatus {
             RulingStatus::Allowed => "allowed",
             RulingStatus::Known => "known",
             RulingStatus::Ignored => "ignored",
-            RulingStatus::Foreign => "foreign",
+            RulingStatus::OtherCode => "other_code",
             RulingStatus::NotCounted => "not_counted",
             RulingStatus::Suppressed => "suppressed",
         }

@@ -55,7 +55,8 @@ const LONGEST: usize = 1 << 16;
 /// # Panics
 /// Where a law does not hold.
 pub fn reader(format: Format, bytes: &[u8]) {
-    if bytes.len() > LONGEST {
+    // A recording of perf is read by perf itself, as a file and not packed.
+    if bytes.len() > LONGEST || bytes.starts_with(b"PERFILE2") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

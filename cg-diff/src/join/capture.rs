@@ -1,6 +1,6 @@
 //! Joins functions by what a regex captures of their names.
 
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use regex::Regex;
 
 use super::Joiner;
@@ -29,7 +29,7 @@ impl Joiner<'_> {
             if self.gains(&bucket) {
                 for class in &bucket[1..] {
                     self.functions
-                        .unite(bucket[0], *class, Fired::CAPTURE, Certainty::Told);
+                        .unite(bucket[0], *class, MatchedRules::CAPTURE, Certainty::Told);
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! A node is a function as one side has it. Nodes that are the same function are one class; a class is a row of the
 //! comparison, and records of every other type are joined by the classes of the functions in them.
 
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::RecordType;
 
@@ -39,7 +39,7 @@ pub(super) struct Functions {
 struct Class {
     parent: Node,
     sides: Sides,
-    fired: Fired,
+    matched: MatchedRules,
     certainty: Certainty,
 }
 
@@ -88,7 +88,7 @@ impl Functions {
             self.classes.push(Class {
                 parent: next,
                 sides: 1 << side,
-                fired: Fired::default(),
+                matched: MatchedRules::default(),
                 certainty: Certainty::Told,
             });
         }
@@ -128,8 +128,8 @@ impl Functions {
         self.classes[class as usize].sides
     }
 
-    pub(super) fn fired(&self, class: Node) -> Fired {
-        self.classes[class as usize].fired
+    pub(super) fn matched(&self, class: Node) -> MatchedRules {
+        self.classes[class as usize].matched
     }
 
     pub(super) fn certainty(&self, class: Node) -> Certainty {
@@ -137,7 +137,7 @@ impl Functions {
     }
 
     /// Makes the classes of two nodes one.
-    pub(super) fn unite(&mut self, a: Node, b: Node, fired: Fired, certainty: Certainty) {
+    pub(super) fn unite(&mut self, a: Node, b: Node, matched: MatchedRules, certainty: Certainty) {
         let (a, b) = (self.class(a), self.class(b));
         // The first node stands for the class, so that nothing depends on who is united with whom first.
         let (first, other) = (a.min(b), a.max(b));
@@ -145,8 +145,8 @@ impl Functions {
         self.classes[other as usize].parent = first;
         let class = &mut self.classes[first as usize];
         class.sides |= joined.sides;
-        class.fired.add(joined.fired);
-        class.fired.add(fired);
+        class.matched.add(joined.matched);
+        class.matched.add(matched);
         class.certainty = class.certainty.max(joined.certainty).max(certainty);
     }
 
@@ -164,7 +164,7 @@ impl Functions {
                 continue;
             };
             if is_exact || settled[node as usize] || !names.is_contested(key.name) {
-                self.unite(first, node, Fired::default(), Certainty::Told);
+                self.unite(first, node, MatchedRules::default(), Certainty::Told);
             }
         }
     }

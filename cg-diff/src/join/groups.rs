@@ -127,8 +127,8 @@ impl Joiner<'_> {
             let mut is_paired = vec![false; new.len()];
             for (old, new_position, certainty) in pairs {
                 let (a, b) = (paired[old], new[new_position]);
-                let fired = self.names.fired_between(a.key, b.key, level);
-                self.functions.unite(a.class, b.class, fired, certainty);
+                let matched = self.names.rules_between(a.key, b.key, level);
+                self.functions.unite(a.class, b.class, matched, certainty);
                 paired[old].sides |= b.sides;
                 paired[old].is_unnumbered |= b.is_unnumbered;
                 is_paired[new_position] = true;
@@ -253,9 +253,9 @@ impl Joiner<'_> {
             for other in &members[position + 1..] {
                 let is_joined = (member.sides | other.sides).count_ones() > 1;
                 if is_joined && (member.file, member.object) == (other.file, other.object) {
-                    let fired = self.names.fired_between(member.key, other.key, Level::Part);
+                    let matched = self.names.rules_between(member.key, other.key, Level::Part);
                     self.functions
-                        .unite(member.class, other.class, fired, Certainty::Told);
+                        .unite(member.class, other.class, matched, Certainty::Told);
                 }
             }
         }
@@ -273,11 +273,11 @@ impl Joiner<'_> {
                 && member.sides.count_ones() == 1
                 && self.are_homes(collective, member)
             {
-                let fired = self
+                let matched = self
                     .names
-                    .fired_between(collective.key, member.key, Level::Counter);
+                    .rules_between(collective.key, member.key, Level::Counter);
                 self.functions
-                    .unite(collective.class, member.class, fired, Certainty::Told);
+                    .unite(collective.class, member.class, matched, Certainty::Told);
             }
         }
     }

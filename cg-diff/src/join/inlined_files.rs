@@ -2,7 +2,7 @@
 //! function's file by.
 
 use cg_names::paths;
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 
 use super::Joiner;
 use super::buckets::Buckets;
@@ -33,8 +33,12 @@ impl Joiner<'_> {
             }
             if is_inlined && self.gains(&bucket) && self.are_disjoint(&bucket) {
                 for class in &bucket[1..] {
-                    self.functions
-                        .unite(bucket[0], *class, Fired::INLINED_FILE, Certainty::Told);
+                    self.functions.unite(
+                        bucket[0],
+                        *class,
+                        MatchedRules::INLINED_FILE,
+                        Certainty::Told,
+                    );
                 }
             }
         }

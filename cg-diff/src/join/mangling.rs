@@ -1,7 +1,7 @@
 //! Joins the functions that one run has by a legacy name and another by names of the v0 mangling.
 
 use cg_names::mangling::{RustPath, can_be_instance};
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use cg_stream::profile::{FunctionKey, Symbol};
 
 use super::Joiner;
@@ -78,10 +78,10 @@ impl Joiner<'_> {
 
     fn unite_instance(&mut self, pattern: Node, instance: Node) {
         let (a, b) = (self.functions.key(pattern), self.functions.key(instance));
-        let mut fired = self.names.fired_between(a, b, Level::Counter);
-        fired.add(Fired::MANGLING);
+        let mut matched = self.names.rules_between(a, b, Level::Counter);
+        matched.add(MatchedRules::MANGLING);
         self.functions
-            .unite(pattern, instance, fired, Certainty::Told);
+            .unite(pattern, instance, matched, Certainty::Told);
     }
 
     fn normalised(&mut self, classes: &[Node]) -> Vec<(FunctionKey, Function)> {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use cg_names::structure::ParsedName;
 use cg_stream::profile::{FunctionKey, Symbol};
 
@@ -31,7 +31,7 @@ const SIMILAR_SURROUNDINGS: f64 = 0.5;
 
 /// Without arcs nothing but figures tells, so these must agree almost exactly, and be worth agreeing.
 const EQUAL_COST: f64 = 0.99;
-const TELLING_COST: f64 = 100.0;
+const CONSIDERABLE_COST: f64 = 100.0;
 
 /// So many functions that moved together are a module or crate that was renamed, and the others in it moved with them.
 const ENOUGH_TOGETHER: usize = 2;
@@ -211,8 +211,12 @@ impl Joiner<'_> {
             });
             let mut is_joined = vec![false; new.len()];
             for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
-                self.functions
-                    .unite(paired[a], new[b], Fired::default(), Certainty::Renamed);
+                self.functions.unite(
+                    paired[a],
+                    new[b],
+                    MatchedRules::default(),
+                    Certainty::Renamed,
+                );
                 is_joined[b] = true;
                 any = true;
             }
@@ -272,9 +276,10 @@ fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -
 fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let costs_alike =
         ratio(weight(a), weight(b)) >= SIMILAR_COST && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
-    let is_telling = weight(a).max(weight(b)) >= TELLING_COST || is_similar(around.callees);
+    let is_considerable =
+        weight(a).max(weight(b)) >= CONSIDERABLE_COST || is_similar(around.callees);
     let is_surrounded_alike = is_similar(around.callers) || is_similar(around.callees);
-    costs_alike && is_telling && (is_surrounded_alike || have_equal_figures(a, b))
+    costs_alike && is_considerable && (is_surrounded_alike || have_equal_figures(a, b))
 }
 
 fn is_similar(share: Option<f64>) -> bool {
@@ -289,7 +294,7 @@ fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
         // A miss more or less is no sign of other code.
         (a - b).abs() <= 4.0 || ratio(a, b) >= EQUAL_COST
     };
-    weight(a).max(weight(b)) >= TELLING_COST
+    weight(a).max(weight(b)) >= CONSIDERABLE_COST
         && (0..events).all(agrees)
         && ratio(weight(a), weight(b)) >= EQUAL_COST
         && ratio(a.calls(), b.calls()) >= EQUAL_COST

@@ -62,10 +62,10 @@ impl Joiner<'_> {
             for node in nodes {
                 let key = self.functions.key(*node);
                 let known = *by_address.entry(key.name).or_insert(*node);
-                let fired = self
-                    .names
-                    .fired_between(self.functions.key(known), key, Level::Exact);
-                self.functions.unite(known, *node, fired, Certainty::Told);
+                let matched =
+                    self.names
+                        .rules_between(self.functions.key(known), key, Level::Exact);
+                self.functions.unite(known, *node, matched, Certainty::Told);
             }
         }
         let mut left_over: Vec<Node> = nodes
@@ -78,10 +78,10 @@ impl Joiner<'_> {
         if !is_one_build || self.gains(&left_over) {
             for other in left_over.iter().skip(1) {
                 let (a, b) = (self.functions.key(left_over[0]), self.functions.key(*other));
-                let mut fired = self.names.fired_between(a, b, Level::Counter);
-                fired.add(self.names.fired_of(a.name));
+                let mut matched = self.names.rules_between(a, b, Level::Counter);
+                matched.add(self.names.rules_of(a.name));
                 self.functions
-                    .unite(left_over[0], *other, fired, Certainty::Told);
+                    .unite(left_over[0], *other, matched, Certainty::Told);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The names of all runs, and what they are once they are normalised.
 
 use cg_names::paths;
-use cg_names::rules::{Fired, Rules};
+use cg_names::rules::{MatchedRules, Rules};
 use cg_stream::profile::{FunctionKey, Symbol, Symbols};
 use cg_stream::record::RecordType;
 
@@ -91,27 +91,31 @@ impl<'r> JoinNames<'r> {
     }
 
     /// The rules by which two sentences, or the files of two call sites, are the same.
-    pub(super) fn fired_between_prepared(&self, a: Option<Symbol>, b: Option<Symbol>) -> Fired {
-        let mut fired = Fired::default();
+    pub(super) fn rules_between_prepared(
+        &self,
+        a: Option<Symbol>,
+        b: Option<Symbol>,
+    ) -> MatchedRules {
+        let mut matched = MatchedRules::default();
         let (Some(a), Some(b)) = (a, b) else {
-            return fired;
+            return matched;
         };
         if a == b {
-            return fired;
+            return matched;
         }
         for known in [a, b] {
             if let Some(normal) = self.sentences.get(&known) {
-                fired.add(normal.fired);
+                matched.add(normal.matched);
             }
         }
         if let (Some((a, _)), Some((b, _))) = (self.sites.get(&a), self.sites.get(&b)) {
-            fired.add(a.fired);
-            fired.add(b.fired);
+            matched.add(a.matched);
+            matched.add(b.matched);
             if a.symbol != b.symbol {
-                fired.add(Fired::DIRECTORY);
+                matched.add(MatchedRules::DIRECTORY);
             }
         }
-        fired
+        matched
     }
 
     fn base_name(&mut self, path: Symbol) -> Symbol {
@@ -145,23 +149,28 @@ impl<'r> JoinNames<'r> {
     }
 
     /// The rules that change a name.
-    pub(super) fn fired_of(&mut self, name: Option<Symbol>) -> Fired {
-        name.map_or(Fired::default(), |name| {
+    pub(super) fn rules_of(&mut self, name: Option<Symbol>) -> MatchedRules {
+        name.map_or(MatchedRules::default(), |name| {
             self.normaliser
                 .name(&mut self.symbols, name, Level::Counter)
-                .fired
+                .matched
         })
     }
 
     /// The rules by which two functions have become one at a level.
-    pub(super) fn fired_between(&mut self, a: FunctionKey, b: FunctionKey, level: Level) -> Fired {
-        let mut fired = Fired::default();
+    pub(super) fn rules_between(
+        &mut self,
+        a: FunctionKey,
+        b: FunctionKey,
+        level: Level,
+    ) -> MatchedRules {
+        let mut matched = MatchedRules::default();
         if let (Some(a), Some(b)) = (a.name, b.name)
             && a != b
         {
             let symbols = &mut self.symbols;
-            fired.add(self.normaliser.name(symbols, a, level).fired);
-            fired.add(self.normaliser.name(symbols, b, level).fired);
+            matched.add(self.normaliser.name(symbols, a, level).matched);
+            matched.add(self.normaliser.name(symbols, b, level).matched);
         }
         let symbols = &mut self.symbols;
         let (a, b) = (
@@ -173,19 +182,19 @@ impl<'r> JoinNames<'r> {
             if a.raw == b.raw {
                 continue;
             }
-            fired.add(a.fired);
-            fired.add(b.fired);
+            matched.add(a.matched);
+            matched.add(b.matched);
             if a.symbol != b.symbol {
                 let is_renamed = is_object
                     && paths::base_name(self.symbols.text(a.symbol))
                         != paths::base_name(self.symbols.text(b.symbol));
-                fired.add(if is_renamed {
-                    Fired::OBJECT
+                matched.add(if is_renamed {
+                    MatchedRules::OBJECT
                 } else {
-                    Fired::DIRECTORY
+                    MatchedRules::DIRECTORY
                 });
             }
         }
-        fired
+        matched
     }
 }

@@ -68,8 +68,8 @@ impl Joiner<'_> {
             };
             for class in left_over {
                 let (a, b) = (self.functions.key(home), self.functions.key(class));
-                let fired = self.names.fired_between(a, b, Level::Part);
-                self.functions.unite(home, class, fired, Certainty::Told);
+                let matched = self.names.rules_between(a, b, Level::Part);
+                self.functions.unite(home, class, matched, Certainty::Told);
             }
         }
     }

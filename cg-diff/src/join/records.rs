@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cg_names::blame::is_allocator_or_replacement;
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use cg_parse::Snapshots;
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackId, Symbol};
 use cg_stream::record::{Count, Frame, Name, RecordType};
@@ -38,7 +38,7 @@ struct Identity {
 struct Draft {
     identity: Rc<Identity>,
     sides: Sides,
-    fired: Fired,
+    matched: MatchedRules,
     certainty: Certainty,
     parent: usize,
     /// What the first of its records is called.
@@ -87,7 +87,7 @@ impl Joiner<'_> {
                         row_of[class as usize] = rows.len() as u32;
                         rows.push(Row {
                             of: RecordType::Fn,
-                            fired: self.functions.fired(class),
+                            matched: self.functions.matched(class),
                             certainty: self.functions.certainty(class),
                             sides: 0,
                         });
@@ -159,14 +159,14 @@ impl<'a> RecordJoin<'a> {
             if row_of[root] == NOT_COMPARED {
                 row_of[root] = rows.len() as u32;
                 let Draft {
-                    fired,
+                    matched,
                     certainty,
                     sides,
                     ..
                 } = self.drafts[root];
                 rows.push(Row {
                     of: self.of,
-                    fired,
+                    matched,
                     certainty,
                     sides,
                 });
@@ -203,7 +203,7 @@ impl<'a> RecordJoin<'a> {
                             self.drafts.push(Draft {
                                 identity,
                                 sides: 0,
-                                fired: Fired::default(),
+                                matched: MatchedRules::default(),
                                 certainty: Certainty::Told,
                                 parent: next,
                                 key,
@@ -214,10 +214,10 @@ impl<'a> RecordJoin<'a> {
                     };
                     let first = table.cost(record).iter().copied().find(|count| *count != 0);
                     let known = self.drafts[draft].key;
-                    let (fired, certainty) = self.between(&known, &key);
+                    let (matched, certainty) = self.between(&known, &key);
                     let joined = &mut self.drafts[draft];
                     joined.sides |= 1 << side;
-                    joined.fired.add(fired);
+                    joined.matched.add(matched);
                     joined.certainty = joined.certainty.max(certainty);
                     joined.cost += first.unwrap_or(0);
                     drafts.push(draft);
@@ -291,8 +291,8 @@ impl<'a> RecordJoin<'a> {
 
     /// The rules by which two records have the same functions, and how sure that is. Frames are those of the stacks from
     /// the one to blame outwards.
-    fn between(&self, a: &Key, b: &Key) -> (Fired, Certainty) {
-        let mut result = (Fired::default(), Certainty::Told);
+    fn between(&self, a: &Key, b: &Key) -> (MatchedRules, Certainty) {
+        let mut result = (MatchedRules::default(), Certainty::Told);
         if a == b {
             return result;
         }
@@ -304,7 +304,7 @@ impl<'a> RecordJoin<'a> {
                 && let Some(node) = find(b)
             {
                 let class = functions.class(node);
-                result.0.add(functions.fired(class));
+                result.0.add(functions.matched(class));
                 // A row is called renamed where the function that it names is.
                 let certainty = functions.certainty(class);
                 let most = if is_blamed {
@@ -439,11 +439,11 @@ impl<'a> RecordJoin<'a> {
         let (first, other) = (a.min(b), a.max(b));
         let (by_functions, surely) = self.between(&self.drafts[first].key, &self.drafts[other].key);
         let by_rest =
-            self.fired_by_rest(&self.drafts[first].identity, &self.drafts[other].identity);
+            self.rules_by_rest(&self.drafts[first].identity, &self.drafts[other].identity);
         self.drafts[other].parent = first;
         let Draft {
             sides,
-            fired,
+            matched,
             certainty: known,
             cost,
             ..
@@ -451,24 +451,24 @@ impl<'a> RecordJoin<'a> {
         let draft = &mut self.drafts[first];
         draft.sides |= sides;
         draft.cost += cost;
-        for fired in [fired, by_functions, by_rest] {
-            draft.fired.add(fired);
+        for matched in [matched, by_functions, by_rest] {
+            draft.matched.add(matched);
         }
         draft.certainty = draft.certainty.max(known).max(surely).max(certainty);
     }
 
     /// The rules by which two records are the same in what is not their functions.
-    fn fired_by_rest(&self, a: &Identity, b: &Identity) -> Fired {
-        let mut fired = Fired::default();
-        fired.add(self.joiner.names.fired_between_prepared(a.what, b.what));
-        fired.add(self.joiner.names.fired_between_prepared(a.site, b.site));
+    fn rules_by_rest(&self, a: &Identity, b: &Identity) -> MatchedRules {
+        let mut matched = MatchedRules::default();
+        matched.add(self.joiner.names.rules_between_prepared(a.what, b.what));
+        matched.add(self.joiner.names.rules_between_prepared(a.site, b.site));
         if a.lines != b.lines {
-            fired.add(Fired::LINE);
+            matched.add(MatchedRules::LINE);
         }
         if a.allocator != b.allocator {
-            fired.add(Fired::ALLOCATOR);
+            matched.add(MatchedRules::ALLOCATOR);
         }
-        fired
+        matched
     }
 
     fn root(&self, draft: usize) -> usize {
@@ -489,7 +489,7 @@ fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(
         _ if of != RecordType::Heap => {}
         Snapshots::Number(number) => snapshot = Some(number),
         Snapshots::Peak | Snapshots::All => {
-            has_peak = (0..table.len()).any(|record| table.beside().peak.get(record).is_some());
+            has_peak = (0..table.len()).any(|record| table.numbers().peak.get(record).is_some());
             let mut sums = std::collections::BTreeMap::new();
             for record in 0..table.len() {
                 let bytes = table.cost(record).first().copied().unwrap_or(0);
@@ -503,7 +503,7 @@ fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(
         if of != RecordType::Heap {
             true
         } else if has_peak {
-            table.beside().peak.get(record).is_some()
+            table.numbers().peak.get(record).is_some()
         } else {
             table.key(record).snapshot == snapshot
         }

@@ -1,6 +1,6 @@
 //! The rows of a comparison, and which records of each profile they are made of.
 
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 use cg_stream::record::RecordType;
 
 use super::functions::Certainty;
@@ -16,7 +16,7 @@ pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
 pub(crate) struct Row {
     pub(crate) of: RecordType,
     /// The rules it took.
-    pub(crate) fired: Fired,
+    pub(crate) matched: MatchedRules,
     /// How sure the join is.
     pub(crate) certainty: Certainty,
     /// The sides that have it.

@@ -53,7 +53,7 @@ fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
                 .iter()
                 .map(|entry| entry.map_or("-".to_owned(), |cost| cost.to_string()))
                 .collect();
-            let mut how: Vec<&str> = options.rules.names(joined.rows[row].fired).collect();
+            let mut how: Vec<&str> = options.rules.names(joined.rows[row].matched).collect();
             if joined.rows[row].certainty > Certainty::Told {
                 how.push("guess");
             }
@@ -337,7 +337,7 @@ fn arcs_follow_the_functions_at_their_ends_across_mangling_schemes() {
     };
     let joined = join(&mut runs, &options);
     assert_eq!(joined.rows.len(), 1);
-    let how: Vec<&str> = options.rules.names(joined.rows[0].fired).collect();
+    let how: Vec<&str> = options.rules.names(joined.rows[0].matched).collect();
     assert_eq!(how, ["mangling"]);
 }
 
@@ -384,7 +384,7 @@ fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
     };
     let joined = join(&mut runs, &options);
     assert_eq!(joined.rows.len(), 1);
-    let how: Vec<&str> = options.rules.names(joined.rows[0].fired).collect();
+    let how: Vec<&str> = options.rules.names(joined.rows[0].matched).collect();
     assert_eq!(how, ["allocator"]);
 }
 

@@ -1,6 +1,6 @@
 //! Joins functions where some runs know objects and others do not: Cachegrind names none, Callgrind names all.
 
-use cg_names::rules::Fired;
+use cg_names::rules::MatchedRules;
 
 use super::buckets::Buckets;
 use super::functions::{Certainty, Node};
@@ -43,9 +43,9 @@ impl Joiner<'_> {
     }
 
     fn unite_without_objects(&mut self, classes: &[Node], by_file: bool) {
-        let mut fired = Fired::OBJECT;
+        let mut matched = MatchedRules::OBJECT;
         if !by_file {
-            fired.add(Fired::INLINED_FILE);
+            matched.add(MatchedRules::INLINED_FILE);
         }
         for class in &classes[1..] {
             let name = self.functions.key(*class).name;
@@ -54,7 +54,7 @@ impl Joiner<'_> {
                 true => Certainty::Likeliest,
                 false => Certainty::Told,
             };
-            self.functions.unite(classes[0], *class, fired, certainty);
+            self.functions.unite(classes[0], *class, matched, certainty);
         }
     }
 }

@@ -6,7 +6,7 @@ use cg_stream::profile::{FunctionKey, Symbol, Symbols};
 use foldhash::fast::FixedState;
 
 use cg_names::paths;
-use cg_names::rules::{Fired, Part, Rules, Strength};
+use cg_names::rules::{MatchedRules, Part, Rules, Strength};
 
 /// How far the names of functions are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub(crate) enum Level {
 pub(crate) struct Normal {
     pub(crate) raw: Symbol,
     pub(crate) symbol: Symbol,
-    pub(crate) fired: Fired,
+    pub(crate) matched: MatchedRules,
 }
 
 /// Normalises names and remembers them. Normalised names are symbols of the same table as those of the runs.
@@ -61,7 +61,7 @@ impl<'a> Normaliser<'a> {
             Level::Exact => Normal {
                 raw: name,
                 symbol: name,
-                fired: Fired::default(),
+                matched: MatchedRules::default(),
             },
             Level::Build => self.normal(symbols, name, NameKind::BuildName),
             Level::Part => self.normal(symbols, name, NameKind::PartName),
@@ -133,8 +133,8 @@ impl<'a> Normaliser<'a> {
             NameKind::Object => (Part::Object, Strength::Build),
             NameKind::Sentence => (Part::Sentence, Strength::Build),
         };
-        let (text, fired) = self.rules.apply(symbols.text(name), part, strength);
-        let symbol = if fired == Fired::default() {
+        let (text, matched) = self.rules.apply(symbols.text(name), part, strength);
+        let symbol = if matched == MatchedRules::default() {
             name
         } else {
             let text = text.into_owned();
@@ -143,7 +143,7 @@ impl<'a> Normaliser<'a> {
         let normal = Normal {
             raw: name,
             symbol,
-            fired,
+            matched,
         };
         self.known.insert((name, kind), normal);
         normal

@@ -90,7 +90,7 @@ struct Filter<'w> {
     arcs: NeighbourFunctions,
     ranking: Ranking,
     candidates: Vec<PendingRecord>,
-    held: Held<Standing>,
+    held: Held<LineRole>,
     /// For each key that a condition names: whether any record or run has it.
     keys: Vec<KeyUse>,
     /// Whether a record passed. Until then it is looked out for names that stand in frames alone.
@@ -100,7 +100,7 @@ struct Filter<'w> {
 }
 
 /// What is known of a line that waits.
-enum Standing {
+enum LineRole {
     Run,
     End,
     /// It is kept whatever becomes of the others.
@@ -153,7 +153,7 @@ impl<'w> Filter<'w> {
     }
 
     /// Judges a record by itself; `None` where it is dropped.
-    fn judge(&mut self, line: &Line<'_>) -> Result<Option<Standing>, Error> {
+    fn judge(&mut self, line: &Line<'_>) -> Result<Option<LineRole>, Error> {
         let mut record = Record::new(*line)?;
         let kind = record.kind()?;
         if kind == RecordType::Call && self.options.names.ask_arcs() {
@@ -163,7 +163,7 @@ impl<'w> Filter<'w> {
             return Ok(None);
         }
         if line.kind == RecordType::Other {
-            return Ok(Some(Standing::Kept));
+            return Ok(Some(LineRole::Kept));
         }
         let function = match self.options.names.judge(&mut record, kind)? {
             Answer::Drop => {
@@ -198,8 +198,8 @@ impl<'w> Filter<'w> {
         }
         self.has_passed = true;
         Ok(Some(match (function, group) {
-            (None, None) => Standing::Kept,
-            (function, group) => Standing::Record { function, group },
+            (None, None) => LineRole::Kept,
+            (function, group) => LineRole::Record { function, group },
         }))
     }
 
@@ -244,12 +244,12 @@ impl<'w> Filter<'w> {
     }
 
     /// Lets a line go, or wait behind those that wait already.
-    fn pass(&mut self, line: &Line<'_>, standing: Standing) -> Result<(), Error> {
-        let can_wait = self.options.ranks() || matches!(standing, Standing::Record { .. });
+    fn pass(&mut self, line: &Line<'_>, role: LineRole) -> Result<(), Error> {
+        let can_wait = self.options.ranks() || matches!(role, LineRole::Record { .. });
         if can_wait || !self.held.is_empty() {
-            return Ok(self.held.push(line.raw, standing)?);
+            return Ok(self.held.push(line.raw, role)?);
         }
-        let is_record = matches!(standing, Standing::Kept);
+        let is_record = matches!(role, LineRole::Kept);
         self.output.write(line.raw, is_record)?;
         Ok(())
     }
@@ -269,8 +269,8 @@ impl<'w> Filter<'w> {
         }
         let order = self.ranking.choose(options.selection, &self.runs);
         let ranking = &self.ranking;
-        let is_kept = |standing: &Standing| match standing {
-            Standing::Record { function, group } => {
+        let is_kept = |role: &LineRole| match role {
+            LineRole::Record { function, group } => {
                 function.is_none_or(is_matched)
                     && group.is_none_or(|group| ranking.is_chosen(group))
             }
@@ -278,8 +278,8 @@ impl<'w> Filter<'w> {
         };
         let output = &mut self.output;
         if options.sort.is_none() {
-            held.replay(is_kept, |standing, line| {
-                let is_record = !matches!(standing, Standing::Run | Standing::End);
+            held.replay(is_kept, |role, line| {
+                let is_record = !matches!(role, LineRole::Run | LineRole::End);
                 output.write(line, is_record)
             })?;
         } else {
@@ -291,10 +291,10 @@ impl<'w> Filter<'w> {
 
     /// Says which conditions could not be judged by what was read.
     fn complain(&self, diagnostics: &mut Diagnostics) {
-        let asks_arcs = |standing: &Standing| {
+        let asks_arcs = |role: &LineRole| {
             matches!(
-                standing,
-                Standing::Record {
+                role,
+                LineRole::Record {
                     function: Some(_),
                     ..
                 }
@@ -338,9 +338,9 @@ impl<'w> Filter<'w> {
 /// Writes `run` records, then groups in their order, then what is not ranked, then `end` records. Only what is kept is
 /// in memory.
 fn write_sorted(
-    held: Held<Standing>,
+    held: Held<LineRole>,
     order: &[GroupId],
-    is_kept: impl Fn(&Standing) -> bool,
+    is_kept: impl Fn(&LineRole) -> bool,
     output: &mut CountedOutput<'_>,
 ) -> anyhow::Result<()> {
     let ranks: HashMap<GroupId, usize> = order
@@ -349,16 +349,16 @@ fn write_sorted(
         .map(|(rank, group)| (*group, rank + 1))
         .collect();
     let mut lines: Vec<((usize, bool), Vec<u8>)> = Vec::new();
-    held.replay(is_kept, |standing, line| {
-        let place = match standing {
-            Standing::Run => 0,
-            Standing::Record {
+    held.replay(is_kept, |role, line| {
+        let place = match role {
+            LineRole::Run => 0,
+            LineRole::Record {
                 group: Some(group), ..
             } => ranks.get(group).copied().unwrap_or(order.len()),
-            Standing::Record { group: None, .. } | Standing::Kept => order.len() + 1,
-            Standing::End => order.len() + 2,
+            LineRole::Record { group: None, .. } | LineRole::Kept => order.len() + 1,
+            LineRole::End => order.len() + 2,
         };
-        let is_record = !matches!(standing, Standing::Run | Standing::End);
+        let is_record = !matches!(role, LineRole::Run | LineRole::End);
         lines.push(((place, is_record), line.to_vec()));
         Ok(())
     })?;
@@ -371,18 +371,18 @@ fn write_sorted(
 
 impl Visitor for Filter<'_> {
     fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> Result<(), Error> {
-        let standing = match line.kind {
+        let role = match line.kind {
             RecordType::Run => {
                 if self.options.ask_runs() {
                     self.runs.add(line.parse()?);
                 }
-                Some(Standing::Run)
+                Some(LineRole::Run)
             }
-            RecordType::End => Some(Standing::End),
+            RecordType::End => Some(LineRole::End),
             _ => self.judge(&line)?,
         };
-        match standing {
-            Some(standing) => self.pass(&line, standing),
+        match role {
+            Some(role) => self.pass(&line, role),
             None => Ok(()),
         }
     }

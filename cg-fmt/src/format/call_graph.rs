@@ -248,7 +248,7 @@ fn of_profile<'n>(
     );
     for (row, key) in functions.keys().iter().enumerate() {
         let incl = functions.incl(row).map(&pick);
-        let is_in_cycle = functions.beside().cycle.get(row).is_some();
+        let is_in_cycle = functions.numbers().cycle.get(row).is_some();
         graph.add_function(
             names_of(key.function),
             &pick(functions.cost(row)),

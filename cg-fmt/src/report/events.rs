@@ -10,7 +10,7 @@ use crate::options::{Events, Options, PercentOf};
 const FEW_EVENTS: usize = 3;
 
 /// The events that people see of program points, of DHAT's and of heaptrack's.
-const TELLING_OF_PROGRAM_POINTS: [&str; 9] = [
+const EVENTS_OF_PROGRAM_POINTS: [&str; 9] = [
     "total_bytes",
     "total_blocks",
     "gmax_bytes",
@@ -53,15 +53,15 @@ impl EventColumns {
             .iter()
             .map(|index| profile.events()[*index].as_str())
             .collect();
-        let telling: &[&str] = match kind {
+        let preferred: &[&str] = match kind {
             // Program points are shown by function too.
-            RecordType::ProgramPoint | RecordType::Fn => &TELLING_OF_PROGRAM_POINTS,
+            RecordType::ProgramPoint | RecordType::Fn => &EVENTS_OF_PROGRAM_POINTS,
             _ => &[],
         };
         let wholes = wholes(profile, kind, options.percent_of);
         let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
         let counted = (0..names.len()).find(|position| whole(*position) != 0);
-        let (chosen, others) = choose_events(&names, counted.unwrap_or(0), telling, options)?;
+        let (chosen, others) = choose_events(&names, counted.unwrap_or(0), preferred, options)?;
         let sorted_by = options.sort.as_deref().unwrap_or_default();
         let has_many = options.events == Events::Fitting && chosen.len() > FEW_EVENTS;
         let column = |position: &usize, audience| EventColumn {
@@ -139,11 +139,11 @@ impl Events {
 }
 
 /// Positions of the events to show, and of the others. Where there are too many for people, they see the one that rows
-/// are ranked by, those that tell most, and the one sorted by.
+/// are ranked by, those that are preferred, and the one sorted by.
 pub(crate) fn choose_events(
     names: &[&str],
     ranking: usize,
-    telling: &[&str],
+    preferred: &[&str],
     options: &Options,
 ) -> anyhow::Result<(Vec<usize>, Vec<usize>)> {
     let all = 0..names.len();
@@ -156,7 +156,7 @@ pub(crate) fn choose_events(
                 .filter(|position| {
                     let name = names[*position];
                     *position == ranking
-                        || telling.contains(&name)
+                        || preferred.contains(&name)
                         || mentions_event(sorted_by, name)
                 })
                 .collect()

@@ -95,7 +95,7 @@ pub fn occupation(
         let occupation = match (role.framework, service) {
             (Some(framework), _) => Occupation::Framework(framework),
             (None, Some(service)) => Occupation::Service(service),
-            (None, None) if position > 0 && is_foreign(at(0).0) => Occupation::Libraries,
+            (None, None) if position > 0 && is_of_library(at(0).0) => Occupation::Libraries,
             (None, None) => Occupation::Own,
         };
         return (occupation, Some(position));
@@ -108,7 +108,7 @@ pub fn occupation(
 
 /// True for code that is neither the program's nor that of its language: what is inlined of a language's own library is
 /// hard to tell from the program.
-fn is_foreign(whose: Whose) -> bool {
+fn is_of_library(whose: Whose) -> bool {
     whose == Whose::System
 }
 

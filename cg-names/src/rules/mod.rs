@@ -53,7 +53,7 @@ pub fn table() -> String {
         );
     }
     text += "What joins without rewriting a name:\n";
-    for (_, name, what) in Fired::WITHOUT_RULE {
+    for (_, name, what) in MatchedRules::WITHOUT_RULE {
         text += &format!("  {name}\n    {what}\n");
     }
     text
@@ -84,78 +84,78 @@ struct Rule {
 
 /// Which rules changed a name, by position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fired(u64);
+pub struct MatchedRules(u64);
 
-impl Fired {
+impl MatchedRules {
     /// A path that ends as the other's does, in another directory.
-    pub const DIRECTORY: Fired = Fired(1 << 63);
+    pub const DIRECTORY: MatchedRules = MatchedRules(1 << 63);
     /// An object that holds the same functions under another name.
-    pub const OBJECT: Fired = Fired(1 << 62);
+    pub const OBJECT: MatchedRules = MatchedRules(1 << 62);
     /// Another line of the same function.
-    pub const LINE: Fired = Fired(1 << 61);
+    pub const LINE: MatchedRules = MatchedRules(1 << 61);
     /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
-    pub const INLINED_FILE: Fired = Fired(1 << 59);
+    pub const INLINED_FILE: MatchedRules = MatchedRules(1 << 59);
     /// The text that `--join` captures.
-    pub const CAPTURE: Fired = Fired(1 << 60);
+    pub const CAPTURE: MatchedRules = MatchedRules(1 << 60);
     /// Other frames of the allocator at the inner end of a stack.
-    pub const ALLOCATOR: Fired = Fired(1 << 58);
+    pub const ALLOCATOR: MatchedRules = MatchedRules(1 << 58);
     /// A name that was mangled.
-    pub const DEMANGLED: Fired = Fired(1 << 56);
+    pub const DEMANGLED: MatchedRules = MatchedRules(1 << 56);
     /// The other of Rust's mangling schemes.
-    pub const MANGLING: Fired = Fired(1 << 57);
+    pub const MANGLING: MatchedRules = MatchedRules(1 << 57);
 
     /// What joins without a row of the table, with its name and what it joins.
-    const WITHOUT_RULE: [(Fired, &str, &str); 8] = [
+    const WITHOUT_RULE: [(MatchedRules, &str, &str); 8] = [
         (
-            Fired::DEMANGLED,
+            MatchedRules::DEMANGLED,
             "mangled",
             "names that one run has mangled and another does not",
         ),
         (
-            Fired::DIRECTORY,
+            MatchedRules::DIRECTORY,
             "directory",
             "paths that end alike, where their directories can be two homes of one tree; the longest ending wins",
         ),
         (
-            Fired::OBJECT,
+            MatchedRules::OBJECT,
             "object",
             "an object that one run lacks and one of another name that holds the same functions, or none where a run has no \
              objects at all",
         ),
         (
-            Fired::LINE,
+            MatchedRules::LINE,
             "line",
             "frames and arcs whose line moved within their function",
         ),
         (
-            Fired::INLINED_FILE,
+            MatchedRules::INLINED_FILE,
             "inlined-file",
             "a function's file, where that is a header or a library's: Callgrind names it by its first line of code",
         ),
         (
-            Fired::MANGLING,
+            MatchedRules::MANGLING,
             "mangling",
             "Rust names of which one run has type arguments (v0) and another none, or parameters (legacy)",
         ),
         (
-            Fired::ALLOCATOR,
+            MatchedRules::ALLOCATOR,
             "allocator",
             "stacks that differ in their frames of the allocator alone",
         ),
         (
-            Fired::CAPTURE,
+            MatchedRules::CAPTURE,
             "capture",
             "functions in whose names --join captures the same text",
         ),
     ];
 
-    /// Takes in what else fired.
-    pub fn add(&mut self, other: Fired) {
+    /// Takes in what else matched.
+    pub fn add(&mut self, other: MatchedRules) {
         self.0 |= other.0;
     }
 }
 
-/// How many rules [`Fired`] can tell apart.
+/// How many rules [`MatchedRules`] can tell apart.
 const MOST_RULES: usize = 56;
 
 impl Rules {
@@ -189,14 +189,14 @@ impl Rules {
         text: &'a str,
         part: Part,
         strength: Strength,
-    ) -> (Cow<'a, str>, Fired) {
+    ) -> (Cow<'a, str>, MatchedRules) {
         let mut result = Cow::Borrowed(text);
-        let mut fired = Fired::default();
+        let mut matched = MatchedRules::default();
         if part == Part::Function
             && let Cow::Owned(demangled) = demangle_str(text)
         {
             result = Cow::Owned(demangled);
-            fired = Fired::DEMANGLED;
+            matched = MatchedRules::DEMANGLED;
         }
         for (position, rule) in self.rules.iter().enumerate() {
             if rule.strength > strength || !rule.is_for(part) || !rule.may_match(&result) {
@@ -211,22 +211,22 @@ impl Rules {
                 _ => continue,
             };
             result = Cow::Owned(changed);
-            fired.0 |= 1 << position;
+            matched.0 |= 1 << position;
         }
-        (result, fired)
+        (result, matched)
     }
 
-    /// The names of the rules that fired, in the order they are applied.
-    pub fn names(&self, fired: Fired) -> impl Iterator<Item = &str> {
+    /// The names of the rules that matched, in the order they are applied.
+    pub fn names(&self, matched: MatchedRules) -> impl Iterator<Item = &str> {
         self.rules
             .iter()
             .enumerate()
-            .filter(move |(position, _)| fired.0 & 1 << position != 0)
+            .filter(move |(position, _)| matched.0 & 1 << position != 0)
             .map(|(_, rule)| rule.name.as_str())
             .chain(
-                Fired::WITHOUT_RULE
+                MatchedRules::WITHOUT_RULE
                     .into_iter()
-                    .filter(move |(without_rule, _, _)| fired.0 & without_rule.0 != 0)
+                    .filter(move |(without_rule, _, _)| matched.0 & without_rule.0 != 0)
                     .map(|(_, name, _)| name),
             )
     }
@@ -279,9 +279,9 @@ mod tests {
             } else {
                 row.part
             };
-            let (result, fired) = rules.apply(before, part, Strength::Counter);
+            let (result, matched) = rules.apply(before, part, Strength::Counter);
             assert_eq!(result, after, "{}", row.name);
-            let names: Vec<&str> = rules.names(fired).collect();
+            let names: Vec<&str> = rules.names(matched).collect();
             assert!(names.contains(&row.name), "{}: {names:?}", row.name);
             assert!(!row.reason.is_empty());
             let (again, _) = rules.apply(after, part, Strength::Counter);
@@ -312,8 +312,8 @@ mod tests {
             "0xbeef::f",
             "(below main)",
         ] {
-            let (result, fired) = rules.apply(name, Part::Function, Strength::Counter);
-            assert_eq!((result.as_ref(), fired), (name, Fired::default()));
+            let (result, matched) = rules.apply(name, Part::Function, Strength::Counter);
+            assert_eq!((result.as_ref(), matched), (name, MatchedRules::default()));
         }
         for path in [
             "src/main.rs",

@@ -1,7 +1,7 @@
 //! What shows an input to be Callgrind's or Cachegrind's.
 
-use crate::detect::{Head, Reach};
 use crate::format::Format;
+use crate::head::{Head, Reach};
 
 /// Where an input shows itself as one of the two, and as which; `None` for which where more of it has to be seen.
 pub(crate) fn recognise(head: &Head) -> Option<(usize, Option<Format>)> {

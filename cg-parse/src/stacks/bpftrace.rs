@@ -17,9 +17,9 @@ use cg_stream::record::{Count, FrameMarks, RunRecord};
 
 use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::write;
-use crate::detect::Head;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 
 /// What the map without a name counts.
 const EVENT: &str = "samples";

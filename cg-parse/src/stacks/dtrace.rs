@@ -15,9 +15,9 @@ use cg_stream::record::{FrameMarks, RunRecord};
 
 use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::write;
-use crate::detect::Head;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::number::whole_u64;
 
 /// Counts how often DTrace aggregated a stack.

@@ -23,9 +23,9 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::table::{FrameId, FrameParts, Row, StackId, StackTable, TextId};
 use super::write;
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::number::whole_u64;
 
 const SAMPLES: &str = "samples";

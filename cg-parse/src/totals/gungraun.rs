@@ -17,9 +17,9 @@ use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 use serde_json::{Map, Value};
 
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out, Revision};
+use crate::head::Head;
 
 /// True where an input begins as a summary does, in either order of its keys.
 pub(crate) fn is_summary(head: &Head) -> bool {

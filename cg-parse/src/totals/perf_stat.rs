@@ -17,9 +17,9 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{CounterFacts, RunRecord};
 use serde::Deserialize;
 
-use crate::detect::{Head, Reach};
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::{Head, Reach};
 
 /// Values with a fraction are kept as integers of a millionth of their unit.
 const FRACTION: u128 = 1_000_000;

@@ -23,7 +23,7 @@ impl Profile {
         Ok(self.with_functions(functions))
     }
 
-    /// The `fn` rows of [`Profile::by_function`], beside the profile.
+    /// The `fn` rows of [`Profile::by_function`], numbers the profile.
     ///
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
@@ -72,13 +72,13 @@ impl Profile {
                 .map_err(|sum| sum.of(beyond(event)))?;
         }
         // What is added up and still means something of a function.
-        let beside = stacks.beside();
-        let sums = &mut functions.beside;
+        let numbers = stacks.numbers();
+        let sums = &mut functions.numbers;
         sums.indirect_bytes
-            .sum(blamed, beside.indirect_bytes.get(row))
+            .sum(blamed, numbers.indirect_bytes.get(row))
             .map_err(|sum| sum.of("indirect_bytes"))?;
         sums.lifetime
-            .sum(blamed, beside.lifetime.get(row))
+            .sum(blamed, numbers.lifetime.get(row))
             .map_err(|sum| sum.of("lifetime"))?;
         charged.begin();
         let frames = key

@@ -14,7 +14,7 @@ mod table;
 
 pub use by_innermost::InlinedFunctions;
 pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
-pub use table::{Beside, Detail, Numbers, Rows};
+pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use crate::record::{
     Count, Counts, DiffRecord, RecordType, RunRecord, SharedTexts, SnapshotRecord,
@@ -245,7 +245,7 @@ mod tests {
         let leaks = profile.table(RecordType::Leak);
         assert_eq!(leaks.len(), 1);
         assert_eq!(leaks.cost(0), [32, 2]);
-        assert_eq!(leaks.beside().indirect_bytes.get(0), Some(4));
+        assert_eq!(leaks.numbers().indirect_bytes.get(0), Some(4));
         assert_eq!(leaks.detail(0).and_then(|detail| detail.pid), None);
         let stack = leaks.key(0).stack.unwrap();
         assert_eq!(profile.stacks().frames(stack).len(), 2);

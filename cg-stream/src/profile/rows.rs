@@ -271,17 +271,17 @@ macro_rules! into_row {
         $table.add_incls_or_costs($row, &$record.$field, &$record.cost, $events)?;
     };
     (sum $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        let sum = $table.beside.$field.sum($row, $record.$field);
+        let sum = $table.numbers.$field.sum($row, $record.$field);
         sum.map_err(|beyond| beyond.of(stringify!($field)))?;
     };
     (max $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.beside.$field.max($row, $record.$field);
+        $table.numbers.$field.max($row, $record.$field);
     };
     (min $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.beside.$field.min($row, $record.$field);
+        $table.numbers.$field.min($row, $record.$field);
     };
     (any $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.beside.$field.any($row, $record.$field);
+        $table.numbers.$field.any($row, $record.$field);
     };
     ($other:ident $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {};
 }
@@ -353,7 +353,7 @@ macro_rules! out_of_row {
             .unwrap_or_default()
     };
     ($number:ident $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        Number::of_number($table.beside.$field.get($row))
+        Number::of_number($table.numbers.$field.get($row))
     };
 }
 

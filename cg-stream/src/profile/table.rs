@@ -17,14 +17,14 @@ pub struct Rows {
     incl: Costs,
     /// Rows with inclusive cost, as far as the last that has any.
     has_incl: Vec<bool>,
-    pub(super) beside: Beside,
+    pub(super) numbers: OtherNumbers,
     /// As long as the last row that has any; most types have none.
     details: Vec<Option<Box<Detail>>>,
 }
 
 /// Numbers that stand beside `cost`, as far as the type has them.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct OtherNumbers {
     /// Of a `fn` or `call` record.
     pub calls: Numbers<u64>,
     /// Of a `fn` record.
@@ -153,7 +153,7 @@ impl Rows {
 
     /// Call count; 0 where none is known.
     pub fn calls(&self, row: usize) -> Count {
-        self.beside.calls.count(row).unwrap_or(0)
+        self.numbers.calls.count(row).unwrap_or(0)
     }
 
     /// Self cost of a row; events beyond the slice are 0.
@@ -168,8 +168,8 @@ impl Rows {
     }
 
     /// Numbers beside `cost`.
-    pub fn beside(&self) -> &Beside {
-        &self.beside
+    pub fn numbers(&self) -> &OtherNumbers {
+        &self.numbers
     }
 
     /// What is neither key nor number.

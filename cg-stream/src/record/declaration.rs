@@ -25,7 +25,7 @@
 //! | `detail` | kept of one record, whatever the order they come in |
 //!
 //! A new role `key` has its row in [`Key`](crate::profile::Key), the numbers (`sum`, `max`, `min`, `any`) in
-//! [`Beside`](crate::profile::Beside), `agreed` and `detail` in [`Detail`](crate::profile::Detail); the compiler names
+//! [`OtherNumbers`](crate::profile::OtherNumbers), `agreed` and `detail` in [`Detail`](crate::profile::Detail); the compiler names
 //! the one that lacks it.
 //!
 //! [`RecordType`]: super::RecordType

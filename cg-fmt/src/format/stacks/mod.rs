@@ -28,8 +28,8 @@ pub(crate) use nodes::{Children, FrameId, NodeId, StackNodes};
 pub(crate) use rows::{Place, PlaceId, StackRow, StackRows};
 pub(crate) use text::{FrameTexts, frame_name};
 
-/// Record types with stacks, the most telling first. Types that are not here come last.
-const TELLING: [RecordType; 6] = [
+/// Record types with stacks, in the order in which they are preferred. Types that are not here come last.
+const PREFERRED: [RecordType; 6] = [
     RecordType::Stack,
     RecordType::Inline,
     RecordType::Heap,
@@ -268,7 +268,7 @@ impl<'a> Stacks<'a> {
                         counts: &counts,
                         thread: self.profile.text(key.thread_name),
                         process: self.profile.text(key.process),
-                        is_estimated: table.beside().estimated.get(row) == Some(true),
+                        is_estimated: table.numbers().estimated.get(row) == Some(true),
                     })?;
                 }
             }
@@ -349,10 +349,10 @@ fn kind_of(
         return Ok(kind);
     }
     let rank = |kind: &RecordType| {
-        TELLING
+        PREFERRED
             .iter()
             .position(|known| known == kind)
-            .unwrap_or(TELLING.len())
+            .unwrap_or(PREFERRED.len())
     };
     let mut kinds: Vec<RecordType> = profile.types().filter(|kind| kind.has_stack()).collect();
     kinds.sort_by_key(rank);
@@ -395,7 +395,7 @@ fn one_snapshot(
     if snapshots.len() < 2 || profile.runs().len() > 1 {
         return Ok(None);
     }
-    let is_peak = |row: &usize| table.beside().peak.get(*row) == Some(true);
+    let is_peak = |row: &usize| table.numbers().peak.get(*row) == Some(true);
     let peak = (0..table.len())
         .find(is_peak)
         .and_then(|row| table.key(row).snapshot);

@@ -65,7 +65,11 @@ impl Diffs<'_> {
         document.push(Block::Marker(MARKER));
         document.blocks.extend(self.troubles());
         document.push(Block::Heading(self.verdict(options)?));
-        document.push(Block::Text(format!("{}: {}", self.title, self.census())));
+        document.push(Block::Text(format!(
+            "{}: {}",
+            self.title,
+            self.status_counts()
+        )));
         document.blocks.extend(self.limits());
         match self.benchmarks(&events) {
             Some(benchmarks) => document.push(Block::Table(benchmarks)),

@@ -23,7 +23,7 @@ impl Diffs<'_> {
         if options.format == OutputFormat::Html {
             document.push(Block::Text(self.verdict(options)?));
         }
-        document.push(Block::Text(self.census()));
+        document.push(Block::Text(self.status_counts()));
         document.blocks.extend(self.limits());
         if let Some(benchmarks) = self.benchmarks(&events) {
             document.push(Block::Table(benchmarks));
@@ -96,7 +96,7 @@ impl Diffs<'_> {
     }
 
     /// How many records there are of each status.
-    pub(super) fn census(&self) -> String {
+    pub(super) fn status_counts(&self) -> String {
         let rows: Vec<(Status, u64)> = match self.summary.rows.is_empty() {
             true => self.statuses(),
             false => self

@@ -33,7 +33,7 @@ pub(crate) fn table_of<'a>(
     if has_incl && matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
         push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
     }
-    push_beside(&mut columns, rows, kind);
+    push_numbers(&mut columns, rows, kind);
     if kind == RecordType::ProgramPoint {
         points::push_columns(&mut columns, profile, rows);
     }
@@ -46,7 +46,7 @@ pub(crate) fn table_of<'a>(
 }
 
 /// Numbers that stand beside the cost.
-fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordType) {
+fn push_numbers<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordType) {
     let mut number = |name: &str, count: fn(&'a Rows, usize) -> Option<Count>| {
         columns.push(
             Column::new(name, Layout::Number, move |row| {
@@ -58,15 +58,15 @@ fn push_beside<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordTy
     match kind {
         RecordType::Fn | RecordType::Call => {
             let calls: fn(&'a Rows, usize) -> Option<Count> =
-                |rows, row| rows.beside().calls.count(row);
+                |rows, row| rows.numbers().calls.count(row);
             if rows.is_empty() || (0..rows.len()).any(|row| calls(rows, row).is_some()) {
                 number("calls", calls);
             }
         }
         RecordType::Leak => number("indirect_bytes", |rows, row| {
-            rows.beside().indirect_bytes.count(row)
+            rows.numbers().indirect_bytes.count(row)
         }),
-        RecordType::Heap => number("places", |rows, row| rows.beside().places.count(row)),
+        RecordType::Heap => number("places", |rows, row| rows.numbers().places.count(row)),
         _ => {}
     }
 }
@@ -137,7 +137,7 @@ fn push_keys<'a>(
             .for_audience(audience),
         );
     };
-    where_any("cycle", |rows, row| rows.beside().cycle.get(row));
+    where_any("cycle", |rows, row| rows.numbers().cycle.get(row));
     where_any("part", |rows, row| rows.key(row).part);
     if kind != RecordType::Stack {
         where_any("thread", |rows, row| rows.key(row).thread);

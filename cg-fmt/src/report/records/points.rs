@@ -40,7 +40,7 @@ impl PointMetrics<'_> {
     }
 
     fn lifetime(self) -> Option<Count> {
-        self.of.rows.beside().lifetime.count(self.row)
+        self.of.rows.numbers().lifetime.count(self.row)
     }
 
     fn quotient<'c>(dividend: Option<Count>, divisor: Option<Count>) -> Cell<'c> {
@@ -127,10 +127,10 @@ pub(crate) fn push_columns<'a>(
     };
     let programs = Audience::Programs;
     push("max_bytes", "max bytes", programs, |point| {
-        Cell::count(point.of.rows.beside().max_bytes.count(point.row))
+        Cell::count(point.of.rows.numbers().max_bytes.count(point.row))
     });
     push("max_blocks", "max blocks", programs, |point| {
-        Cell::count(point.of.rows.beside().max_blocks.count(point.row))
+        Cell::count(point.of.rows.numbers().max_blocks.count(point.row))
     });
     push("lifetime", "lifetime", programs, |point| {
         Cell::count(point.lifetime())

@@ -6,8 +6,6 @@ use cg_names::whose::{self, Whose};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame, RecordType};
 
-use super::passages::Owners;
-
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
     profile: &'a Profile,
@@ -27,6 +25,20 @@ pub(super) struct SourceLine<'a> {
     /// Calls that leave from it, by inclusive cost.
     pub(super) calls: Vec<LineCall>,
 }
+
+/// A function as far as the cost of one line, or of lines in a row, is in its code.
+#[derive(Clone, Default)]
+pub(super) struct Owner {
+    /// Self cost, an event of the profile each.
+    pub(super) cost: Vec<Count>,
+    /// Names and objects of the functions that it is inlined into.
+    pub(super) hosts: BTreeSet<(Option<Symbol>, Option<Symbol>)>,
+    /// Some of the cost is in code of its own.
+    pub(super) is_out_of_line: bool,
+}
+
+/// Owners by name.
+pub(super) type Owners<'a> = BTreeMap<&'a str, Owner>;
 
 /// Calls from one line to one function.
 pub(super) struct LineCall {

@@ -5,24 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::BString;
 use cg_document::number;
 use cg_names::structure::ParsedName;
-use cg_stream::profile::{Profile, Symbol};
+use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
-use super::costs::{FileLines, add};
-
-/// A function as far as the cost of one line, or of lines in a row, is in its code.
-#[derive(Clone, Default)]
-pub(super) struct Owner {
-    /// Self cost, an event of the profile each.
-    pub(super) cost: Vec<Count>,
-    /// Names and objects of the functions that it is inlined into.
-    pub(super) hosts: BTreeSet<(Option<Symbol>, Option<Symbol>)>,
-    /// Some of the cost is in code of its own.
-    pub(super) is_out_of_line: bool,
-}
-
-/// Owners by name.
-pub(super) type Owners<'a> = BTreeMap<&'a str, Owner>;
+use super::costs::{FileLines, Owner, Owners, add};
 
 /// Lines in a row whose code is of the same function. Lines that are nobody's do not part them.
 ///

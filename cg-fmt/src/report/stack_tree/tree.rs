@@ -113,7 +113,7 @@ impl StackTree {
             let mut node = 0;
             tree.add(0, cost);
             // Folded places are callers of what is known of the stack, so they are its outermost end.
-            let places = rows.beside().places.count(row);
+            let places = rows.numbers().places.count(row);
             let mut path = match folds_libraries {
                 true => folded_path(profile, frames, &mut facts),
                 false => frames.iter().map(|frame| What::Frame(*frame)).collect(),

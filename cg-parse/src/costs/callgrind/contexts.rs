@@ -10,8 +10,8 @@ use hashbrown::{HashMap, HashSet};
 
 use super::decoration::{callers_of, level_of};
 use super::functions::{FunctionNames, NodeId, Nodes};
-use super::inclusive::{FoldedNode, Shown};
 use super::part::Part;
+use super::recursion::{FoldedNode, RecursionSigns};
 use crate::costs::section::{FunctionId, FunctionKey, NoRoom, Section, StringId};
 use crate::costs::stacks::{Callers, Context, ContextId, StackGraph};
 
@@ -20,7 +20,7 @@ pub(super) fn add(
     part: &Part,
     nodes: &Nodes,
     names: &FunctionNames,
-    shown: Shown,
+    shown: RecursionSigns,
     folded: &[FoldedNode],
     section: &mut Section,
     graph: &mut StackGraph,

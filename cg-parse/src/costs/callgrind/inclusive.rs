@@ -23,6 +23,7 @@ use hashbrown::{HashMap, HashSet};
 use super::contexts;
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{NodeArc, Part};
+use super::recursion::{FoldedNode, RecursionSigns};
 use crate::costs::circles;
 use crate::costs::inlines::TracedNode;
 use crate::costs::section::{
@@ -30,31 +31,12 @@ use crate::costs::section::{
     add_calls, add_inclusive_row, add_row,
 };
 
-/// What a file's names and arcs have shown of how it records recursion.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown {
-    /// Names carry their callers.
-    pub(crate) chains: bool,
-    /// Names carry recursion levels.
-    pub(crate) levels: bool,
-    /// Written by Callgrind, which records levels unless told otherwise.
-    pub(crate) is_callgrind: bool,
-}
-
-/// A node as it is folded.
-#[derive(Clone, Copy)]
-pub(super) struct FoldedNode {
-    pub(super) function: FunctionId,
-    pub(super) is_deeper: bool,
-    pub(super) node: NodeId,
-}
-
 /// Adds a part to a section.
 pub(crate) fn fold(
     part: &Part,
     nodes: &Nodes,
     names: &FunctionNames,
-    shown: Shown,
+    shown: RecursionSigns,
     section: &mut Section,
 ) -> Result<(), NoRoom> {
     let mut folded: Vec<FoldedNode> = Vec::with_capacity(part.present.len());

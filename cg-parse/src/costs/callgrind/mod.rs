@@ -28,6 +28,8 @@ mod names;
 
 mod position;
 
+mod recursion;
+
 pub(crate) mod counts;
 
 pub(crate) mod header;

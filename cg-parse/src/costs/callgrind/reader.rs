@@ -5,10 +5,10 @@ use cg_stream::intern::TooMany;
 
 use super::counts::LineCounts;
 use super::functions::{DecoratedId, FunctionNames, NodeId, Nodes, Position, PositionCertainty};
-use super::inclusive::Shown;
 use super::names::NumberTable;
 use super::part::{NodeLine, Part, Wanted};
 use super::position::Positions;
+use super::recursion::RecursionSigns;
 use crate::costs::PartDone;
 use crate::costs::continued::NameLine;
 use crate::costs::inlines::At;
@@ -90,7 +90,7 @@ pub(super) struct CallgrindReader<'a> {
     functions: NumberTable<Numbered>,
     function_names: FunctionNames,
     nodes: Nodes,
-    shown: Shown,
+    shown: RecursionSigns,
     is_xtree: bool,
     is_xdebug: bool,
     compression: Compression,
@@ -178,7 +178,7 @@ impl<'a> CallgrindReader<'a> {
             functions: NumberTable::new(),
             function_names: FunctionNames::new(options.demangle),
             nodes: Nodes::new(),
-            shown: Shown::default(),
+            shown: RecursionSigns::default(),
             is_xtree: false,
             is_xdebug: false,
             compression: Compression::Unknown { has_object: false },

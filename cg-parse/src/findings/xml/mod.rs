@@ -26,9 +26,9 @@ use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
 use super::found::{Take, hand_on};
 use super::table::FindingTable;
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options};
+use crate::head::Head;
 
 pub(super) use self::scanner::unescape_into;
 

@@ -28,9 +28,9 @@ use cg_stream::record::{
 };
 
 use super::frames::FrameTable;
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 
 mod reader;
 mod replay;

@@ -25,9 +25,9 @@ use super::count::Carry;
 use super::rate::samples_a_second;
 use super::table::{Row, RowId, StackTable};
 use super::write::write;
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::json::{self, NotInList, Scanner, Text};
 
 mod columns;

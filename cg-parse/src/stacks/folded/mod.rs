@@ -22,9 +22,9 @@ use self::frame::FrameTexts;
 use super::count::{Decimal, Unit};
 use super::table::{Row, StackId, StackTable};
 use super::write;
-use crate::detect::{Head, Reach};
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::{Head, Reach};
 
 /// What was counted: the format does not say it.
 const EVENT: &str = "samples";

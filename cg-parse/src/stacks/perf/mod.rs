@@ -32,9 +32,9 @@ use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
 use super::table::{Row, StackTable, TextId};
 use super::write;
-use crate::detect::Head;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::number::leading_u64;
 
 /// Counts samples.

@@ -23,9 +23,9 @@ use cg_stream::record::RunRecord;
 use super::rate::samples_a_second;
 use super::table::StackTable;
 use super::write::write;
-use crate::detect::{Head, Reach};
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
+use crate::head::{Head, Reach};
 
 mod legacy;
 mod samples;

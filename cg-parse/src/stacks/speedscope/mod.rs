@@ -20,9 +20,9 @@ use serde_json::value::RawValue;
 use super::count::{Carry, Decimal, Unit};
 use super::table::{FrameId, FrameParts, Row, RowId, StackId, StackTable};
 use super::write::write;
-use crate::detect::Head;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::json::{self, List, Scanner, Text};
 use crate::number::whole_u64;
 

@@ -1,15 +1,14 @@
 //! The JSON of a CPU or heap profile.
 
-use serde::Deserialize;
-
+use super::call_node::CallNode;
 use super::nested;
 use crate::error::Error;
-use crate::json::{List, Scanner, Text};
+use crate::json::{List, Scanner};
 
 /// A profile, whatever its form was.
 #[derive(Default)]
 pub(super) struct Document<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) nodes: Vec<CallNode<'a>>,
     pub(super) samples: List<'a>,
     pub(super) time_deltas: List<'a>,
     /// When samples were taken, in µs: instead of deltas, until 2017.
@@ -19,37 +18,6 @@ pub(super) struct Document<'a> {
     pub(super) end_time: Option<f64>,
     /// The nodes stood in a tree.
     pub(super) is_tree: bool,
-}
-
-/// A function called from another.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Node<'a> {
-    pub(super) id: Option<u64>,
-    #[serde(borrow)]
-    pub(super) call_frame: Option<CallFrame<'a>>,
-    pub(super) hit_count: Option<u64>,
-    /// The ids of the nodes called from this one.
-    #[serde(borrow)]
-    pub(super) children: List<'a>,
-    pub(super) parent: Option<u64>,
-    /// Where the node stood in a tree: below which node, by its position.
-    #[serde(skip)]
-    pub(super) below: Option<usize>,
-    /// Bytes, in a heap profile.
-    #[serde(skip)]
-    pub(super) self_size: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct CallFrame<'a> {
-    #[serde(borrow)]
-    pub(super) function_name: Option<Text<'a>>,
-    #[serde(borrow)]
-    pub(super) url: Option<Text<'a>>,
-    /// Counted from 0, -1 where it is not known.
-    pub(super) line_number: Option<i64>,
 }
 
 impl<'a> Document<'a> {

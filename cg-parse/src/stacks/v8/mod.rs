@@ -22,11 +22,12 @@ use cg_stream::record::RunRecord;
 
 use super::table::StackTable;
 use super::write::write;
-use crate::detect::Head;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::json::Scanner;
 
+mod call_node;
 mod document;
 mod nested;
 mod nodes;

@@ -1,13 +1,13 @@
 //! A tree of nodes as V8 writes it: each with its children inside. JavaScript recurses deeper than a parser may, so the tree
 //! is walked with a stack of its own.
 
-use super::document::{CallFrame, Node};
+use super::call_node::{CallFrame, CallNode};
 use crate::error::Error;
 use crate::json::Scanner;
 
 /// All nodes of the tree that stands here; each behind the one that it is called from.
-pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Node<'a>>, Error> {
-    let mut nodes: Vec<Node> = Vec::new();
+pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, Error> {
+    let mut nodes: Vec<CallNode> = Vec::new();
     /// A node whose end was not met yet, and whether one of its keys or children was.
     struct Open {
         node: usize,
@@ -16,11 +16,11 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Node<'a>>, Erro
         is_first_child: bool,
     }
     let mut open: Vec<Open> = Vec::new();
-    let begin = |scanner: &mut Scanner<'a>, nodes: &mut Vec<Node<'a>>, below: Option<usize>| {
+    let begin = |scanner: &mut Scanner<'a>, nodes: &mut Vec<CallNode<'a>>, below: Option<usize>| {
         scanner.expect(b'{')?;
-        nodes.push(Node {
+        nodes.push(CallNode {
             below,
-            ..Node::default()
+            ..CallNode::default()
         });
         Ok::<Open, Error>(Open {
             node: nodes.len() - 1,
@@ -77,6 +77,6 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Node<'a>>, Erro
     Ok(nodes)
 }
 
-fn frame_of<'n, 'a>(node: &'n mut Node<'a>) -> &'n mut CallFrame<'a> {
+fn frame_of<'n, 'a>(node: &'n mut CallNode<'a>) -> &'n mut CallFrame<'a> {
     node.call_frame.get_or_insert_default()
 }

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::super::table::{FrameId, FrameParts, StackId, StackTable};
 use super::super::tree;
-use super::document::Node;
+use super::call_node::CallNode;
 use crate::error::Error;
 use crate::json::NotInList;
 use crate::number::whole_u64;
@@ -30,7 +30,7 @@ impl Nodes {
     /// Adds a node.
     pub(super) fn add(
         &mut self,
-        node: &Node,
+        node: &CallNode,
         is_demangled: bool,
         table: &mut StackTable,
     ) -> Result<(), Error> {
@@ -101,7 +101,7 @@ impl Nodes {
 
 /// The frame of a node; `None` for `(root)`.
 fn frame(
-    node: &Node,
+    node: &CallNode,
     is_demangled: bool,
     table: &mut StackTable,
 ) -> Result<Option<FrameId>, TooMany> {

@@ -5,7 +5,8 @@ use cg_stream::record::{Count, RunRecord};
 
 use super::super::count::{Carry, Decimal};
 use super::super::table::{Row, StackId, StackTable};
-use super::document::{Document, Node};
+use super::call_node::CallNode;
+use super::document::Document;
 use super::nodes::Nodes;
 use crate::error::{Error, excerpt};
 use crate::json::Elements;
@@ -38,7 +39,7 @@ impl Samples {
     /// Adds the hit counts of nodes.
     pub(super) fn add_hits(
         &mut self,
-        all: &[Node],
+        all: &[CallNode],
         nodes: &Nodes,
         table: &mut StackTable,
     ) -> Result<(), Error> {
@@ -115,7 +116,11 @@ impl Samples {
 }
 
 /// Adds the bytes of nodes.
-pub(super) fn add_sizes(all: &[Node], nodes: &Nodes, table: &mut StackTable) -> Result<(), Error> {
+pub(super) fn add_sizes(
+    all: &[CallNode],
+    nodes: &Nodes,
+    table: &mut StackTable,
+) -> Result<(), Error> {
     let event = table.event("bytes");
     for (position, node) in all.iter().enumerate() {
         if let Some(bytes) = node.self_size.filter(|bytes| *bytes > 0) {

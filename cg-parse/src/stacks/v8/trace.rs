@@ -16,12 +16,12 @@ use serde_json::value::RawValue;
 
 use super::super::table::{Row, StackTable};
 use super::super::write::write;
-use super::document::Node;
+use super::call_node::CallNode;
 use super::nodes::Nodes;
 use super::samples::{Samples, time};
-use crate::detect::Head;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
+use crate::head::Head;
 use crate::json::{List, Scanner, Text};
 use crate::number::whole_u64;
 
@@ -103,7 +103,7 @@ struct Data<'a> {
 #[serde(rename_all = "camelCase")]
 struct Piece<'a> {
     #[serde(borrow, default)]
-    nodes: Vec<Node<'a>>,
+    nodes: Vec<CallNode<'a>>,
     #[serde(borrow, default)]
     samples: List<'a>,
     #[serde(borrow, default)]

@@ -2,9 +2,9 @@
 
 use super::{CallgrindReader, Command, Stage};
 use crate::costs::callgrind::header;
-use crate::costs::callgrind::inclusive::Shown;
 use crate::costs::callgrind::part::Part;
 use crate::costs::callgrind::position::Positions;
+use crate::costs::callgrind::recursion::RecursionSigns;
 use crate::costs::refusal::Refusal;
 use crate::costs::section::CostRows;
 use crate::error::excerpt;
@@ -151,9 +151,9 @@ impl CallgrindReader<'_> {
     /// The part is of another run than the one before, if there is one: `cat` put it here. What a run's parts have in common is to be seen anew; numbers
     /// of names go on, as the parts of a run may each have a whole header.
     fn begin_run(&mut self) {
-        self.shown = Shown {
+        self.shown = RecursionSigns {
             is_callgrind: self.shown.is_callgrind,
-            ..Shown::default()
+            ..RecursionSigns::default()
         };
     }
 

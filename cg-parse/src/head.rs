@@ -1,0 +1,54 @@
+//! The beginning of an input, by which formats are recognised.
+
+/// How much of an input is looked at before it is given up: logs may begin with a program's own output.
+pub(crate) const FARTHEST_LOOK: usize = 1024 * 1024;
+
+/// The beginning of an input, as far as it was looked at.
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) reach: Reach,
+}
+
+/// How much of an input was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Some; there may be more.
+    Beginning,
+    /// There may be more, but it will not be waited for.
+    Enough,
+    All,
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn new(bytes: &'a [u8], is_whole: bool) -> Head<'a> {
+        let reach = if is_whole {
+            Reach::All
+        } else if bytes.len() > FARTHEST_LOOK {
+            Reach::Enough
+        } else {
+            Reach::Beginning
+        };
+        Head { bytes, reach }
+    }
+
+    /// The lines that are there to their ends, with where they begin; blanks behind them are left out.
+    pub(crate) fn whole_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let end = match self.reach {
+            Reach::All => self.bytes.len(),
+            _ => memchr::memrchr(b'\n', self.bytes).map_or(0, |last| last + 1),
+        };
+        let mut rest = &self.bytes[..end];
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let (line, behind) = rest.split_at(length);
+            rest = behind;
+            let at = start;
+            start += length;
+            Some((at, line.trim_ascii_end()))
+        })
+    }
+}
