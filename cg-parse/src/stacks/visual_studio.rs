@@ -44,7 +44,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
     let header = lines.next_line().map_err(Error::Input)?.unwrap_or_default();
     let module = header
         .split(|byte| *byte == b',')
-        .position(|field| field == b"Module Name");
+        .position(|field| field.trim_ascii() == b"Module Name");
     let mut outline = Outline::default();
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -101,6 +101,19 @@ mod tests {
     use crate::testing::{check_all_prefixes, parse, shown_stacks};
 
     const TEXT: &str = include_str!("../../../tests/data/printouts/visual-studio.csv");
+
+    #[test]
+    fn lines_may_end_as_on_windows() {
+        // Without the comma that ends the lines in most files.
+        let text = TEXT.replace(",\r\n", "\n").replace(",\n", "\n");
+        let expected = parse(text.as_bytes(), &Options::default()).records;
+        assert!(expected[1].contains(r#""obj":"#), "{expected:?}");
+        let text = text.replace('\n', "\r\n");
+        assert_eq!(
+            parse(text.as_bytes(), &Options::default()).records,
+            expected
+        );
+    }
 
     #[test]
     fn lines_are_stacks_with_their_calls() {
