@@ -143,6 +143,7 @@ fn cost_of_inlined_functions_is_exact_in_every_build() {
         "gcc -O2 -g -o nops nops.c",
         "gcc -O2 -g1 -gdwarf-4 -no-pie -o nops nops.c",
         "gcc -O2 -g -static -o nops nops.c",
+        "gcc -O2 -g -gz=zlib -o nops nops.c",
         "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c",
         "gcc -O2 -g -o nops nops.c; objcopy --only-keep-debug nops nops.debug; strip nops; objcopy --add-gnu-debuglink=nops.debug nops",
         "g++ -O2 -g -o nops -x c++ nops.c",
@@ -160,7 +161,16 @@ fn cost_of_inlined_functions_is_exact_in_every_build() {
 
 #[test]
 fn resolving_changes_no_other_record() {
-    let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
+    for build in [
+        "gcc -O2 -g -o nops nops.c",
+        "g++ -O2 -g1 -static -o nops -x c++ nops.c",
+        "rustc -O -C debuginfo=1 -o nops nops.rs",
+    ] {
+        check_other_records(&profiled(build, "--dump-instr=yes --cache-sim=yes"));
+    }
+}
+
+fn check_other_records(folder: &TempDir) {
     let all = ["--lines", "--calls"];
     let without = parse(folder.path(), &all);
     let with = parse(folder.path(), &[&all[..], &["--inline"]].concat());
@@ -175,7 +185,8 @@ fn resolving_changes_no_other_record() {
             fields.remove("inlined");
             if fields["type"] == "call" {
                 let calls = fields.remove("calls").unwrap().as_u64().unwrap();
-                let incl = fields.remove("incl").unwrap()["Ir"].as_u64().unwrap();
+                let incl = fields.remove("incl").unwrap();
+                let incl = incl["Ir"].as_u64().unwrap_or(0) + incl["Dr"].as_u64().unwrap_or(0);
                 let sum = sums.entry(record.to_string()).or_default();
                 *sum = [sum[0] + calls, sum[1] + incl];
             } else {
@@ -194,7 +205,9 @@ fn resolving_changes_no_other_record() {
         .iter()
         .find(|object| object["debug"] == "object")
         .unwrap();
-    assert_eq!(own["agrees"], own["named"], "{inlines}");
+    // In a static program a function of the C library may have the name of another symbol at its address.
+    let [agrees, named] = ["agrees", "named"].map(|field| own[field].as_u64().unwrap());
+    assert!(named > 0 && agrees * 100 >= named * 99, "{inlines}");
 }
 
 #[test]
