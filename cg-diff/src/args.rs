@@ -108,7 +108,7 @@ pub(crate) struct Args {
     /// Compare stacks by function: fn.
     ///
     /// Stacks are those of leaks, heap records and program points; without this they are compared one by one.
-    /// A function's own cost is that of the stacks it is to blame for, its inclusive cost that of all it is in.
+    /// A function's own cost is the cost of the stacks it is blamed for, its inclusive cost that of all stacks it is in.
     /// Samples are compared by function anyway, unless --type stack asks for their stacks; a function's own samples are
     /// those it is innermost in.
     #[arg(

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use cg_stream::percent::Percent;
+use cg_stream::record::RecordType;
 use cg_stream::tool::{Spellings, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
@@ -39,7 +40,7 @@ use crate::rank::Selection;
   cg-diff before.out after.out | cg-filter --min-change Ir=5%
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
     after_long_help = "An EVENT is looked up in a record's cost; where a record has none (call records), in incl; \
-else beside them (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. In a diff it is the size of the \
+else in the field of that name (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. In a diff it is the size of the \
 difference between the last and the first run.
 
 Exit status: 0 is done, even when nothing is left; 1 is nothing left, with --exit-status; 2 is trouble."
@@ -127,9 +128,9 @@ pub(crate) struct Args {
 
     /// Keep records of these types: fn, line, call, leak, …
     ///
-    /// Types are fn, line, call, leak, error, heap, program_point, stack, snapshot, diff, or any other; of a diff, also
-    /// the type that was compared.
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = Suggested(TYPES), hide_possible_values = true)]
+    /// Types are fn, line, call, inline, leak, error, heap, program_point, stack, snapshot, diff, or any other; of a diff,
+    /// also the type that was compared.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = Suggested(RecordType::LISTED), hide_possible_values = true)]
     types: Vec<String>,
 
     /// Keep records with at least N of this event.
@@ -247,20 +248,6 @@ const SORT_KEYS: &[&str] = &[
     "blocks",
     "total_bytes",
     "gmax_bytes",
-];
-
-/// The types that shells complete.
-const TYPES: &[&str] = &[
-    "fn",
-    "line",
-    "call",
-    "leak",
-    "error",
-    "heap",
-    "program_point",
-    "stack",
-    "snapshot",
-    "diff",
 ];
 
 impl Args {

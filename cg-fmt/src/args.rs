@@ -48,12 +48,11 @@ pub(crate) struct Args {
 
     /// The record type to list: fn, line, call, leak, error, …
     ///
-    /// fn, line, call, leak, error, heap, program_point, stack, snapshot or diff. Default: functions if there are any, else
-    /// lines, calls, errors and leaks, heap, program points.
+    /// Default: functions if there are any, else lines, calls, errors and leaks, heap, program points.
     #[arg(
         long = "type",
         value_name = "TYPE",
-        value_parser = Suggested(TYPES).try_map(|name| record_type(&name)),
+        value_parser = Suggested(RecordType::LISTED).try_map(|name| record_type(&name)),
         hide_short_help = true
     )]
     kind: Option<RecordType>,
@@ -68,8 +67,8 @@ pub(crate) struct Args {
 
     /// Show stacks (of samples, leaks, heap records, program points) by function.
     ///
-    /// A function's own cost is that of the stacks it is to blame for, of samples of those it is innermost in; its inclusive
-    /// cost is that of all it is in. Tables, CSV and TSV of samples are by function anyway.
+    /// A function's own cost is the cost of the stacks it is blamed for; of samples, of the stacks it is innermost in. Its
+    /// inclusive cost is that of all stacks it is in. Tables, CSV and TSV of samples are by function anyway.
     #[arg(
         long,
         value_name = "WHAT",
@@ -370,20 +369,6 @@ const COLUMNS: &[&str] = &[
     "why",
 ];
 
-/// The types that shells complete.
-const TYPES: &[&str] = &[
-    "fn",
-    "line",
-    "call",
-    "leak",
-    "error",
-    "heap",
-    "program_point",
-    "stack",
-    "snapshot",
-    "diff",
-];
-
 impl Args {
     /// The inputs, without the directory that may follow `--source`.
     pub(crate) fn inputs(&self) -> &[PathBuf] {
@@ -590,10 +575,9 @@ fn words(list: &[String]) -> Vec<String> {
 
 fn record_type(text: &str) -> Result<RecordType, String> {
     match RecordType::from_name(text) {
-        RecordType::Run | RecordType::End | RecordType::Other => Err(
-            "expected fn, line, call, leak, error, heap, program_point, stack, snapshot or diff"
-                .to_owned(),
-        ),
+        RecordType::Run | RecordType::End | RecordType::Other => {
+            Err(format!("expected one of {}", RecordType::LISTED.join(", ")))
+        }
         kind => Ok(kind),
     }
 }

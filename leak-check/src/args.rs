@@ -174,8 +174,9 @@ pub(crate) struct Args {
 
     /// Apply a suppression file of Valgrind's.
     ///
-    /// Valgrind knows more than it reports: mangled names are compared where it wrote them (--gen-suppressions=all) or
-    /// where demangling the pattern tells, objects where it names them (XML has those of all frames).
+    /// Valgrind matches suppressions by mangled names and by objects, and its reports leave some of these out. A pattern
+    /// for a mangled name is compared with that name where the report has it (--gen-suppressions=all), else demangled. A
+    /// pattern for an object is compared where the report names the object; XML names all of them.
     #[arg(long, value_name = "FILE", help_heading = "What is known")]
     suppressions: Vec<PathBuf>,
 
@@ -192,9 +193,9 @@ pub(crate) struct Args {
 
     /// Write suppressions instead of a report.
     ///
-    /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without them the
-    /// names of C++ and Rust functions are written as patterns of their identifiers and these' lengths. Of a program
-    /// without symbols nothing but objects is known, which standard error says.
+    /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without
+    /// them, a C++ or Rust function is written as a pattern: each of its identifiers behind its length. A program without
+    /// symbols has nothing but objects; standard error says so.
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 

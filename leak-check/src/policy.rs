@@ -42,7 +42,7 @@ pub(crate) struct Policy {
 pub(crate) struct Verdict {
     /// One for each finding of the evidence, in its order.
     pub(crate) rulings: Vec<Ruling>,
-    /// What the baseline knows and is there no more.
+    /// Baseline entries that no longer occur.
     pub(crate) gone: Vec<Gone>,
     /// The known leaks of which there is more now, whether or not that fails.
     pub(crate) growth: BTreeMap<Fingerprint, LeakGrowth>,

@@ -5,7 +5,7 @@ use cg_stream::record::RecordType;
 
 use crate::options::Options;
 
-/// The record types to list: the one asked for, else the most telling of those there are. Errors and leaks of one log
+/// The record types to list: the one asked for, else the first in the order below that the input has. Errors and leaks of one log
 /// are told together.
 pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
     if let Some(kind) = options.kind {

@@ -87,6 +87,9 @@ macro_rules! structs {
                 ("diff", RecordType::Diff),
                 ("end", RecordType::End),
             ];
+
+            /// The names of the types that can be listed: all that do not frame a stream.
+            pub const LISTED: &'static [&'static str] = &[$($word,)* "snapshot", "diff"];
         }
 
         $(

@@ -71,7 +71,7 @@ pub(crate) struct CountedStack<'s, 'a> {
 }
 
 impl<'a> Stacks<'a> {
-    /// The stacks of the type that was asked for, else of the most telling one that has any.
+    /// The stacks of the type that was asked for, else of the preferred one that has any.
     ///
     /// # Errors
     /// Where there are none, or the events that were asked for are not theirs or not one.
