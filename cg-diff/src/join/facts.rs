@@ -139,7 +139,8 @@ impl FactCollector<'_> {
             }
             let frames = key
                 .stack
-                .map_or(&[][..], |stack| runs.names.stacks.frames(stack));
+                .map(|stack| runs.names.stacks.frames(stack))
+                .unwrap_or_default();
             // The first event that the record counts at all: those of other types are 0 here.
             let whole = cost.iter().copied().find(|count| *count != 0).unwrap_or(0);
             let mut seen = BTreeSet::new();
@@ -149,7 +150,8 @@ impl FactCollector<'_> {
                     .and_then(|frame| self.node(frame.function));
                 let inner = position
                     .checked_sub(1)
-                    .and_then(|inner| self.node(frames[inner].function));
+                    .and_then(|inner| frames.get(inner))
+                    .and_then(|frame| self.node(frame.function));
                 let node = self.node(*function);
                 let Some(facts) = self.of(*function) else {
                     continue;

@@ -61,8 +61,9 @@ impl Functions {
                     for key in runs.profiles[profile].table(*of).keys() {
                         let frames = key
                             .stack
-                            .map_or(&[][..], |stack| runs.names.stacks.frames(stack));
-                        for frame in frames {
+                            .map(|stack| runs.names.stacks.frames(stack))
+                            .unwrap_or_default();
+                        for frame in frames.iter() {
                             functions.add(frame.function, side);
                         }
                         if frames.is_empty() {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cg_names::blame::is_allocator_or_replacement;
 use cg_names::rules::MatchedRules;
 use cg_parse::Snapshots;
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackId, Symbol};
+use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackFrames, StackId, Symbol};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
 use super::assign::{self, LikelyPair};
@@ -238,14 +238,14 @@ impl<'a> RecordJoin<'a> {
         };
         let frames = key
             .stack
-            .map_or(&[][..], |stack| self.joiner.runs.names.stacks.frames(stack));
+            .map(|stack| self.joiner.runs.names.stacks.frames(stack))
+            .unwrap_or_default();
         if let Some(stack) = key.stack.filter(|_| !frames.is_empty()) {
             let inner = self.inner(stack);
-            identity.allocator = frames[..inner].to_vec();
-            identity.lines = frames[inner..].iter().map(|frame| frame.line).collect();
-            let functions = frames[inner..]
-                .iter()
-                .map(|frame| self.class(frame.function, side));
+            identity.allocator = frames.iter().take(inner).copied().collect();
+            let outer = frames.iter().skip(inner);
+            identity.lines = outer.clone().map(|frame| frame.line).collect();
+            let functions = outer.map(|frame| self.class(frame.function, side));
             identity.functions = functions.collect();
         } else {
             let functions = std::iter::once(key.function).chain(key.callee);
@@ -321,7 +321,7 @@ impl<'a> RecordJoin<'a> {
                 let (a_frames, b_frames) = (stacks.frames(a_stack), stacks.frames(b_stack));
                 // Both end with the same functions, whatever the allocator adds in front.
                 let length = a_frames.len().min(b_frames.len());
-                let outer = |frames: &'a [FrameKey]| frames[frames.len() - length..].iter();
+                let outer = |frames: StackFrames<'a>| frames.iter().skip(frames.len() - length);
                 for (own, other) in outer(a_frames).zip(outer(b_frames)) {
                     let is_blamed = own.function == a.function;
                     add(own.function, other.function, is_blamed);

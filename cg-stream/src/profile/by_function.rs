@@ -83,7 +83,8 @@ impl Profile {
         charged.begin();
         let frames = key
             .stack
-            .map_or(&[][..], |stack| self.names.stacks.frames(stack));
+            .map(|stack| self.names.stacks.frames(stack))
+            .unwrap_or_default();
         let in_stack = frames.iter().map(|frame| frame.function);
         // The blamed function is in its stack, but a record that lost its stack still has it.
         for key in std::iter::once(key.function).chain(in_stack) {

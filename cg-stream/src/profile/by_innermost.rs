@@ -74,12 +74,11 @@ impl Profile {
         }
         let frames = key
             .stack
-            .map_or(&[][..], |stack| self.stacks().frames(stack));
-        let (innermost, outer) = match frames.split_first() {
-            Some((innermost, outer)) => (innermost.function, outer),
-            None => (key.function, &[][..]),
-        };
-        match outer.last() {
+            .map(|stack| self.stacks().frames(stack))
+            .unwrap_or_default();
+        let innermost = frames.first().map_or(key.function, |frame| frame.function);
+        let mut outer = frames.iter().skip(1);
+        match frames.last().filter(|_| frames.len() > 1) {
             Some(host) => {
                 functions.hosts[function] += Count::from(hosts.insert((function, host.function)))
             }
@@ -93,7 +92,7 @@ impl Profile {
         }
         let is_same =
             |frame: FunctionKey| (frame.name, frame.file) == (innermost.name, innermost.file);
-        let is_inside = outer.iter().any(|frame| is_same(frame.function));
+        let is_inside = outer.any(|frame| is_same(frame.function));
         if let Some(incl) = inlines.incl(row).filter(|_| !is_inside) {
             for (event, count) in incl.iter().enumerate() {
                 (functions.rows.add_incl(function, event, *count))

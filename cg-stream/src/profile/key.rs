@@ -1,6 +1,6 @@
 //! What makes two records the same record.
 
-use crate::intern::{Slices, Texts, TooMany};
+use crate::intern::{Id, Keys, Slices, Texts, TooMany};
 use crate::record::{Frame, FrameMarks, Name};
 
 /// A function as rows name it: what a record says of `fn`, `file` and `obj`.
@@ -77,14 +77,62 @@ pub struct FrameKey {
     pub marks: FrameMarks,
 }
 
-/// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses.
+crate::ids! {
+    /// A frame that stacks have.
+    struct FrameId;
+}
+
+/// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses. A frame is kept
+/// once, however many stacks it is in: a million stacks have tens of millions of frames, and some thousand different ones.
 #[derive(Clone, Default)]
 pub struct Stacks {
-    frames: Slices<StackId, FrameKey>,
-    /// Beside the frames of all stacks.
+    frames: Keys<FrameId, FrameKey>,
+    stacks: Slices<StackId, FrameId>,
+    /// Beside the frames of all stacks, as far as the last one that has any.
     addresses: Vec<Option<Symbol>>,
     /// The stack that is looked up.
-    wanted: Vec<FrameKey>,
+    wanted: Vec<FrameId>,
+}
+
+/// The frames of a stack, innermost first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StackFrames<'p> {
+    frames: &'p [FrameKey],
+    stack: &'p [FrameId],
+}
+
+impl<'p> StackFrames<'p> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// True without frames.
+    pub fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    /// A frame by its position.
+    pub fn get(&self, position: usize) -> Option<&'p FrameKey> {
+        let id = self.stack.get(position)?;
+        self.frames.get(id.index())
+    }
+
+    /// The innermost frame.
+    pub fn first(&self) -> Option<&'p FrameKey> {
+        self.get(0)
+    }
+
+    /// The outermost frame.
+    pub fn last(&self) -> Option<&'p FrameKey> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// All of them, innermost first.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'p FrameKey> + ExactSizeIterator + Clone {
+        let StackFrames { frames, stack } = self;
+        stack.iter().map(move |id| &frames[id.index()])
+    }
 }
 
 impl Stacks {
@@ -95,22 +143,29 @@ impl Stacks {
     ) -> Result<StackId, TooMany> {
         self.wanted.clear();
         for frame in stack {
-            self.wanted.push(FrameKey {
+            self.wanted.push(self.frames.intern(FrameKey {
                 function: function_key(symbols, &frame.name, &frame.file, &frame.obj)?,
                 line: frame.line,
                 site: symbol(symbols, &frame.site)?,
                 marks: frame.marks(),
-            });
+            })?);
         }
-        let known = self.frames.len();
-        let id = self.frames.intern(&self.wanted)?;
-        if self.frames.len() > known {
-            for frame in stack {
-                self.addresses.push(symbol(symbols, &frame.addr)?);
+        let known = self.stacks.len();
+        let id = self.stacks.intern(&self.wanted)?;
+        if stack.iter().all(|frame| frame.addr.is_none()) {
+            return Ok(id);
+        }
+        let place = self.stacks.place(id);
+        if self.addresses.len() < place.end {
+            self.addresses.resize(place.end, None);
+        }
+        if self.stacks.len() > known {
+            for (addr, frame) in self.addresses[place].iter_mut().zip(stack) {
+                *addr = symbol(symbols, &frame.addr)?;
             }
             return Ok(id);
         }
-        let addresses = &mut self.addresses[self.frames.place(id)];
+        let addresses = &mut self.addresses[place];
         let held = addresses
             .iter()
             .map(|addr| addr.map(|addr| symbols.text(addr)));
@@ -123,14 +178,18 @@ impl Stacks {
     }
 
     /// The frames of a stack, innermost first.
-    pub fn frames(&self, id: StackId) -> &[FrameKey] {
-        self.frames.get(id)
+    pub fn frames(&self, id: StackId) -> StackFrames<'_> {
+        StackFrames {
+            frames: self.frames.all(),
+            stack: self.stacks.get(id),
+        }
     }
 
     /// The instruction addresses of its frames: of those that records with this stack had, the last in the order of
     /// their texts, so that the order of the records makes no difference.
-    pub fn addresses(&self, id: StackId) -> &[Option<Symbol>] {
-        &self.addresses[self.frames.place(id)]
+    pub fn addresses(&self, id: StackId) -> impl Iterator<Item = Option<Symbol>> {
+        let place = self.stacks.place(id);
+        place.map(|position| self.addresses.get(position).copied().flatten())
     }
 }
 
@@ -154,4 +213,42 @@ pub(super) fn function_key(
         file: symbol(symbols, file)?,
         obj: symbol(symbols, obj)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_kept_once_and_addresses_stay_with_their_stacks() {
+        let (mut stacks, mut symbols) = (Stacks::default(), Symbols::default());
+        let frame = |name: &'static str, addr: Option<&'static str>| Frame {
+            name: Some(Name::from(name)),
+            addr: addr.map(Name::from),
+            ..Frame::default()
+        };
+        let mut intern = |frames: &[Frame]| stacks.intern(frames, &mut symbols).unwrap();
+        let without = intern(&[frame("f", None), frame("main", None)]);
+        let with = intern(&[frame("main", Some("0x1"))]);
+        let behind = intern(&[frame("main", None), frame("f", None)]);
+        // The same stack with addresses that come later, and earlier, as texts.
+        assert_eq!(
+            intern(&[frame("f", None), frame("main", Some("0x9"))]),
+            without
+        );
+        assert_eq!(
+            intern(&[frame("f", None), frame("main", Some("0x2"))]),
+            without
+        );
+        assert_eq!(stacks.frames.len(), 2);
+        let shown = |id: StackId| -> Vec<(&str, Option<&str>)> {
+            let names = stacks.frames(id).iter().map(|frame| frame.function.name);
+            let texts = |symbol: Option<Symbol>| symbol.map(|symbol| symbols.text(symbol));
+            let names = names.map(|name| texts(name).unwrap());
+            names.zip(stacks.addresses(id).map(texts)).collect()
+        };
+        assert_eq!(shown(without), [("f", None), ("main", Some("0x9"))]);
+        assert_eq!(shown(with), [("main", Some("0x1"))]);
+        assert_eq!(shown(behind), [("main", None), ("f", None)]);
+    }
 }

@@ -13,7 +13,7 @@ mod sum;
 mod table;
 
 pub use by_innermost::InlinedFunctions;
-pub use key::{FrameKey, FunctionKey, Key, StackId, Stacks, Symbol, Symbols};
+pub use key::{FrameKey, FunctionKey, Key, StackFrames, StackId, Stacks, Symbol, Symbols};
 pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use crate::record::{

@@ -65,9 +65,12 @@ impl Profile {
         if a == b {
             return Ordering::Equal;
         }
-        let frames = |stack: Option<StackId>| stack.map_or(&[][..], |id| self.stacks().frames(id));
+        let frames = |stack: Option<StackId>| {
+            let frames = stack.map(|id| self.stacks().frames(id));
+            frames.unwrap_or_default()
+        };
         let (a, b) = (frames(a), frames(b));
-        let mut differing = (a.iter().zip(b))
+        let mut differing = (a.iter().zip(b.iter()))
             .map(|(a, b)| self.order_of_frames(a, b))
             .filter(|order| order.is_ne());
         differing.next().unwrap_or(a.len().cmp(&b.len()))

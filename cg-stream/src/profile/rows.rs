@@ -137,7 +137,7 @@ impl<'a> Keyed<'a> for Vec<Frame<'a>> {
                 line: frame.line,
                 site: Keyed::of_key(frame.site, names),
                 obj: Keyed::of_key(frame.function.obj, names),
-                addr: Keyed::of_key(*addr, names),
+                addr: Keyed::of_key(addr, names),
                 ..Frame::default().with_marks(frame.marks)
             })
             .collect()
@@ -161,7 +161,8 @@ impl<'a> Keyed<'a> for Vec<Name<'a>> {
     }
 
     fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
-        let frames = held.map_or(&[][..], |stack| names.stacks.frames(stack));
+        let frames = held.map(|stack| names.stacks.frames(stack));
+        let frames = frames.unwrap_or_default();
         (frames.iter())
             .map(|frame| Keyed::of_key(frame.function.name, names))
             .collect()

@@ -310,15 +310,16 @@ fn frames_of<'a>(profile: &'a Profile, key: &Key, frames: &mut Vec<Frame<'a>>) {
     let name = |symbol| profile.text(symbol).map(Name::from);
     frames.clear();
     if let Some(stack) = key.stack {
-        let held = profile.stacks().frames(stack).iter();
+        let held = profile.stacks().frames(stack);
         frames.extend(
-            held.zip(profile.stacks().addresses(stack))
+            held.iter()
+                .zip(profile.stacks().addresses(stack))
                 .map(|(frame, addr)| Frame {
                     name: name(frame.function.name),
                     file: name(frame.function.file),
                     line: frame.line,
                     obj: name(frame.function.obj),
-                    addr: name(*addr),
+                    addr: name(addr),
                     ..Frame::default().with_marks(frame.marks)
                 }),
         );

@@ -153,7 +153,7 @@ impl Groups {
     /// Charges every group of a stack with its cost.
     fn charge_stack(&mut self, profile: &Profile, key: &Key, row: usize, cost: &[Count]) {
         let stack = key.stack.map(|stack| profile.stacks().frames(stack));
-        for frame in stack.into_iter().flatten() {
+        for frame in stack.unwrap_or_default().iter() {
             let group = self.of_function(profile, frame.function);
             self.charge(group, row, cost);
         }

@@ -185,7 +185,8 @@ impl Charges {
         for row in 0..stacks.len() {
             let cost = stacks.cost(row).get(event).copied().unwrap_or(0);
             let stack = stacks.key(row).stack;
-            let frames = stack.map_or(&[][..], |stack| profile.stacks().frames(stack));
+            let frames = stack.map(|stack| profile.stacks().frames(stack));
+            let frames = frames.unwrap_or_default();
             let told: Vec<(Facts, Role)> = frames
                 .iter()
                 .map(|frame| {
@@ -204,9 +205,8 @@ impl Charges {
                 Occupation::Framework(name) => *charges.frameworks.entry(name).or_default() += cost,
                 Occupation::Service(service) => {
                     *charges.services.entry(service).or_default() += cost;
-                    if let Some(position) = spent_for {
-                        let function = frames[position].function;
-                        *charges.asked.entry((service, function)).or_default() += cost;
+                    if let Some(frame) = spent_for.and_then(|position| frames.get(position)) {
+                        *charges.asked.entry((service, frame.function)).or_default() += cost;
                     }
                 }
                 Occupation::Libraries => {}

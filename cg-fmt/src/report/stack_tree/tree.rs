@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cg_document::{Cell, number};
 use cg_names::whose::{self, Facts, StackLine};
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile};
+use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
 use cg_stream::record::{Count, Frame, Name, RecordType};
 
 use crate::report::passed_through::PassedThrough;
@@ -109,7 +109,8 @@ impl StackTree {
             let cost = rows.cost(row);
             let frames = key
                 .stack
-                .map_or(&[][..], |stack| profile.stacks().frames(stack));
+                .map(|stack| profile.stacks().frames(stack))
+                .unwrap_or_default();
             let mut node = 0;
             tree.add(0, cost);
             // Folded places are callers of what is known of the stack, so they are its outermost end.
@@ -208,7 +209,7 @@ impl StackTree {
 /// A stack, innermost frame first, its runs of frames that are not the program's own folded.
 fn folded_path(
     profile: &Profile,
-    frames: &[FrameKey],
+    frames: StackFrames<'_>,
     known: &mut HashMap<FunctionKey, Facts>,
 ) -> Vec<What> {
     let facts: Vec<Facts> = frames
@@ -229,7 +230,10 @@ fn folded_path(
     whose::folded(&whose::whose_by(&facts))
         .into_iter()
         .map(|piece| match piece {
-            StackLine::Frame(position) => What::Frame(frames[position]),
+            // Positions are of these frames.
+            StackLine::Frame(position) => {
+                What::Frame(frames.get(position).copied().unwrap_or_default())
+            }
             StackLine::Libraries { frames, of } => What::Libraries {
                 least: frames.len(),
                 most: frames.len(),
