@@ -35,7 +35,7 @@ pub(super) struct FrameTexts {
     /// What was looked up last, by symbol and object: most come again before long.
     recent: Vec<Recent>,
     /// Objects as they stand at the end of a line, the last first. Lines that follow each other mostly have one in common.
-    objects: Vec<(Vec<u8>, ObjectTextId)>,
+    objects: Vec<ObjectEnd>,
     object_texts: Bytes<ObjectTextId>,
     hasher: FixedState,
     demangle: bool,
@@ -63,11 +63,25 @@ struct Recent {
     known: usize,
 }
 
+/// An object as it stands at the end of a line.
+struct ObjectEnd {
+    /// Its last bytes, as one word: most objects differ in these already.
+    last: u64,
+    text: Vec<u8>,
+    object: ObjectTextId,
+}
+
+/// The last bytes of a text, as one word; `None` of a short one.
+#[inline]
+fn last_word(text: &[u8]) -> Option<u64> {
+    text.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
 /// How many symbols are remembered.
 const RECENT: usize = 16384;
 
 /// How many objects are compared with the end of a line before it is taken apart.
-const OBJECTS: usize = 4;
+const OBJECTS: usize = 16;
 
 impl FrameTexts {
     pub(super) fn new(demangle: bool) -> FrameTexts {
@@ -114,16 +128,17 @@ impl FrameTexts {
     /// The symbol and the object of a text that ends as one of the last lines did.
     #[inline]
     fn split_known_object<'t>(&mut self, text: &'t [u8]) -> Option<(&'t [u8], ObjectTextId)> {
+        let last = last_word(text)?;
         let position = self
             .objects
             .iter()
-            .position(|(end, _)| text.ends_with(end))?;
+            .position(|end| end.last == last && text.ends_with(&end.text))?;
         if position > 0 {
             self.objects.swap(0, position);
         }
-        let (end, object) = &self.objects[0];
-        let symbol = without_offset(&text[..text.len() - end.len()]);
-        (!symbol.is_empty()).then_some((symbol, *object))
+        let end = &self.objects[0];
+        let symbol = without_offset(&text[..text.len() - end.text.len()]);
+        (!symbol.is_empty()).then_some((symbol, end.object))
     }
 
     /// Remembers how a line ended, if that alone tells its object: ` (/opt/demo)`, without parentheses inside.
@@ -135,9 +150,15 @@ impl FrameTexts {
         else {
             return Ok(());
         };
-        let id = self.object_texts.intern(object)?;
-        self.objects.insert(0, (end.to_vec(), id));
-        self.objects.truncate(OBJECTS);
+        if let Some(last) = last_word(end) {
+            let end = ObjectEnd {
+                last,
+                text: end.to_vec(),
+                object: self.object_texts.intern(object)?,
+            };
+            self.objects.insert(0, end);
+            self.objects.truncate(OBJECTS);
+        }
         Ok(())
     }
 
@@ -174,7 +195,7 @@ impl FrameTexts {
         table: &mut StackTable,
     ) -> Result<Found, TooMany> {
         let (symbol, object) = split_object(text);
-        if !self.objects.iter().any(|(end, _)| text.ends_with(end)) {
+        if !self.objects.iter().any(|end| text.ends_with(&end.text)) {
             self.remember_object(text, object)?;
         }
         let symbol = without_offset(symbol);
