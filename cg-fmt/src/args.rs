@@ -94,8 +94,9 @@ pub(crate) struct Args {
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
     ///
-    /// In a flame graph, leave out frames that are narrower; by default 0.01. In a graph of calls, leave out functions below
-    /// it and calls below a fifth of it; by default 0.5.
+    /// By default 1. Where inlined functions are known, callers and callees in a tree of calls are folded too. In a flame
+    /// graph, leave out frames that are narrower; by default 0.01. In a graph of calls, leave out functions below it and
+    /// calls below a fifth of it; by default 0.5.
     #[arg(long, value_name = "PERCENT", hide_short_help = true)]
     threshold: Option<f64>,
 
