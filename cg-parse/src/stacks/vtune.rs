@@ -147,7 +147,11 @@ struct Fields {
 
 impl Fields {
     fn read(&mut self, line: &[u8], delimiter: u8) {
-        let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        // A line is a record, whatever carriage returns are in it.
+        let mut reader = csv_core::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .terminator(csv_core::Terminator::Any(b'\n'))
+            .build();
         self.text.resize(line.len() + 1, 0);
         let most = line.iter().filter(|byte| **byte == delimiter).count() + 1;
         self.ends.resize(most + 1, 0);
@@ -230,6 +234,17 @@ mod tests {
         assert_eq!(
             parse(quoted.as_bytes(), &Options::default()).records,
             expected
+        );
+    }
+
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        let text = TEXT.replace("func@0x", "func\r@0x");
+        let parsed = parse(text.as_bytes(), &Options::default());
+        let last = shown_stacks(&parsed).pop();
+        assert_eq!(
+            last.as_deref(),
+            Some("1: func\r@0x180019140@ntdll.dll<RtlUserThreadStart@ntdll.dll")
         );
     }
 
