@@ -2,7 +2,7 @@
 //!
 //! The reader here knows as little of a format as it takes to add it up: the self costs of a callgrind file, the heap
 //! of Massif's peak, DHAT's program points, the LEAK SUMMARY of a log. It does not know names, arcs or stacks. What
-//! profilers of samples write as JSON is added up by [`documents`].
+//! profilers of samples write as JSON is added up by `documents`.
 
 mod documents;
 
