@@ -172,6 +172,22 @@ impl Browser {
         }
     }
 
+    /// Acts until an expression is true in the frame that has an element. A frame that has not been drawn yet gets no
+    /// input, so the act is repeated once in a while.
+    pub fn act_until(&mut self, act: impl Fn(&mut Browser), element: &str, expression: &str) {
+        let start = Instant::now();
+        loop {
+            act(self);
+            for _ in 0..20 {
+                if self.evaluate_in_frame(element, expression) == true {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            assert!(start.elapsed() < PATIENCE, "never true: {expression}");
+        }
+    }
+
     /// Clicks at a place of the window.
     pub fn click(&mut self, x: f64, y: f64) {
         let session = self.session.clone();

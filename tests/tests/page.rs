@@ -126,37 +126,19 @@ fn a_click_on_a_frame_and_a_key_zoom_the_flame_graph() {
         "(() => { const box = document.querySelector('iframe').getBoundingClientRect(); return [box.x + 1, box.y + 1]; })()",
     );
     let place = |axis: usize| inside[axis].as_f64().unwrap() + outside[axis].as_f64().unwrap();
-    browser.click(place(0), place(1));
-    let wide = "100.0%";
-    let is_wide = |width: &Value| {
-        width
-            .as_str()
-            .unwrap()
-            .trim_end_matches("00%")
-            .starts_with("100.")
-    };
-    let clicked = browser.evaluate_in_frame("#frames", &width);
-    assert!(is_wide(&clicked), "{clicked} for {wide}");
+    let is_wide = format!("parseFloat({width}) === 100");
+    let is_narrow = format!("parseFloat({width}) < 100");
+    let (x, y) = (place(0), place(1));
+    browser.act_until(|browser| browser.click(x, y), "#frames", &is_wide);
 
     // The same by keys alone.
-    browser.press("Escape", 27);
+    let escape = |browser: &mut Browser| browser.press("Escape", 27);
+    browser.act_until(escape, "#frames", &is_narrow);
     browser.evaluate_in_frame("#frames", &format!("{frame}.focus()"));
-    browser.press("Escape", 27);
-    let whole = browser.evaluate_in_frame("#frames", &width);
-    assert!(!is_wide(&whole), "{whole}");
-    browser.press("Enter", 13);
-    let entered = browser.evaluate_in_frame("#frames", &width);
-    assert!(is_wide(&entered), "{entered}");
+    browser.act_until(|browser| browser.press("Enter", 13), "#frames", &is_wide);
     browser.press("ArrowDown", 40);
-    let below = "g_to_text(document.activeElement)";
-    let below = browser.evaluate_in_frame("#frames", below);
-    assert!(
-        below
-            .as_str()
-            .unwrap()
-            .starts_with("wordcount::count_words "),
-        "{below}"
-    );
+    let is_below = "g_to_text(document.activeElement).startsWith('wordcount::count_words ')";
+    browser.act_until(|_| {}, "#frames", is_below);
 
     // A tree folds.
     let open = "document.querySelector('.tree details').open";
