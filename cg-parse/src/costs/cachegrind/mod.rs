@@ -338,7 +338,7 @@ impl CachegrindReader<'_> {
     /// The names are the section's meanwhile.
     fn add_part(&mut self) -> Result<(), Refusal> {
         let same = fold::same_functions(&self.part, &self.section.strings);
-        Ok(self.section.add_part(&self.part, &same)?)
+        Ok(self.section.add_part(&mut self.part, &same)?)
     }
 
     /// Adds the profile to the section, and clears the way for another.

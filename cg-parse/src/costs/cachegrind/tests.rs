@@ -321,3 +321,19 @@ fn no_prefix_panics_and_every_one_is_an_error() {
         );
     }
 }
+
+/// What the header's code is part of is told by the first profile alone: in the second the header stands by itself.
+#[test]
+fn what_one_profile_makes_of_a_name_says_nothing_of_the_next() {
+    let one = "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 10\nfl=x.h\nfn=f\n2 5\nsummary: 15\n";
+    let other = "cmd: a\nevents: Ir\nfl=x.h\nfn=f\n2 7\nsummary: 7\n";
+    for both in [format!("{one}{other}"), format!("{other}{one}")] {
+        assert_eq!(
+            records(&both, "fn", &Options::default()),
+            [
+                "\"fn\":\"f\",\"file\":\"a.c\",\"cost\":{\"Ir\":15}}",
+                "\"fn\":\"f\",\"file\":\"x.h\",\"cost\":{\"Ir\":7}}"
+            ]
+        );
+    }
+}

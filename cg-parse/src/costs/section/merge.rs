@@ -9,6 +9,9 @@ use super::{ArcKey, CostRows, FunctionId, LineTable, NoRoom, Section};
 impl Section {
     /// Adds each function to the one that it turned out to be, with its lines and arcs.
     pub(crate) fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Result<(), NoRoom> {
+        if same.is_empty() {
+            return Ok(());
+        }
         let resolve = |mut function: FunctionId| {
             while let Some(into) = same.get(&function) {
                 function = *into;
@@ -37,9 +40,19 @@ impl Section {
     /// self cost and lines alone.
     pub(crate) fn add_part(
         &mut self,
-        part: &Section,
+        part: &mut Section,
         same: &HashMap<FunctionId, FunctionId>,
     ) -> Result<(), NoRoom> {
+        if self.functions.len() == 0 {
+            // The first part is most often the only one, and need not be added up again.
+            mem::swap(&mut self.functions, &mut part.functions);
+            mem::swap(&mut self.lines, &mut part.lines);
+            mem::swap(&mut self.total, &mut part.total);
+            self.merge(same)?;
+            // In the next part they may be functions of their own.
+            self.merged.clear();
+            return Ok(());
+        }
         let mut functions = HashMap::new();
         for (id, _) in part.present() {
             let key = part.key_of(same.get(&id).copied().unwrap_or(id));
@@ -57,6 +70,8 @@ impl Section {
         let facts = functions.facts_mut(from);
         let calls = facts.calls;
         facts.is_present = false;
+        facts.calls = 0;
+        functions.clear_row(from);
         functions.add_own(into, &cost, self.signedness)?;
         self.cycles.replace(from, into);
         self.add_inclusive(into, &inclusive, calls)

@@ -73,6 +73,14 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
             .add_inclusive(row.index(), counts, signedness)
     }
 
+    /// Takes all cost from a row.
+    pub(crate) fn clear_row(&mut self, row: I) {
+        self.inclusive.clear_row(row.index());
+        if let Some(own) = &mut self.own {
+            own.clear_row(row.index());
+        }
+    }
+
     pub(crate) fn key(&self, row: I) -> K {
         *self.keys.get(row)
     }
