@@ -85,6 +85,24 @@ impl<'a> Scanner<'a> {
         Ok(Some(key))
     }
 
+    /// Whether an object begins here that has one of these keys, as far as it can be read. Goes to the key's value.
+    pub(crate) fn has_key_of(&mut self, keys: &[&[u8]]) -> bool {
+        let mut is_first = true;
+        if !self.take(b'{') {
+            return false;
+        }
+        while let Ok(Some(key)) = self.next_key(is_first) {
+            if keys.contains(&key) {
+                return true;
+            }
+            is_first = false;
+            if self.skip_value().is_err() {
+                return false;
+            }
+        }
+        false
+    }
+
     /// Goes to the next element of a list; false at its end, which is taken.
     pub(crate) fn next_element(&mut self, is_first: bool) -> Result<bool, Error> {
         if self.take(b']') {

@@ -13,7 +13,7 @@
 
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
-use cg_stream::record::{Count, FrameMarks, RunRecord};
+use cg_stream::record::{Count, RunRecord};
 
 use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::write;
@@ -192,22 +192,7 @@ impl Maps {
         };
         // What is behind the last word is no stack; in front of it, an empty one is a stack without frames.
         let stacks = &entry.stacks[..entry.stacks.len() - 1];
-        let has_kernel = stacks.len() > 1;
-        let mut frames = Vec::new();
-        for (position, stack) in stacks.iter().enumerate() {
-            for frame in stack {
-                frames.push(match has_kernel && position == 0 {
-                    true => self.table.marked(
-                        *frame,
-                        FrameMarks {
-                            kernel: true,
-                            ..FrameMarks::default()
-                        },
-                    )?,
-                    false => *frame,
-                });
-            }
-        }
+        let frames = self.table.with_kernel(stacks)?;
         let stack = self.table.stack(&frames)?;
         let row = self.table.row(Row {
             stack,

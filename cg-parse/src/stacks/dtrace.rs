@@ -11,7 +11,7 @@
 
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
-use cg_stream::record::{FrameMarks, RunRecord};
+use cg_stream::record::RunRecord;
 
 use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::write;
@@ -185,24 +185,7 @@ impl Script {
         if self.is_in_header {
             return Ok(());
         }
-        // Only where there are two stacks is it said which one is the kernel's.
-        let has_kernel = self.blocks.len() > 1;
-        let mut frames = Vec::new();
-        for (position, block) in self.blocks.iter().enumerate() {
-            for frame in block {
-                let is_kernel = has_kernel && position == 0;
-                frames.push(match is_kernel {
-                    true => self.table.marked(
-                        *frame,
-                        FrameMarks {
-                            kernel: true,
-                            ..FrameMarks::default()
-                        },
-                    )?,
-                    false => *frame,
-                });
-            }
-        }
+        let frames = self.table.with_kernel(&self.blocks)?;
         let stack = self.table.stack(&frames)?;
         let row = self.table.row(Row {
             stack,

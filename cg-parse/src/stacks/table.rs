@@ -193,10 +193,26 @@ impl StackTable {
         self.frames.intern(frame)
     }
 
-    /// The same frame with other marks.
-    pub(crate) fn marked(&mut self, frame: FrameId, marks: FrameMarks) -> Result<FrameId, TooMany> {
-        let parts = *self.frames.get(frame);
-        self.frames.intern(FrameParts { marks, ..parts })
+    /// The frames of several stacks that are one, innermost first. Only where there are two is it said that the first is the
+    /// kernel's.
+    pub(crate) fn with_kernel(&mut self, stacks: &[Vec<FrameId>]) -> Result<Vec<FrameId>, TooMany> {
+        let Some((kernel, others)) = stacks
+            .split_first()
+            .filter(|(_, others)| !others.is_empty())
+        else {
+            return Ok(stacks.concat());
+        };
+        let marks = FrameMarks {
+            kernel: true,
+            ..FrameMarks::default()
+        };
+        let mut frames = Vec::new();
+        for frame in kernel {
+            let parts = *self.frames.get(*frame);
+            frames.push(self.frames.intern(FrameParts { marks, ..parts })?);
+        }
+        frames.extend(others.concat());
+        Ok(frames)
     }
 
     /// The stack that has a further frame at its innermost end; `None` is the stack without frames.

@@ -48,6 +48,14 @@ pub(crate) fn is_profile(head: &Head) -> bool {
     has_keys_of_profile(&mut scanner)
 }
 
+/// Keys of `meta` that other formats do not have in theirs.
+const KEYS_OF_META: [&[u8]; 4] = [
+    b"preprocessedProfileVersion",
+    b"stackwalk",
+    b"sampleUnits",
+    b"gcpoison",
+];
+
 fn has_keys_of_profile(scanner: &mut Scanner) -> bool {
     if !scanner.take(b'{') {
         return false;
@@ -60,32 +68,12 @@ fn has_keys_of_profile(scanner: &mut Scanner) -> bool {
             b"profile" => return has_keys_of_profile(scanner),
             b"meta" => {
                 let mut inside = scanner.clone();
-                if has_key_of_meta(&mut inside) {
+                if inside.has_key_of(&KEYS_OF_META) {
                     return true;
                 }
             }
             _ => {}
         }
-        if scanner.skip_value().is_err() {
-            return false;
-        }
-    }
-    false
-}
-
-fn has_key_of_meta(scanner: &mut Scanner) -> bool {
-    let mut is_first = true;
-    if !scanner.take(b'{') {
-        return false;
-    }
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        if matches!(
-            key,
-            b"preprocessedProfileVersion" | b"stackwalk" | b"sampleUnits" | b"gcpoison"
-        ) {
-            return true;
-        }
-        is_first = false;
         if scanner.skip_value().is_err() {
             return false;
         }

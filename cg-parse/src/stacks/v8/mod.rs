@@ -41,6 +41,9 @@ use samples::Samples;
 pub(crate) use trace::is_trace;
 pub(crate) use trace::parse as parse_trace;
 
+/// Keys of a node of a CPU or heap profile.
+const KEYS_OF_NODE: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"selfSize"];
+
 /// Whether a document is a CPU or heap profile.
 pub(crate) fn is_profile(head: &Head) -> bool {
     let mut scanner = Scanner::new(head.bytes);
@@ -52,30 +55,10 @@ pub(crate) fn is_profile(head: &Head) -> bool {
         is_first = false;
         let mut inside = scanner.clone();
         match key {
-            b"nodes" if inside.take(b'[') => return has_keys_of_node(&mut inside),
-            b"head" => return has_keys_of_node(&mut inside),
+            b"nodes" if inside.take(b'[') => return inside.has_key_of(&KEYS_OF_NODE),
+            b"head" => return inside.has_key_of(&KEYS_OF_NODE),
             _ => {}
         }
-        if scanner.skip_value().is_err() {
-            return false;
-        }
-    }
-    false
-}
-
-fn has_keys_of_node(scanner: &mut Scanner) -> bool {
-    if !scanner.take(b'{') {
-        return false;
-    }
-    let mut is_first = true;
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        if matches!(
-            key,
-            b"callFrame" | b"functionName" | b"hitCount" | b"selfSize"
-        ) {
-            return true;
-        }
-        is_first = false;
         if scanner.skip_value().is_err() {
             return false;
         }
