@@ -20,7 +20,7 @@ use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
 use crate::join::JoinOptions;
 use crate::limits::{self, Limit};
 use crate::pairs::{self, Benchmarks};
-use crate::runs::Side;
+use crate::runs::{Side, Statistic};
 use crate::sampling::Shares;
 use cg_names::rules::Rules;
 
@@ -43,7 +43,8 @@ use cg_names::rules::Rules;
     before_long_help = "Examples:
   cg-diff callgrind.out.before callgrind.out.after | cg-fmt
   cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
-  cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt",
+  cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt
+  cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
     after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
 )]
 #[command(next_help_heading = "What is compared")]
@@ -55,13 +56,32 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Several files of the old side, to measure noise.
+    /// Several files of the old side, or quoted patterns.
+    ///
+    /// In a pattern like 'a/*/*.out' * and ? stand for parts of a name, ** for any directories. A side's figure is the median
+    /// of its files, and a change within their spread is none; see --statistic.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "after", conflicts_with = "files")]
     pub(crate) before: Vec<PathBuf>,
 
-    /// Several files of the new side.
+    /// Several files of the new side, or quoted patterns.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "before")]
     pub(crate) after: Vec<PathBuf>,
+
+    /// What several files of a side are compared by: median or sum.
+    ///
+    /// median is for runs of the same thing: it measures their noise. sum is for parts of one thing, such as all benchmarks
+    /// of a commit; files are added up as they are read, so memory goes with distinct functions. Sums over different numbers
+    /// of files are trouble, unless --allow-missing is given.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value = "median",
+        requires = "before",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    pub(crate) statistic: StatisticName,
 
     /// Names for the runs, in order; the file names are used for the others.
     #[arg(hide_short_help = true, long = "name", value_name = "NAME")]
@@ -201,10 +221,11 @@ pub(crate) struct Args {
 
     /// Exit with 1 if a figure is beyond a limit.
     ///
-    /// May be given several times.     /// A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT: 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on
-    /// each function that matches, 'worst.Ir>+10%' on the function that grew most, 'end_bytes>0' on the new figure itself.
-    /// OP is > >= < or <=; a VALUE with a sign is a change. It is on the last run; behind any. on each run against the one
-    /// of --relative-to. With several files a side a change within their spread is none.
+    /// May be given several times. A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT:
+    /// 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on each function that matches, 'worst.Ir>+10%' on the function
+    /// that grew most, 'end_bytes>0' on the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change. It is
+    /// on the last run; behind any. on each run against the one of --relative-to. With several files a side a change within
+    /// their spread is none.
     #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
     pub(crate) fail_if: Vec<Limit>,
 
@@ -230,7 +251,7 @@ pub(crate) struct Args {
     )]
     base: Option<String>,
 
-    /// In a directory of pairs, pass over files that lack their counterpart.
+    /// In directories pass over files that lack their counterpart; compare sums of different numbers of files.
     #[arg(long, help_heading = "Gates", hide_short_help = true)]
     pub(crate) allow_missing: bool,
 }
@@ -293,6 +314,13 @@ pub(crate) const SPELLINGS: Spellings = &[
 pub(crate) enum ByName {
     #[value(alias = "function")]
     Fn,
+}
+
+/// What several files of a side are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatisticName {
+    Median,
+    Sum,
 }
 
 /// When shares of all samples are compared.
@@ -374,6 +402,10 @@ impl Args {
                 "previous" => RelativeTo::Previous,
                 name => RelativeTo::Named(name.to_owned()),
             },
+            statistic: match self.statistic {
+                StatisticName::Median => Statistic::Median,
+                StatisticName::Sum => Statistic::Sum,
+            },
             by_function: self.by == Some(ByName::Fn),
             inline: self.inline.then(|| Search {
                 roots: self.debug_root,
@@ -432,11 +464,14 @@ impl Args {
         } else {
             [("before", &self.before), ("after", &self.after)]
                 .into_iter()
-                .map(|(name, files)| Side {
-                    name: name.to_owned(),
-                    files: files.clone(),
+                .map(|(name, files)| {
+                    let files = pairs::matching(files)?;
+                    Ok(Side {
+                        name: name.to_owned(),
+                        files,
+                    })
                 })
-                .collect()
+                .collect::<anyhow::Result<_>>()?
         };
         anyhow::ensure!(
             sides.len() >= 2,

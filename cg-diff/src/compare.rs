@@ -370,17 +370,14 @@ pub(crate) fn summary(
             merged += u64::from(figures.merged.iter().flatten().any(|count| *count > 1));
         }
     }
-    let several = runs.sides.iter().any(|(_, files)| files.len() > 1);
+    let several = runs.files_read.iter().any(|files| *files > 1);
     DiffSummary {
         rows,
         joined: by_rule,
         merged,
-        statistic: several.then(|| "median".to_owned()),
+        statistic: several.then(|| runs.statistic.name().to_owned()),
         files: if several {
-            runs.sides
-                .iter()
-                .map(|(_, files)| files.len() as u64)
-                .collect()
+            runs.files_read.iter().map(|files| *files as u64).collect()
         } else {
             Vec::new()
         },

@@ -13,7 +13,7 @@ use crate::compare::{self, CompareOptions};
 use crate::gate::{self, JudgedLimits};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
-use crate::runs::{ReadOptions, Runs, Side};
+use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
 use crate::write::{self, Comparison};
 use crate::{explain, notes, totals};
@@ -27,6 +27,8 @@ pub(crate) struct Options {
     /// Whether these are no trouble.
     pub(crate) allow_missing: bool,
     pub(crate) relative_to: RelativeTo,
+    /// What a side of several files is compared by.
+    pub(crate) statistic: Statistic,
     /// Compare stacks as the functions in them.
     pub(crate) by_function: bool,
     /// Where objects are looked for, if inlined functions of raw profiles are wanted.
@@ -96,6 +98,8 @@ pub(crate) fn diff(
     let mut judged = vec![false; options.limits.len()];
     let mut events = BTreeSet::new();
     tell_missing(&options.missing, options, diagnostics);
+    let sides = options.comparisons.iter().flatten();
+    diagnostics.begin_inputs(sides.flat_map(|side| &side.files));
     for sides in &options.comparisons {
         for verdict in compare_sides(sides, options, &mut out, diagnostics)? {
             differs |= verdict.differs;
@@ -106,6 +110,7 @@ pub(crate) fn diff(
             events.extend(verdict.events);
         }
     }
+    diagnostics.end_inputs();
     for (limit, is_judged) in options.limits.iter().zip(judged) {
         if !is_judged {
             diagnostics.trouble(limit.not_judged(&events));
@@ -152,6 +157,7 @@ fn compare_sides(
     );
     let reference = options.relative_to.side(sides)?;
     let read_options = ReadOptions {
+        statistic: options.statistic,
         snapshots: options.join.snapshots,
         lines: options.join.types.contains(&RecordType::Line),
         by_function: options.by_function,
@@ -160,6 +166,7 @@ fn compare_sides(
         samples_by_function: options.samples_by_function,
     };
     let runs = Runs::read(sides, read_options, diagnostics)?;
+    tell_missing(&notes::unequal_sums(&runs), options, diagnostics);
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
             diagnostics.trouble(incomplete);

@@ -1,6 +1,7 @@
 //! What a reader should know before trusting a comparison: sides that cannot quite be compared, changes that are noise.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cg_document::number;
 use cg_stream::percent::Percent;
@@ -11,7 +12,7 @@ use regex::Regex;
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
-use crate::runs::Runs;
+use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
 use cg_names::paths::base_name;
 use cg_names::rules::{Part, Rules, Strength};
@@ -41,7 +42,50 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
         ));
     }
     notes.extend(runs.leak_kinds.notes.iter().cloned());
+    notes.extend(medians_of_different_things(runs, rules));
     notes
+}
+
+/// A sentence on each side whose sum is over another number of files than that of the first: what a part of the whole
+/// lacks looks like a gain.
+pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
+    let mut sums = runs
+        .sides
+        .iter()
+        .map(|(name, _)| name)
+        .zip(&runs.files_read);
+    let Some((first, files)) = sums.next().filter(|_| runs.statistic == Statistic::Sum) else {
+        return Vec::new();
+    };
+    sums.filter(|(_, others)| *others != files)
+        .map(|(name, others)| {
+            format!("{first} is the sum of {files} files, {name} that of {others}")
+        })
+        .collect()
+}
+
+/// A sentence where a median is over runs of different things, and so over differences between these, not over noise.
+fn medians_of_different_things(runs: &Runs, rules: &Rules) -> Option<String> {
+    let ran = |run: &RunRecord| {
+        let command = run.command.as_deref();
+        (
+            command.map(|command| normalised_command(command, rules)),
+            run.sampling.labels.get("bench").cloned(),
+        )
+    };
+    let is_mixed = |profiles: &Range<usize>| {
+        let profiles = &runs.profiles[profiles.clone()];
+        let mut of_files = profiles
+            .iter()
+            .map(|profile| profile.runs().iter().map(ran).collect::<Vec<_>>())
+            .filter(|ran| !ran.is_empty());
+        let first = of_files.next();
+        of_files.any(|other| Some(&other) != first.as_ref())
+    };
+    let (name, _) = runs.sides.iter().find(|(_, files)| is_mixed(files))?;
+    Some(format!(
+        "the files of {name} are of different commands or benchmarks, and medians and spreads are over them; --statistic sum adds them up"
+    ))
 }
 
 /// Why a comparison of these runs would mean nothing, if so: they count nothing in common, or records of other types.

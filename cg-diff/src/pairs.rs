@@ -18,6 +18,37 @@ pub(crate) struct Benchmarks {
     pub(crate) missing: Vec<String>,
 }
 
+/// The files that are meant: a pattern that is no file itself stands for the files it matches, in the order of their
+/// paths. Patterns reach the tool where they are quoted, as they have to be where files are more than a command line holds.
+///
+/// # Errors
+/// Where a pattern is none or matches no file.
+pub(crate) fn matching(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for file in files {
+        let Some(pattern) = file.to_str().filter(|text| text.contains(['*', '?', '['])) else {
+            all.push(file.clone());
+            continue;
+        };
+        if file.exists() {
+            all.push(file.clone());
+            continue;
+        }
+        let before = all.len();
+        for path in glob::glob(pattern).with_context(|| format!("\"{pattern}\""))? {
+            let path = path?;
+            if path.is_file() {
+                all.push(path);
+            }
+        }
+        anyhow::ensure!(
+            all.len() > before,
+            "{pattern}: No such file matches this pattern"
+        );
+    }
+    Ok(all)
+}
+
 /// What is in a directory and those below it.
 ///
 /// # Errors

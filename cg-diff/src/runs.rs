@@ -1,7 +1,7 @@
 //! The runs of a comparison, read: a profile a file, one table of names for all, files grouped into sides.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Search, Snapshots};
@@ -19,9 +19,32 @@ pub(crate) struct Side {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// What a side of several files is compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    /// The files are runs of one thing: their median, and the spread around it.
+    #[default]
+    Median,
+    /// The files are parts of one thing, benchmarks of a commit say: their sum. They are added up as they are read, so
+    /// memory goes with distinct functions, however many files there are.
+    Sum,
+}
+
+impl Statistic {
+    /// What it is called in `statistic` of a `run` record.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Statistic::Median => "median",
+            Statistic::Sum => "sum",
+        }
+    }
+}
+
 /// What is read of each run.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
+    /// What becomes of several files of one side.
+    pub(crate) statistic: Statistic,
     /// The Massif snapshots whose heap records are read of a raw profile.
     pub(crate) snapshots: Snapshots,
     /// Whether source lines are read; they can be most of a profile.
@@ -57,6 +80,10 @@ pub(crate) struct Runs {
     pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
     /// Whether all of them are of samples.
     pub(crate) are_sampled: bool,
+    /// What several files of a side were made into.
+    pub(crate) statistic: Statistic,
+    /// How many files were read, a side each.
+    pub(crate) files_read: Vec<usize>,
 }
 
 /// By how much the share of the cost whose chains are known may differ between inputs, in percent: libraries come and go.
@@ -112,44 +139,41 @@ impl Runs {
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::default();
         let mut are_sampled = true;
+        let mut files_read = Vec::new();
         for side in sides {
             let start = profiles.len();
-            for file in &cg_parse::without_empty_bases(&side.files) {
+            let files = cg_parse::without_empty_bases(&side.files);
+            let files_at_once = match how.statistic {
+                Statistic::Median => 1,
+                Statistic::Sum => files.len().max(1),
+            };
+            files_read.push(files.len());
+            for files in files.chunks(files_at_once) {
                 let mut profile = Profile::continuing(names);
-                let framing = cg_parse::stream::read(
-                    file,
-                    &options,
-                    diagnostics,
-                    &mut |line: Line<'_>, _: &mut Diagnostics| {
-                        if line.kind != RecordType::Line || how.lines {
-                            profile.add(&line)?;
-                        }
-                        Ok(())
-                    },
-                )?;
+                for file in files {
+                    let framing = read_into(&mut profile, file, &options, how.lines, diagnostics)?;
+                    // An input that could not be read was told of already.
+                    if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
+                        incomplete.push(format!("{}: {why}", file.display()));
+                    }
+                    if let Snapshots::Number(number) = how.snapshots
+                        && !diagnostics.had_trouble()
+                        && lacks_snapshot(&profile, number)
+                    {
+                        diagnostics.trouble(format!(
+                            "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
+                            file.display()
+                        ));
+                    }
+                }
+                let name = match files {
+                    [file] => file.display().to_string(),
+                    _ => side.name.clone(),
+                };
                 profile
                     .check_sums()
-                    .map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?;
-                // An input that could not be read was told of already.
-                if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
-                    incomplete.push(format!("{}: {why}", file.display()));
-                }
-                if !profile.diffs().is_empty() {
-                    diagnostics.trouble(format!(
-                        "{}: is a comparison already; give the profiles it was made from",
-                        file.display()
-                    ));
-                }
-                if let Snapshots::Number(number) = how.snapshots
-                    && !diagnostics.had_trouble()
-                    && lacks_snapshot(&profile, number)
-                {
-                    diagnostics.trouble(format!(
-                        "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
-                        file.display()
-                    ));
-                }
-                leak_kinds.add(&profile, file.display().to_string());
+                    .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+                leak_kinds.add(&profile, name.clone());
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;
                 if how.by_function || (how.samples_by_function && is_sampled) {
@@ -157,7 +181,7 @@ impl Runs {
                 }
                 let has_chains = !profile.table(RecordType::Inline).is_empty() && how.functions;
                 inlined.push(has_chains.then(|| profile.by_innermost()).transpose()?);
-                known_chains.push((file.display().to_string(), share_of_known_chains(&profile)));
+                known_chains.push((name, share_of_known_chains(&profile)));
                 names = profile.take_names();
                 profiles.push(profile);
             }
@@ -183,6 +207,8 @@ impl Runs {
             leak_kinds,
             out_of_line,
             are_sampled,
+            statistic: how.statistic,
+            files_read,
             ..Runs::new(names, profiles, ranges, incomplete)
         })
     }
@@ -203,6 +229,7 @@ impl Runs {
             .iter()
             .map(|profile| events.iter().map(|event| profile.event(event)).collect())
             .collect();
+        let files_read = sides.iter().map(|(_, profiles)| profiles.len()).collect();
         Runs {
             names,
             profiles,
@@ -213,6 +240,8 @@ impl Runs {
             leak_kinds: ShownLeakKinds::default(),
             out_of_line: Vec::new(),
             are_sampled: false,
+            statistic: Statistic::default(),
+            files_read,
         }
     }
 
@@ -300,6 +329,35 @@ impl Runs {
                 .unwrap_or(0),
         )
     }
+}
+
+/// Reads one file and adds it to a profile.
+fn read_into(
+    profile: &mut Profile,
+    file: &Path,
+    options: &Options,
+    with_lines: bool,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Framing> {
+    let diffs = profile.diffs().len();
+    let framing = cg_parse::stream::read(
+        file,
+        options,
+        diagnostics,
+        &mut |line: Line<'_>, _: &mut Diagnostics| {
+            if line.kind != RecordType::Line || with_lines {
+                profile.add(&line)?;
+            }
+            Ok(())
+        },
+    )?;
+    if profile.diffs().len() > diffs {
+        diagnostics.trouble(format!(
+            "{}: is a comparison already; give the profiles it was made from",
+            file.display()
+        ));
+    }
+    Ok(framing)
 }
 
 /// The event that counts samples.

@@ -47,7 +47,10 @@ fn parse_all(
     if files.is_empty() {
         return Ok(());
     }
-    Parser::new(options, output).read_files(&files, diagnostics)
+    diagnostics.begin_inputs(&files);
+    let result = Parser::new(options, output).read_files(&files, diagnostics);
+    diagnostics.end_inputs();
+    result
 }
 
 /// Parses the results of benchmarks that lie in a directory, each benchmark and tool into sections of its own, which say

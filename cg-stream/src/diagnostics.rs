@@ -1,6 +1,8 @@
 //! Where a library says what it has to say: warnings, troubles, and how far a long reading has come.
 
 use std::fmt::Display;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::visible::visible;
 
@@ -8,6 +10,8 @@ use crate::visible::visible;
 pub struct Diagnostics {
     sink: Sink,
     progress: Option<ShowProgress>,
+    /// What shows all inputs as one, between [`Diagnostics::begin_inputs`] and [`Diagnostics::end_inputs`].
+    all_inputs: Option<Arc<Mutex<Box<dyn Progress>>>>,
     trouble: bool,
     troubles: Vec<String>,
 }
@@ -36,6 +40,7 @@ impl Diagnostics {
         Diagnostics {
             sink: Box::new(sink),
             progress: None,
+            all_inputs: None,
             trouble: false,
             troubles: Vec::new(),
         }
@@ -74,8 +79,89 @@ impl Diagnostics {
         &self.troubles
     }
 
+    /// Says which files will be read, so that the reading of many is shown as one.
+    pub fn begin_inputs<P: AsRef<Path>>(&mut self, files: impl IntoIterator<Item = P>) {
+        let Some(show) = self.progress else { return };
+        // What is no file, or cannot be opened, is not shown.
+        let length = |file: P| std::fs::metadata(file).ok().filter(|file| file.is_file());
+        let lengths = files.into_iter().filter_map(length);
+        let all = show(lengths.map(|file| file.len()).sum());
+        self.all_inputs = all.map(|all| Arc::new(Mutex::new(all)));
+    }
+
+    /// Says that all of them are read.
+    pub fn end_inputs(&mut self) {
+        if let Some(all) = self.all_inputs.take() {
+            all.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        }
+    }
+
     /// What shows the reading of an input of so many bytes, where it is shown.
     pub fn progress(&self, length: u64) -> Option<Box<dyn Progress>> {
-        self.progress.and_then(|show| show(length))
+        match &self.all_inputs {
+            Some(all) => Some(Box::new(OneOfAll(Arc::clone(all)))),
+            None => self.progress.and_then(|show| show(length)),
+        }
+    }
+}
+
+/// The reading of one input, which others come behind.
+struct OneOfAll(Arc<Mutex<Box<dyn Progress>>>);
+
+impl Progress for OneOfAll {
+    fn advance(&mut self, bytes: u64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.advance(bytes);
+    }
+
+    fn finish(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was shown: lengths, bytes and ends, in their order.
+    static SHOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    fn note(text: String) {
+        SHOWN.lock().unwrap().push(text);
+    }
+
+    struct Noted;
+
+    impl Progress for Noted {
+        fn advance(&mut self, bytes: u64) {
+            note(format!("+{bytes}"));
+        }
+
+        fn finish(&mut self) {
+            note("end".to_owned());
+        }
+    }
+
+    #[test]
+    fn several_inputs_are_shown_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["a", "b", "none"].map(|name| folder.path().join(name));
+        std::fs::write(&files[0], "12345").unwrap();
+        std::fs::write(&files[1], "123").unwrap();
+        let show: ShowProgress = |length| {
+            note(format!("of {length}"));
+            Some(Box::new(Noted))
+        };
+        let mut diagnostics = Diagnostics::to(|_, _| {}).with_progress(show);
+        let read = |diagnostics: &Diagnostics, length| {
+            let mut progress = diagnostics.progress(length).unwrap();
+            progress.advance(length);
+            progress.finish();
+        };
+        diagnostics.begin_inputs(&files);
+        read(&diagnostics, 5);
+        read(&diagnostics, 3);
+        diagnostics.end_inputs();
+        read(&diagnostics, 7);
+        let shown = SHOWN.lock().unwrap().join(" ");
+        assert_eq!(shown, "of 8 +5 +3 end of 7 +7 end");
     }
 }

@@ -1,0 +1,155 @@
+//! cg-diff of sides that are sums of many files: what it says is what it says of the files put one behind the other.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::fs;
+use std::path::Path;
+
+use cg_tests::{data, tools};
+use serde_json::Value;
+
+/// Two commits of three benchmarks each, as streams in a directory a benchmark.
+fn profiles(root: &Path) {
+    let files = [
+        ("commit=a/bench=1", "pair/before.callgrind.out"),
+        ("commit=a/bench=2", "diff/pairs/closure_base.cg.gz"),
+        ("commit=a/bench=3", "diff/pairs/static_x.cg.gz"),
+        ("commit=b/bench=1", "pair/after.callgrind.out"),
+        ("commit=b/bench=2", "diff/pairs/closure_inserted.cg.gz"),
+        ("commit=b/bench=3", "diff/pairs/static_w.cg.gz"),
+    ];
+    for (directory, file) in files {
+        let stream = tools::run("cg-parse", &[data(file).to_str().unwrap()], b"");
+        assert_eq!(stream.status, 0, "{}", stream.stderr);
+        let directory = root.join(directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("profile.jsonl"), stream.stdout).unwrap();
+    }
+}
+
+/// The rows of a comparison.
+fn rows(output: &str) -> Vec<&str> {
+    let is_row = |line: &&str| line.starts_with("{\"type\":\"diff\"");
+    output.lines().filter(is_row).collect()
+}
+
+fn pattern(root: &Path, below: &str) -> String {
+    root.join(below).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_sum_of_files_is_the_sum_of_their_streams() {
+    let root = tempfile::tempdir().unwrap();
+    profiles(root.path());
+    let all_of = |commit: &str| -> Vec<u8> {
+        let file = |bench| {
+            root.path()
+                .join(format!("{commit}/bench={bench}/profile.jsonl"))
+        };
+        (1..=3)
+            .flat_map(|bench| fs::read(file(bench)).unwrap())
+            .collect()
+    };
+    let [a, b] = ["commit=a", "commit=b"].map(|commit| {
+        let file = root.path().join(format!("{commit}.jsonl"));
+        fs::write(&file, all_of(commit)).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
+    let expected = tools::run("cg-diff", &["--min-change", "0", &a, &b], b"");
+    let found = tools::run(
+        "cg-diff",
+        &[
+            "--min-change",
+            "0",
+            "--statistic",
+            "sum",
+            "--before",
+            &pattern(root.path(), "commit=a/*/profile.jsonl"),
+            "--after",
+            &pattern(root.path(), "commit=b/**/*.jsonl"),
+        ],
+        b"",
+    );
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(rows(expected.text()).len() > 5);
+    assert_eq!(rows(found.text()), rows(expected.text()));
+    let run = |text: &str| serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap();
+    let (found, expected) = (run(found.text()), run(expected.text()));
+    assert_eq!(found["total"], expected["total"]);
+    assert_eq!(found["files"], serde_json::json!([3, 3]));
+    assert_eq!(found["statistic"], "sum");
+}
+
+#[test]
+fn a_benchmark_that_is_missing_is_no_gain() {
+    let root = tempfile::tempdir().unwrap();
+    profiles(root.path());
+    fs::remove_file(root.path().join("commit=b/bench=3/profile.jsonl")).unwrap();
+    let gate = |options: &[&str]| {
+        let before = pattern(root.path(), "commit=a/*/*.jsonl");
+        let after = pattern(root.path(), "commit=b/*/*.jsonl");
+        let inputs = ["--statistic", "sum", "--before", &before, "--after", &after];
+        tools::run("cg-diff", &[options, &inputs].concat(), b"")
+    };
+    let run = gate(&["--fail-if", "Ir>+5%"]);
+    assert_eq!(run.status, 2);
+    let sentence = "before is the sum of 3 files, after that of 2";
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+    let run = gate(&["--fail-if", "Ir>+5%", "--allow-missing"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+}
+
+#[test]
+fn medians_over_different_benchmarks_are_told() {
+    let root = tempfile::tempdir().unwrap();
+    profiles(root.path());
+    let before = pattern(root.path(), "commit=a/*/*.jsonl");
+    let after = pattern(root.path(), "commit=b/*/*.jsonl");
+    let notes = |before: &str, after: &str| {
+        let run = tools::run("cg-diff", &["--before", before, "--after", after], b"");
+        let record: Value = serde_json::from_str(run.text().lines().next().unwrap()).unwrap();
+        record["notes"].to_string()
+    };
+    let sentence = "are of different commands or benchmarks";
+    assert!(notes(&before, &after).contains(sentence));
+    let [before, after] = ["a", "b"].map(|commit| {
+        pattern(
+            root.path(),
+            &format!("commit={commit}/bench=1/profile.json?"),
+        )
+    });
+    assert!(!notes(&before, &after).contains(sentence));
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    profiles(root.path());
+    let after = pattern(root.path(), "commit=b/*/*.jsonl");
+    let run = tools::run(
+        "cg-diff",
+        &[
+            "--before",
+            &pattern(root.path(), "commit=c/*.jsonl"),
+            "--after",
+            &after,
+        ],
+        b"",
+    );
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("No such file matches"),
+        "{}",
+        run.stderr
+    );
+    // A name with brackets in it is a file where there is one.
+    let bracketed = root.path().join("run[1].jsonl");
+    fs::copy(
+        root.path().join("commit=a/bench=1/profile.jsonl"),
+        &bracketed,
+    )
+    .unwrap();
+    let file = bracketed.to_str().unwrap();
+    let run = tools::run("cg-diff", &["--before", file, "--after", file], b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
