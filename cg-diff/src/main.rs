@@ -29,6 +29,7 @@ mod notes;
 mod gate;
 mod limits;
 
+mod snapshots;
 mod write;
 
 fn main() -> ExitCode {

@@ -17,6 +17,7 @@ use crate::figures::{self, Figure, Figures};
 use crate::inlining;
 use crate::join::{Certainty, Joined};
 use crate::runs::Runs;
+use crate::snapshots;
 use cg_names::rules::{Part, Rules, Strength};
 
 /// Everything that is written.
@@ -52,6 +53,9 @@ pub(crate) fn write(
             out.record(&comparison.diff_record(change, diagnostics))?;
         }
     }
+    for snapshot in snapshots::of_runs(comparison.runs) {
+        out.record(&snapshot)?;
+    }
     // An input that could not be read to its end makes no whole comparison.
     if diagnostics.had_trouble() {
         out.flush()
@@ -84,6 +88,7 @@ impl Comparison<'_> {
             tool: of_all(|run| &run.tool),
             creator: of_all(|run| &run.creator),
             command: of_all(|run| &run.command),
+            time_unit: of_all(|run| &run.time_unit),
             source: self.sources(),
             runs: self
                 .runs

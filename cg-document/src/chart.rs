@@ -72,7 +72,15 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     steps(&graph.points, &scale, svg);
     close(&graph.points, &scale, svg);
     svg.tag("\"/>\n");
-    layers(&graph.layers, &scale, svg);
+    if !graph.layers.is_empty() {
+        // Between two trees a line can be above what the total was.
+        svg.tag("<clipPath id=\"total\"><path d=\"");
+        steps(&graph.points, &scale, svg);
+        close(&graph.points, &scale, svg);
+        svg.tag("\"/></clipPath>\n<g clip-path=\"url(#total)\">\n");
+        layers(&graph.layers, &scale, svg);
+        svg.tag("</g>\n");
+    }
     if let Some(overlay) = &graph.overlay {
         svg.tag("<path class=\"before\" d=\"");
         steps(&overlay.points, &scale, svg);
@@ -159,14 +167,8 @@ struct Scale {
 
 impl Scale {
     fn of(graph: &Graph) -> Scale {
-        let overlaid = graph.overlay.iter().flat_map(|overlay| &overlay.points);
-        let totals = overlaid.clone().map(|point| point.total);
-        let highest = u128::from(totals.fold(graph.highest(), u64::max).max(1));
-        // At most five steps, each a power of two.
-        let step = highest.div_ceil(5).next_power_of_two();
-        let (start, end) = overlaid.fold(graph.span(), |(start, end), point| {
-            (start.min(point.time), end.max(point.time))
-        });
+        let (step, steps) = graph.steps();
+        let (start, end) = graph.span();
         // An axis needs a length, whatever it shows.
         let end = if end > start {
             end
@@ -175,7 +177,7 @@ impl Scale {
         };
         Scale {
             times: (start, end),
-            top: (highest.div_ceil(step) * step) as f64,
+            top: step as f64 * steps as f64,
             step,
         }
     }

@@ -1,16 +1,22 @@
 //! Memory over time, and its drawing with block characters.
 //!
 //! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
-//! eighth of a character high.
+//! eighth of a character high. What a total consists of is drawn in characters of their own, where that is known.
 
-use crate::number::bytes;
+use crate::number::{bytes, round_bytes};
 
-/// The height of the graph in characters.
+/// The height of the graph in characters, at most.
 const HEIGHT: usize = 16;
 /// The narrowest graph, without its labels.
 const NARROWEST: usize = 10;
 /// Characters that are filled by so many eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// What layers are filled with, from the bottom up. The last one is of the sites that have no layer of their own.
+const FILLS: [char; 7] = ['█', '▒', '#', '░', '=', '▓', '-'];
+/// What a total is filled with where it is not known what it consists of.
+const UNKNOWN: char = '·';
+/// Where the totals of an earlier run are.
+const EARLIER: char = '○';
 
 /// Bytes over time. A total holds from its point to the next one.
 #[derive(Clone, Debug, Default)]
@@ -73,77 +79,172 @@ pub struct Overlay {
     pub points: Vec<Point>,
 }
 
-/// The points that one column shows.
+/// What one column shows.
+#[derive(Clone, Copy)]
+struct Column {
+    /// The largest total.
+    total: u64,
+    /// When it was measured, or the middle of the column's time.
+    time: f64,
+    /// The largest total of an earlier run.
+    earlier: u64,
+}
+
+/// The points in the time of one column.
 #[derive(Clone, Copy)]
 struct Extent {
-    largest: u64,
+    largest: Point,
     last: u64,
 }
 
 impl Graph {
-    /// The graph in block characters, a line each.
+    /// The graph in block characters, a line each, and what they mean.
     pub fn lines(&self) -> Vec<String> {
-        let highest = self.highest();
-        let label = bytes(highest);
-        let label_width = label.len().max(1);
+        let (step, steps) = self.steps();
+        let rows_a_step = HEIGHT / steps;
+        let height = rows_a_step * steps;
+        let label = |tick: usize| round_bytes(step * tick as u128);
+        let label_width = (0..=steps).map(|tick| label(tick).len()).max();
+        let label_width = label_width.unwrap_or(1);
         let columns = self.columns.saturating_sub(label_width + 2).max(NARROWEST);
-        let heights = self.heights(columns, highest);
+        let shown = self.shown(columns);
         let mut lines = Vec::new();
-        for row in (0..HEIGHT).rev() {
-            let label = match row {
-                _ if row + 1 == HEIGHT => label.as_str(),
-                0 => "0",
-                _ => "",
+        for row in (0..height).rev() {
+            let is_tick = (row + 1).is_multiple_of(rows_a_step);
+            let (label, axis) = match is_tick {
+                true => (label((row + 1) / rows_a_step), '┤'),
+                false => (String::new(), '│'),
             };
-            let filled: String = heights
+            let scale = Rows {
+                height,
+                top: step * steps as u128,
+            };
+            let cells: String = shown
                 .iter()
-                .map(|height| EIGHTHS[height.saturating_sub(row * 8).min(8)])
+                .map(|column| self.cell(column, row, scale))
                 .collect();
-            let line = format!("{label:>label_width$} │{filled}");
+            let line = format!("{label:>label_width$} {axis}{cells}");
             lines.push(line.trim_end().to_owned());
         }
-        lines.push(format!("{:label_width$} └{}", "", "─".repeat(columns)));
+        lines.push(format!("{:>label_width$} └{}", "0", "─".repeat(columns)));
         for mark in &self.marks {
             lines.push(self.mark_line(mark, label_width, columns));
         }
         lines.push(self.time_axis(label_width, columns));
+        let mut legend = self.legend(columns);
+        if lines.iter().any(|line| line.contains(UNKNOWN)) {
+            legend.push(format!("{UNKNOWN} what it consists of is not known"));
+        }
+        let indent = label_width + 2;
+        let legend = legend.into_iter();
+        lines.extend(legend.map(|line| format!("{:indent$}{line}", "")));
         lines
     }
 
-    /// The height of each column in eighths of a character; what is not nothing is seen.
-    fn heights(&self, columns: usize, highest: u64) -> Vec<usize> {
-        let mut spans: Vec<Option<Extent>> = vec![None; columns];
-        let whole = self.span();
-        for point in &self.points {
-            let span = &mut spans[column_of(point.time, whole, columns)];
-            *span = Some(Extent {
-                largest: span.map_or(0, |span| span.largest).max(point.total),
-                last: point.total,
-            });
-        }
-        let mut held = 0;
-        let mut heights = Vec::with_capacity(columns);
-        for span in spans {
-            heights.push(eighths(span.map_or(held, |span| span.largest), highest));
-            // A total holds until the next snapshot.
-            held = span.map_or(held, |span| span.last);
-        }
-        heights
+    /// What is between two numbers of the axis, a power of two, and how many such steps there are: at most five.
+    pub(crate) fn steps(&self) -> (u128, usize) {
+        let highest = u128::from(self.highest().max(1));
+        let step = highest.div_ceil(5).next_power_of_two();
+        // At most five, and at least one.
+        (step, highest.div_ceil(step) as usize)
     }
 
-    /// The largest total.
+    /// What each column shows.
+    fn shown(&self, columns: usize) -> Vec<Column> {
+        let whole = self.span();
+        let width = (whole.1 / 2.0 - whole.0 / 2.0) * 2.0 / columns as f64;
+        let middle = |column: usize| whole.0 + (column as f64 + 0.5) * width;
+        let points = held(&self.points, whole, columns);
+        let earlier = self.overlay.as_ref().map(|overlay| &overlay.points[..]);
+        let earlier = held(earlier.unwrap_or_default(), whole, columns);
+        let both = points.into_iter().zip(earlier).enumerate();
+        both.map(|(column, ((total, time), (earlier, _)))| Column {
+            total,
+            time: time.unwrap_or_else(|| middle(column)),
+            earlier,
+        })
+        .collect()
+    }
+
+    /// The character of a column in a row.
+    fn cell(&self, column: &Column, row: usize, rows: Rows) -> char {
+        let earlier = rows.eighths(column.earlier);
+        if earlier > 0 && (earlier - 1) / 8 == row {
+            return EARLIER;
+        }
+        let filled = rows.eighths(column.total).saturating_sub(row * 8).min(8);
+        if filled < 8 || self.layers.is_empty() {
+            return EIGHTHS[filled];
+        }
+        let layer = self.layer_at(column.time, rows.middle(row));
+        layer.map_or(UNKNOWN, |layer| FILLS[layer.min(FILLS.len() - 1)])
+    }
+
+    /// The layer that so many bytes are in at a time. Between the times at which layers are known they are taken to change
+    /// evenly.
+    fn layer_at(&self, time: f64, bytes: f64) -> Option<usize> {
+        let known = &self.layers.first()?.points;
+        let next = known.partition_point(|point| point.time <= time);
+        let from = next.checked_sub(1)?;
+        let before = known.get(from)?;
+        let share = match known.get(next) {
+            Some(after) => (time - before.time) / (after.time - before.time),
+            None if before.time == time => 0.0,
+            None => return None,
+        };
+        let mut below = 0.0;
+        self.layers.iter().position(|layer| {
+            let total = |at: usize| layer.points.get(at).map_or(0.0, |point| point.total as f64);
+            below += match share > 0.0 {
+                true => total(from) + (total(next) - total(from)) * share,
+                false => total(from),
+            };
+            bytes < below
+        })
+    }
+
+    /// What the characters mean: the runs where there are two, and the layers from the top down.
+    fn legend(&self, columns: usize) -> Vec<String> {
+        let most = |points: &[Point]| points.iter().map(|point| point.total).max().unwrap_or(0);
+        let line = |key: char, name: &str, points: &[Point]| {
+            let held = format!(", at most {}", bytes(most(points)));
+            // A key and a blank are in front.
+            let room = columns
+                .max(MOST_OF_A_NAME)
+                .saturating_sub(held.chars().count() + 2);
+            format!("{key} {}{held}", beginning(name, room))
+        };
+        let mut lines = Vec::new();
+        if let Some(overlay) = &self.overlay {
+            lines.push(line(EARLIER, &overlay.name, &overlay.points));
+            lines.push(line(EIGHTHS[8], &overlay.name_of_graph, &self.points));
+        }
+        for (position, layer) in self.layers.iter().enumerate().rev() {
+            let fill = FILLS[position.min(FILLS.len() - 1)];
+            lines.push(line(fill, &layer.name, &layer.points));
+        }
+        lines
+    }
+
+    /// The largest total, of an earlier run too.
     pub fn highest(&self) -> u64 {
-        let totals = self.points.iter().map(|point| point.total);
+        let totals = self.all_points().map(|point| point.total);
         totals.max().unwrap_or(0)
     }
 
     /// The earliest and the latest time, 0 among them. Massif's snapshots are in the order of time, but a file can say
     /// anything.
     pub fn span(&self) -> (f64, f64) {
-        let times = self.points.iter().map(|point| point.time);
+        let times = self.all_points().map(|point| point.time);
         times.fold((0.0, 0.0), |(start, end): (f64, f64), time| {
             (start.min(time), end.max(time))
         })
+    }
+
+    /// The points of both runs.
+    fn all_points(&self) -> impl Iterator<Item = &Point> {
+        let earlier = self.overlay.iter().flat_map(|overlay| &overlay.points);
+        self.points.iter().chain(earlier)
     }
 
     /// Where a mark is.
@@ -176,14 +277,73 @@ impl Graph {
     }
 }
 
-/// A total in eighths of a character of the whole height.
-fn eighths(total: u64, highest: u64) -> usize {
-    if total == 0 || highest == 0 {
-        return 0;
+/// No name is cut to less than this.
+const MOST_OF_A_NAME: usize = 40;
+
+/// The beginning of a name that is too long.
+fn beginning(name: &str, most: usize) -> String {
+    match name.char_indices().nth(most) {
+        Some(_) => {
+            let kept: String = name.chars().take(most.saturating_sub(1)).collect();
+            format!("{kept}…")
+        }
+        None => name.to_owned(),
     }
-    let all = (HEIGHT * 8) as u128;
-    let height = u128::from(total) * all / u128::from(highest);
-    usize::try_from(height.max(1)).unwrap_or(HEIGHT * 8)
+}
+
+/// The largest total in each column, and its time where one was measured there. A total holds until the next one, and the
+/// last one in its column alone.
+fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<(u64, Option<f64>)> {
+    let mut spans: Vec<Option<Extent>> = vec![None; columns];
+    let mut last_column = 0;
+    for point in points {
+        let column = column_of(point.time, whole, columns);
+        last_column = last_column.max(column);
+        let span = &mut spans[column];
+        let largest = span.map(|span| span.largest);
+        *span = Some(Extent {
+            largest: largest
+                .filter(|largest| largest.total >= point.total)
+                .unwrap_or(*point),
+            last: point.total,
+        });
+    }
+    let mut held = 0;
+    let mut totals = Vec::with_capacity(columns);
+    for (column, span) in spans.into_iter().enumerate() {
+        totals.push(match span {
+            Some(Extent { largest, .. }) => (largest.total, Some(largest.time)),
+            None if column > last_column => (0, None),
+            None => (held, None),
+        });
+        held = span.map_or(held, |span| span.last);
+    }
+    totals
+}
+
+/// How totals are drawn in rows of characters.
+#[derive(Clone, Copy)]
+struct Rows {
+    height: usize,
+    /// The total at the upper edge of the highest row.
+    top: u128,
+}
+
+impl Rows {
+    /// A total in eighths of a character; what is not nothing is seen.
+    fn eighths(self, total: u64) -> usize {
+        if total == 0 {
+            return 0;
+        }
+        let all = self.height * 8;
+        let height = u128::from(total) * all as u128 / self.top.max(1);
+        usize::try_from(height.max(1)).unwrap_or(all)
+    }
+
+    /// The total in the middle of a row.
+    fn middle(self, row: usize) -> f64 {
+        (row as f64 + 0.5) / self.height as f64 * self.top as f64
+    }
 }
 
 /// A time without a fraction where it has none.
@@ -239,21 +399,95 @@ mod tests {
             columns: 80,
             ..Graph::default()
         };
-        assert!(graph.lines()[0].ends_with('█'));
+        assert!(graph.lines()[HEIGHT / 2].ends_with('█'));
     }
 
     #[test]
     fn a_column_is_as_high_as_the_largest_total_in_it() {
-        let lines = graph(&[0, 2048, 0, 1024], Some(1.0), 20).lines();
-        assert_eq!(lines.len(), HEIGHT + 3);
-        assert_eq!(lines[0], "2.00 KiB │   ███");
-        assert_eq!(lines[HEIGHT / 2 - 1], "         │   ███");
-        assert_eq!(lines[HEIGHT / 2], "         │   ███   █");
-        assert_eq!(lines[HEIGHT - 1], "       0 │   ███   █");
-        assert_eq!(lines[HEIGHT], "         └──────────");
-        assert_eq!(lines[HEIGHT + 1], "             ▲ peak");
-        assert_eq!(lines[HEIGHT + 2], "          0     3 ms");
-        assert!(lines.iter().all(|line| line.chars().count() <= 20));
+        let lines = graph(&[0, 2048, 0, 1024], Some(1.0), 19).lines();
+        assert_eq!(
+            lines,
+            [
+                "  2 KiB ┤   ███",
+                "        │   ███",
+                "        │   ███",
+                "        │   ███",
+                "1.5 KiB ┤   ███",
+                "        │   ███",
+                "        │   ███",
+                "        │   ███",
+                "  1 KiB ┤   ███   █",
+                "        │   ███   █",
+                "        │   ███   █",
+                "        │   ███   █",
+                "  512 B ┤   ███   █",
+                "        │   ███   █",
+                "        │   ███   █",
+                "        │   ███   █",
+                "      0 └──────────",
+                "            ▲ peak",
+                "         0     3 ms",
+            ]
+        );
+    }
+
+    #[test]
+    fn layers_are_told_apart_where_they_are_known() {
+        let mut graph = graph(&[16, 16, 16, 16, 8], None, 17);
+        let layer = |name: &str, totals: [u64; 2]| Layer {
+            name: name.to_owned(),
+            points: [1.0, 3.0]
+                .into_iter()
+                .zip(totals)
+                .map(|(time, total)| Point { time, total })
+                .collect(),
+        };
+        // At 2, between the two, they have 6 each.
+        graph.layers = vec![layer("low", [4, 8]), layer("high", [8, 4])];
+        // Eleven columns, the last of which is of the last time.
+        let lines = graph.lines();
+        let column = |time: usize| -> String {
+            let at = 6 + (time * 11 / 4).min(10);
+            let cells = lines[..16].iter().rev();
+            cells
+                .map(|line| line.chars().nth(at).unwrap_or(' '))
+                .collect()
+        };
+        assert!(lines[0].starts_with("16 B ┤"), "{lines:#?}");
+        assert_eq!(column(0), "·".repeat(16));
+        assert_eq!(column(1), "████▒▒▒▒▒▒▒▒····");
+        assert_eq!(column(2), "██████▒▒▒▒▒▒····");
+        assert_eq!(column(3), "████████▒▒▒▒····");
+        assert_eq!(column(4), "········        ");
+        let legend: Vec<&str> = lines.iter().rev().take(3).map(|line| line.trim()).collect();
+        assert_eq!(
+            legend,
+            [
+                "· what it consists of is not known",
+                "█ low, at most 8 B",
+                "▒ high, at most 8 B"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_earlier_run_is_a_line_over_the_later_one() {
+        let mut graph = graph(&[8, 8, 8], None, 16);
+        let point = |time: f64, total| Point { time, total };
+        graph.overlay = Some(Overlay {
+            name: "old \u{1b}".to_owned(),
+            name_of_graph: "new".to_owned(),
+            points: vec![point(0.0, 4), point(5.0, 16)],
+        });
+        let lines = graph.lines();
+        assert!(lines[0].starts_with("16 B ┤         ○"), "{lines:#?}");
+        assert!(lines[7].ends_with("│"), "{lines:#?}");
+        assert_eq!(lines[8], " 8 B ┤█████");
+        assert_eq!(lines[12], " 4 B ┤○○○○○○○○○");
+        assert_eq!(lines[15], "     │█████");
+        let legend = &lines[lines.len() - 2..];
+        assert!(legend[0].ends_with("○ old \u{1b}, at most 16 B"));
+        assert!(legend[1].ends_with("█ new, at most 8 B"));
     }
 
     #[test]

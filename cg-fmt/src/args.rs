@@ -211,10 +211,10 @@ pub(crate) struct Args {
     /// html is a page for a browser that needs nothing else: all rows, own code first, to sort and search, with pictures of
     /// stacks and of memory over time, trees, and annotated sources where there are line records. Of a raw profile it
     /// reads calls, lines and stacks too; the sources it may show are those of --source.
-    /// svg is a picture of the memory of a run of Massif or heaptrack over time, with its peak and its growth, and of Massif the
-    /// functions that held most at the snapshots with a tree; of two runs it has the later over the earlier. flamegraph is an interactive picture (SVG) of stacks; of a diff
-    /// of stacks (cg-diff --all --type stack) it is as wide as the later run, red where that costs more and blue where it
-    /// costs less, with what is gone below.
+    /// svg is a picture of the memory of a run of Massif or heaptrack over time, with its peak and its growth, and the
+    /// functions that held most at the snapshots with a tree; of two runs, or of a diff of two, it has the later over the
+    /// earlier. flamegraph is an interactive picture (SVG) of stacks; of a diff of stacks (cg-diff --all --type stack) it is
+    /// as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
     /// Of a raw profile of Callgrind's, whose calls are no stacks, these formats draw what cg-parse --stacks makes of it.
     /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's

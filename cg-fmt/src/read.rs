@@ -38,6 +38,9 @@ pub(crate) fn read(
 ) -> anyhow::Result<Read> {
     let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
     let is_inline = options.inline.is_some();
+    // A report draws what the heap consists of over time.
+    let is_heap_report =
+        options.view == View::List && options.kind.is_none() && !options.wants_listing();
     let parse = cg_parse::Options {
         calls: is_source
             || matches!(options.view, View::Tree(_))
@@ -54,20 +57,28 @@ pub(crate) fn read(
         search: options.inline.clone().unwrap_or_default(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
-            _ if options.is_full_page() || options.format == OutputFormat::Svg => Snapshots::All,
+            _ if options.is_full_page()
+                || is_heap_report
+                || options.format == OutputFormat::Svg =>
+            {
+                Snapshots::All
+            }
             _ => Snapshots::Peak,
         },
         ..cg_parse::Options::default()
     };
-    let mut profile = Profile::default();
-    let mut framing = Framing::default();
-    for file in &cg_parse::without_empty_bases(files) {
-        framing.add(stream::read(
-            file,
-            &parse,
-            diagnostics,
-            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
-        )?);
+    let (mut profile, mut framing) = read_all(files, &parse, diagnostics)?;
+    // Snapshots of several runs have no one time, and what they held does not add up: peaks are listed then.
+    let has_heap = !profile.table(RecordType::Heap).is_empty();
+    let is_of_several = profile.runs().len() > 1 && is_heap_report && has_heap;
+    if is_of_several && files.iter().all(|file| file.is_file()) {
+        let parse = cg_parse::Options {
+            snapshots: Snapshots::Peak,
+            ..parse
+        };
+        // What there is to be said of the files was said.
+        let mut again = Diagnostics::to(|_, _| {});
+        (profile, framing) = read_all(files, &parse, &mut again)?;
     }
     profile.check_sums()?;
     if profile.unknown() > 0 {
@@ -92,6 +103,25 @@ pub(crate) fn read(
     })
 }
 
+/// All inputs, added up.
+fn read_all(
+    files: &[PathBuf],
+    parse: &cg_parse::Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<(Profile, Framing)> {
+    let mut profile = Profile::default();
+    let mut framing = Framing::default();
+    for file in &cg_parse::without_empty_bases(files) {
+        framing.add(stream::read(
+            file,
+            parse,
+            diagnostics,
+            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
+        )?);
+    }
+    Ok((profile, framing))
+}
+
 /// The stacks of raw profiles of calls, which take another reading; `None` where an input cannot be read twice.
 fn estimated_stacks(
     files: &[PathBuf],
@@ -101,18 +131,10 @@ fn estimated_stacks(
         stacks: true,
         ..cg_parse::Options::default()
     };
-    let mut profile = Profile::default();
-    for file in &cg_parse::without_empty_bases(files) {
-        if !file.is_file() {
-            return Ok(None);
-        }
-        stream::read(
-            file,
-            &parse,
-            diagnostics,
-            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
-        )?;
+    if !files.iter().all(|file| file.is_file()) {
+        return Ok(None);
     }
+    let (profile, _) = read_all(files, &parse, diagnostics)?;
     let has_stacks = !profile.table(RecordType::Stack).is_empty();
     Ok(has_stacks.then_some(profile))
 }

@@ -669,7 +669,100 @@ fn the_layers_of_a_massif_run_are_its_own_functions() {
     );
     let layers = picture.matches("class=\"layer ").count();
     assert!((1..=7).contains(&layers), "{picture}");
-    // A layer for each snapshot with a tree: 11, there and back.
+    // There and back: the 11 snapshots with a tree and the one that is empty, and 36 twice, as what 35 held is held until it.
     let path = picture.split("class=\"layer l1\" d=\"").nth(1).unwrap();
-    assert_eq!(path.split('"').next().unwrap().matches('L').count(), 21);
+    assert_eq!(path.split('"').next().unwrap().matches('L').count(), 25);
+}
+
+/// What `cg-diff` writes of two runs of Massif: 512 bytes at most, then 256.
+fn massif_diff() -> String {
+    let snapshot = |run: u64, time: u64, bytes: u64| {
+        format!(
+            "{{\"type\":\"snapshot\",\"snapshot\":{time},\"time\":{time},\"heap_bytes\":{bytes},\"extra_bytes\":0,\"stacks_bytes\":0,\"detail\":\"empty\",\"run\":{run}}}\n"
+        )
+    };
+    let snapshots = [
+        (0, 0, 0),
+        (0, 1, 512),
+        (0, 2, 0),
+        (1, 0, 0),
+        (1, 1, 128),
+        (1, 2, 256),
+    ];
+    [
+        "{\"type\":\"run\",\"stream\":1,\"tool\":\"massif\",\"time_unit\":\"ms\",\"runs\":[\"old\",\"new\"],\"events\":[\"bytes\"],\"total\":{\"bytes\":[512,256]}}\n".to_owned(),
+        "{\"type\":\"diff\",\"fn\":\"grow\",\"of\":\"heap\",\"status\":\"changed\",\"cost\":{\"bytes\":[512,256]},\"delta\":{\"bytes\":-256},\"stack\":[{\"fn\":\"grow\"}]}\n".to_owned(),
+        snapshots.map(|(run, time, bytes)| snapshot(run, time, bytes)).concat(),
+        "{\"type\":\"end\",\"records\":7}\n".to_owned(),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_diff_of_two_heaps_is_one_picture() {
+    let stream = massif_diff();
+    let picture = cg_fmt(&["-f", "svg"], &stream).stdout;
+    for part in [
+        "<title>old → new</title>",
+        ">old, at most 512 B<",
+        "class=\"before\" d=\"M84 368H510V44H936V368\"",
+        "class=\"total\" d=\"M84 368H510V287H936V206\"",
+    ] {
+        assert!(picture.contains(part), "{part}: {picture}");
+    }
+    let table = cg_fmt(&[], &stream).stdout;
+    assert!(table.contains("○ old, at most 512 B"), "{table}");
+    assert!(table.contains("512 B ┤ "), "{table}");
+    assert!(!cg_fmt(&["--top", "1"], &stream).stdout.contains('○'));
+    let page = cg_fmt(&["-f", "html"], &stream).stdout;
+    assert!(page.contains("class=\"before\" d=\"M84"), "{page}");
+    // In another order of the lines it is the same diff.
+    let mut lines: Vec<&str> = stream.lines().collect();
+    lines[2..8].reverse();
+    let again = cg_fmt(&["-f", "svg"], &(lines.join("\n") + "\n")).stdout;
+    assert_eq!(again, picture);
+    // What is handed on is what came.
+    let json = cg_fmt(&["-f", "json"], &stream).stdout;
+    assert_eq!(json.matches("\"run\":1").count(), 3, "{json}");
+    // Times of different units are not on one axis.
+    let units = stream.replace("\"time_unit\":\"ms\",", "");
+    assert_eq!(cg_fmt(&["-f", "svg"], &units).status, Some(2));
+    assert!(!cg_fmt(&[], &units).stdout.contains('○'));
+}
+
+#[test]
+fn a_heap_of_heaptrack_is_told_by_sites_and_its_table_by_program_points() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/data/heaptrack/1.4.0-shapes.zst"
+    );
+    // heaptrack_print: 60,000 bytes of twice() and 72,704 of libstdc++ at the peak; both are in the picture.
+    let picture = cg_fmt(&["-f", "svg", file], "").stdout;
+    for layer in [
+        ">twice(), at most 58.59 KiB<",
+        ">libstdc++.so.6, at most 71.00 KiB<",
+    ] {
+        assert!(picture.contains(layer), "{layer}: {picture}");
+    }
+    let table = cg_fmt(&[file], "").stdout;
+    assert!(
+        table.contains(" libstdc++.so.6, at most 71.00 KiB"),
+        "{table}"
+    );
+    assert!(table.contains("avg size"), "{table}");
+    // The sum of what several snapshots held is no figure to show.
+    let page = cg_fmt(&["-f", "html", file], "").stdout;
+    assert!(!page.contains(">bytes<"), "{page}");
+    assert!(page.contains(">Flame graph<"), "{page}");
+}
+
+#[test]
+fn peaks_of_several_runs_of_massif_are_listed_and_nothing_else_of_them() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/data/massif/3.19.0-heapy_i.massif.out"
+    );
+    // 1,030,800 bytes are on the heap at the peak, as the file says, and there are two such runs.
+    let shown = cg_fmt(&[file, file], "").stdout;
+    assert!(shown.contains("2,061,600 (100.0%)"), "{shown}");
 }

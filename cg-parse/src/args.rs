@@ -74,7 +74,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
     stacks: bool,
 
-    /// Massif snapshots to show: all, peak or a number.
+    /// Snapshots whose heap records are written: all, peak or a number.
+    ///
+    /// Massif has trees for some of its snapshots. A recording of heaptrack has what is wanted of its peak in its program
+    /// points; all adds what the heap consisted of at up to 128 of its time stamps.
     #[arg(
         long,
         value_name = "WHICH",

@@ -125,7 +125,7 @@ pub struct Options {
     pub labels: BTreeMap<String, String>,
     /// Of benchmarks that are kept with earlier results: whose figures are read.
     pub revision: Revision,
-    /// The Massif snapshots whose `heap` records are written.
+    /// The snapshots whose `heap` records are written; of heaptrack's, all of them or none.
     pub snapshots: Snapshots,
 }
 
@@ -172,7 +172,7 @@ impl Revision {
     }
 }
 
-/// Which Massif snapshots' trees become `heap` records.
+/// Which snapshots' trees become `heap` records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snapshots {
     /// Every snapshot that has a tree.

@@ -122,7 +122,41 @@ fn parsed(recording: &Path, event: &str) -> (Costs, Value) {
     (costs, run)
 }
 
+/// The `heap` records of each snapshot sum to it, and those of the peak are what program points held then.
+fn check_trees(recording: &Path) {
+    let path = recording.to_str().unwrap();
+    let stream = tools::run("cg-parse", &["--snapshots", "all", path], b"");
+    assert_eq!(stream.status, 0, "{}", stream.stderr);
+    let mut snapshots: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut run = Value::Null;
+    for line in stream.text().lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let of_snapshot = record["snapshot"].as_u64().unwrap_or_default();
+        match record["type"].as_str() {
+            Some("run") => run = record,
+            Some("snapshot") if record["detail"] != "empty" => {
+                let level = record["heap_bytes"].as_u64().unwrap();
+                snapshots.insert(of_snapshot, (level, 0));
+            }
+            Some("heap") => {
+                let sum = &mut snapshots.get_mut(&of_snapshot).unwrap().1;
+                *sum += record["cost"]["bytes"].as_u64().unwrap();
+            }
+            _ => {}
+        }
+    }
+    assert!(snapshots.len() > 1, "{snapshots:?}");
+    for (snapshot, (level, sum)) in &snapshots {
+        assert_eq!(level, sum, "snapshot {snapshot}");
+    }
+    let all: u64 = snapshots.values().map(|(_, sum)| sum).sum();
+    assert_eq!(run["total"]["bytes"], all);
+    let peak = snapshots.values().map(|(level, _)| *level).max();
+    assert_eq!(run["total"]["peak_bytes"].as_u64(), peak);
+}
+
 fn check(recording: &Path) {
+    check_trees(recording);
     let summary = run(Command::new("heaptrack_print").arg(recording));
     for (cost_type, event) in EVENTS {
         let expected = printed(recording, cost_type);

@@ -130,7 +130,11 @@ impl<'a> Page<'a> {
     fn push_pictures(&mut self, read: &Read, options: &Options, diagnostics: &mut Diagnostics) {
         let profile = read.estimated.as_ref().unwrap_or(&read.profile);
         let is_diff = diff::is_wanted(profile, options);
-        let kinds: Vec<RecordType> = profile.types().filter(|kind| kind.has_stack()).collect();
+        let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
+        // What heaptrack's peak consisted of is an event of its program points.
+        let is_drawn =
+            |kind: &RecordType| kind.has_stack() && !(has_points && *kind == RecordType::Heap);
+        let kinds: Vec<RecordType> = profile.types().filter(is_drawn).collect();
         if is_diff {
             let drawn = flamegraph::for_page(profile, options, diagnostics);
             self.push_picture("Differential flame graph".to_owned(), drawn);

@@ -200,8 +200,16 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
         RecordType::Leak => matches!(event, "bytes" | "blocks"),
         RecordType::Error => event == "count",
         RecordType::Heap => event == "bytes",
+        // What heaptrack's snapshots held is in no program point.
+        RecordType::ProgramPoint => event != "bytes",
         _ => true,
     }
+}
+
+/// Whether an event is of `heap` records alone: the sum of what several snapshots held is no total.
+pub(crate) fn is_of_snapshots(profile: &Profile, event: &str) -> bool {
+    let mut kinds = profile.types().filter(|kind| has_event(*kind, event));
+    kinds.next() == Some(RecordType::Heap) && kinds.next().is_none()
 }
 
 /// What 100 % of each event is.

@@ -3,11 +3,12 @@
 use cg_document::{Block, Document, Graph};
 use cg_stream::profile::Profile;
 
+use super::diff::{self, Diffs};
 use super::timeline::Timeline;
 use crate::options::Options;
 
 /// What `-f svg` is for.
-const WANTED: &str = "-f svg draws the snapshots of one run of Massif or heaptrack, or of two, the later over the earlier, and this is neither";
+const WANTED: &str = "-f svg draws the snapshots of one run of Massif or heaptrack, or of two, also of cg-diff, the later over the earlier, and this is neither";
 
 /// How memory grew, as a picture shows it.
 pub(crate) struct MemoryGraph(Graph);
@@ -16,12 +17,18 @@ impl MemoryGraph {
     /// # Errors
     /// Where something else than one run with snapshots was read, or two of them.
     pub(crate) fn of(profile: &Profile, options: &Options) -> anyhow::Result<MemoryGraph> {
-        match Timeline::of(profile) {
-            Some(timeline) if timeline.is_in_time() => Ok(MemoryGraph(timeline.graph(options))),
-            Some(timeline) => match timeline.overlaid(options) {
-                Some(graph) => Ok(MemoryGraph(graph)),
-                None => anyhow::bail!(WANTED),
-            },
+        let Some(timeline) = Timeline::of(profile) else {
+            anyhow::bail!(WANTED);
+        };
+        if timeline.is_in_time() {
+            return Ok(MemoryGraph(timeline.graph(options)));
+        }
+        let graph = match diff::is_wanted(profile, options) {
+            true => Diffs::of(profile, options).graph(options),
+            false => timeline.overlaid(options),
+        };
+        match graph {
+            Some(graph) => Ok(MemoryGraph(graph)),
             None => anyhow::bail!(WANTED),
         }
     }

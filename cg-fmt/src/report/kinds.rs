@@ -18,8 +18,9 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
         &[RecordType::Line],
         &[RecordType::Call],
         &[RecordType::Error, RecordType::Leak],
-        &[RecordType::Heap],
+        // Those of heaptrack, whose snapshots may have heap records, are of the whole run.
         &[RecordType::ProgramPoint],
+        &[RecordType::Heap],
         &[RecordType::Stack],
     ] {
         let found: Vec<RecordType> = kinds.iter().copied().filter(has).collect();

@@ -1,6 +1,7 @@
 //! The snapshots of a run of Massif or heaptrack: how they follow each other, which is the peak, what is drawn of them.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use cg_document::{
     Audience, Block, Cell, Column, Graph, Layout, Mark, Overlay, Point, Table, number,
@@ -17,7 +18,7 @@ mod sites;
 /// The snapshots that were read, at least one.
 pub(super) struct Timeline<'a> {
     pub(super) profile: &'a Profile,
-    pub(super) snapshots: &'a [SnapshotRecord],
+    pub(super) snapshots: Vec<&'a SnapshotRecord>,
     pub(super) time_unit: &'a str,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Timeline<'a> {
             .unwrap_or("time unit");
         Some(Timeline {
             profile,
-            snapshots: profile.snapshots(),
+            snapshots: profile.snapshots().iter().collect(),
             time_unit,
         })
     }
@@ -42,16 +43,14 @@ impl<'a> Timeline<'a> {
     /// True where the snapshots follow each other. Those of several runs have no common time, and those of an xtree
     /// file are one for each of its events.
     pub(super) fn is_in_time(&self) -> bool {
+        let mut snapshots = self.snapshots.iter();
         self.profile.runs().len() <= 1
-            && self
-                .snapshots
-                .iter()
-                .all(|snapshot| snapshot.event.is_none())
+            && snapshots.all(|snapshot| snapshot.event.is_none() && snapshot.run.is_none())
     }
 
     /// The total at each snapshot.
     pub(super) fn points(&self) -> Vec<Point> {
-        self.snapshots.iter().map(point).collect()
+        self.snapshots.iter().map(|one| point(one)).collect()
     }
 
     /// The peak and how memory grew, in a sentence each, and a graph of it.
@@ -121,7 +120,7 @@ impl<'a> Timeline<'a> {
             marks: marks
                 .chain(largest.map(|largest| mark(largest, "largest snapshot")))
                 .collect(),
-            layers: sites::layers(self.profile, self.snapshots, point),
+            layers: sites::layers(self.profile, &self.snapshots, point),
             growth: Some(growth.sentence(self.time_unit)),
             trend: growth.line(&points),
             points,
@@ -133,25 +132,21 @@ impl<'a> Timeline<'a> {
 
     /// The snapshot that is marked as the peak, else the largest.
     pub(super) fn peak(&self) -> Option<&'a SnapshotRecord> {
-        let marked = self
-            .snapshots
-            .iter()
-            .find(|snapshot| snapshot.detail == "peak");
-        // Of equals the first: `max_by_key` takes the last.
-        let largest = || {
-            self.snapshots
-                .iter()
-                .rev()
-                .max_by_key(|snapshot| total(snapshot))
-        };
-        marked.or_else(largest)
+        let mut snapshots = self.snapshots.iter().copied();
+        let marked = snapshots.find(|snapshot| snapshot.detail == "peak");
+        marked.or_else(|| self.largest())
+    }
+
+    /// The largest snapshot, of equals the first.
+    fn largest(&self) -> Option<&'a SnapshotRecord> {
+        // `max_by_key` takes the last of equals.
+        let snapshots = self.snapshots.iter().copied().rev();
+        snapshots.max_by_key(|snapshot| total(snapshot))
     }
 
     /// The largest snapshot, where another one is marked as the peak.
     fn larger_than_peak(&self) -> Option<&'a SnapshotRecord> {
-        let peak = self.peak()?;
-        // Of equals the first: `max_by_key` takes the last.
-        let largest = self.snapshots.iter().rev().max_by_key(|one| total(one))?;
+        let (peak, largest) = (self.peak()?, self.largest()?);
         (total(largest) > total(peak)).then_some(largest)
     }
 
@@ -160,46 +155,80 @@ impl<'a> Timeline<'a> {
         let [before, after] = self.profile.runs() else {
             return None;
         };
-        let is_start = |pair: &[SnapshotRecord]| pair[1].snapshot <= pair[0].snapshot;
+        let is_start = |pair: &[&SnapshotRecord]| pair[1].snapshot <= pair[0].snapshot;
         let mut starts =
             (1..self.snapshots.len()).filter(|at| is_start(&self.snapshots[at - 1..=*at]));
         let (start, None) = (starts.next()?, starts.next()) else {
             return None;
         };
-        if before.time_unit != after.time_unit
-            || self
-                .snapshots
-                .iter()
-                .any(|snapshot| snapshot.event.is_some())
-        {
+        if before.time_unit != after.time_unit || before.is_diff() || after.is_diff() {
             return None;
         }
-        let part = |snapshots: &'a [SnapshotRecord]| Timeline { snapshots, ..*self };
-        let (earlier, later) = self.snapshots.split_at(start);
         let name = |run: &RunRecord| {
             let source = run.source.first().or(run.command.as_ref());
             source.cloned().unwrap_or_default()
         };
-        let graph = part(later).graph(options);
+        let (earlier, later) = self.snapshots.split_at(start);
+        self.over((name(before), earlier), (name(after), later), options)
+    }
+
+    /// The two runs of a diff in one graph; `None` where their snapshots are not in it.
+    pub(super) fn compared(
+        &self,
+        [before, after]: [(usize, String); 2],
+        options: &Options,
+    ) -> Option<Graph> {
+        let is_one_unit = |run: &RunRecord| run.is_diff() && run.time_unit.is_some();
+        if self.profile.runs().len() > 1 || !self.profile.runs().iter().all(is_one_unit) {
+            return None;
+        }
+        let of_run = |run: usize| {
+            let snapshots = self.snapshots.iter().copied();
+            let mut snapshots: Vec<&SnapshotRecord> = snapshots
+                .filter(|snapshot| snapshot.run == Some(run as u64))
+                .collect();
+            snapshots.sort_by_key(|snapshot| snapshot.snapshot);
+            snapshots
+        };
+        let (earlier, later) = (of_run(before.0), of_run(after.0));
+        self.over((before.1, &earlier), (after.1, &later), options)
+    }
+
+    /// A later run drawn over an earlier one.
+    fn over(
+        &self,
+        (name_before, earlier): (String, &[&'a SnapshotRecord]),
+        (name_after, later): (String, &[&'a SnapshotRecord]),
+        options: &Options,
+    ) -> Option<Graph> {
+        let has_event = |snapshot: &&SnapshotRecord| snapshot.event.is_some();
+        if earlier.is_empty() || later.is_empty() || self.snapshots.iter().any(has_event) {
+            return None;
+        }
+        let part = |snapshots: &[&'a SnapshotRecord]| Timeline {
+            snapshots: snapshots.to_vec(),
+            ..*self
+        };
         Some(Graph {
-            title: format!("{} → {}", name(before), name(after)),
+            title: format!("{name_before} → {name_after}"),
             overlay: Some(Overlay {
-                name: name(before),
-                name_of_graph: name(after),
+                name: name_before,
+                name_of_graph: name_after,
                 points: part(earlier).points(),
             }),
             // Sites are told apart by snapshot, and both runs have snapshots of one number.
             layers: Vec::new(),
-            ..graph
+            ..part(later).graph(options)
         })
     }
 
     /// The columns of `ms_print`, under its headings, and which snapshots have a tree.
     pub(super) fn table(&self) -> Table<'a> {
         let rows = (0..self.snapshots.len()).collect();
-        let snapshots = self.snapshots;
+        let snapshots: Rc<[&SnapshotRecord]> = self.snapshots.as_slice().into();
         let column = |name: &str, title: &str, layout, cell: fn(&'a SnapshotRecord) -> Cell<'a>| {
-            Column::new(name, layout, move |row| cell(&snapshots[row])).titled(title)
+            let snapshots = Rc::clone(&snapshots);
+            Column::new(name, layout, move |row| cell(snapshots[row])).titled(title)
         };
         let number = |name: &str, title: &str, cell| column(name, title, Layout::Number, cell);
         let events = match snapshots.iter().any(|snapshot| snapshot.event.is_some()) {
@@ -210,6 +239,10 @@ impl<'a> Timeline<'a> {
             .iter()
             .any(|snapshot| snapshot.rss_bytes.is_some())
         {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
+        let runs = match snapshots.iter().any(|snapshot| snapshot.run.is_some()) {
             true => Audience::All,
             false => Audience::Nobody,
         };
@@ -249,6 +282,10 @@ impl<'a> Timeline<'a> {
                 Cell::name(snapshot.event.as_deref())
             })
             .for_audience(events),
+            number("run", "run", |snapshot| {
+                Cell::count(snapshot.run.map(Count::from))
+            })
+            .for_audience(runs),
         ];
         Table::new(columns, rows)
     }

@@ -4,6 +4,8 @@ use cg_document::{Cell, Column, Layout, Table};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RunRecord};
 
+use super::events::is_of_snapshots;
+
 /// The totals of the runs, where there are any; events that are 0 throughout are left out.
 pub(crate) fn of(profile: &Profile) -> Option<Table<'_>> {
     let diffs: Vec<&RunRecord> = profile.runs().iter().filter(|run| run.is_diff()).collect();
@@ -19,6 +21,7 @@ fn of_profile(profile: &Profile) -> Option<Table<'_>> {
     let totals = profile.total();
     let rows: Vec<usize> = (0..profile.events().len())
         .filter(|event| totals.get(*event).is_some_and(|total| *total != 0))
+        .filter(|event| !is_of_snapshots(profile, &profile.events()[*event]))
         .collect();
     let columns = vec![
         event_column(profile),

@@ -25,4 +25,7 @@ pub struct SnapshotRecord {
     /// then hold that event's count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// In a diff, the run that it is of: its position among the `runs` of the `run` record, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
 }

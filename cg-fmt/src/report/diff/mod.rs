@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use cg_document::{Audience, Document};
+use cg_document::{Audience, Document, Graph};
 use cg_stream::profile::Profile;
 use cg_stream::record::{
     Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord, Status,
@@ -13,6 +13,7 @@ use cg_stream::record::{
 use super::arrange;
 use super::events::{choose_events, has_event};
 use super::kinds::noun;
+use super::timeline::Timeline;
 use crate::options::{GroupBy, Options, OutputFormat};
 
 mod benchmarks;
@@ -38,6 +39,8 @@ pub(crate) struct Diffs<'a> {
     totals: Vec<PerRun>,
     /// The position of the run that figures are relative to.
     base: usize,
+    /// The snapshots of the runs, where there are any.
+    timeline: Option<Timeline<'a>>,
     /// The comparisons, where they are of different benchmarks.
     benchmarks: Vec<&'a RunRecord>,
     group_by: Option<GroupBy>,
@@ -108,6 +111,7 @@ impl<'a> Diffs<'a> {
         let has_benchmarks = diffs.iter().any(|run| run.runs != diffs[0].runs);
         let benchmarks = if has_benchmarks { diffs } else { Vec::new() };
         Diffs {
+            timeline: Timeline::of(profile),
             benchmarks,
             runs,
             title,
@@ -199,6 +203,12 @@ impl<'a> Diffs<'a> {
     /// The positions of the two runs whose difference is told.
     pub(crate) fn compared(&self) -> [usize; 2] {
         [self.base, self.runs.len().saturating_sub(1)]
+    }
+
+    /// The heap of both runs over time, where the diff has it.
+    pub(crate) fn graph(&self, options: &Options) -> Option<Graph> {
+        let ends = self.compared().map(|run| (run, self.run_name(run)));
+        self.timeline.as_ref()?.compared(ends, options)
     }
 
     /// What was compared, in a line.

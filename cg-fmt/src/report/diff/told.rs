@@ -28,6 +28,11 @@ impl Diffs<'_> {
         if let Some(benchmarks) = self.benchmarks(&events) {
             document.push(Block::Table(benchmarks));
         }
+        if !options.wants_listing() {
+            document
+                .blocks
+                .extend(self.graph(options).map(Block::Graph));
+        }
         let mut table = self.table(&events);
         arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
         arrange::own_first(&mut table, options);

@@ -1,6 +1,6 @@
 //! What the heap consisted of at each snapshot that has a tree: the functions that are to blame for most of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cg_document::{Layer, Point};
 use cg_stream::profile::{Profile, Symbol};
@@ -13,7 +13,7 @@ const SITES: usize = 6;
 /// fewer than two snapshots have a tree.
 pub(super) fn layers(
     profile: &Profile,
-    snapshots: &[SnapshotRecord],
+    snapshots: &[&SnapshotRecord],
     point: impl Fn(&SnapshotRecord) -> Point,
 ) -> Vec<Layer> {
     let heap = profile.table(RecordType::Heap);
@@ -21,28 +21,41 @@ pub(super) fn layers(
         return Vec::new();
     };
     let mut sites: BTreeMap<Option<&str>, HashMap<u64, u64>> = BTreeMap::new();
-    let mut with_tree: HashMap<u64, ()> = HashMap::new();
-    let mut known: HashMap<Option<Symbol>, Option<&str>> = HashMap::new();
+    let mut with_tree: HashSet<u64> = HashSet::new();
+    let mut known: HashMap<[Option<Symbol>; 2], Option<&str>> = HashMap::new();
     for (row, key) in heap.keys().iter().enumerate() {
         let Some(snapshot) = key.snapshot else {
             continue;
         };
-        let name = key.function.name;
-        let name = *known
-            .entry(name)
-            .or_insert_with(|| profile.text(name).filter(|name| *name != "???"));
+        let names = [key.function.name, key.function.obj];
+        let name = *known.entry(names).or_insert_with(|| site(profile, names));
         let bytes = heap.cost(row).get(event).copied().unwrap_or(0);
         let site = sites.entry(name).or_default().entry(snapshot).or_insert(0);
         *site = site.saturating_add(u64::try_from(bytes).unwrap_or(0));
-        with_tree.insert(snapshot, ());
+        with_tree.insert(snapshot);
     }
-    let times: Vec<(u64, f64)> = snapshots
-        .iter()
-        .filter(|snapshot| with_tree.contains_key(&snapshot.snapshot))
-        .map(|snapshot| (snapshot.snapshot, point(snapshot).time))
-        .collect();
-    if times.len() < 2 {
+    if with_tree.len() < 2 {
         return Vec::new();
+    }
+    // What an empty heap consists of is known too.
+    let is_known = |snapshot: &&&SnapshotRecord| {
+        snapshot.heap_bytes == 0 || with_tree.contains(&snapshot.snapshot)
+    };
+    let mut times: Vec<(u64, f64)> = Vec::new();
+    let mut before = None;
+    for (at, snapshot) in snapshots.iter().enumerate() {
+        if !is_known(&snapshot) {
+            continue;
+        }
+        let time = point(snapshot).time;
+        // What a snapshot held is held until the next one; between two that are further apart, lines are straight.
+        if let Some((before, number)) = before
+            && before + 1 == at
+        {
+            times.push((number, time));
+        }
+        times.push((snapshot.snapshot, time));
+        before = Some((at, snapshot.snapshot));
     }
     // Where nothing is known of a stack, it is of the rest.
     let rest = sites.remove(&None).unwrap_or_default();
@@ -60,11 +73,18 @@ pub(super) fn layers(
     if times.iter().any(|(at, _)| of_rest(*at) > 0) {
         let words = match others.len() {
             0 => "other places".to_owned(),
+            1 => "1 other function and places".to_owned(),
             others => format!("{others} other functions and places"),
         };
         layers.push(layer(&words, &times, of_rest));
     }
     layers
+}
+
+/// What a layer is called: the function to blame, or where its name is not known the file name of its object.
+fn site(profile: &Profile, [function, obj]: [Option<Symbol>; 2]) -> Option<&str> {
+    let function = profile.text(function).filter(|name| *name != "???");
+    function.or_else(|| profile.text(obj)?.rsplit('/').next())
 }
 
 fn held(bytes: &HashMap<u64, u64>, at: u64) -> u64 {

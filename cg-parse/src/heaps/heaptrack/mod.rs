@@ -29,7 +29,7 @@ use cg_stream::record::{
 
 use super::frames::FrameTable;
 use crate::error::Error;
-use crate::format::{Lines, Options, Out};
+use crate::format::{Lines, Options, Out, Snapshots};
 use crate::head::Head;
 
 mod reader;
@@ -37,9 +37,12 @@ mod replay;
 mod suppressions;
 mod symbols;
 mod timeline;
+mod trees;
 
 use reader::Recording;
 use replay::Kind;
+use symbols::Symbols;
+use trees::Trees;
 
 /// True where an input begins as recordings do.
 pub(crate) fn is_recording(head: &Head) -> bool {
@@ -71,7 +74,7 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut recording = Recording::new();
+    let mut recording = Recording::new(options.snapshots == Snapshots::All);
     let read = recording.read(lines);
     if recording.replay.kinds().is_empty() && read.is_err() {
         return read;
@@ -88,7 +91,7 @@ pub(crate) fn parse(
              are those that lived when the recording ended"
         ));
     }
-    write(source, recording, options, out)?;
+    write(source, &mut recording, options, out)?;
     read?;
     out.end().map_err(Error::Output)
 }
@@ -106,6 +109,9 @@ const EVENTS: [&str; 5] = [
 const LEAKED: usize = 4;
 const SUPPRESSED: usize = 5;
 
+/// What the heap held at some snapshots, where that is written: levels, which are no costs of program points.
+const LEVEL_EVENT: &str = "bytes";
+
 /// Stands behind the other events in recordings that have suppressions.
 const SUPPRESSED_EVENT: &str = "suppressed_bytes";
 
@@ -120,11 +126,15 @@ struct Point {
 /// Writes all but the end.
 fn write(
     source: &str,
-    recording: Recording,
+    recording: &mut Recording,
     options: &Options,
     out: &mut Out,
 ) -> Result<(), Error> {
-    let points = points(&recording)?;
+    let last = recording.timeline.last_moment(&recording.replay);
+    if let Some(trees) = &mut recording.trees {
+        trees.finish(&recording.replay, last)?;
+    }
+    let points = points(recording)?;
     let mut total: [Count; EVENTS.len() + 1] = [0; EVENTS.len() + 1];
     for point in &points {
         for (sum, cost) in total.iter_mut().zip(point.costs) {
@@ -135,16 +145,27 @@ fn write(
         true => EVENTS.to_vec(),
         false => [&EVENTS[..], &[SUPPRESSED_EVENT]].concat(),
     };
-    out.run(&run_record(source, &recording, &events, &total)?)
+    out.run(&run_record(source, recording, &events, &total)?)
         .map_err(Error::Output)?;
-    write_points(&recording, points, &events, &total, options, out)?;
-    let Recording {
-        timeline, replay, ..
-    } = recording;
-    timeline.snapshots(&replay, &mut |snapshot: &SnapshotRecord| {
-        out.record(snapshot).map_err(Error::Output)
-    })?;
-    Ok(())
+    let symbols = &recording.symbols;
+    let frames = FrameTable::new(symbols.frames(options.demangle)).map_err(Error::Output)?;
+    write_points(symbols, &frames, points, &events, &total, out)?;
+    let trees = recording.trees.as_ref();
+    let tree = |moment| trees.and_then(|trees: &Trees| trees.of(moment));
+    recording.timeline.snapshots(
+        &recording.replay,
+        &mut |mut snapshot: SnapshotRecord, moment| {
+            let tree = tree(moment);
+            if tree.is_some() && snapshot.detail == "empty" {
+                snapshot.detail = "detailed".to_owned();
+            }
+            out.record(&snapshot).map_err(Error::Output)?;
+            match tree {
+                Some(tree) => tree.write(&snapshot, symbols, &frames, out),
+                None => Ok(()),
+            }
+        },
+    )
 }
 
 /// What was allocated at each trace.
@@ -195,16 +216,14 @@ fn too_large() -> Error {
 }
 
 /// Writes the points in the order of their costs, and of their names where these are equal.
-fn write_points(
-    recording: &Recording,
+fn write_points<'a>(
+    symbols: &'a Symbols,
+    frames: &FrameTable<'a>,
     mut points: Vec<Point>,
     events: &[&'static str],
     total: &[Count],
-    options: &Options,
     out: &mut Out,
 ) -> Result<(), Error> {
-    let symbols = &recording.symbols;
-    let frames = FrameTable::new(symbols.frames(options.demangle)).map_err(Error::Output)?;
     let mut stack = Vec::new();
     let mut blamed = |trace: u32| {
         symbols.stack(trace, &mut stack);
@@ -249,9 +268,14 @@ fn run_record(
     events: &[&'static str],
     total: &[Count],
 ) -> Result<RunRecord, Error> {
-    if total.iter().any(|sum| u64::try_from(*sum).is_err()) {
+    let level = recording.trees.as_ref().map(Trees::bytes);
+    let sums = total.iter().chain(&level);
+    if sums.into_iter().any(|sum| u64::try_from(*sum).is_err()) {
         return Err(too_large());
     }
+    let counts = events.iter().copied().zip(total.iter().copied());
+    let counts: Vec<(&'static str, Count)> =
+        counts.chain(level.map(|sum| (LEVEL_EVENT, sum))).collect();
     let version = recording.version;
     let mut run = RunRecord::new("heaptrack");
     run.creator = Some(format!(
@@ -262,19 +286,22 @@ fn run_record(
     ));
     run.command.clone_from(&recording.command);
     run.source = vec![source.to_owned()];
-    run.events = events.iter().map(|event| (*event).to_owned()).collect();
+    run.events = counts
+        .iter()
+        .map(|(event, _)| (*event).to_owned())
+        .collect();
     run.total = Total::One(Counts(
-        events
+        counts
             .iter()
-            .zip(total)
             .map(|(event, sum)| (Name::from(*event), *sum))
             .collect(),
     ));
     run.time_unit = Some("ms".to_owned());
     run.sampling.duration = recording.timeline.end().checked_mul(1_000_000);
-    let in_bytes = events.iter().filter(|event| event.ends_with("_bytes"));
+    let is_in_bytes = |event: &&str| event.ends_with("_bytes") || *event == LEVEL_EVENT;
+    let in_bytes = counts.iter().map(|(event, _)| *event).filter(is_in_bytes);
     run.sampling.units = in_bytes
-        .map(|event| ((*event).to_owned(), "bytes".to_owned()))
+        .map(|event| (event.to_owned(), "bytes".to_owned()))
         .collect();
     run.heaptrack = HeaptrackFacts {
         attached: recording.is_attached,

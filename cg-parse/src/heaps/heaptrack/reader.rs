@@ -8,6 +8,7 @@ use cg_stream::record::Name;
 use super::replay::Replay;
 use super::symbols::{Place, Symbols};
 use super::timeline::Timeline;
+use super::trees::Trees;
 use crate::error::{Error, excerpt};
 use crate::format::Lines;
 use crate::number::leading_hex;
@@ -35,6 +36,8 @@ pub(super) struct Recording {
     pub(super) symbols: Symbols,
     pub(super) replay: Replay,
     pub(super) timeline: Timeline,
+    /// What the heap consisted of, where that is wanted.
+    pub(super) trees: Option<Trees>,
     /// Blocks by their address, of format 0, which says no kinds.
     blocks: Blocks,
     /// Whether the comments were read that stand at the end.
@@ -51,7 +54,7 @@ struct Blocks {
 }
 
 impl Recording {
-    pub(super) fn new() -> Recording {
+    pub(super) fn new(with_trees: bool) -> Recording {
         Recording {
             version: 0,
             format: 0,
@@ -62,6 +65,7 @@ impl Recording {
             symbols: Symbols::default(),
             replay: Replay::default(),
             timeline: Timeline::new(),
+            trees: with_trees.then(Trees::new),
             blocks: Blocks::default(),
             has_trailer: false,
             ends_in_change: false,
@@ -102,6 +106,9 @@ impl Recording {
                         let live = self.replay.live();
                         self.timeline.stamp(time, live).map_err(Error::Input)?;
                         self.ends_in_change = false;
+                        if let Some(trees) = &mut self.trees {
+                            trees.stamp(self.timeline.stamps(), &self.replay)?;
+                        }
                         Ok(())
                     }
                     None => Err(Wrong::Line),

@@ -1,4 +1,4 @@
-use crate::format::Options;
+use crate::format::{Options, Snapshots};
 use crate::testing::{Parsed, check_all_prefixes, parse};
 
 /// By hand: `leak` of `a.c` calls malloc with `wrap` inlined, 3 blocks of 16 bytes, one freed at once and one later, and
@@ -48,6 +48,124 @@ fn a_recording_is_played() {
         ]
     );
     check_points(&text);
+}
+
+#[test]
+fn what_the_heap_held_at_each_stamp_is_known() {
+    let options = Options {
+        snapshots: Snapshots::All,
+        ..Options::default()
+    };
+    let parsed = parse(sized("./p").as_bytes(), &options);
+    assert!(parsed.is_whole());
+    let totals = r#""total_bytes":304,"allocations":4,"temporary":1,"peak_bytes":288,"leaked_bytes":16,"bytes":320}"#;
+    assert!(
+        parsed.of("run")[0].contains(totals),
+        "{:?}",
+        parsed.messages
+    );
+    assert_eq!(parsed.of("program_point"), POINTS);
+    let details: Vec<bool> = parsed
+        .of("snapshot")
+        .iter()
+        .map(|snapshot| snapshot.ends_with(r#""detail":"detailed"}"#))
+        .collect();
+    assert_eq!(details, [true, false, true]);
+    // By hand: one block of 16 bytes; another one of them and the one of 256; the first again.
+    let stack = |point: &str| point[point.find("\"stack\"").unwrap()..].to_owned();
+    let wrap = |snapshot: &str, bytes: u64| {
+        format!(
+            r#""fn":"wrap","file":"a.c","line":7,"obj":"/bin/p",{snapshot},"cost":{{"bytes":{bytes}}},{}"#,
+            stack(POINTS[1])
+        )
+    };
+    assert_eq!(
+        parsed.of("heap"),
+        [
+            wrap(r#""snapshot":0,"peak":false"#, 16),
+            format!(
+                r#""fn":"main","file":"a.c","line":20,"obj":"/bin/p","snapshot":1,"peak":true,"cost":{{"bytes":256}},{}"#,
+                stack(POINTS[0])
+            ),
+            wrap(r#""snapshot":1,"peak":true"#, 32),
+            wrap(r#""snapshot":2,"peak":false"#, 16),
+        ]
+    );
+}
+
+#[test]
+fn every_tree_is_of_a_snapshot_however_the_recording_ends() {
+    // Ends at the peak, ends as large as at its last stamp, ends otherwise, has no stamp, has nothing.
+    for (events, levels) in [
+        ("+ 0\nc a\n+ 0\n", &[16, 32][..]),
+        ("+ 0\nc a\n+ 0\n- 0\n", &[16, 32, 16]),
+        ("+ 0\nc a\n+ 0\n- 0\n- 0\n", &[16, 32, 0]),
+        ("+ 0\n+ 0\n- 0\n", &[32, 16]),
+        ("+ 0\n", &[16]),
+        ("", &[]),
+    ] {
+        let text = format!(
+            "v 10400 3\nX ./p\nI 1000 10\ns 1 f\ni 1 0 1\nt 1 0\na 10 1\n{events}# strings: 1\n"
+        );
+        let options = Options {
+            snapshots: Snapshots::All,
+            ..Options::default()
+        };
+        let parsed = parse(text.as_bytes(), &options);
+        assert!(parsed.is_whole(), "{events}: {:?}", parsed.messages);
+        let number = |record: &str, field: &str| -> u64 {
+            let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+            record.pointer(field).unwrap().as_u64().unwrap()
+        };
+        let snapshots = parsed.of("snapshot");
+        let found: Vec<u64> = snapshots
+            .iter()
+            .map(|one| number(one, "/heap_bytes"))
+            .collect();
+        assert_eq!(found, levels, "{events}");
+        let held = parsed
+            .of("heap")
+            .into_iter()
+            .map(|one| number(one, "/cost/bytes"));
+        assert_eq!(held.sum::<u64>(), levels.iter().sum::<u64>(), "{events}");
+        let total = number(parsed.of("run")[0], "/total/bytes");
+        assert_eq!(total, levels.iter().sum::<u64>(), "{events}");
+    }
+}
+
+#[test]
+fn small_traces_are_told_by_the_function_to_blame() {
+    // 1,000 bytes at one trace, and 6 a trace at three of a function and two of another: 1.8 % and 1.2 %; 2 bytes more.
+    let mut text =
+        "v 10400 3\nX ./p\nI 1000 10\ns 3 a.c\ns 3 big\ns 3 own\ns 3 two\ns 3 few\n".to_owned();
+    let places = [(2, 1), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (5, 1)];
+    for (at, (function, line)) in (1..).zip(places) {
+        text += &format!("i {at} 0 {function} 1 {line}\nt {at} 0\n");
+    }
+    for (at, size) in (1..).zip([976, 6, 6, 6, 6, 6, 2]) {
+        text += &format!("a {size:x} {at}\n+ {:x}\n", at - 1);
+    }
+    text += "c a\n# strings: 5\n";
+    let options = Options {
+        snapshots: Snapshots::All,
+        ..Options::default()
+    };
+    let parsed = parse(text.as_bytes(), &options);
+    assert!(parsed.is_whole(), "{:?}", parsed.messages);
+    // The peak is in front of the stamp.
+    let records: Vec<String> = parsed.of("heap")[..4]
+        .iter()
+        .map(|record| (*record).to_owned())
+        .collect();
+    assert_eq!(
+        records,
+        [
+            r#""fn":"big","file":"a.c","line":1,"snapshot":0,"peak":true,"cost":{"bytes":976},"stack":[{"fn":"big","file":"a.c","line":1,"addr":"0x1"}]}"#,
+            r#""fn":"own","file":"a.c","snapshot":0,"peak":true,"cost":{"bytes":18},"places":3,"stack":[{"fn":"own","file":"a.c"}]}"#,
+            r#""fn":"two","file":"a.c","snapshot":0,"peak":true,"cost":{"bytes":12},"places":2,"stack":[{"fn":"two","file":"a.c"}]}"#,
+            r#""snapshot":0,"peak":true,"cost":{"bytes":2},"places":1,"stack":[]}"#,
+        ]
+    );
 }
 
 #[test]

@@ -21,6 +21,17 @@ struct Level {
     rss_bytes: Option<u64>,
 }
 
+/// When a level was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// At the time stamp of this number, counted from 1.
+    Stamp(usize),
+    /// When the heap was largest for the first time.
+    Peak,
+    /// Behind the last time stamp.
+    End,
+}
+
 /// Stands in the spool for memory that is not told.
 const UNTOLD: u64 = u64::MAX;
 
@@ -85,15 +96,32 @@ impl Timeline {
         Ok(())
     }
 
+    /// The moment of the last level: where the heap changed behind the last stamp and its peak, that is the end.
+    pub(super) fn last_moment(&self, replay: &Replay) -> Moment {
+        let (last, level) = match replay.peak() {
+            (peak, stamp) if stamp == self.stamps && peak > 0 => (Moment::Peak, peak),
+            _ => (Moment::Stamp(self.stamps), self.last.heap_bytes),
+        };
+        match level == replay.live() {
+            true => last,
+            false => Moment::End,
+        }
+    }
+
     /// Shows each level as a snapshot: one a time stamp, the peak where it was, and one at the end where the heap
     /// changed behind the last stamp.
     pub(super) fn snapshots(
-        mut self,
+        &mut self,
         replay: &Replay,
-        write: &mut dyn FnMut(&SnapshotRecord) -> Result<(), Error>,
+        write: &mut dyn FnMut(SnapshotRecord, Moment) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        let last = self.last_moment(replay);
         let mut number = 0;
-        let mut write = |level: Level, detail: &str| {
+        let mut write = |level: Level, moment: Moment| {
+            let detail = match moment {
+                Moment::Peak => "peak",
+                Moment::Stamp(_) | Moment::End => "empty",
+            };
             let record = SnapshotRecord {
                 snapshot: number,
                 time: level.time.into(),
@@ -103,16 +131,17 @@ impl Timeline {
                 rss_bytes: level.rss_bytes,
                 detail: detail.to_owned(),
                 event: None,
+                run: None,
             };
             number += 1;
-            write(&record)
+            write(record, moment)
         };
         self.spool_last().map_err(Error::Input)?;
         self.spool
             .seek(SeekFrom::Start(0))
             .map_err(name_spool)
             .map_err(Error::Input)?;
-        let mut spool = BufReader::new(self.spool);
+        let mut spool = BufReader::new(&mut self.spool);
         let (peak, peak_stamp) = replay.peak();
         let mut level = Level::default();
         for stamp in 0..=self.stamps {
@@ -120,16 +149,16 @@ impl Timeline {
                 level = Level::read(&mut spool)
                     .map_err(name_spool)
                     .map_err(Error::Input)?;
-                write(level, "empty")?;
+                write(level, Moment::Stamp(stamp))?;
             }
             if stamp == peak_stamp && peak > 0 {
                 level.heap_bytes = peak;
-                write(level, "peak")?;
+                write(level, Moment::Peak)?;
             }
         }
-        if level.heap_bytes != replay.live() {
+        if last == Moment::End {
             level.heap_bytes = replay.live();
-            write(level, "empty")?;
+            write(level, Moment::End)?;
         }
         Ok(())
     }

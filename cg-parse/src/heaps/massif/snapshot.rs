@@ -114,6 +114,7 @@ impl SnapshotFields {
             rss_bytes: None,
             detail: detail.to_owned(),
             event: None,
+            run: None,
         })
     }
 }

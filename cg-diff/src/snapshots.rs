@@ -1,0 +1,105 @@
+//! How the heap of each run went over time. Levels are not compared: they are handed on, for whoever draws both runs in
+//! one picture.
+
+use cg_stream::record::{Count, SnapshotRecord};
+
+use crate::runs::Runs;
+
+/// More snapshots of a run than this are thinned out: no screen shows more, and heaptrack takes a hundred a second.
+const MOST: usize = 2_000;
+
+/// The snapshots of all runs, each with the position of its run. A run that is made of several has no one time, and then
+/// there are none.
+pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
+    let mut all = Vec::new();
+    for (position, (_, files)) in runs.sides.iter().enumerate() {
+        let [profile] = &runs.profiles[files.clone()] else {
+            return Vec::new();
+        };
+        if profile.runs().len() > 1 {
+            return Vec::new();
+        }
+        let of_run = |snapshot: &SnapshotRecord| SnapshotRecord {
+            run: Some(position as u64),
+            ..snapshot.clone()
+        };
+        all.extend(thinned(profile.snapshots()).into_iter().map(of_run));
+    }
+    all
+}
+
+/// The snapshots, or of many the first, and the largest and the last of so many in a row.
+fn thinned(snapshots: &[SnapshotRecord]) -> Vec<&SnapshotRecord> {
+    if snapshots.len() <= MOST {
+        return snapshots.iter().collect();
+    }
+    // The first is one more.
+    let in_a_row = snapshots.len().div_ceil(MOST / 2 - 1);
+    let mut kept = vec![&snapshots[0]];
+    for row in snapshots[1..].chunks(in_a_row) {
+        // Of equals the peak, else the first: `max_by_key` takes the last.
+        let rank = |at: &usize| (level(&row[*at]), row[*at].detail == "peak");
+        let largest = (0..row.len()).rev().max_by_key(rank);
+        let last = row.len() - 1;
+        let largest = largest.filter(|largest| *largest != last);
+        kept.extend(largest.into_iter().chain([last]).map(|at| &row[at]));
+    }
+    kept
+}
+
+fn level(snapshot: &SnapshotRecord) -> Count {
+    Count::from(snapshot.heap_bytes)
+        + Count::from(snapshot.extra_bytes)
+        + Count::from(snapshot.stacks_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::tests::{runs, sides};
+
+    fn stream(levels: impl Iterator<Item = u64>) -> String {
+        let snapshot = |(number, bytes): (usize, u64)| {
+            format!(
+                "{{\"type\":\"snapshot\",\"snapshot\":{number},\"time\":{number},\"heap_bytes\":{bytes},\"extra_bytes\":0,\"stacks_bytes\":0,\"detail\":\"empty\"}}\n"
+            )
+        };
+        "{\"type\":\"run\",\"stream\":1,\"tool\":\"massif\",\"events\":[\"bytes\"],\"total\":{}}\n"
+            .to_owned()
+            + &levels.enumerate().map(snapshot).collect::<String>()
+    }
+
+    fn levels(snapshots: &[SnapshotRecord]) -> Vec<(Option<u64>, u64, u64)> {
+        let level = |one: &SnapshotRecord| (one.run, one.snapshot, one.heap_bytes);
+        snapshots.iter().map(level).collect()
+    }
+
+    #[test]
+    fn snapshots_say_which_run_they_are_of() {
+        let (a, b) = (stream([0, 7].into_iter()), stream([5].into_iter()));
+        let found = of_runs(&runs(&[&a, &b]));
+        assert_eq!(
+            levels(&found),
+            [(Some(0), 0, 0), (Some(0), 1, 7), (Some(1), 0, 5)]
+        );
+    }
+
+    #[test]
+    fn what_was_made_of_several_runs_has_no_time() {
+        let one = stream([3].into_iter());
+        let twice = one.clone() + &one;
+        assert!(of_runs(&sides(&[&[&one, &one], &[&one]])).is_empty());
+        assert!(of_runs(&runs(&[&one, &twice])).is_empty());
+    }
+
+    #[test]
+    fn of_very_many_the_largest_stay() {
+        let many = stream((0..100_000).map(|at| if at == 77_777 { 9_000 } else { at % 7 }));
+        let found = of_runs(&runs(&[&many]));
+        assert!((MOST / 2..=MOST).contains(&found.len()), "{}", found.len());
+        assert!(levels(&found).contains(&(Some(0), 77_777, 9_000)));
+        let ends = [found.first(), found.last()].map(|one| one.map(|one| one.snapshot));
+        assert_eq!(ends, [Some(0), Some(99_999)]);
+        assert!(found.is_sorted_by_key(|one| one.snapshot));
+    }
+}
