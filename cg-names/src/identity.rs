@@ -12,6 +12,13 @@ use crate::rules::{Part, Rules, Strength};
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::of_table);
 
 /// The normal form of a function's name: what every build of the same source says alike.
+///
+/// ```
+/// use cg_names::identity::normal_function;
+///
+/// assert_eq!(normal_function("_ZN4demo4sort17h0123456789abcdefE"), "demo::sort");
+/// assert_eq!(normal_function("demo::sort.llvm.77"), "demo::sort");
+/// ```
 pub fn normal_function(name: &str) -> Cow<'_, str> {
     RULES.apply(name, Part::Function, Strength::Counter).0
 }

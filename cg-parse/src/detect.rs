@@ -8,7 +8,8 @@ use std::io::Read;
 use crate::error::Error;
 use crate::format::Format;
 use crate::head::{FARTHEST_LOOK, Head, Reach};
-use crate::{costs, findings, heaps, stacks, totals, unsupported};
+use crate::unsupported::{self, Binary};
+use crate::{costs, findings, heaps, stacks, totals};
 
 /// The format of an input: the one asked for, else the one its first lines show.
 pub(crate) fn format_of<R: Read>(
@@ -27,8 +28,11 @@ pub(crate) fn format_of<R: Read>(
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
         }
-        if let Some(message) = unsupported::binary(bytes) {
-            return Err(Error::whole(message));
+        // How much of an input is seen at once, out of a pipe or a packed file, makes no difference to what it is.
+        match unsupported::binary(bytes) {
+            Binary::Is(message) => return Err(Error::whole(message)),
+            Binary::MayBe if !is_whole => continue,
+            Binary::MayBe | Binary::IsNot => {}
         }
         if let Some(format) = asked_for.or_else(|| recognise(&Head::new(bytes, is_whole))) {
             return Ok(format);

@@ -19,6 +19,25 @@ use crate::{detect, directory, findings, heaps, stacks, totals};
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
 ///
+/// ```
+/// use cg_parse::{Options, parse};
+/// use cg_stream::Diagnostics;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("callgrind.out.1");
+/// std::fs::write(&file, "events: Ir\nfl=main.c\nfn=main\n3 40\n4 2\ntotals: 42\n")?;
+///
+/// let mut diagnostics = Diagnostics::to(|message, is_trouble| eprintln!("{is_trouble} {message}"));
+/// let mut stream = Vec::new();
+/// parse(&[file], &Options::default(), &mut stream, &mut diagnostics)?;
+/// let stream = String::from_utf8(stream)?;
+/// assert!(stream.contains(r#"{"type":"fn","fn":"main","file":"main.c","calls":0,"cost":{"Ir":42}"#));
+/// assert!(!diagnostics.had_trouble());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Output`] where the output cannot be written. Everything about the inputs goes to `diagnostics`.
 pub fn parse(

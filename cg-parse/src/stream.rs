@@ -83,6 +83,33 @@ const QUEUE_LENGTH: usize = 8;
 /// An input that cannot be read to its end, and a stream that was cut short, are told to `diagnostics` as trouble:
 /// what was read until then has been visited.
 ///
+/// ```
+/// use cg_parse::{Options, stream};
+/// use cg_stream::record::RecordType;
+/// use cg_stream::{Completeness, Diagnostics, Line};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("out.folded");
+/// # std::fs::write(&file, "main;work 30\nmain 12\n")?;
+/// // Folded stacks here; any format, and a stream, is read in the same way.
+/// let mut diagnostics = Diagnostics::to(|message, _| eprintln!("{message}"));
+/// let mut stacks = 0;
+/// let framing = stream::read(
+///     &file,
+///     &Options::default(),
+///     &mut diagnostics,
+///     &mut |line: Line<'_>, _: &mut Diagnostics| {
+///         stacks += usize::from(line.kind == RecordType::Stack);
+///         Ok(())
+///     },
+/// )?;
+/// assert_eq!(stacks, 2);
+/// assert_eq!(framing.completeness(), Completeness::Whole);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Output`] with the I/O error that `visitor` returns. Its other errors are about what was read: trouble with the
 /// input, which end its reading.

@@ -196,14 +196,35 @@ const METRICS: &str = "output of perf stat without counters (--metric-only)";
 const COUNTERS: &str = "perf stat -x, -o FILE PROGRAM writes what cg-parse reads";
 const BEHIND: &str = "cg-parse reads the profile that it was made of";
 
-/// A message about a binary file that these first bytes show, if they do.
-pub(crate) fn binary(bytes: &[u8]) -> Option<String> {
-    let sign = BINARY.iter().find(|sign| {
-        bytes
-            .get(sign.at..)
-            .is_some_and(|rest| rest.starts_with(sign.bytes))
-    })?;
-    Some(format!("this is {}; {}", sign.of, sign.then))
+/// What the first bytes of an input say of binary files.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    /// It is one; a message about it.
+    Is(String),
+    /// More bytes have to be seen.
+    MayBe,
+    /// It is none of those that are known.
+    IsNot,
+}
+
+/// Whether an input that begins with these bytes is a binary file; text shows within its first line that it is none.
+pub(crate) fn binary(bytes: &[u8]) -> Binary {
+    let mut may_be = false;
+    for sign in BINARY {
+        let (before, rest) = bytes.split_at(bytes.len().min(sign.at));
+        if before.contains(&b'\n') {
+            continue;
+        }
+        if rest.starts_with(sign.bytes) {
+            return Binary::Is(format!("this is {}; {}", sign.of, sign.then));
+        }
+        may_be |= sign.bytes.starts_with(rest);
+    }
+    if may_be {
+        Binary::MayBe
+    } else {
+        Binary::IsNot
+    }
 }
 
 /// A message about text that no reader recognised, as far as its beginning tells what it is.
@@ -270,9 +291,11 @@ mod tests {
             let mut file = vec![b'x'; sign.at];
             file.extend_from_slice(sign.bytes);
             file.extend_from_slice(b"\0\xff\x1b[31m");
-            let message = binary(&file).unwrap();
-            assert_eq!(message, format!("this is {}; {}", sign.of, sign.then));
-            assert_eq!(binary(&file[..sign.at + sign.bytes.len() - 1]), None);
+            let message = format!("this is {}; {}", sign.of, sign.then);
+            assert_eq!(binary(&file), Binary::Is(message));
+            for length in 0..sign.at + sign.bytes.len() {
+                assert_eq!(binary(&file[..length]), Binary::MayBe, "{}", sign.of);
+            }
         }
     }
 
@@ -286,7 +309,7 @@ mod tests {
             "{(\n",
             "SQLite format 3\n",
         ] {
-            assert_eq!(binary(output.as_bytes()), None, "{output}");
+            assert_eq!(binary(output.as_bytes()), Binary::IsNot, "{output}");
         }
     }
 

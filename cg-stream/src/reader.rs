@@ -10,6 +10,31 @@ use crate::lines::LineReader;
 use crate::record::{RecordType, VERSION};
 
 /// Reads the lines of a stream and keeps count of its framing.
+///
+/// ```
+/// use cg_stream::record::{FnRecord, RecordType};
+/// use cg_stream::{Completeness, Reader};
+///
+/// # fn main() -> Result<(), cg_stream::Error> {
+/// let stream = concat!(
+///     r#"{"type":"run","stream":1,"events":["Ir"],"total":{"Ir":42}}"#, "\n",
+///     r#"{"type":"fn","fn":"main","calls":1,"cost":{"Ir":42}}"#, "\n",
+///     r#"{"type":"end","records":1}"#, "\n",
+/// );
+/// let mut reader = Reader::new(stream.as_bytes());
+/// let mut instructions = 0;
+/// while let Some(line) = reader.next_line()? {
+///     // Only what is asked for is parsed; the other lines cost a look at their first bytes.
+///     if line.kind == RecordType::Fn {
+///         let record: FnRecord = line.parse()?;
+///         instructions += record.cost.get("Ir");
+///     }
+/// }
+/// assert_eq!(instructions, 42);
+/// assert_eq!(reader.framing().completeness(), Completeness::Whole);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Reader<R> {
     lines: LineReader<R>,
     framing: Framing,

@@ -15,6 +15,21 @@ use rendered::{FieldWriter, RenderedRecord};
 ///
 /// A stream that cannot be finished is left without `end` by not calling [`Writer::end`]; [`Writer::flush`] then
 /// writes out what there is.
+///
+/// ```
+/// use cg_stream::Writer;
+/// use cg_stream::record::RunRecord;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let mut writer = Writer::new(Vec::new());
+/// writer.run(&RunRecord { events: vec!["Ir".to_owned()], ..RunRecord::default() })?;
+/// writer.end()?;
+/// let text = String::from_utf8(writer.into_inner()).expect("JSON is UTF-8");
+/// assert!(text.starts_with(r#"{"type":"run","#));
+/// assert_eq!(text.lines().last(), Some(r#"{"type":"end","records":0}"#));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Writer<W: Write> {
     output: W,
     buffer: Vec<u8>,

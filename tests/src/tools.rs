@@ -28,6 +28,8 @@ fn build() -> PathBuf {
             "--message-format=json-render-diagnostics",
         ])
         .current_dir(crate::workspace())
+        // Under cargo-fuzz flags of another compiler.
+        .env_remove("RUSTFLAGS")
         .stderr(Stdio::inherit());
     for tool in TOOLS {
         command.args(["-p", tool]);

@@ -25,6 +25,33 @@ use sum::add_exact;
 use table::event_index;
 
 /// The records of one or more streams, added up.
+///
+/// ```
+/// use cg_stream::Reader;
+/// use cg_stream::profile::Profile;
+/// use cg_stream::record::RecordType;
+///
+/// # fn main() -> Result<(), cg_stream::Error> {
+/// let run = concat!(
+///     r#"{"type":"run","stream":1,"events":["Ir"],"total":{"Ir":42}}"#, "\n",
+///     r#"{"type":"fn","fn":"main","calls":1,"cost":{"Ir":42}}"#, "\n",
+///     r#"{"type":"end","records":1}"#, "\n",
+/// );
+/// let mut profile = Profile::default();
+/// // Two runs of one program are the sum of both.
+/// for stream in [run, run] {
+///     let mut reader = Reader::new(stream.as_bytes());
+///     while let Some(line) = reader.next_line()? {
+///         profile.add(&line)?;
+///     }
+/// }
+/// let functions = profile.table(RecordType::Fn);
+/// assert_eq!(functions.len(), 1);
+/// assert_eq!(profile.text(functions.key(0).function.name), Some("main"));
+/// assert_eq!((functions.calls(0), functions.cost(0)), (2, &[84][..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct Profile {
     runs: Vec<RunRecord>,

@@ -417,7 +417,15 @@ impl Script {
         if let Some(position) = self.events.iter().position(known) {
             return position;
         }
-        let name = Name::from_bytes(name).into_string();
+        let mut name = Name::from_bytes(name).into_string();
+        if name == SAMPLES {
+            // What a recording called so itself is no count of samples.
+            name.push_str(":period");
+        }
+        // One that is not UTF-8 is known by what it reads as.
+        if let Some(position) = self.events.iter().position(|event| event.name == name) {
+            return position;
+        }
         self.table.event(&name);
         self.events.push(SampledEvent {
             name,

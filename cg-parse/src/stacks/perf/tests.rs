@@ -138,6 +138,17 @@ fn without_periods_events_are_counted_in_samples() {
 }
 
 #[test]
+fn events_of_any_name_have_columns_of_their_own() {
+    // Recordings may give events any name (`-e cycles/name=samples/`), bytes that are no UTF-8 among them.
+    let text = b"inl  5161/5161   1.8: 10 samples: \n\t 1 f (/x)\n\ninl  5161/5161   1.9: 20 cycl\xffs: \n\t 1 f (/x)\n\ninl  5161/5161   2.0: 30 cycl\xffs: \n\t 1 f (/x)\n\n";
+    let parsed = parse(text, &Options::default());
+    assert_eq!(
+        run(&parsed)["total"],
+        json!({"cycl\\xffs": 50, "samples:period": 10, "samples": 3})
+    );
+}
+
+#[test]
 fn every_selection_of_fields_is_read() {
     for (text, expected) in [
         // -F ip,sym: a sample is a line with nothing in it, and frames.
