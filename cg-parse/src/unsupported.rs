@@ -220,11 +220,7 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         }
         may_be |= sign.bytes.starts_with(rest);
     }
-    if may_be {
-        Binary::MayBe
-    } else {
-        Binary::IsNot
-    }
+    if may_be { Binary::MayBe } else { Binary::IsNot }
 }
 
 /// A message about text that no reader recognised, as far as its beginning tells what it is.
