@@ -43,6 +43,33 @@ pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     }
 }
 
+/// How many bytes at the beginning of a path say little to somebody who reads many: where Rust's library or cargo's
+/// packages were, and of other long paths all but the last three components.
+pub fn little_said(path: &str) -> usize {
+    /// What is not longer than this is short enough.
+    const SHORT: usize = 36;
+    /// So many components stay.
+    const COMPONENTS: usize = 3;
+    let behind = |at: usize| path[at..].find('/').map(|slash| at + slash + 1);
+    if let Some(start) = path
+        .strip_prefix("/rustc/")
+        .and_then(|_| behind("/rustc/".len()))
+    {
+        return start;
+    }
+    const PACKAGES: &str = "/registry/src/";
+    if let Some(start) = path
+        .find(PACKAGES)
+        .and_then(|at| behind(at + PACKAGES.len()))
+    {
+        return start;
+    }
+    match path.len() > SHORT {
+        true => path.len() - suffix(path, COMPONENTS).len(),
+        false => 0,
+    }
+}
+
 /// True where a path lies in a directory, at any depth. Everything lies in the directory without a name.
 pub fn lies_in(path: &str, home: &str) -> bool {
     home.is_empty()
@@ -66,6 +93,38 @@ pub fn is_mostly_inlined(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_little_said_is_in_front() {
+        for (path, said) in [
+            ("src/main.rs", "src/main.rs"),
+            (
+                "/usr/include/c++/12/bits/stl_vector.h",
+                "12/bits/stl_vector.h",
+            ),
+            ("/usr/include/stdio.h", "/usr/include/stdio.h"),
+            (
+                "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/iter/range.rs",
+                "library/core/src/iter/range.rs",
+            ),
+            (
+                "/home/dev/.cargo/registry/src/index-0123456789abcdef/serde-1.0.1/src/de/mod.rs",
+                "serde-1.0.1/src/de/mod.rs",
+            ),
+            (
+                "/home/dev/projects/server/src/storage/table.rs",
+                "src/storage/table.rs",
+            ),
+            ("/rustc/", "/rustc/"),
+            ("/a/registry/src/", "/a/registry/src/"),
+            (
+                "a-name-without-any-directory-that-is-very-long.rs",
+                "a-name-without-any-directory-that-is-very-long.rs",
+            ),
+        ] {
+            assert_eq!(&path[little_said(path)..], said, "{path}");
+        }
+    }
 
     #[test]
     fn suffixes_are_of_whole_components() {

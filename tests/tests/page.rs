@@ -82,6 +82,35 @@ fn a_page_has_every_row_and_sorts_and_searches_them() {
     names.sort();
     assert_eq!(shown(&mut browser, 5), names);
 
+    // A path of which a part is shown is said in full where the pointer is, and found by what is not shown.
+    let files = csv("file", file);
+    for mark in ["cell.hasAttribute('d')", "cell.querySelector('i')"] {
+        let cell = format!("Array.from(largest().querySelectorAll('td')).find((cell) => {mark})");
+        let said = texts(&browser.evaluate(&format!(
+            "(() => {{ const cell = {cell}; \
+             cell.dispatchEvent(new MouseEvent('mouseover', {{bubbles: true}})); \
+             return [cell.title, getComputedStyle(cell, '::before').content, cell.textContent]; }})()"
+        )));
+        assert!(files.contains(&said[0]), "{said:?}");
+        assert!(said[0].ends_with(&said[2]), "{said:?}");
+    }
+    browser.evaluate(
+        "(() => { const input = document.getElementById('search'); \
+         input.value = document.querySelector('.paths[data-column] code').textContent; \
+         input.dispatchEvent(new Event('input')); })()",
+    );
+    browser.wait_for(
+        "(() => { const rows = Array.from(largest().tBodies[0].rows); \
+         return rows.some((row) => row.hidden) && rows.every((row) => !row.hidden || !row.querySelector('[d=\"0\"]')) \
+           && rows.some((row) => row.querySelector('[d=\"0\"]')); })()",
+    );
+
+    browser.evaluate(
+        "(() => { const input = document.getElementById('search'); \
+         input.value = ''; input.dispatchEvent(new Event('input')); })()",
+    );
+    browser.wait_for("document.getElementById('found').textContent === ''");
+
     // The key that begins a search, words, and what is left of the rows.
     browser.press("/", 191);
     browser.write("MALLOC");

@@ -47,6 +47,20 @@
     });
   }
 
+  // A path of which a part is shown is told in full. What many begin with stands below their table, and cells have its number.
+  const beginning = (cell) => {
+    if (!cell.hasAttribute("d")) return "";
+    const after = (element) => element && element.nextElementSibling;
+    let legend = after(cell.closest(".scroll"));
+    while (legend && legend.dataset.column !== String(cell.cellIndex)) legend = after(legend);
+    return legend ? legend.querySelectorAll("code")[Number(cell.getAttribute("d"))].textContent : "";
+  };
+  document.addEventListener("mouseover", (event) => {
+    const cell = event.target.closest && event.target.closest("td, .tree span");
+    if (!cell || cell.title) return;
+    if (cell.hasAttribute("d") || cell.querySelector("i")) cell.title = beginning(cell) + cell.textContent;
+  });
+
   // Unfolding trees.
   for (const tree of all(".tree")) {
     const buttons = document.createElement("div");
@@ -68,7 +82,8 @@
   const found = document.getElementById("found");
   let searched = null;
   const searchable = () => {
-    const entry = (element) => ({ element, text: element.textContent.toLowerCase() });
+    const beginnings = (element) => all("td[d]", element).map(beginning).join(" ");
+    const entry = (element) => ({ element, text: (element.textContent + " " + beginnings(element)).toLowerCase() });
     searched = {
       rows: all("tbody tr, details.fold").map(entry),
       branches: all(".tree summary, .tree .leaf").map(entry),

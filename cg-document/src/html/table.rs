@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cg_names::paths;
+
 use super::Markup;
 use crate::{Cell, Column, Layout, Table, number};
 
@@ -17,6 +19,11 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
         .columns
         .iter()
         .map(|column| ShortPaths::of(column, &table.rows))
+        .collect();
+    let beginnings: Vec<Beginnings> = table
+        .columns
+        .iter()
+        .map(|column| Beginnings::of(column, &table.rows))
         .collect();
     page.tag("<div class=scroll tabindex=0 role=region aria-label=Table>\n<table class=\"");
     if table.group_starts.is_empty() {
@@ -54,20 +61,24 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
         }
         // A line break in the tag is in no cell's text.
         page.tag("<tr\n>");
-        for (column, short) in table.columns.iter().zip(&shorts) {
+        for ((column, short), beginnings) in table.columns.iter().zip(&shorts).zip(&beginnings) {
             match (short, column.cell(*row)) {
                 (Some(_), Cell::Name(path)) => {
                     page.tag("<td>");
                     page.text(last_part(path));
+                }
+                (None, Cell::Name(path)) if column.layout == Layout::Path => {
+                    beginnings.write_cell(page, path);
                 }
                 _ => write_cell(page, column, *row),
             }
         }
     }
     page.tag("</tbody>\n</table>\n</div>\n");
-    for (column, short) in table.columns.iter().zip(shorts) {
-        if let Some(short) = short {
-            short.legend(page, column);
+    for (position, (column, short)) in table.columns.iter().zip(shorts).enumerate() {
+        match short {
+            Some(short) => short.legend(page, column),
+            None => beginnings[position].legend(page, column, position),
         }
     }
 }
@@ -112,12 +123,79 @@ impl<'a> ShortPaths<'a> {
     }
 }
 
+/// What the paths of a column begin with and says little, where several have it: it is said once below the table, and
+/// cells have its number (`d`). The script of the page puts the two together.
+#[derive(Default)]
+struct Beginnings<'a>(Vec<&'a str>);
+
+impl<'a> Beginnings<'a> {
+    fn of(column: &Column<'a>, rows: &[usize]) -> Beginnings<'a> {
+        if column.layout != Layout::Path {
+            return Beginnings::default();
+        }
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in rows {
+            if let Cell::Name(path) = column.cell(*row) {
+                *found.entry(&path[..paths::little_said(path)]).or_insert(0) += 1;
+            }
+        }
+        let several = |(beginning, count): &(&str, usize)| !beginning.is_empty() && *count > 1;
+        let several = found.into_iter().filter(several);
+        Beginnings(several.map(|(beginning, _)| beginning).collect())
+    }
+
+    fn write_cell(&self, page: &mut Markup, path: &str) {
+        let (little, most) = path.split_at(paths::little_said(path));
+        match self.0.binary_search(&little) {
+            Ok(number) => {
+                page.tag("<td d=");
+                page.integer(number);
+                page.tag(">");
+                page.text(most);
+            }
+            Err(_) => {
+                page.tag("<td>");
+                write_path(page, path);
+            }
+        }
+    }
+
+    fn legend(&self, page: &mut Markup, column: &Column, position: usize) {
+        if self.0.is_empty() {
+            return;
+        }
+        page.tag("<details class=paths data-column=");
+        page.integer(position);
+        page.tag("><summary>");
+        page.text(&column.title);
+        page.tag(": what … stands for</summary>");
+        for beginning in &self.0 {
+            page.tag("<code>");
+            page.text(beginning);
+            page.tag("</code>");
+        }
+        page.tag("</details>\n");
+    }
+}
+
 /// What is behind the last slash.
 fn last_part(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some((_, last)) if !last.is_empty() => last,
         _ => path,
     }
+}
+
+/// A path of which the style sheet shows the part that says most. All of it is in the cell: what is searched, sorted by,
+/// copied and shown in a tip is the path.
+pub(super) fn write_path(page: &mut Markup, path: &str) {
+    let (little, most) = path.split_at(paths::little_said(path));
+    if !little.is_empty() {
+        page.tag("<i>");
+        page.text(little);
+        page.tag("</i>");
+    }
+    page.text(most);
 }
 
 fn write_cell(page: &mut Markup, column: &Column, row: usize) {
@@ -198,6 +276,43 @@ mod tests {
         let page = written(["/lib/a.so", "/old/a.so", "/bin/b", "???"]);
         assert_eq!(page.matches("<td>/old/a.so<").count(), 4);
         assert!(!page.contains("<details"));
+    }
+
+    #[test]
+    fn what_many_paths_begin_with_is_said_once() {
+        const PATHS: [&str; 4] = [
+            "/home/dev/projects/server/src/storage/table.rs",
+            "/home/dev/projects/server/src/storage/rows.rs",
+            "src/main.rs",
+            "/rustc/0123/library/core/src/iter/range.rs",
+        ];
+        let number = Column::new("Ir", Layout::Number, |_| Cell::Count(1));
+        let file = Column::new("file", Layout::Path, |row| Cell::Name(PATHS[row]));
+        let mut page = Markup::default();
+        write(&mut page, &Table::new(vec![number, file], vec![0, 1, 2, 3]));
+        let page = page.into_string();
+        for text in [
+            "<td d=0>src/storage/table.rs<tr",
+            "<td d=0>src/storage/rows.rs<tr",
+            "<td>src/main.rs<tr",
+            "<td><i>/rustc/0123/</i>library/core/src/iter/range.rs<",
+            "<details class=paths data-column=1>",
+            "</summary><code>/home/dev/projects/server/</code></details>",
+        ] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_there_and_its_beginning_set_apart() {
+        let paths = ["/home/dev/server/src/storage/table.rs", "src/<b>.rs"];
+        let column = Column::new("file", Layout::Path, move |row| Cell::Name(paths[row]));
+        let mut page = Markup::default();
+        write(&mut page, &Table::new(vec![column], vec![0, 1]));
+        let page = page.into_string();
+        let cell = "<td><i>/home/dev/server/</i>src/storage/table.rs<";
+        assert!(page.contains(cell), "{page}");
+        assert!(page.contains("<td>src/&lt;b>.rs<"), "{page}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::Markup;
-use super::table::{cell, text};
+use super::table::{cell, text, write_path};
 use crate::{Cell, Layout, Table};
 
 /// Browsers end elements that stand in each other deeper than some 500.
@@ -130,6 +130,12 @@ fn write_cells(page: &mut Markup, table: &Table, row: usize, depth: usize) {
                 page.tag(">");
             }
             (Layout::Number | Layout::Percent, _) => page.tag("<span class=n>"),
+            (Layout::Path, Cell::Name(path)) => {
+                page.tag("<span>");
+                write_path(page, path);
+                page.tag("</span>");
+                continue;
+            }
             _ => page.tag("<span>"),
         }
         cell(page, &of);

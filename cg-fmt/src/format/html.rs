@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use cg_document::html::{self, Tone};
-use cg_document::{Block, Document, Picture, Span};
+use cg_document::{Block, Document, Picture};
 use cg_stream::profile::Profile;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Diagnostics;
@@ -12,12 +12,13 @@ use cg_stream::tool::Diagnostics;
 use super::flamegraph;
 use crate::options::{Directions, Options, Top, View};
 use crate::read::Read;
+use crate::report::source::Source;
 use crate::report::{Report, diff, kinds, origin, totals_table};
 
 /// Trees of calls show the functions with the largest inclusive cost.
 const FUNCTIONS_WITH_CALLS: usize = 100;
-/// Annotated files.
-const FILES: usize = 10;
+/// Annotated functions.
+const ANNOTATED_FUNCTIONS: usize = 10;
 /// Lines of source around one with a cost.
 const CONTEXT: usize = 3;
 
@@ -63,16 +64,18 @@ pub(crate) fn write(
         false => None,
     };
     let source_options = Options {
-        view: View::Source {
-            places: options.places.clone(),
-            context: CONTEXT,
-        },
-        top: Some(Top::Rows(FILES)),
+        top: Some(Top::Rows(ANNOTATED_FUNCTIONS)),
         ..unsorted.clone()
     };
+    let places = &options.places;
     let source = match profile.table(RecordType::Line).is_empty() || is_diff {
         true => None,
-        false => Some(Report::of(profile, &source_options)?),
+        false => Some(Source::of_functions(
+            profile,
+            places,
+            CONTEXT,
+            &source_options,
+        )?),
     };
 
     let mut page = Page(report.document(options, diagnostics)?);
@@ -82,7 +85,7 @@ pub(crate) fn write(
         page.push_trees(trees.document(&tree_options, diagnostics)?);
     }
     if let Some(source) = &source {
-        page.push_sources(source.document(&source_options, diagnostics)?);
+        page.push_sources(source.document(&source_options, diagnostics));
     }
     Ok(html::write(&page.0, Tone::Plain, out)?)
 }
@@ -185,21 +188,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Each file folded under its path.
+    /// What became of all cost, and the functions.
     fn push_sources(&mut self, source: Document<'a>) {
-        self.0.push(Block::Heading("Source".to_owned()));
-        let mut path = None;
+        self.0.push(Block::Heading(
+            "Source of the functions that cost most".to_owned(),
+        ));
         let titled = matches!(source.blocks.first(), Some(Block::Heading(_)));
-        for block in source.blocks.into_iter().skip(usize::from(titled)) {
-            match (block, path.take()) {
-                (Block::Heading(words), _) => path = Some(words),
-                (Block::Verbatim(lines), Some(path)) => self.0.push(Block::Details {
-                    summary: vec![Span::code(path)],
-                    blocks: vec![Block::Verbatim(lines)],
-                }),
-                (block, _) => self.0.push(block),
-            }
-        }
+        let blocks = source.blocks.into_iter();
+        self.0.blocks.extend(blocks.skip(usize::from(titled)));
     }
 }
 

@@ -10,11 +10,11 @@ use crate::options::{Options, OutputFormat, View};
 pub(crate) mod diff;
 pub(crate) mod records;
 pub(crate) mod samples;
+pub(crate) mod source;
 
 mod graph;
 mod heap;
 mod inlined;
-mod source;
 mod totals;
 mod tree;
 

@@ -49,19 +49,29 @@ pub(super) struct LineCall {
 
 impl<'a> Files<'a> {
     pub(super) fn of(profile: &'a Profile) -> Files<'a> {
+        let rows = |of| 0..profile.table(of).len();
+        Files::of_rows(profile, rows(RecordType::Line), rows(RecordType::Call))
+    }
+
+    /// The files of some `line` records, with the calls of some `call` records.
+    pub(super) fn of_rows(
+        profile: &'a Profile,
+        lines: impl Iterator<Item = usize> + Clone,
+        calls: impl Iterator<Item = usize>,
+    ) -> Files<'a> {
         let mut files = Files {
             profile,
             lines: BTreeMap::new(),
         };
         let rows = profile.table(RecordType::Line);
-        for row in 0..rows.len() {
+        for row in lines.clone() {
             let key = rows.key(row);
-            let lines = files.lines.entry(key.function.file).or_default();
-            let line = lines.entry(key.line.unwrap_or(0)).or_default();
+            let of_file = files.lines.entry(key.function.file).or_default();
+            let line = of_file.entry(key.line.unwrap_or(0)).or_default();
             add(&mut line.cost, rows.cost(row));
         }
-        files.add_calls();
-        files.add_owners();
+        files.add_calls(lines.clone(), calls);
+        files.add_owners(lines);
         files
     }
 
@@ -89,6 +99,23 @@ impl<'a> Files<'a> {
         files.into_iter().map(|(_, _, file)| file).collect()
     }
 
+    /// All files with their lines, by the cost in them, largest first, then by name.
+    pub(super) fn by_cost(&self, event: usize) -> Vec<(Option<Symbol>, &FileLines<'a>)> {
+        let mut files: Vec<_> = self
+            .lines
+            .iter()
+            .map(|(file, lines)| (*file, lines))
+            .collect();
+        let cost = |lines: &FileLines| -> Count {
+            lines.values().filter_map(|line| line.cost.get(event)).sum()
+        };
+        files.sort_by(|(a, a_lines), (b, b_lines)| {
+            let names = || self.profile.text(*a).cmp(&self.profile.text(*b));
+            cost(b_lines).cmp(&cost(a_lines)).then_with(names)
+        });
+        files
+    }
+
     /// Whether a file is the program's own, as a frame in it would be.
     fn is_own(&self, file: Option<Symbol>) -> bool {
         let frame = Frame {
@@ -101,15 +128,15 @@ impl<'a> Files<'a> {
     /// Says whose code each line is. Without a chain of inlined functions it is that of the function which the profile
     /// names only where the line is in the file of that function: else it may be of one that was inlined from another
     /// file, and whose name is not known.
-    fn add_owners(&mut self) {
+    fn add_owners(&mut self, lines: impl Iterator<Item = usize> + Clone) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         let innermost = |row| rows.detail(row).and_then(|detail| detail.inlined.first());
-        if !(0..rows.len()).any(|row| innermost(row).is_some()) {
+        if !lines.clone().any(|row| innermost(row).is_some()) {
             return;
         }
         let functions = profile.table(RecordType::Fn).keys();
         let functions: HashSet<FunctionKey> = functions.iter().map(|key| key.function).collect();
-        for row in 0..rows.len() {
+        for row in lines {
             let function = rows.key(row).function;
             let inlined = innermost(row);
             let name = match inlined {
@@ -134,16 +161,20 @@ impl<'a> Files<'a> {
     /// Puts calls to their lines: in the file of the call site where a record names one. A stream without sites has the
     /// file of the calling function only, so the file is looked up among the lines of that function; where inlining
     /// leaves it open, the call is not shown.
-    fn add_calls(&mut self) {
+    fn add_calls(
+        &mut self,
+        lines: impl Iterator<Item = usize>,
+        call_rows: impl Iterator<Item = usize>,
+    ) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         type LineOfFunction = (Option<Symbol>, Option<Symbol>, Option<u64>);
         let mut files_of: HashMap<LineOfFunction, BTreeSet<Option<Symbol>>> = HashMap::new();
-        for key in rows.keys() {
+        for key in lines.map(|row| rows.key(row)) {
             let line = (key.function.name, key.function.obj, key.line);
             files_of.entry(line).or_default().insert(key.function.file);
         }
         let calls = profile.table(RecordType::Call);
-        for row in 0..calls.len() {
+        for row in call_rows {
             let key = calls.key(row);
             let line = (key.function.name, key.function.obj, key.line);
             let Some(files) = files_of.get(&line) else {

@@ -9,7 +9,7 @@
 
 use std::ops::RangeInclusive;
 
-use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Span, Table, number};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
@@ -23,6 +23,7 @@ use text::Annotation;
 
 mod costs;
 mod find;
+mod functions;
 mod passages;
 mod text;
 mod text_file;
@@ -36,10 +37,21 @@ pub(crate) struct Source {
     account: Vec<AccountRow>,
     /// Paths and their annotated lines.
     files: Vec<(String, Vec<String>)>,
+    /// Functions, where they and not files are shown.
+    functions: Vec<AnnotatedFunction>,
     /// What is there and is not shown although it has a cost to show, and why.
     refused: Vec<(String, &'static str)>,
     /// Files that are nowhere although they have a cost to show, the largest first.
     missing: Vec<String>,
+}
+
+/// A function with its lines, those that were inlined into it too.
+struct AnnotatedFunction {
+    name: String,
+    /// What its lines cost together, as it is said.
+    cost: String,
+    /// Paths and the annotated lines in them.
+    files: Vec<(String, Vec<String>)>,
 }
 
 /// What became of some cost of a file.
@@ -65,10 +77,9 @@ impl Source {
         );
         let files = Files::of(profile);
         let mut shown = Vec::new();
-        let mut refused = Vec::new();
-        let mut missing = Vec::new();
         let mut account = Account::new(profile);
-        for file in files.own_first(events.first_index()) {
+        let mut looking = Looking::new(profile, places, events);
+        for file in files.own_first(looking.events.first_index()) {
             let Some(lines) = files.lines(file) else {
                 continue;
             };
@@ -80,46 +91,22 @@ impl Source {
                 account.add("files not shown", None, select(lines, |_| true));
                 continue;
             }
-            let has_cost = events.has_shown(lines.values().map(|line| &line.cost[..]));
-            let wanted = around(lines, context as u64);
-            let (path, source) = match places.find(name, &wanted) {
-                Found::Shown(path, source) => (path, source),
-                Found::Refused(path, reason) => {
-                    if has_cost {
-                        refused.push((path.display().to_string(), reason));
-                    }
-                    account.add("file refused", Some(name), select(lines, |_| true));
-                    continue;
-                }
-                Found::Nowhere => {
-                    if has_cost {
-                        missing.push(name.to_owned());
-                    }
-                    account.add("files not found", None, select(lines, |_| true));
-                    continue;
-                }
-            };
-            let in_file = |line: u64| source.has(line);
-            account.add("shown", Some(name), select(lines, in_file));
-            account.add("line unknown", Some(name), select(lines, |line| line == 0));
-            account.add(
-                "line beyond the end of the file",
-                Some(name),
-                select(lines, |line| line != 0 && !source.has(line)),
-            );
-            let annotation = Annotation {
-                profile,
-                lines,
-                source: &source,
-                events: &events,
-            };
-            shown.push((path.display().to_string(), annotation.text()));
+            if let Some(annotated) = looking.annotate(name, lines, context, &mut account) {
+                shown.push(annotated);
+            }
         }
+        let Looking {
+            events,
+            refused,
+            missing,
+            ..
+        } = looking;
         Ok(Source {
             origin: origin::origin(profile),
             events,
             account: account.rows,
             files: shown,
+            functions: Vec::new(),
             refused,
             missing,
         })
@@ -150,6 +137,19 @@ impl Source {
         for (path, lines) in &self.files {
             document.push(Block::Heading(path.clone()));
             document.push(Block::Verbatim(lines.clone()));
+        }
+        for function in &self.functions {
+            let files = function.files.iter();
+            let blocks = files.flat_map(|(path, lines)| {
+                [Block::Note(path.clone()), Block::Verbatim(lines.clone())]
+            });
+            document.push(Block::Details {
+                summary: vec![
+                    Span::code(function.name.clone()),
+                    Span::text(format!(" {}", function.cost)),
+                ],
+                blocks: blocks.collect(),
+            });
         }
         document.blocks.extend(self.told_missing().map(Block::Note));
         document
@@ -189,6 +189,74 @@ impl Source {
         let mut table = Table::new(columns, (0..self.account.len()).collect());
         table.choose_for(Audience::People);
         table
+    }
+}
+
+/// Files that are looked for, and what became of those that cannot be shown.
+struct Looking<'a> {
+    profile: &'a Profile,
+    places: &'a Places,
+    events: EventColumns,
+    /// As in [`Source`].
+    refused: Vec<(String, &'static str)>,
+    missing: Vec<String>,
+}
+
+impl<'a> Looking<'a> {
+    fn new(profile: &'a Profile, places: &'a Places, events: EventColumns) -> Looking<'a> {
+        Looking {
+            profile,
+            places,
+            events,
+            refused: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// The path and the annotated lines of a file, if it can be shown; what it costs goes to the account.
+    fn annotate(
+        &mut self,
+        name: &str,
+        lines: &FileLines<'_>,
+        context: usize,
+        account: &mut Account,
+    ) -> Option<(String, Vec<String>)> {
+        let costs = lines.values().map(|line| &line.cost[..]);
+        let has_cost = self.events.has_shown(costs);
+        let wanted = around(lines, context as u64);
+        let (path, source) = match self.places.find(name, &wanted) {
+            Found::Shown(path, source) => (path, source),
+            Found::Refused(path, reason) => {
+                let refused = (path.display().to_string(), reason);
+                if has_cost && !self.refused.contains(&refused) {
+                    self.refused.push(refused);
+                }
+                account.add("file refused", Some(name), select(lines, |_| true));
+                return None;
+            }
+            Found::Nowhere => {
+                if has_cost && !self.missing.iter().any(|missing| missing == name) {
+                    self.missing.push(name.to_owned());
+                }
+                account.add("files not found", None, select(lines, |_| true));
+                return None;
+            }
+        };
+        let in_file = |line: u64| source.has(line);
+        account.add("shown", Some(name), select(lines, in_file));
+        account.add("line unknown", Some(name), select(lines, |line| line == 0));
+        account.add(
+            "line beyond the end of the file",
+            Some(name),
+            select(lines, |line| line != 0 && !source.has(line)),
+        );
+        let annotation = Annotation {
+            profile: self.profile,
+            lines,
+            source: &source,
+            events: &self.events,
+        };
+        Some((path.display().to_string(), annotation.text()))
     }
 }
 
