@@ -23,76 +23,107 @@ fn release() -> PathBuf {
     release
 }
 
-/// Self and inclusive samples by function, as cg-fmt lists them.
-fn listed(file: &str) -> BTreeMap<String, [u64; 2]> {
-    let columns = "samples,incl.samples,fn";
-    let csv = tools::stdout("cg-fmt", &["-f", "csv", "--columns", columns, file], b"");
+/// Self and inclusive figures by function.
+type Functions = BTreeMap<String, [u64; 2]>;
+
+/// What cg-fmt lists of an event.
+fn listed(file: &str, event: &str) -> Functions {
+    let columns = format!("{event},incl.{event},fn");
+    let csv = tools::stdout("cg-fmt", &["-f", "csv", "--columns", &columns, file], b"");
     let mut reader = csv::Reader::from_reader(&csv[..]);
     let rows = reader.records().map(|row| row.unwrap());
     rows.map(|row| (row[2].to_owned(), [0, 1].map(|at| row[at].parse().unwrap())))
         .collect()
 }
 
+/// What the page shows of a file of this name.
+fn shown(browser: &mut Browser, name: &str, written: &[u8]) -> Functions {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, written).unwrap();
+    let base64 = Command::new("base64").arg("--wrap=0").arg(&path).output();
+    let base64 = String::from_utf8(base64.unwrap().stdout).unwrap();
+    let script = folder.path().join("load.js");
+    let load = format!("speedscope.loadFileFromBase64({name:?}, {base64:?})");
+    std::fs::write(&script, load).unwrap();
+    let index = release().join("index.html");
+    let address = format!("{}#localProfilePath={}", index.display(), script.display());
+    // A page does not load anew where only what is behind `#` differs.
+    browser.open(Path::new("/dev/null"));
+    browser.open(Path::new(&address));
+    browser.wait_for("document.body.textContent.includes('Sandwich')");
+    browser.press("3", 51);
+    browser.evaluate("window.dispatchEvent(new KeyboardEvent('keypress', {key: '3'}))");
+    browser.wait_for("document.querySelectorAll('table tr').length > 3");
+    let rows = browser.evaluate(
+        "Array.from(document.querySelectorAll('table tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))",
+    );
+    let mut shown = Functions::new();
+    for row in rows.as_array().unwrap() {
+        let cells: Vec<&str> = row
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|cell| cell.as_str().unwrap())
+            .collect();
+        let [total, own, name] = cells.as_slice() else {
+            continue;
+        };
+        // `260 (26.0%)`
+        let figure = |text: &str| text.split(' ').next()?.replace(',', "").parse::<u64>().ok();
+        if let (Some(total), Some(own)) = (figure(total), figure(own)) {
+            shown.insert((*name).to_owned(), [own, total]);
+        }
+    }
+    shown
+}
+
 #[test]
 fn its_page_shows_the_same_functions_and_figures() {
     let file = "stacks/before.folded";
-    let expected = listed(file);
-    let folder = tempfile::tempdir().unwrap();
-    let index = release().join("index.html");
+    let expected = listed(file, "samples");
     let mut browser = Browser::start(1400, 1000);
-    for format in ["speedscope", "folded", "pprof"] {
-        let written = tools::stdout("cg-fmt", &["-f", format, file], b"");
-        let written = match format {
+    for (format, name) in [
+        ("speedscope", "profile.speedscope.json"),
+        ("folded", "profile.folded.txt"),
+        ("pprof", "profile.pb"),
+    ] {
+        let mut written = tools::stdout("cg-fmt", &["-f", format, file], b"");
+        if format == "pprof" {
             // As it is unpacked before: the page's own unpacking is not what is tested.
-            "pprof" => {
-                let mut unpacked = Vec::new();
-                std::io::copy(&mut GzDecoder::new(&written[..]), &mut unpacked).unwrap();
-                unpacked
-            }
-            _ => written,
-        };
-        let name = match format {
-            "speedscope" => "profile.speedscope.json",
-            "folded" => "profile.folded.txt",
-            _ => "profile.pb",
-        };
-        let path = folder.path().join(name);
-        std::fs::write(&path, &written).unwrap();
-        let base64 = Command::new("base64").arg("--wrap=0").arg(&path).output();
-        let base64 = String::from_utf8(base64.unwrap().stdout).unwrap();
-        let script = folder.path().join(format!("{format}.js"));
-        let load = format!("speedscope.loadFileFromBase64({name:?}, {base64:?})");
-        std::fs::write(&script, load).unwrap();
-        let address = format!("{}#localProfilePath={}", index.display(), script.display());
-        // A page does not load anew where only what is behind `#` differs.
-        browser.open(Path::new("/dev/null"));
-        browser.open(Path::new(&address));
-        browser.wait_for("document.body.textContent.includes('Sandwich')");
-        browser.press("3", 51);
-        browser.evaluate("window.dispatchEvent(new KeyboardEvent('keypress', {key: '3'}))");
-        browser.wait_for("document.querySelectorAll('table tr').length > 3");
-        let rows = browser.evaluate(
-            "Array.from(document.querySelectorAll('table tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))",
-        );
-        let mut shown = BTreeMap::new();
-        for row in rows.as_array().unwrap() {
-            let cells: Vec<&str> = row
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|cell| cell.as_str().unwrap())
-                .collect();
-            let [total, own, name] = cells.as_slice() else {
-                continue;
-            };
-            // `260 (26.0%)`
-            let figure = |text: &str| text.split(' ').next()?.replace(',', "").parse::<u64>().ok();
-            if let (Some(total), Some(own)) = (figure(total), figure(own)) {
-                shown.insert((*name).to_owned(), [own, total]);
-            }
+            let mut unpacked = Vec::new();
+            std::io::copy(&mut GzDecoder::new(&written[..]), &mut unpacked).unwrap();
+            written = unpacked;
         }
-        assert_eq!(shown, expected, "{format}: {rows}");
+        let found = shown(&mut browser, name, &written);
+        assert_eq!(found, expected, "{format}");
     }
+}
+
+#[test]
+fn its_page_opens_functions_and_calls() {
+    let file = "fmt/sort.callgrind.out";
+    let written = tools::stdout("cg-fmt", &["-f", "callgrind", file], b"");
+    let mut browser = Browser::start(1400, 1000);
+    let found = shown(&mut browser, "callgrind.out.1", &written);
+    let expected = listed(file, "Ir");
+    for function in ["main", "bubble_sort", "quick_sort", "less", "swap", "fill"] {
+        assert_eq!(
+            found.get(function),
+            expected.get(function),
+            "{function}: {found:?}"
+        );
+    }
+    // The whole of it: what is below `main`'s callers.
+    let stream = tools::stdout("cg-parse", &[file], b"");
+    let total: u64 = expected.values().map(|[own, _]| own).sum();
+    let shown: u64 = found.values().map(|[own, _]| own).sum();
+    assert!(
+        String::from_utf8(stream)
+            .unwrap()
+            .contains(&format!("\"total\":{{\"Ir\":{total}}}"))
+    );
+    assert_eq!(shown, total);
 }
 
 #[test]

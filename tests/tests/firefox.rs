@@ -1,0 +1,134 @@
+//! What cg-fmt writes for the Firefox Profiler, read by `readers/firefox_profile.py`, which was written from the format's
+//! published documentation alone: the profiler's own loader is not published as a package.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+
+use cg_tests::{tools, workspace};
+use serde_json::Value;
+
+/// What the reader says of a profile.
+fn read(profile: &[u8]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.json");
+    std::fs::write(&path, profile).unwrap();
+    let reader = workspace().join("tests/readers/firefox_profile.py");
+    let output = Command::new("python3").arg(reader).arg(path).output();
+    output.unwrap()
+}
+
+fn figures(profile: &[u8]) -> Value {
+    let output = read(profile);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Self and inclusive counts of an event by function, as cg-fmt lists them, and the total that the stream names.
+fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
+    let columns = format!("{event},incl.{event},fn");
+    let arguments = ["-f", "csv", "--by", "fn", "--columns", &columns, file];
+    let csv = tools::stdout("cg-fmt", &arguments, b"");
+    let mut reader = csv::Reader::from_reader(&csv[..]);
+    let mut functions: BTreeMap<String, [i64; 2]> = BTreeMap::new();
+    for row in reader.records().map(|row| row.unwrap()) {
+        let counts = [0, 1].map(|at| row[at].parse::<i64>().unwrap_or(0));
+        let sums = functions.entry(row[2].to_owned()).or_default();
+        *sums = [sums[0] + counts[0], sums[1] + counts[1]];
+    }
+    let stream = tools::stdout("cg-parse", &[file], b"");
+    let run: Value =
+        serde_json::from_slice(stream.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    (functions, run["total"][event].as_i64().unwrap())
+}
+
+#[test]
+fn totals_and_functions_are_the_streams() {
+    for (file, event, functions) in [
+        (
+            "stacks/before.folded",
+            "samples",
+            [
+                "wordcount::insert",
+                "wordcount::normalise",
+                "wordcount::main",
+            ],
+        ),
+        (
+            "perf/6.1-busy.perf.txt",
+            "cpu-clock",
+            ["(anonymous namespace)::Sieve::primes", "mix", "deeper"],
+        ),
+        (
+            "dhat/3.19.0-heapy.dhat.json",
+            "total_bytes",
+            ["ramp", "spike", "malloc"],
+        ),
+        (
+            "pprof/go-cpu.pb.gz",
+            "cpu",
+            ["main.work", "main.inl", "runtime.asyncPreempt"],
+        ),
+    ] {
+        let arguments = ["-f", "firefox", "--event", event, file];
+        // What the format has no name for is said.
+        let run = tools::run("cg-fmt", &arguments, b"");
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let found = figures(&run.stdout);
+        let (expected, total) = listed(file, event);
+        assert_eq!(found["total"], total, "{file}");
+        for function in functions {
+            let [own, inclusive] = expected[function];
+            assert!(inclusive > 0, "{function} of {file}");
+            assert_eq!(
+                found["inclusive"][function], inclusive,
+                "{function} of {file}"
+            );
+            // The self cost of an allocator is listed as that of the function to blame for it.
+            if function != "malloc" {
+                let of_reader = found["self"][function].as_i64().unwrap_or(0);
+                assert_eq!(of_reader, own, "{function} of {file}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_runs_of_a_diff_are_threads_that_it_reads() {
+    let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
+    let found = figures(&tools::stdout("cg-fmt", &["-f", "firefox"], folded));
+    assert_eq!(found["threads"], serde_json::json!(["before", "after"]));
+    assert_eq!(found["total"], 85);
+    assert_eq!(found["self"]["a"], 40);
+    assert_eq!(found["self"]["gone"], 5);
+    assert_eq!(found["inclusive"]["main"], 85);
+}
+
+#[test]
+fn it_reads_a_profile_that_is_not_ours_and_refuses_what_is_none() {
+    // By hand, from the file: a 2, b 5, c 3 and d -4 of their own.
+    let small = std::fs::read(cg_tests::data("firefox/small-v55.json")).unwrap();
+    let found = figures(&small);
+    assert_eq!(found["total"], 6);
+    assert_eq!(
+        found["self"],
+        serde_json::json!({"a": 2, "b": 5, "c": 3, "d": -4})
+    );
+    let written = tools::stdout("cg-fmt", &["-f", "firefox", "stacks/before.folded"], b"");
+    let written: Value = serde_json::from_slice(&written).unwrap();
+    let changes: [(&str, Value); 5] = [
+        ("/meta/preprocessedProfileVersion", 40.into()),
+        ("/threads/0/pid", 7.into()),
+        ("/threads/0/stackTable/prefix/0", 0.into()),
+        ("/threads/0/frameTable/func/0", 1_000_000.into()),
+        ("/threads/0/samples/weightType", "instructions".into()),
+    ];
+    for (pointer, value) in changes {
+        let mut broken = written.clone();
+        *broken.pointer_mut(pointer).unwrap() = value;
+        let output = read(broken.to_string().as_bytes());
+        assert!(!output.status.success(), "{pointer}");
+    }
+}
