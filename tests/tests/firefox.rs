@@ -26,11 +26,18 @@ fn figures(profile: &[u8]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// What a tool writes; what it says of what is not held or not kept is no matter here.
+fn written(tool: &str, arguments: &[&str]) -> Vec<u8> {
+    let run = tools::run(tool, arguments, b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.stdout
+}
+
 /// Self and inclusive counts of an event by function, as cg-fmt lists them, and the total that the stream names.
 fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
     let columns = format!("{event},incl.{event},fn");
     let arguments = ["-f", "csv", "--by", "fn", "--columns", &columns, file];
-    let csv = tools::stdout("cg-fmt", &arguments, b"");
+    let csv = written("cg-fmt", &arguments);
     let mut reader = csv::Reader::from_reader(&csv[..]);
     let mut functions: BTreeMap<String, [i64; 2]> = BTreeMap::new();
     for row in reader.records().map(|row| row.unwrap()) {
@@ -38,7 +45,7 @@ fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
         let sums = functions.entry(row[2].to_owned()).or_default();
         *sums = [sums[0] + counts[0], sums[1] + counts[1]];
     }
-    let stream = tools::stdout("cg-parse", &[file], b"");
+    let stream = written("cg-parse", &[file]);
     let run: Value =
         serde_json::from_slice(stream.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
     (functions, run["total"][event].as_i64().unwrap())
@@ -73,10 +80,7 @@ fn totals_and_functions_are_the_streams() {
         ),
     ] {
         let arguments = ["-f", "firefox", "--event", event, file];
-        // What the format has no name for is said.
-        let run = tools::run("cg-fmt", &arguments, b"");
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        let found = figures(&run.stdout);
+        let found = figures(&written("cg-fmt", &arguments));
         let (expected, total) = listed(file, event);
         assert_eq!(found["total"], total, "{file}");
         for function in functions {
