@@ -324,7 +324,7 @@ impl<'a> CallgrindReader<'a> {
         if let Some(trace) = &mut self.section.trace
             && !counts.is_empty()
         {
-            let object = self.nodes.get(node).object;
+            let object = || self.nodes.get(node).object;
             trace.add(node, object, at(&self.positions, self.file), None, counts);
         }
         if self.part.lines.is_some() && !counts.is_empty() {
@@ -366,7 +366,7 @@ impl<'a> CallgrindReader<'a> {
         if let Some(trace) = &mut self.section.trace
             && node != callee
         {
-            let object = self.nodes.get(node).object;
+            let object = || self.nodes.get(node).object;
             let at = at(&self.positions, self.file);
             trace.add(node, object, at, Some(callee), counts);
         }

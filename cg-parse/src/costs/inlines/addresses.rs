@@ -3,43 +3,53 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Addresses that are mostly near each other: 64 neighbours take 16 bytes, and those that come again take none.
+/// Addresses that are mostly near each other: a page of 512 takes some 80 bytes, and those that come again take none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSet {
-    /// By the address divided by 64, a bit for each remainder.
-    blocks: HashMap<u64, u64, FixedState>,
-    /// The block of the last address, and the bits that are still to be added to it: the next is mostly in it too.
-    last: (u64, u64),
+    /// By the address divided by 512.
+    pages: HashMap<u64, Page, FixedState>,
+    /// The page of the last address, and what is still to be added to it: the next address is mostly in it too.
+    last: (u64, Page),
 }
 
+/// A bit for each address.
+type Page = [u64; 8];
+
+const PAGE: u64 = 512;
+
 impl AddressSet {
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, address: u64) {
-        let (block, bit) = (address / 64, 1 << (address % 64));
-        if block != self.last.0 {
-            self.add_last();
-            self.last = (block, 0);
+        if address / PAGE != self.last.0 {
+            self.turn_to(address / PAGE);
         }
-        self.last.1 |= bit;
+        self.last.1[(address / 64 % 8) as usize] |= 1 << (address % 64);
     }
 
-    fn add_last(&mut self) {
-        let (block, bits) = self.last;
-        if bits != 0 {
-            *self.blocks.entry(block).or_default() |= bits;
+    fn turn_to(&mut self, page: u64) {
+        let (last, bits) = std::mem::replace(&mut self.last, (page, Page::default()));
+        if bits != Page::default() {
+            let known = self.pages.entry(last).or_default();
+            for (known, bits) in known.iter_mut().zip(bits) {
+                *known |= bits;
+            }
         }
     }
 
     /// The addresses in their order.
     pub(super) fn into_sorted(mut self) -> Vec<u64> {
-        self.add_last();
-        let mut blocks: Vec<(u64, u64)> = self.blocks.into_iter().collect();
-        blocks.sort_unstable();
-        let count = blocks.iter().map(|(_, bits)| bits.count_ones() as usize);
+        self.turn_to(0);
+        let mut pages: Vec<(u64, Page)> = self.pages.into_iter().collect();
+        pages.sort_unstable_by_key(|(page, _)| *page);
+        let words = pages.iter().flat_map(|(page, bits)| {
+            let words = (0..).zip(bits);
+            words.map(move |(word, bits)| (page * PAGE + word * 64, bits))
+        });
+        let count = words.clone().map(|(_, bits)| bits.count_ones() as usize);
         let mut addresses = Vec::with_capacity(count.sum());
-        for (block, bits) in blocks {
+        for (begin, bits) in words {
             let set = (0..64).filter(|bit| bits >> bit & 1 != 0);
-            addresses.extend(set.map(|bit| block * 64 + bit));
+            addresses.extend(set.map(|bit| begin + bit));
         }
         addresses
     }
@@ -57,6 +67,8 @@ mod tests {
             0,
             63,
             64,
+            511,
+            512,
             u64::MAX,
             63,
             128,
@@ -68,7 +80,18 @@ mod tests {
         }
         assert_eq!(
             set.into_sorted(),
-            [0, 63, 64, 128, 130, 1 << 40, u64::MAX - 63, u64::MAX]
+            [
+                0,
+                63,
+                64,
+                128,
+                130,
+                511,
+                512,
+                1 << 40,
+                u64::MAX - 63,
+                u64::MAX
+            ]
         );
         assert_eq!(AddressSet::default().into_sorted(), [0; 0]);
     }

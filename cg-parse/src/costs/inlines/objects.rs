@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::lines::{Allowed, LineChains};
+use super::spans::Spans;
 use super::trace::{At, Counted, Trace};
 use crate::costs::section::{FunctionId, Section, StringId};
 
@@ -40,6 +41,8 @@ pub(crate) struct TracedObject {
     trial: Option<Trial>,
     /// Files that may be it and have not been looked at.
     candidates: Vec<PathBuf>,
+    /// Its code, by its chains and its symbols.
+    pub(super) spans: Spans,
     /// Where the last address was found.
     last_index: Cell<usize>,
 }
@@ -75,9 +78,7 @@ impl Unresolved {
 struct Trial {
     /// Where its debug information came from.
     source: Result<&'static str, Error>,
-    /// For each address the number of the symbols that cover it.
-    group_of: Vec<u32>,
-    /// The names of the symbols, mangled or not, by those numbers.
+    /// The names of the symbols that cover an address, mangled or not, by the numbers that spans have.
     groups: Vec<Vec<Vec<u8>>>,
     /// Whether one of a number's symbols is called like the function; `None` where its name is not one of a symbol.
     verdicts: HashMap<(FunctionId, u32), Option<bool>, FixedState>,
@@ -172,6 +173,7 @@ impl TracedObjects {
                 agrees: 0,
                 trial: None,
                 candidates: Vec::new(),
+                spans: Spans::unknown(),
                 last_index: Cell::new(0),
             });
             objects.len() - 1
@@ -303,8 +305,8 @@ impl TracedObject {
     fn try_next(&mut self, search: &Search) -> bool {
         while let Some(path) = self.candidates.pop() {
             match Trial::of(&path, &self.addresses, search) {
-                Ok((trial, chains)) => {
-                    (self.trial, self.chains) = (Some(trial), chains);
+                Ok((trial, chains, spans)) => {
+                    (self.trial, self.chains, self.spans) = (Some(trial), chains, spans);
                     return true;
                 }
                 Err(error) => self.unresolved = Some(Unresolved::Unreadable(error.to_string())),
@@ -313,17 +315,11 @@ impl TracedObject {
         false
     }
 
-    /// Holds self cost of a function at an address, by its position, against the symbols of the file that is tried.
+    /// Holds self cost of a function in a span, by its position, against the symbols of the file that is tried.
     #[inline]
-    pub(super) fn see(
-        &mut self,
-        function: FunctionId,
-        index: usize,
-        count: u64,
-        section: &Section,
-    ) {
+    pub(super) fn see(&mut self, function: FunctionId, span: usize, count: u64, section: &Section) {
         if let Some(trial) = &mut self.trial {
-            trial.see(function, index, count, section);
+            trial.see(function, self.spans.at(span).symbols, count, section);
         }
     }
 
@@ -345,17 +341,21 @@ impl TracedObject {
                 None
             }
         };
-        self.unresolved.is_none() || self.chains.take().is_none()
+        if self.unresolved.is_some() {
+            self.spans = Spans::unknown();
+            return self.chains.take().is_none();
+        }
+        true
     }
 }
 
 impl Trial {
-    /// A file with its chains, where it has debug information.
+    /// A file with its chains, where it has debug information, and its code by these and its symbols.
     fn of(
         path: &Path,
         addresses: &[u64],
         search: &Search,
-    ) -> Result<(Trial, Option<Chains>), Error> {
+    ) -> Result<(Trial, Option<Chains>, Spans), Error> {
         let object = ObjectFile::open(path, &search.limits)?;
         let debug = search.debug_file(&object);
         let debug_file = debug.as_ref().ok().and_then(|debug| debug.file.as_ref());
@@ -385,21 +385,25 @@ impl Trial {
             Ok((source, info)) => (Ok(source), Some(info.chains(addresses))),
             Err(error) => (Err(error), None),
         };
+        let innermost = chains.as_ref().map_or(&[][..], |chains| &chains.innermost);
+        let code = addresses.iter().zip(group_of).enumerate();
+        let spans = Spans::of(code.map(|(index, (address, group))| {
+            let node = innermost.get(index).copied().flatten();
+            (*address, node, group)
+        }));
         let trial = Trial {
             source,
-            group_of,
             groups,
             verdicts: HashMap::default(),
             named: 0,
             agrees: 0,
             last_verdict: None,
         };
-        Ok((trial, chains))
+        Ok((trial, chains, spans))
     }
 
-    /// Holds a cost line against the symbols at its address.
-    fn see(&mut self, function: FunctionId, index: usize, count: u64, section: &Section) {
-        let group = self.group_of[index];
+    /// Holds self cost against the symbols of this number.
+    fn see(&mut self, function: FunctionId, group: u32, count: u64, section: &Section) {
         let groups = &self.groups;
         let verdict = match self.last_verdict {
             Some((known, of, verdict)) if (known, of) == (function, group) => verdict,

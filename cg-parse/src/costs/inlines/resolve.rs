@@ -3,12 +3,13 @@
 use std::io;
 
 use cg_debug_info::{Chains, NodeId, Search};
-use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects, Unresolved};
+use super::spans::SpanOwner;
 use super::trace::{At, Counted, Trace, Traced};
 use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
 use crate::error::Error;
@@ -39,7 +40,7 @@ pub(super) enum Inlined {
 }
 
 /// A function of a chain as records name it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InlinedFunction {
     pub(super) name: StringId,
     pub(super) file: StringId,
@@ -132,38 +133,21 @@ impl Inlines {
             several_ids: HashMap::default(),
             by_line: HashMap::default(),
             signedness: section.signedness(),
+            ranking,
             chains,
             recursion,
             resolved,
             roots: Roots::default(),
             last: None,
-            seen: Vec::new(),
+            rows_of_nodes: Vec::new(),
         };
         let mut result = Ok(());
-        let mut last = None;
         trace.for_each(|line| {
-            if result.is_err() {
-                return;
+            if result.is_ok() {
+                result = sums.add(&line, objects, section);
             }
-            let (host, place) = match last {
-                Some((function, host, place)) if function == line.function => (host, place),
-                _ => {
-                    let host = section.merged_into(line.function);
-                    (host, objects.place(host, section))
-                }
-            };
-            last = Some((line.function, host, place));
-            let object = &mut objects.objects[place];
-            let index = match line.at {
-                At::Address(address) => object.index_of(address),
-                At::Line { .. } => None,
-            };
-            if let (Some(index), Counted::Own) = (index, line.counted) {
-                let count = line.counts.get(ranking).copied().unwrap_or(0);
-                object.see(host, index, count, section);
-            }
-            result = sums.add(&line, host, place, index, object, section);
         })?;
+        let result = result.and_then(|()| sums.add_spans(objects, section));
         Ok(result.map(|()| sums.roots))
     }
 
@@ -254,8 +238,9 @@ impl Inlines {
     pub(crate) fn at(&self, object: StringId, address: u64) -> Option<(usize, &Chains, NodeId)> {
         let place = self.objects.position(object)?;
         let object = &self.objects.objects[place];
-        let node = node_at(object, object.index_of(address))?;
-        Some((place, object.chains.as_ref()?, node))
+        let chains = object.chains.as_ref()?;
+        let node = chains.innermost[object.index_of(address)?]?;
+        Some((place, chains, node))
     }
 }
 
@@ -313,6 +298,8 @@ impl Recursion {
 /// Rows of chains while lines are added to them.
 struct LineSums<'s> {
     signedness: Signedness,
+    /// The event by which objects are held against their symbols.
+    ranking: usize,
     chains: &'s mut CostRows<ChainId, ChainKey, ()>,
     recursion: &'s mut Recursion,
     resolved: &'s mut [u64],
@@ -321,22 +308,14 @@ struct LineSums<'s> {
     /// What lines without addresses came to.
     by_line: HashMap<(FunctionId, StringId, u64), Found, FixedState>,
     roots: Roots,
-    /// The last line, whose row is mostly that of the next.
-    last: Option<LastLine>,
-    /// By row, the node whose root was looked at last.
-    seen: Vec<Option<NodeId>>,
+    /// The function of the last line as it names it, what that turned out to be, and the position of its object.
+    last: Option<(FunctionId, FunctionId, usize)>,
+    /// By object and node the host that the code was last in, and its row. A node is mostly in one host.
+    rows_of_nodes: Vec<Vec<Option<(FunctionId, ChainId)>>>,
 }
 
-/// Where a line was added up.
-#[derive(Clone, Copy)]
-struct LastLine {
-    host: FunctionId,
-    /// The node at its address; `None` of a line without.
-    node: Option<Option<NodeId>>,
-    key: ChainKey,
-    row: ChainId,
-    is_resolved: bool,
-}
+/// The largest sum of a span.
+const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
 
 /// What is known of a line's code.
 #[derive(Clone, Copy, Default)]
@@ -353,23 +332,74 @@ impl LineSums<'_> {
     fn add(
         &mut self,
         line: &Traced,
-        host: FunctionId,
-        place: usize,
-        index: Option<usize>,
-        object: &TracedObject,
+        objects: &mut TracedObjects,
         section: &Section,
     ) -> Result<(), NoRoom> {
-        let node = match line.at {
-            At::Address(_) => Some(node_at(object, index)),
-            At::Line { .. } => None,
+        let (host, place) = match self.last {
+            Some((function, host, place)) if function == line.function => (host, place),
+            _ => {
+                let host = section.merged_into(line.function);
+                (host, objects.place(host, section))
+            }
         };
-        let found = match self.last {
-            Some(last) if last.host == host && node.is_some() && last.node == node => last,
-            _ => self.find(line, host, place, node, object, section)?,
+        self.last = Some((line.function, host, place));
+        let object = &mut objects.objects[place];
+        let address = match line.at {
+            At::Address(address) => address,
+            At::Line { file, line: number } => {
+                let found = self.at_line(object, host, file, number, section);
+                let row = self.row(host, found, place, object)?;
+                return self.add_counts(row, line, found.is_resolved);
+            }
         };
-        let row = found.row;
+        let position = object.spans.holding(address);
+        let span = object.spans.at(position);
+        let is_resolved = span.node.is_some();
+        let row = match span.owner {
+            Some(owner) if (owner.function, owner.is_first) == (line.function, line.is_first) => {
+                // Sums that are the same however they are read, signed or not.
+                if let ([count], Counted::Own) = (line.counts, line.counted)
+                    && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
+                {
+                    span.own = sum;
+                    return Ok(());
+                }
+                owner.row
+            }
+            _ => {
+                self.add_span(object, position, section)?;
+                let found = match (object.spans.at(position).node, &object.chains) {
+                    (Some(node), Some(chains)) => Found::of(chains, node),
+                    _ => Found::default(),
+                };
+                let row = self.row(host, found, place, object)?;
+                object.spans.at(position).owner = Some(SpanOwner {
+                    function: line.function,
+                    is_first: line.is_first,
+                    row,
+                });
+                row
+            }
+        };
+        if line.counted == Counted::Own {
+            object.see(host, position, self.ranked(line.counts), section);
+        }
+        self.add_counts(row, line, is_resolved)
+    }
+
+    fn ranked(&self, counts: &[u64]) -> u64 {
+        counts.get(self.ranking).copied().unwrap_or(0)
+    }
+
+    /// Adds a line to its row.
+    fn add_counts(&mut self, row: ChainId, line: &Traced, is_resolved: bool) -> Result<(), NoRoom> {
         if line.counted == Counted::Own {
             self.chains.add_own(row, line.counts, self.signedness)?;
+            if is_resolved {
+                for (sum, count) in self.resolved.iter_mut().zip(line.counts) {
+                    *sum = sum.wrapping_add(*count);
+                }
+            }
         }
         if line.is_first {
             self.chains
@@ -380,68 +410,92 @@ impl LineSums<'_> {
             (false, Counted::Own | Counted::Calls) => Some(&mut self.recursion.deeper),
             _ => None,
         };
-        if let Some(differing) = differing
-            && found.key.inlined.is_some()
-        {
-            let row = differing.row(found.key)?;
-            differing.add_inclusive(row, line.counts, self.signedness)?;
-        }
-        if found.is_resolved && line.counted == Counted::Own {
-            for (sum, count) in self.resolved.iter_mut().zip(line.counts) {
-                *sum = sum.wrapping_add(*count);
+        if let Some(differing) = differing {
+            let key = self.chains.key(row);
+            if key.inlined.is_some() {
+                let row = differing.row(key)?;
+                differing.add_inclusive(row, line.counts, self.signedness)?;
             }
         }
         Ok(())
     }
 
-    /// Finds the row of a line, and notes whose code is out of line in the host.
-    fn find(
+    /// Adds the cost up that has come together in a span.
+    fn add_span(
         &mut self,
-        line: &Traced,
-        host: FunctionId,
-        place: usize,
-        node: Option<Option<NodeId>>,
-        object: &TracedObject,
+        object: &mut TracedObject,
+        position: usize,
         section: &Section,
-    ) -> Result<LastLine, NoRoom> {
-        let found = match (line.at, node, &object.chains) {
-            (At::Line { file, line }, ..) => self.at_line(object, host, file, line, section),
-            (At::Address(_), Some(Some(node)), Some(chains)) => Found::of(chains, node),
-            (At::Address(_), ..) => Found::default(),
+    ) -> Result<(), NoRoom> {
+        let span = object.spans.at(position);
+        let (Some(owner), count @ 1..) = (span.owner, std::mem::take(&mut span.own)) else {
+            return Ok(());
         };
+        let counts = &[count];
+        let line = Traced {
+            function: owner.function,
+            is_first: owner.is_first,
+            at: At::Address(0),
+            counted: Counted::Own,
+            counts,
+        };
+        self.add_counts(owner.row, &line, span.node.is_some())?;
+        let host = section.merged_into(owner.function);
+        object.see(host, position, self.ranked(counts), section);
+        Ok(())
+    }
+
+    /// The same for all spans.
+    fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Result<(), NoRoom> {
+        for object in &mut objects.objects {
+            for position in 0..object.spans.len() {
+                self.add_span(object, position, section)?;
+                object.spans.at(position).owner = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the row of code in a host, and notes whose code is out of line in it.
+    fn row(
+        &mut self,
+        host: FunctionId,
+        found: Found,
+        place: usize,
+        object: &TracedObject,
+    ) -> Result<ChainId, NoRoom> {
         let key = ChainKey {
             host,
             inlined: found.inlined,
         };
-        let row = match self.last {
-            Some(last) if last.key == key => last.row,
-            _ => self.chains.row(key)?,
+        let Some(node) = found.node else {
+            return Ok(self.chains.row(key)?);
         };
-        let last = LastLine {
-            host,
-            node,
-            key,
-            row,
-            is_resolved: found.is_resolved,
-        };
-        self.last = Some(last);
-        if let (Some(node), Some(chains)) = (found.node, object.chains())
-            && self.seen.get(row.index()) != Some(&Some(node))
+        if self.rows_of_nodes.len() <= place {
+            self.rows_of_nodes.resize_with(place + 1, Vec::new);
+        }
+        let rows = &mut self.rows_of_nodes[place];
+        if rows.len() <= node.index() {
+            rows.resize(node.index() + 1, None);
+        }
+        let known = &mut rows[node.index()];
+        if let Some((of, row)) = *known
+            && of == host
+        {
+            return Ok(row);
+        }
+        let row = self.chains.row(key)?;
+        *known = Some((host, row));
+        if let Some(chains) = object.chains()
             && let Some(root) = chains.chain(node).last()
         {
-            if self.seen.len() <= row.index() {
-                self.seen.resize(row.index() + 1, None);
-            }
-            self.seen[row.index()] = Some(node);
-            let hosts = self
-                .roots
-                .entry((place, root.function.index()))
-                .or_default();
+            let root = (place, root.function.index());
+            let hosts = self.roots.entry(root).or_default();
             if !hosts.contains(&host) {
                 hosts.push(host);
             }
         }
-        Ok(last)
+        Ok(row)
     }
 
     /// What the lines of a function allow.
@@ -496,12 +550,6 @@ impl Found {
             node: Some(node),
         }
     }
-}
-
-#[inline]
-fn node_at(object: &TracedObject, index: Option<usize>) -> Option<NodeId> {
-    let chains = object.chains.as_ref()?;
-    index.and_then(|index| chains.innermost[index])
 }
 
 /// The function of the profile that is the out-of-line copy of an inlined one, so that both are one row: the one of that

@@ -61,8 +61,8 @@ pub(crate) struct Trace {
     objects: Vec<(StringId, AddressSet)>,
     positions: HashMap<StringId, usize, FixedState>,
     ended_objects: usize,
-    /// The object of the last line with an address, and its position.
-    last_object: Option<(StringId, usize)>,
+    /// The position of the object of the last line's node, where that had an address.
+    last_object: Option<usize>,
     has_lines_without_address: bool,
     /// Which nodes of this part call which.
     arcs: HashSet<(NodeId, NodeId), FixedState>,
@@ -111,6 +111,8 @@ const HAS_ADDRESS: u8 = 4;
 const COUNTS: u32 = 3;
 /// So many counts, or more: then their number follows.
 const MANY: usize = 31;
+/// An address, and one count.
+const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
 
 impl Trace {
     pub(crate) fn new() -> Trace {
@@ -131,18 +133,37 @@ impl Trace {
         }
     }
 
-    /// Adds a line of a node of this object, of calls where it has a callee. Where it cannot be kept, [`Trace::for_each`]
-    /// says so.
+    /// Adds a line of a node, of calls where it has a callee; `object` is asked for the node's. Where the line cannot be
+    /// kept, [`Trace::for_each`] says so.
     #[inline]
     pub(crate) fn add(
         &mut self,
         node: NodeId,
-        object: StringId,
+        object: impl FnOnce() -> StringId,
         at: At,
         callee: Option<NodeId>,
         counts: &[u64],
     ) {
+        let is_other = node.index() != self.last.node;
+        if is_other {
+            self.last_object = None;
+        }
         self.note(object, at);
+        // Most lines are these: an event, and numbers that take a byte.
+        if let (At::Address(address), None, &[count]) = (at, callee, counts)
+            && !is_other
+            && let difference = zigzag(address.wrapping_sub(self.last.address))
+            && count | difference < 0x80
+            && count != 0
+        {
+            self.last.address = address;
+            let bytes = [SHORT, difference as u8, count as u8];
+            self.pending.extend_from_slice(&bytes);
+            if self.pending.len() >= BUFFER {
+                self.flush();
+            }
+            return;
+        }
         if let Some(callee) = callee {
             self.arcs.insert((node, callee));
         }
@@ -153,7 +174,7 @@ impl Trace {
         let (node, last) = (node.index(), &mut self.last);
         let out = &mut self.pending;
         let mut first = u8::try_from(length.min(MANY)).unwrap_or(0) << COUNTS;
-        if node != last.node {
+        if is_other {
             first |= OTHER_NODE;
         }
         if callee.is_some() {
@@ -163,7 +184,7 @@ impl Trace {
             first |= HAS_ADDRESS;
         }
         out.push(first);
-        if node != last.node {
+        if is_other {
             put(out, node as u64);
             last.node = node;
         }
@@ -193,14 +214,14 @@ impl Trace {
     }
 
     #[inline]
-    fn note(&mut self, object: StringId, at: At) {
+    fn note(&mut self, object: impl FnOnce() -> StringId, at: At) {
         let At::Address(address) = at else {
             self.has_lines_without_address = true;
             return;
         };
         let position = match self.last_object {
-            Some((known, position)) if known == object => position,
-            _ => self.position(object),
+            Some(position) => position,
+            None => self.position(object()),
         };
         self.objects[position].1.insert(address);
     }
@@ -211,7 +232,7 @@ impl Trace {
             objects.push((object, AddressSet::default()));
             objects.len() - 1
         });
-        self.last_object = Some((object, position));
+        self.last_object = Some(position);
         position
     }
 
@@ -262,6 +283,7 @@ impl Trace {
         self.arcs.clear();
         self.begin = self.written;
         self.last = Last::default();
+        self.last_object = None;
         self.ended_objects = self.objects.len();
     }
 
@@ -303,11 +325,28 @@ impl Trace {
                 Some(rest)
             })?;
             let mut last = Last::default();
+            // What the node of the last line stands for.
+            let mut function = functions.first().copied().flatten();
             pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
-                let (line, rest) = read_line(bytes, last, &mut counts)?;
-                last = line.last;
-                if let Some(Some(node)) = functions.get(last.node) {
-                    let counted = match line.callee {
+                let (at, callee, rest) = match bytes {
+                    [SHORT, difference @ ..0x80, count @ ..0x80, rest @ ..] => {
+                        let difference = from_zigzag((*difference).into());
+                        last.address = last.address.wrapping_add(difference);
+                        counts.clear();
+                        counts.push((*count).into());
+                        (At::Address(last.address), None, rest)
+                    }
+                    _ => {
+                        let (line, rest) = read_line(bytes, last, &mut counts)?;
+                        if line.last.node != last.node {
+                            function = functions.get(line.last.node).copied().flatten();
+                        }
+                        last = line.last;
+                        (line.at, line.callee, rest)
+                    }
+                };
+                if let Some(node) = function {
+                    let counted = match callee {
                         None => Counted::Own,
                         Some(callee) => match functions.get(callee).copied().flatten() {
                             Some(callee) if node.calls_back(callee) => Counted::CallsBack,
@@ -319,7 +358,7 @@ impl Trace {
                     see(Traced {
                         function: node.function,
                         is_first: !node.is_deeper && !is_nested,
-                        at: line.at,
+                        at,
                         counted,
                         counts: &counts,
                     });
@@ -443,8 +482,13 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
 
 /// A number that is read as signed: small ones of either sign are short.
 fn put_difference(out: &mut Vec<u8>, difference: u64) {
+    put(out, zigzag(difference));
+}
+
+#[inline]
+fn zigzag(difference: u64) -> u64 {
     let signed = difference.cast_signed();
-    put(out, ((signed << 1) ^ (signed >> 63)).cast_unsigned());
+    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
 }
 
 /// The number that `bytes` begin with; mostly it is a byte.
@@ -470,7 +514,12 @@ fn take_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
 #[inline]
 fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = take(bytes)?;
-    Some(((number >> 1) ^ (number & 1).wrapping_neg(), rest))
+    Some((from_zigzag(number), rest))
+}
+
+#[inline]
+fn from_zigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 #[cfg(test)]
@@ -488,8 +537,9 @@ mod tests {
         for part in 0..2 {
             // So many that buffers end within lines.
             for round in 0..30_000u64 {
-                let node = (round % 7) as usize;
-                let at = match round % 3 {
+                // Some in a row, as most lines are.
+                let node = (round / 6 % 7) as usize;
+                let at = match round % 6 {
                     0 => At::Line {
                         file: file(round as usize % 5),
                         line: round % 99,
@@ -497,15 +547,16 @@ mod tests {
                     1 => At::Address(u64::MAX - round * 1000),
                     _ => At::Address(round),
                 };
+                let small = [round % 300];
                 let counts = match round % 5 {
                     0 => &[u64::MAX, 0, round, 0][..],
                     1 => &many,
                     2 => &[],
-                    _ => &[round],
+                    _ => &small,
                 };
                 // Of a function of a circle one call goes back to it, and one leaves.
-                let callee = [None, Some(6), Some(5)][(round % 3) as usize];
-                trace.add(id(node), file(node % 2), at, callee.map(id), counts);
+                let callee = [None, Some(6), Some(5), None, None, None][(round % 6) as usize];
+                trace.add(id(node), || file(node % 2), at, callee.map(id), counts);
                 let counted = match callee {
                     None => Counted::Own,
                     Some(callee) if callee == node || (node.is_multiple_of(3) && callee == 6) => {

@@ -5,7 +5,10 @@ use std::io;
 
 use cg_debug_info::{Chains, NodeId, Place};
 use cg_stream::record::{Counts, Frame, InlineFacts, InlineObject, InlineRecord, Name};
+use cg_stream::writer::RenderedFrame;
 use cg_stream::writer::rendered::RenderedLabels;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::objects::TracedObject;
 use super::paths::is_same_file;
@@ -17,13 +20,52 @@ use crate::format::Out;
 const SAID_FROM: u64 = 1000;
 
 /// A frame before its names are looked up.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ChainFrame {
     function: InlinedFunction,
     /// Where the next inner function is called; 0 of the innermost.
     line: u64,
     /// The file of the line, where it is not the function's own.
     site: StringId,
+}
+
+/// Frames as they stand in records. A function is inlined at one line of another in many chains.
+#[derive(Default)]
+struct RenderedFrames {
+    places: HashMap<(ChainFrame, StringId), usize, FixedState>,
+    frames: Vec<RenderedFrame>,
+}
+
+impl RenderedFrames {
+    /// Where a frame of an object stands among the frames.
+    fn place(
+        &mut self,
+        section: &Section,
+        frame: ChainFrame,
+        object: StringId,
+    ) -> io::Result<usize> {
+        if let Some(place) = self.places.get(&(frame, object)) {
+            return Ok(*place);
+        }
+        self.frames.push(RenderedFrame::new(&Frame {
+            obj: section.name(object),
+            ..record_frame(section, frame)
+        })?);
+        let place = self.frames.len() - 1;
+        self.places.insert((frame, object), place);
+        Ok(place)
+    }
+}
+
+/// A frame as records have it, without its object.
+fn record_frame<'s>(section: &'s Section, frame: ChainFrame) -> Frame<'s> {
+    Frame {
+        name: section.name(frame.function.name),
+        file: section.name(frame.function.file),
+        line: (frame.line != 0).then_some(frame.line),
+        site: section.name(frame.site),
+        ..Frame::default()
+    }
 }
 
 impl Inlines {
@@ -47,6 +89,7 @@ impl Inlines {
                     section.by_function(section.key_of(key_a.host), section.key_of(key_b.host))
                 })
         });
+        let mut rendered = RenderedFrames::default();
         for (row, key, frames) in rows {
             let host = section.key_of(key.host);
             let Some(innermost) = frames.first() else {
@@ -59,19 +102,15 @@ impl Inlines {
                 Some(_) => None,
             };
             let last = frames.len() - 1;
-            let stack = frames.iter().enumerate().map(|(position, frame)| Frame {
-                name: section.name(frame.function.name),
-                file: section.name(frame.function.file),
-                line: (frame.line != 0).then_some(frame.line),
-                site: section.name(frame.site),
-                obj: if position == last {
-                    section.name(host.object)
-                } else {
-                    None
-                },
-                ..Frame::default()
-            });
-            out.record(&InlineRecord {
+            let mut stack = Vec::with_capacity(frames.len());
+            for (position, frame) in frames.iter().enumerate() {
+                let object = match position == last {
+                    true => host.object,
+                    false => StringId::NOT_GIVEN,
+                };
+                stack.push(rendered.place(section, *frame, object)?);
+            }
+            let record = InlineRecord {
                 name: section.name(innermost.function.name),
                 file: section.name(innermost.function.file),
                 obj: section.name(host.object),
@@ -81,8 +120,10 @@ impl Inlines {
                 cost: section.counts(chains.own(row)),
                 incl: (inclusive.filter(|_| section.has_inclusive()))
                     .map_or_else(Counts::default, |inclusive| section.counts(inclusive)),
-                stack: stack.collect(),
-            })?;
+                stack: Vec::new(),
+            };
+            let stack = stack.into_iter().map(|place| &rendered.frames[place]);
+            out.record_with_stack(&record, stack)?;
         }
         Ok(())
     }
@@ -212,14 +253,8 @@ impl Inlines {
             self.push_frames(section, place, chains, innermost, &mut frames);
             frames.pop();
         }
-        let frames = frames.into_iter().map(|frame| Frame {
-            name: section.name(frame.function.name),
-            file: section.name(frame.function.file),
-            line: (frame.line != 0).then_some(frame.line),
-            site: section.name(frame.site),
-            ..Frame::default()
-        });
-        frames.collect()
+        let frames = frames.into_iter();
+        frames.map(|frame| record_frame(section, frame)).collect()
     }
 
     /// What the `run` record says of it.

@@ -138,6 +138,11 @@ pub(crate) fn add_row(
     counts: &[u64],
     signedness: Signedness,
 ) -> Result<(), NoRoom> {
+    // One event is what most profiles have.
+    if let ([cell], [count], Signedness::Unsigned) = (&mut *cells, counts, signedness) {
+        *cell = cell.checked_add(*count).ok_or(NoRoom::Sum)?;
+        return Ok(());
+    }
     let mut has_overflown = false;
     for (cell, count) in cells.iter_mut().zip(counts) {
         let (sum, carry) = match signedness {

@@ -1,0 +1,191 @@
+//! The code of an object, cut where its chain of inlined functions or its symbols change.
+//!
+//! What holds for one cost line of a span holds for all of them, and a span is mostly code of one function of the profile.
+//! Callgrind writes a function block by block, in no order of addresses: so a table says for every few bytes of code which
+//! span they begin in, instead of a search.
+
+use cg_debug_info::NodeId;
+
+use super::resolve::ChainId;
+use crate::costs::section::FunctionId;
+
+/// All code of an object by address. The first span begins at 0.
+pub(super) struct Spans {
+    spans: Vec<Span>,
+    /// The position of the last span that was asked for: the next line is mostly in it or in the next.
+    last: usize,
+    /// Where the second span begins, and how many of the low bits of addresses the table leaves out.
+    begin: u64,
+    shift: u32,
+    /// For each piece of code from `begin` on the position of the span that it begins in.
+    table: Vec<u32>,
+}
+
+/// Code up to the next span.
+pub(super) struct Span {
+    begin: u64,
+    /// The innermost function, where it is known.
+    pub(super) node: Option<NodeId>,
+    /// The number of the symbols that cover it, in the file that is tried.
+    pub(super) symbols: u32,
+    /// Whose code it was at its last line.
+    pub(super) owner: Option<SpanOwner>,
+    /// Self cost of the owner, of lines with counts of the first event alone, that has not been added up yet.
+    pub(super) own: u64,
+}
+
+/// The function of a line, and where its lines of a span are added up.
+#[derive(Clone, Copy)]
+pub(super) struct SpanOwner {
+    pub(super) function: FunctionId,
+    pub(super) is_first: bool,
+    pub(super) row: ChainId,
+}
+
+impl Spans {
+    /// Spans by what is at sorted addresses: the innermost function, and the number of the symbols.
+    pub(super) fn of(code: impl Iterator<Item = (u64, Option<NodeId>, u32)>) -> Spans {
+        let mut spans: Vec<Span> = Vec::new();
+        for (address, node, symbols) in code {
+            match spans.last() {
+                Some(last) if (last.node, last.symbols) == (node, symbols) => {}
+                last => spans.push(Span {
+                    begin: last.map_or(0, |_| address),
+                    node,
+                    symbols,
+                    owner: None,
+                    own: 0,
+                }),
+            }
+        }
+        if spans.is_empty() {
+            return Spans::unknown();
+        }
+        let begin = spans.get(1).map_or(0, |span| span.begin);
+        let length = spans.last().map_or(0, |span| span.begin) - begin;
+        let mut shift = 5;
+        while length >> shift > 8 * spans.len() as u64 {
+            shift += 1;
+        }
+        let mut table = Vec::new();
+        let mut position = 0;
+        for piece in 0..=length >> shift {
+            let address = begin + (piece << shift);
+            while spans
+                .get(position + 1)
+                .is_some_and(|next| next.begin <= address)
+            {
+                position += 1;
+            }
+            table.push(u32::try_from(position).unwrap_or(u32::MAX));
+        }
+        Spans {
+            spans,
+            last: 0,
+            begin,
+            shift,
+            table,
+        }
+    }
+
+    /// Code of which nothing is known.
+    pub(super) fn unknown() -> Spans {
+        Spans::of(std::iter::once((0, None, 0)))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// A span by its position.
+    #[inline]
+    pub(super) fn at(&mut self, position: usize) -> &mut Span {
+        &mut self.spans[position]
+    }
+
+    /// The position of the span that holds an address.
+    #[inline]
+    pub(super) fn holding(&mut self, address: u64) -> usize {
+        if self.begins_by(self.last, address) && !self.begins_by(self.last + 1, address) {
+            return self.last;
+        }
+        self.last = self.search(address);
+        self.last
+    }
+
+    /// Whether the span at a position begins at the address or before it.
+    #[inline]
+    fn begins_by(&self, position: usize, address: u64) -> bool {
+        (self.spans.get(position)).is_some_and(|span| span.begin <= address)
+    }
+
+    fn search(&self, address: u64) -> usize {
+        let Some(distance) = address.checked_sub(self.begin) else {
+            return 0;
+        };
+        let piece = usize::try_from(distance >> self.shift).unwrap_or(usize::MAX);
+        let first = |piece: usize| self.table.get(piece).map(|position| *position as usize);
+        let last = self.spans.len() - 1;
+        // The code behind the table is all in the last span.
+        let from = first(piece).unwrap_or(last);
+        let to = first(piece.saturating_add(1)).unwrap_or(last);
+        match to - from {
+            0 => from,
+            1 => from + usize::from(self.begins_by(to, address)),
+            _ => from + self.spans[from + 1..=to].partition_point(|span| span.begin <= address),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_is_in_the_last_span_that_begins_before_it() {
+        let far = [(1 << 40) + 5, (1 << 40) + 6, u64::MAX - 1, u64::MAX];
+        for code in [
+            vec![],
+            vec![0x1000],
+            (0..300).map(|number| 0x40_0000 + number * 7).collect(),
+            [&(0..100).collect::<Vec<u64>>(), &far[..]].concat(),
+            far.to_vec(),
+        ] {
+            let numbered = code.iter().zip(0..);
+            let mut spans = Spans::of(numbered.map(|(address, number)| (*address, None, number)));
+            let around =
+                |address: &u64| [-40, -1, 0, 1, 40].map(|by| address.saturating_add_signed(by));
+            // From every span to every other one.
+            for address in code.iter().chain(code.iter().rev()).flat_map(around) {
+                let begun = code.partition_point(|begin| *begin <= address);
+                assert_eq!(
+                    spans.holding(address),
+                    begun.saturating_sub(1),
+                    "{address:#x}"
+                );
+            }
+            for address in [0, u64::MAX] {
+                let begun = code.partition_point(|begin| *begin <= address);
+                assert_eq!(spans.holding(address), begun.saturating_sub(1));
+            }
+            assert_eq!(spans.len(), code.len().max(1));
+        }
+    }
+
+    #[test]
+    fn neighbours_of_which_the_same_is_known_are_one() {
+        let code = [(8, 1), (16, 1), (24, 2), (32, 1)];
+        let mut spans = Spans::of(
+            code.into_iter()
+                .map(|(address, symbols)| (address, None, symbols)),
+        );
+        let found = [0, 8, 20, 24, 31, 32, 99].map(|address| {
+            let position = spans.holding(address);
+            (position, spans.at(position).symbols)
+        });
+        assert_eq!(
+            found,
+            [(0, 1), (0, 1), (0, 1), (1, 2), (1, 2), (2, 1), (2, 1)]
+        );
+    }
+}
