@@ -388,6 +388,10 @@ impl Args {
             let parsed = limits::parse_file(&read(path)?);
             limits.extend(parsed.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?);
         }
+        anyhow::ensure!(
+            self.statistic == StatisticName::Median || self.snapshot == Snapshots::Peak,
+            "--snapshot names a snapshot of one run; --statistic sum adds up peaks"
+        );
         let types = if self.types.is_empty() {
             TYPES_BY_DEFAULT.to_vec()
         } else {

@@ -1,5 +1,6 @@
 //! The runs of a comparison, read: a profile a file, one table of names for all, files grouped into sides.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +141,7 @@ impl Runs {
         let mut leak_kinds = ShownLeakKinds::default();
         let mut are_sampled = true;
         let mut files_read = Vec::new();
+        let mut has_chains_in_part = false;
         for side in sides {
             let start = profiles.len();
             let files = cg_parse::without_empty_bases(&side.files);
@@ -150,8 +152,12 @@ impl Runs {
             files_read.push(files.len());
             for files in files.chunks(files_at_once) {
                 let mut profile = Profile::continuing(names);
+                let mut lacks_chains = false;
                 for file in files {
-                    let framing = read_into(&mut profile, file, &options, how.lines, diagnostics)?;
+                    let (framing, types) =
+                        read_into(&mut profile, file, &options, how.lines, diagnostics)?;
+                    lacks_chains |=
+                        types.contains(&RecordType::Fn) && !types.contains(&RecordType::Inline);
                     // An input that could not be read was told of already.
                     if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
                         incomplete.push(format!("{}: {why}", file.display()));
@@ -179,7 +185,11 @@ impl Runs {
                 if how.by_function || (how.samples_by_function && is_sampled) {
                     profile = profile.by_function()?;
                 }
-                let has_chains = !profile.table(RecordType::Inline).is_empty() && how.functions;
+                // Where chains are known of some files of a sum only, they do not add up to its functions.
+                let are_known_in_part = lacks_chains && files.len() > 1;
+                let has_any = !profile.table(RecordType::Inline).is_empty() && how.functions;
+                let has_chains = has_any && !are_known_in_part;
+                has_chains_in_part |= has_any && are_known_in_part;
                 inlined.push(has_chains.then(|| profile.by_innermost()).transpose()?);
                 known_chains.push((name, share_of_known_chains(&profile)));
                 names = profile.take_names();
@@ -197,7 +207,7 @@ impl Runs {
             if let Some(message) = unequally_known(&known_chains) {
                 diagnostics.warn(message);
             }
-        } else if inlined.iter().any(Option::is_some) {
+        } else if has_chains_in_part || inlined.iter().any(Option::is_some) {
             diagnostics.warn(
                 "not all inputs have inline records, so functions are compared with what was inlined into them",
             );
@@ -331,20 +341,27 @@ impl Runs {
     }
 }
 
-/// Reads one file and adds it to a profile.
+/// Reads one file and adds it to a profile. Also returns the types of its records.
 fn read_into(
     profile: &mut Profile,
     file: &Path,
     options: &Options,
     with_lines: bool,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Framing> {
+) -> anyhow::Result<(Framing, BTreeSet<RecordType>)> {
     let diffs = profile.diffs().len();
+    let mut types = BTreeSet::new();
+    let mut last = None;
     let framing = cg_parse::stream::read(
         file,
         options,
         diagnostics,
         &mut |line: Line<'_>, _: &mut Diagnostics| {
+            // Records of a type stand together, so this is rarely asked of the set.
+            if last != Some(line.kind) {
+                last = Some(line.kind);
+                types.insert(line.kind);
+            }
             if line.kind != RecordType::Line || with_lines {
                 profile.add(&line)?;
             }
@@ -357,7 +374,7 @@ fn read_into(
             file.display()
         ));
     }
-    Ok(framing)
+    Ok((framing, types))
 }
 
 /// The event that counts samples.

@@ -18,6 +18,10 @@ pub fn folder() -> &'static Path {
 }
 
 fn build() -> PathBuf {
+    // Tools that were built already, those of a release say.
+    if let Some(folder) = std::env::var_os("CG_TOOLS") {
+        return folder.into();
+    }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
@@ -28,8 +32,6 @@ fn build() -> PathBuf {
             "--message-format=json-render-diagnostics",
         ])
         .current_dir(crate::workspace())
-        // Under cargo-fuzz flags of another compiler.
-        .env_remove("RUSTFLAGS")
         .stderr(Stdio::inherit());
     for tool in TOOLS {
         command.args(["-p", tool]);

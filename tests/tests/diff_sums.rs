@@ -153,3 +153,45 @@ fn a_pattern_that_matches_nothing_is_an_error() {
     let run = tools::run("cg-diff", &["--before", file, "--after", file], b"");
     assert_eq!(run.status, 0, "{}", run.stderr);
 }
+
+#[test]
+fn chains_that_some_files_lack_are_not_compared() {
+    let root = tempfile::tempdir().unwrap();
+    let run = "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":10}}\n";
+    let function = "{\"type\":\"fn\",\"fn\":\"host\",\"calls\":1,\"cost\":{\"Ir\":10}}\n";
+    let chain = "{\"type\":\"inline\",\"fn\":\"leaf\",\"cost\":{\"Ir\":10},\"stack\":[{\"fn\":\"leaf\"},{\"fn\":\"host\"}]}\n";
+    let file = |name: &str, records: &[&str]| {
+        let path = root.path().join(name);
+        let end = format!("{{\"type\":\"end\",\"records\":{}}}\n", records.len());
+        fs::write(&path, [&[run], records, &[&end]].concat().concat()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let with = file("with.jsonl", &[function, chain]);
+    let without = file("without.jsonl", &[function]);
+    let functions = |files: [&str; 2]| {
+        let sides = [
+            "--before", files[0], files[1], "--after", files[0], files[1],
+        ];
+        let run = tools::run(
+            "cg-diff",
+            &[&["--all", "--statistic", "sum"][..], &sides].concat(),
+            b"",
+        );
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let names = rows(run.text()).into_iter().map(|row| {
+            let row: Value = serde_json::from_str(row).unwrap();
+            format!("{} {}", row["fn"].as_str().unwrap(), row["cost"]["Ir"])
+        });
+        (
+            names.collect::<Vec<_>>(),
+            run.stderr.contains("not all inputs have inline records"),
+        )
+    };
+    assert_eq!(
+        functions([&with, &with]),
+        (vec!["leaf [20,20]".to_owned()], false)
+    );
+    for files in [[&with[..], &without], [&without, &with]] {
+        assert_eq!(functions(files), (vec!["host [20,20]".to_owned()], true));
+    }
+}
