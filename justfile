@@ -18,18 +18,10 @@ check-corpus folder="tests/data":
 bench:
     scripts/bench
 
-# Write man pages and shell completions to target/dist.
-dist:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    cargo build --release --bins
-    mkdir -p target/dist/{man1,completions}
-    for tool in cg-parse cg-filter cg-diff cg-fmt leak-check; do
-        target/release/$tool --generate man > target/dist/man1/$tool.1
-        for shell in bash elvish fish powershell zsh; do
-            target/release/$tool --generate complete-$shell > target/dist/completions/$tool.$shell
-        done
-    done
+# Build the archive and the Debian package of a release, and try the package in a clean Debian.
+release:
+    scripts/release
+    scripts/release check
 
 # Install the five tools.
 install:
