@@ -301,6 +301,9 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
         if let Some(position) = index.find(hash, |position| keys[*position as usize] == key) {
             return I::at(*position as usize);
         }
+        if index.is_empty() && !keys.is_empty() {
+            return Err(TooMany);
+        }
         let id = I::at(keys.len())?;
         let position = u32::try_from(keys.len()).map_err(|_| TooMany)?;
         keys.push(key);
@@ -337,6 +340,13 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
     /// True without keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// Frees what finds a key, which takes as much memory as small keys do. From then on no key is found, and none is
+    /// taken.
+    pub fn close(&mut self) {
+        self.index = HashTable::new();
+        self.keys.shrink_to_fit();
     }
 
     /// Forgets all keys; ids begin anew.
@@ -391,6 +401,12 @@ mod tests {
         let ids = [(1, 2), (0, 9), (1, 2)].map(|key| keys.intern(key).unwrap().index());
         assert_eq!((ids, keys.all()), ([0, 1, 0], &[(1, 2), (0, 9)][..]));
         assert_eq!(keys.find(&(0, 9)).map(|id| *keys.get(id)), Some((0, 9)));
+        keys.close();
+        assert_eq!((keys.len(), keys.get(NameId::FIRST)), (2, &(1, 2)));
+        assert_eq!(
+            (keys.find(&(0, 9)), keys.intern((7, 7))),
+            (None, Err(TooMany))
+        );
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub(crate) fn write(
         }
         anyhow::Ok(())
     })?;
+    nodes.close();
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     Lines::of(&nodes, &texts).write(&mut out)?;
     out.flush()?;

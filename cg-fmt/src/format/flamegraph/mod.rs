@@ -143,6 +143,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
                 grouped(negative.1),
             ));
         }
+        nodes.close();
         let children = nodes.children(&texts.ranks());
         let inclusive = nodes.inclusive();
         let (layout, gone) = if is_diff {

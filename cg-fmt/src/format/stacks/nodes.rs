@@ -17,12 +17,19 @@ struct Node {
     outer: Option<NodeId>,
 }
 
+/// Stands for a stack without counts.
+const NONE: u32 = u32::MAX;
+
 /// Every distinct stack, with counts. A stack has a greater id than those it begins with.
 pub(crate) struct StackNodes {
     nodes: Keys<NodeId, Node>,
     columns: usize,
-    /// The counts of each stack itself.
+    /// The counts of the stacks that have any of their own: of a profile with deep stacks few nodes have.
     counts: Vec<Count>,
+    /// For each stack the position of its counts, as far as the last one that has any; [`NONE`] for the others.
+    counted: Vec<u32>,
+    /// The counts of a stack that has none.
+    zero: Vec<Count>,
     /// The stack that was added last, outermost frame first.
     last: Vec<(FrameId, NodeId)>,
 }
@@ -34,6 +41,8 @@ impl StackNodes {
             nodes: Keys::default(),
             columns,
             counts: Vec::new(),
+            counted: Vec::new(),
+            zero: vec![0; columns],
             last: Vec::new(),
         }
     }
@@ -58,16 +67,34 @@ impl StackNodes {
             self.last.push((*frame, node));
             outer = Some(node);
         }
-        self.counts.resize(self.nodes.len() * self.columns, 0);
         Ok(outer)
     }
 
     /// Adds counts to a stack.
     pub(crate) fn add(&mut self, node: NodeId, counts: &[Count]) {
-        let first = node.index() * self.columns;
+        if self.columns == 0 {
+            return;
+        }
+        if self.counted.len() <= node.index() {
+            self.counted.resize(node.index() + 1, NONE);
+        }
+        let counted = &mut self.counted[node.index()];
+        if *counted == NONE {
+            // There are no more of them than ids.
+            *counted = (self.counts.len() / self.columns) as u32;
+            self.counts.extend_from_slice(&self.zero);
+        }
+        let first = *counted as usize * self.columns;
         for (sum, count) in self.counts[first..].iter_mut().zip(counts) {
             *sum += count;
         }
+    }
+
+    /// Frees what only adding stacks takes. No more are added from then on.
+    pub(crate) fn close(&mut self) {
+        self.nodes.close();
+        self.counted.shrink_to_fit();
+        self.counts.shrink_to_fit();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -89,13 +116,21 @@ impl StackNodes {
 
     /// The counts of a stack itself.
     pub(crate) fn own(&self, node: NodeId) -> &[Count] {
-        let first = node.index() * self.columns;
-        &self.counts[first..first + self.columns]
+        match self.counted.get(node.index()) {
+            None | Some(&NONE) => &self.zero,
+            Some(counted) => {
+                let first = *counted as usize * self.columns;
+                &self.counts[first..first + self.columns]
+            }
+        }
     }
 
     /// The counts of each stack and all that begin with it.
     pub(crate) fn inclusive(&self) -> Vec<Count> {
-        let mut counts = self.counts.clone();
+        let mut counts = Vec::with_capacity(self.nodes.len() * self.columns);
+        for node in self.all() {
+            counts.extend_from_slice(self.own(node));
+        }
         for node in self.all().rev() {
             let Some(outer) = self.outer(node) else {
                 continue;
@@ -123,7 +158,7 @@ impl StackNodes {
         let mut order: Vec<NodeId> = self.all().collect();
         let slot = |node: NodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
         order.sort_unstable_by_key(|node| (slot(*node), rank[self.frame(*node).index()]));
-        let mut starts = vec![0; self.nodes.len() + 2];
+        let mut starts = vec![0_u32; self.nodes.len() + 2];
         for node in &order {
             starts[slot(*node) + 1] += 1;
         }
@@ -138,13 +173,13 @@ impl StackNodes {
 pub(crate) struct Children {
     order: Vec<NodeId>,
     /// Where those of each begin; the first are those without an outer frame.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
 }
 
 impl Children {
     /// Stacks of one frame for `None`, else those one frame longer than `node`.
     pub(crate) fn of(&self, node: Option<NodeId>) -> &[NodeId] {
         let slot = node.map_or(0, |node| node.index() + 1);
-        &self.order[self.starts[slot]..self.starts[slot + 1]]
+        &self.order[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }
 }

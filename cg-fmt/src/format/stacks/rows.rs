@@ -99,6 +99,8 @@ impl StackRows {
             }
             Ok(())
         })?;
+        rows.nodes.close();
+        rows.rows.close();
         Ok(rows)
     }
 
