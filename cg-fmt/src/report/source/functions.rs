@@ -12,7 +12,6 @@ use super::costs::{FileLines, Files};
 use super::{Account, AnnotatedFunction, Looking, Source, select};
 use crate::options::{Options, Places};
 use crate::report::events::EventColumns;
-use crate::report::origin;
 
 /// A file of a function is shown from this share of the function's cost on; the first one always.
 const LEAST_SHARE: Count = 10;
@@ -79,21 +78,7 @@ impl Source {
                 });
             }
         }
-        let Looking {
-            events,
-            refused,
-            missing,
-            ..
-        } = looking;
-        Ok(Source {
-            origin: origin::origin(profile),
-            events,
-            account: account.rows,
-            files: Vec::new(),
-            functions: shown,
-            refused,
-            missing,
-        })
+        Ok(looking.found(account, Vec::new(), shown))
     }
 }
 

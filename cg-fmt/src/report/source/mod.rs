@@ -95,21 +95,7 @@ impl Source {
                 shown.push(annotated);
             }
         }
-        let Looking {
-            events,
-            refused,
-            missing,
-            ..
-        } = looking;
-        Ok(Source {
-            origin: origin::origin(profile),
-            events,
-            account: account.rows,
-            files: shown,
-            functions: Vec::new(),
-            refused,
-            missing,
-        })
+        Ok(looking.found(account, shown, Vec::new()))
     }
 
     /// The account first, whose rows add up to the total, then the files.
@@ -210,6 +196,24 @@ impl<'a> Looking<'a> {
             events,
             refused: Vec::new(),
             missing: Vec::new(),
+        }
+    }
+
+    /// What was looked for, with what was found of it.
+    fn found(
+        self,
+        account: Account,
+        files: Vec<(String, Vec<String>)>,
+        functions: Vec<AnnotatedFunction>,
+    ) -> Source {
+        Source {
+            origin: origin::origin(self.profile),
+            events: self.events,
+            account: account.rows,
+            files,
+            functions,
+            refused: self.refused,
+            missing: self.missing,
         }
     }
 
