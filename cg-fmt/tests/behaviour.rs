@@ -713,6 +713,14 @@ fn two_runs_of_massif_are_one_picture() {
     let run = cg_fmt(&["-f", "svg"], &three);
     assert!(run.stderr.contains("and this is neither"), "{}", run.stderr);
     assert_eq!(run.status, Some(2));
+    let in_bytes = after.replace("\"time_unit\":\"ms\"", "\"time_unit\":\"B\"");
+    assert_ne!(in_bytes, after);
+    let run = cg_fmt(&["-f", "svg"], &(before + &in_bytes));
+    assert!(
+        run.stderr.contains("time in different units"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -786,7 +794,13 @@ fn a_diff_of_two_heaps_is_one_picture() {
     assert_eq!(json.matches("\"run\":1").count(), 3, "{json}");
     // Times of different units are not on one axis.
     let units = stream.replace("\"time_unit\":\"ms\",", "");
-    assert_eq!(cg_fmt(&["-f", "svg"], &units).status, Some(2));
+    let run = cg_fmt(&["-f", "svg"], &units);
+    assert!(
+        run.stderr.contains("time in different units"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.status, Some(2));
     assert!(!cg_fmt(&[], &units).stdout.contains('○'));
 }
 

@@ -10,6 +10,9 @@ use crate::options::Options;
 /// What `-f svg` is for.
 const WANTED: &str = "-f svg draws the snapshots of one run of Massif or heaptrack, or of two, also of cg-diff, the later over the earlier, and this is neither";
 
+/// Why two runs are no picture although they have snapshots.
+const TWO_UNITS: &str = "the runs count time in different units, and a picture has one axis of time: valgrind --tool=massif --time-unit=i, ms or B, the same for both";
+
 /// How memory grew, as a picture shows it.
 pub(crate) struct MemoryGraph(Graph);
 
@@ -29,6 +32,7 @@ impl MemoryGraph {
         };
         match graph {
             Some(graph) => Ok(MemoryGraph(graph)),
+            None if timeline.has_two_units() => anyhow::bail!(TWO_UNITS),
             None => anyhow::bail!(WANTED),
         }
     }

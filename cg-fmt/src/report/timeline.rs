@@ -150,6 +150,15 @@ impl<'a> Timeline<'a> {
         (total(largest) > total(peak)).then_some(largest)
     }
 
+    /// Whether this is of two runs, compared or one behind the other, that count time in different units.
+    pub(super) fn has_two_units(&self) -> bool {
+        match self.profile.runs() {
+            [before, after] => before.time_unit != after.time_unit,
+            [run] => run.is_diff() && run.time_unit.is_none(),
+            _ => false,
+        }
+    }
+
     /// Two runs in one graph, the later one drawn over the earlier; `None` where it is not two.
     pub(super) fn overlaid(&self, options: &Options) -> Option<Graph> {
         let [before, after] = self.profile.runs() else {
