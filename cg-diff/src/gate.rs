@@ -340,14 +340,9 @@ fn compared(snapshots: &[SnapshotRecord], wanted: Snapshots) -> Option<&Snapshot
         Snapshots::Number(number) => snapshots
             .iter()
             .find(|snapshot| snapshot.snapshot == number),
-        Snapshots::Peak | Snapshots::All => snapshots.iter().max_by_key(|snapshot| {
-            (
-                snapshot.detail == "peak",
-                Count::from(snapshot.heap_bytes)
-                    + Count::from(snapshot.extra_bytes)
-                    + Count::from(snapshot.stacks_bytes),
-            )
-        }),
+        Snapshots::Peak | Snapshots::All => snapshots
+            .iter()
+            .max_by_key(|snapshot| (snapshot.detail == "peak", snapshot.total())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How the heap of each run went over time. Levels are not compared: they are handed on, for whoever draws both runs in
 //! one picture.
 
-use cg_stream::record::{Count, SnapshotRecord};
+use cg_stream::record::SnapshotRecord;
 
 use crate::runs::Runs;
 
@@ -38,19 +38,13 @@ fn thinned(snapshots: &[SnapshotRecord]) -> Vec<&SnapshotRecord> {
     let mut kept = vec![&snapshots[0]];
     for row in snapshots[1..].chunks(in_a_row) {
         // Of equals the peak, else the first: `max_by_key` takes the last.
-        let rank = |at: &usize| (level(&row[*at]), row[*at].detail == "peak");
+        let rank = |at: &usize| (row[*at].total(), row[*at].detail == "peak");
         let largest = (0..row.len()).rev().max_by_key(rank);
         let last = row.len() - 1;
         let largest = largest.filter(|largest| *largest != last);
         kept.extend(largest.into_iter().chain([last]).map(|at| &row[at]));
     }
     kept
-}
-
-fn level(snapshot: &SnapshotRecord) -> Count {
-    Count::from(snapshot.heap_bytes)
-        + Count::from(snapshot.extra_bytes)
-        + Count::from(snapshot.stacks_bytes)
 }
 
 #[cfg(test)]

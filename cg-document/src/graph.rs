@@ -3,6 +3,7 @@
 //! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
 //! eighth of a character high. What a total consists of is drawn in characters of their own, where that is known.
 
+use crate::fit::beginning_of;
 use crate::number::{bytes, round_bytes};
 
 /// The height of the graph in characters, at most.
@@ -212,7 +213,7 @@ impl Graph {
             let room = columns
                 .max(MOST_OF_A_NAME)
                 .saturating_sub(held.chars().count() + 2);
-            format!("{key} {}{held}", beginning(name, room))
+            format!("{key} {}{held}", beginning_of(name, room))
         };
         let mut lines = Vec::new();
         if let Some(overlay) = &self.overlay {
@@ -279,17 +280,6 @@ impl Graph {
 
 /// No name is cut to less than this.
 const MOST_OF_A_NAME: usize = 40;
-
-/// The beginning of a name that is too long.
-fn beginning(name: &str, most: usize) -> String {
-    match name.char_indices().nth(most) {
-        Some(_) => {
-            let kept: String = name.chars().take(most.saturating_sub(1)).collect();
-            format!("{kept}…")
-        }
-        None => name.to_owned(),
-    }
-}
 
 /// The largest total in each column, and its time where one was measured there. A total holds until the next one, and the
 /// last one in its column alone.

@@ -67,7 +67,7 @@ impl<'a> Timeline<'a> {
 
     fn peak_sentence(&self) -> Option<String> {
         let peak = self.peak()?;
-        let total = total(peak);
+        let total = peak.total();
         let what = match peak.detail.as_str() {
             "peak" => "peak",
             _ => "largest snapshot",
@@ -85,7 +85,7 @@ impl<'a> Timeline<'a> {
                 sentence,
                 "; the largest snapshot is {}, with {} bytes at time {}: Massif looks for a peak where memory is freed",
                 largest.snapshot,
-                number::grouped(self::total(largest)),
+                number::grouped(largest.total()),
                 time(largest),
             );
         }
@@ -141,13 +141,13 @@ impl<'a> Timeline<'a> {
     fn largest(&self) -> Option<&'a SnapshotRecord> {
         // `max_by_key` takes the last of equals.
         let snapshots = self.snapshots.iter().copied().rev();
-        snapshots.max_by_key(|snapshot| total(snapshot))
+        snapshots.max_by_key(|snapshot| snapshot.total())
     }
 
     /// The largest snapshot, where another one is marked as the peak.
     fn larger_than_peak(&self) -> Option<&'a SnapshotRecord> {
         let (peak, largest) = (self.peak()?, self.largest()?);
-        (total(largest) > total(peak)).then_some(largest)
+        (largest.total() > peak.total()).then_some(largest)
     }
 
     /// Whether this is of two runs, compared or one behind the other, that count time in different units.
@@ -266,7 +266,7 @@ impl<'a> Timeline<'a> {
                 },
             ),
             number("total_bytes", "total(B)", |snapshot| {
-                Cell::Count(total(snapshot))
+                Cell::Count(snapshot.total())
             }),
             number("heap_bytes", "useful-heap(B)", |snapshot| {
                 Cell::Count(snapshot.heap_bytes.into())
@@ -300,17 +300,10 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// What `ms_print` calls the total.
-pub(super) fn total(snapshot: &SnapshotRecord) -> Count {
-    Count::from(snapshot.heap_bytes)
-        + Count::from(snapshot.extra_bytes)
-        + Count::from(snapshot.stacks_bytes)
-}
-
 fn point(snapshot: &SnapshotRecord) -> Point {
     Point {
         time: time_as_float(snapshot),
-        total: u64::try_from(total(snapshot)).unwrap_or(u64::MAX),
+        total: u64::try_from(snapshot.total()).unwrap_or(u64::MAX),
     }
 }
 

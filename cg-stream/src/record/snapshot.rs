@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Count;
+
 /// A snapshot of Massif's or a time stamp of heaptrack's. These are levels, not costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "snapshot")]
@@ -28,4 +30,13 @@ pub struct SnapshotRecord {
     /// In a diff, the run that it is of: its position among the `runs` of the `run` record, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
+}
+
+impl SnapshotRecord {
+    /// All bytes at that time: asked for, of administration, and of stacks. This is what Massif draws and ranks by.
+    pub fn total(&self) -> Count {
+        Count::from(self.heap_bytes)
+            + Count::from(self.extra_bytes)
+            + Count::from(self.stacks_bytes)
+    }
 }

@@ -7,7 +7,7 @@ use cg_stream::profile::{Key, Profile};
 use cg_stream::record::RecordType;
 
 use super::stack_tree::{Branches, Root, StackTree};
-use super::timeline::{Timeline, total};
+use super::timeline::Timeline;
 use super::{arrange, origin};
 use crate::options::{Options, View};
 
@@ -93,7 +93,7 @@ fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
         .iter()
         .filter(|snapshot| trees.contains(&snapshot.snapshot));
     with_tree
-        .max_by_key(|snapshot| (snapshot.detail == "peak", total(snapshot)))
+        .max_by_key(|snapshot| (snapshot.detail == "peak", snapshot.total()))
         .map(|snapshot| snapshot.snapshot)
 }
 
@@ -129,7 +129,7 @@ fn tree<'a>(
         Some(event) if event.ends_with("Bk") => "blocks",
         _ => "bytes",
     };
-    let whole = total(snapshot);
+    let whole = snapshot.total();
     let what = match (&snapshot.event, snapshot.detail.as_str()) {
         (Some(event), _) => format!(": {} {event}", number::grouped(whole)),
         (None, detail) => format!(

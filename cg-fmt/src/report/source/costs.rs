@@ -47,6 +47,12 @@ pub(super) struct LineCall {
     pub(super) incl: Vec<Count>,
 }
 
+/// What the lines of a file cost together.
+pub(super) fn cost_of(lines: &FileLines<'_>, event: usize) -> Count {
+    let counts = lines.values().filter_map(|line| line.cost.get(event));
+    counts.sum()
+}
+
 impl<'a> Files<'a> {
     pub(super) fn of(profile: &'a Profile) -> Files<'a> {
         let rows = |of| 0..profile.table(of).len();
@@ -85,10 +91,7 @@ impl<'a> Files<'a> {
         let mut files: Vec<(bool, Count, Option<Symbol>)> = self
             .lines
             .iter()
-            .map(|(file, lines)| {
-                let counts = lines.values().filter_map(|line| line.cost.get(event));
-                (self.is_own(*file), counts.sum(), *file)
-            })
+            .map(|(file, lines)| (self.is_own(*file), cost_of(lines, event), *file))
             .collect();
         files.sort_by(|(a_own, a_cost, a), (b_own, b_cost, b)| {
             b_own
@@ -106,12 +109,11 @@ impl<'a> Files<'a> {
             .iter()
             .map(|(file, lines)| (*file, lines))
             .collect();
-        let cost = |lines: &FileLines| -> Count {
-            lines.values().filter_map(|line| line.cost.get(event)).sum()
-        };
         files.sort_by(|(a, a_lines), (b, b_lines)| {
             let names = || self.profile.text(*a).cmp(&self.profile.text(*b));
-            cost(b_lines).cmp(&cost(a_lines)).then_with(names)
+            cost_of(b_lines, event)
+                .cmp(&cost_of(a_lines, event))
+                .then_with(names)
         });
         files
     }

@@ -8,7 +8,7 @@ use cg_document::{Cell, number};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType};
 
-use super::costs::{FileLines, Files};
+use super::costs::{Files, cost_of};
 use super::{Account, AnnotatedFunction, Looking, Source, select};
 use crate::options::{Options, Places};
 use crate::report::events::EventColumns;
@@ -105,11 +105,6 @@ fn by_cost(profile: &Profile, event: usize) -> Vec<(Function, Records)> {
         b_records.cost.cmp(&a_records.cost).then(names)
     });
     records
-}
-
-fn cost_of(lines: &FileLines<'_>, event: usize) -> Count {
-    let counts = lines.values().filter_map(|line| line.cost.get(event));
-    counts.sum()
 }
 
 /// `1,204 Ir (12.04%)`

@@ -10,6 +10,7 @@ use std::mem;
 use cg_stream::record::{Count, Counts, Frame, HeapRecord, Name, SnapshotRecord};
 use cg_stream::writer::RenderedFrame;
 
+use super::LEVEL_EVENT;
 use super::replay::{Kind, Replay};
 use super::symbols::Symbols;
 use super::timeline::Moment;
@@ -157,7 +158,7 @@ impl Tree {
             snapshot: snapshot.snapshot,
             peak: snapshot.detail == "peak",
             places,
-            cost: Counts::from([("bytes", Count::from(bytes))]),
+            cost: Counts::from([(LEVEL_EVENT, Count::from(bytes))]),
             ..HeapRecord::default()
         };
         let mut stack = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use cg_stream::record::SnapshotRecord;
+use cg_stream::record::{Count, SnapshotRecord};
 use tempfile::SpooledTempFile;
 
 use crate::format::Snapshots;
@@ -23,7 +23,7 @@ pub(super) struct KeptTrees {
 }
 
 /// A marked peak is greater than any other snapshot, then goes what `ms_print` calls the total.
-type Rank = (bool, u128);
+type Rank = (bool, Count);
 
 enum Store {
     /// The best tree so far.
@@ -58,10 +58,7 @@ impl KeptTrees {
     /// Whether the tree that begins here is to be kept, as far as is known yet.
     pub(super) fn begin(&mut self, snapshot: &SnapshotRecord) -> bool {
         self.text.clear();
-        let total = u128::from(snapshot.heap_bytes)
-            + u128::from(snapshot.extra_bytes)
-            + u128::from(snapshot.stacks_bytes);
-        self.current_rank = (snapshot.detail == "peak", total);
+        self.current_rank = (snapshot.detail == "peak", snapshot.total());
         match (self.wanted, &self.store) {
             (Snapshots::Number(number), _) => number == snapshot.snapshot,
             (_, Store::One(Some((_, best, _)))) => self.current_rank > *best,
