@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 use super::lines::{Allowed, LineChains};
 use super::spans::Spans;
-use super::trace::{At, Counted, Trace};
+use super::trace::{At, Counted, Trace, Traced};
 use crate::costs::section::{FunctionId, Section, StringId};
 
 /// An object of which this share of its named cost agrees with its symbols is the one that was profiled. Right ones
@@ -105,7 +105,7 @@ impl TracedObjects {
             object_of: Vec::new(),
         };
         if trace.has_lines_without_address() {
-            trace.for_each(|line| {
+            trace.read(&mut |line: &Traced| {
                 let function = section.merged_into(line.function);
                 let place = found.place(function, section);
                 let functions = &mut found.objects[place].functions;
@@ -231,7 +231,7 @@ impl TracedObjects {
         if self.objects.iter().all(|object| object.lines.is_none()) {
             return Ok(());
         }
-        trace.for_each(|line| {
+        trace.read(&mut |line: &Traced| {
             let function = section.merged_into(line.function);
             let place = self.place(function, section);
             let object = &mut self.objects[place];

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects, Unresolved};
 use super::spans::SpanOwner;
-use super::trace::{At, Counted, Trace, Traced};
+use super::trace::{At, Counted, Run, TakeLines, Trace, Traced};
 use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
 use crate::error::Error;
 
@@ -141,13 +141,14 @@ impl Inlines {
             last: None,
             rows_of_nodes: Vec::new(),
         };
-        let mut result = Ok(());
-        trace.for_each(|line| {
-            if result.is_ok() {
-                result = sums.add(&line, objects, section);
-            }
-        })?;
-        let result = result.and_then(|()| sums.add_spans(objects, section));
+        let mut lines = AddLines {
+            sums: &mut sums,
+            objects,
+            section,
+            result: Ok(()),
+        };
+        trace.read(&mut lines)?;
+        let result = lines.result.and_then(|()| sums.add_spans(objects, section));
         Ok(result.map(|()| sums.roots))
     }
 
@@ -314,6 +315,42 @@ struct LineSums<'s> {
     rows_of_nodes: Vec<Vec<Option<(FunctionId, ChainId)>>>,
 }
 
+/// Adds lines to their rows, until that fails.
+struct AddLines<'l, 's> {
+    sums: &'l mut LineSums<'s>,
+    objects: &'l mut TracedObjects,
+    section: &'l Section,
+    result: Result<(), NoRoom>,
+}
+
+impl TakeLines for AddLines<'_, '_> {
+    fn line(&mut self, line: &Traced) {
+        if self.result.is_ok() {
+            self.result = self.sums.add(line, self.objects, self.section);
+        }
+    }
+
+    /// Lines of a function that follow each other in a span are as good as one with their sum, which is small: a run is
+    /// no longer than a buffer.
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut Run) {
+        let host = self.section.merged_into(function);
+        let place = self.objects.place(host, self.section);
+        let mut next = run.next();
+        while let Some((address, mut sum)) = next {
+            let spans = &mut self.objects.objects[place].spans;
+            let position = spans.holding(address);
+            let code = spans.bounds(position);
+            next = loop {
+                match run.next() {
+                    Some((address, count)) if code.contains(&address) => sum += count,
+                    other => break other,
+                }
+            };
+            self.line(&Traced::own(function, is_first, address, &[sum]));
+        }
+    }
+}
+
 /// The largest sum of a span.
 const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
 
@@ -432,13 +469,7 @@ impl LineSums<'_> {
             return Ok(());
         };
         let counts = &[count];
-        let line = Traced {
-            function: owner.function,
-            is_first: owner.is_first,
-            at: At::Address(0),
-            counted: Counted::Own,
-            counts,
-        };
+        let line = Traced::own(owner.function, owner.is_first, 0, counts);
         self.add_counts(owner.row, &line, span.node.is_some())?;
         let host = section.merged_into(owner.function);
         object.see(host, position, self.ranked(counts), section);

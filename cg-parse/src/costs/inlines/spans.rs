@@ -4,6 +4,8 @@
 //! Callgrind writes a function block by block, in no order of addresses: so a table says for every few bytes of code which
 //! span they begin in, instead of a search.
 
+use std::ops::RangeInclusive;
+
 use cg_debug_info::NodeId;
 
 use super::resolve::ChainId;
@@ -111,6 +113,13 @@ impl Spans {
         }
         self.last = self.search(address);
         self.last
+    }
+
+    /// The first and the last address of a span, by its position.
+    #[inline]
+    pub(super) fn bounds(&self, position: usize) -> RangeInclusive<u64> {
+        let next = self.spans.get(position + 1);
+        self.spans[position].begin..=next.map_or(u64::MAX, |next| next.begin - 1)
     }
 
     /// Whether the span at a position begins at the address or before it.

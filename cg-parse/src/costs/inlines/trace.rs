@@ -48,6 +48,24 @@ pub(crate) struct Traced<'a> {
     pub(crate) counts: &'a [u64],
 }
 
+impl<'a> Traced<'a> {
+    /// Self cost at an address.
+    pub(super) fn own(
+        function: FunctionId,
+        is_first: bool,
+        address: u64,
+        counts: &'a [u64],
+    ) -> Traced<'a> {
+        Traced {
+            function,
+            is_first,
+            at: At::Address(address),
+            counted: Counted::Own,
+            counts,
+        }
+    }
+}
+
 /// All cost lines so far.
 pub(crate) struct Trace {
     file: SpooledTempFile,
@@ -134,7 +152,7 @@ impl Trace {
     }
 
     /// Adds a line of a node, of calls where it has a callee; `object` is asked for the node's. Where the line cannot be
-    /// kept, [`Trace::for_each`] says so.
+    /// kept, [`Trace::read`] says so.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -297,11 +315,11 @@ impl Trace {
         self.pending.clear();
     }
 
-    /// Calls `see` with every line of the parts that ended.
+    /// Hands every line of the parts that ended to `lines`.
     ///
     /// # Errors
     /// Where the lines could not be kept.
-    pub(crate) fn for_each(&mut self, mut see: impl FnMut(Traced)) -> io::Result<()> {
+    pub(crate) fn read(&mut self, lines: &mut impl TakeLines) -> io::Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -328,25 +346,26 @@ impl Trace {
             // What the node of the last line stands for.
             let mut function = functions.first().copied().flatten();
             pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
-                let (at, callee, rest) = match bytes {
-                    [SHORT, difference @ ..0x80, count @ ..0x80, rest @ ..] => {
-                        let difference = from_zigzag((*difference).into());
-                        last.address = last.address.wrapping_add(difference);
-                        counts.clear();
-                        counts.push((*count).into());
-                        (At::Address(last.address), None, rest)
-                    }
-                    _ => {
-                        let (line, rest) = read_line(bytes, last, &mut counts)?;
-                        if line.last.node != last.node {
-                            function = functions.get(line.last.node).copied().flatten();
-                        }
-                        last = line.last;
-                        (line.at, line.callee, rest)
-                    }
+                let mut run = Run {
+                    bytes,
+                    address: last.address,
                 };
+                if run.peek().is_some() {
+                    if let Some(node) = function {
+                        lines.run(node.function, !node.is_deeper, &mut run);
+                    }
+                    // Lines that nobody took are passed over.
+                    run.by_ref().for_each(drop);
+                    last.address = run.address;
+                    return Some(run.bytes);
+                }
+                let (line, rest) = read_line(bytes, last, &mut counts)?;
+                if line.last.node != last.node {
+                    function = functions.get(line.last.node).copied().flatten();
+                }
+                last = line.last;
                 if let Some(node) = function {
-                    let counted = match callee {
+                    let counted = match line.callee {
                         None => Counted::Own,
                         Some(callee) => match functions.get(callee).copied().flatten() {
                             Some(callee) if node.calls_back(callee) => Counted::CallsBack,
@@ -355,10 +374,10 @@ impl Trace {
                     };
                     // Without levels all of a recursion is at one, and only what leaves it counts once.
                     let is_nested = counted == Counted::CallsBack && !part.has_levels;
-                    see(Traced {
+                    lines.line(&Traced {
                         function: node.function,
                         is_first: !node.is_deeper && !is_nested,
-                        at,
+                        at: line.at,
                         counted,
                         counts: &counts,
                     });
@@ -367,6 +386,57 @@ impl Trace {
             })?;
         }
         Ok(())
+    }
+}
+
+/// What lines are handed to when they are read again.
+pub(crate) trait TakeLines {
+    fn line(&mut self, line: &Traced);
+
+    /// Takes a run of lines of a function; `is_first` is that of each of them.
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut Run) {
+        for (address, count) in run {
+            self.line(&Traced::own(function, is_first, address, &[count]));
+        }
+    }
+}
+
+impl<See: FnMut(&Traced)> TakeLines for See {
+    fn line(&mut self, line: &Traced) {
+        self(line);
+    }
+}
+
+/// Self cost of one function, as most lines have it: each has an address and one small count.
+pub(crate) struct Run<'b> {
+    bytes: &'b [u8],
+    address: u64,
+}
+
+impl<'b> Run<'b> {
+    /// The difference to the next address, the count there, and what is behind it.
+    #[inline(always)]
+    fn peek(&self) -> Option<(u8, u8, &'b [u8])> {
+        match self.bytes {
+            [SHORT, difference @ ..0x80, count @ ..0x80, rest @ ..] => {
+                Some((*difference, *count, rest))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Iterator for Run<'_> {
+    /// An address, and the count there.
+    type Item = (u64, u64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let (difference, count, rest) = self.peek()?;
+        let difference = from_zigzag(difference.into());
+        self.address = self.address.wrapping_add(difference);
+        self.bytes = rest;
+        Some((self.address, count.into()))
     }
 }
 
@@ -589,7 +659,7 @@ mod tests {
         for _ in 0..2 {
             found.clear();
             trace
-                .for_each(|line| {
+                .read(&mut |line: &Traced| {
                     found.push((
                         line.function.index(),
                         line.is_first,
