@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
+use crate::table::NAMELESS;
 use crate::{Block, Cell, Document, Span, Table, number, visible};
 
 /// Writes a document.
@@ -107,6 +108,7 @@ fn push_table(text: &mut String, table: &Table) {
 fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
+        Cell::Nameless => NAMELESS.to_owned(),
         Cell::Name(name) => code_span(name),
         Cell::Text(words) => escaped(words),
         Cell::Called { name, calls } => {

@@ -106,7 +106,7 @@ fn neutralised(text: Cow<'_, str>, reader: Reader) -> Cow<'_, str> {
 fn push_cell(field: &mut String, cell: &Cell, reader: Reader, shown: fn(&str) -> Cow<'_, str>) {
     let mut push_text = |text: &str| field.push_str(&neutralised(shown(text), reader));
     match cell {
-        Cell::Empty => {}
+        Cell::Empty | Cell::Nameless => {}
         Cell::Name(name) | Cell::Called { name, .. } | Cell::Placed { name, .. } => push_text(name),
         Cell::Text(words) => push_text(words),
         Cell::Count(number) | Cell::Delta(number) => push_integer(field, *number, reader),
@@ -245,5 +245,6 @@ mod tests {
         assert_eq!(plain(Cell::Delta(-1_234)), "-1234");
         assert_eq!(plain(Cell::share(1, 3)), "33.33");
         assert_eq!(plain(Cell::Empty), "");
+        assert_eq!(plain(Cell::Nameless), "");
     }
 }

@@ -10,11 +10,16 @@ use std::fmt;
 
 use cg_stream::record::Count;
 
+/// What people read where the name of a function is not known, as Valgrind has it.
+pub(crate) const NAMELESS: &str = "???";
+
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
     /// Nothing is known.
     Empty,
+    /// A function whose name is not known: people read `???`, programs nothing.
+    Nameless,
     /// Text from the profile, to be shown exactly: a function, a file, an object.
     Name(&'a str),
     /// Text of our own.
@@ -68,6 +73,14 @@ impl<'a> Cell<'a> {
     /// A name, empty where there is none.
     pub fn name(text: Option<&'a str>) -> Cell<'a> {
         text.map_or(Cell::Empty, Cell::Name)
+    }
+
+    /// The name of a function that is there, whether or not its name is known.
+    pub fn function(name: Option<&'a str>) -> Cell<'a> {
+        match name {
+            None | Some("") => Cell::Nameless,
+            Some(name) => Cell::Name(name),
+        }
     }
 
     /// A number that names something, empty where there is none.
@@ -140,7 +153,7 @@ impl<'a> Cell<'a> {
             Cell::Share { .. } | Cell::Change { .. } | Cell::Quotient { .. } => 1,
             Cell::Ordinal(_) => 2,
             Cell::Name(_) | Cell::Text(_) | Cell::Called { .. } | Cell::Placed { .. } => 3,
-            Cell::Empty => 4,
+            Cell::Empty | Cell::Nameless => 4,
         };
         match (self, other) {
             (Cell::Count(a), Cell::Count(b)) => b.cmp(a),
@@ -453,6 +466,9 @@ impl<'a> Table<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::separated::{Reader, write_csv};
+    use crate::text::{self, Screen};
+    use crate::{Block, Document};
 
     fn table() -> Table<'static> {
         const NAMES: [&str; 3] = ["b", "c", "a"];
@@ -474,6 +490,23 @@ mod tests {
         assert_eq!(table.rows, [1, 2, 0]);
         table.sort("fn").unwrap();
         assert_eq!(table.rows, [2, 0, 1]);
+    }
+
+    #[test]
+    fn a_function_without_a_name_is_shown_to_people_alone() {
+        for nameless in [None, Some("")] {
+            let column = || Column::new("fn", Layout::Name, move |_| Cell::function(nameless));
+            let document = Document {
+                blocks: vec![Block::Table(Table::new(vec![column()], vec![0]))],
+            };
+            let mut shown = Vec::new();
+            text::write(&document, Screen::default(), &mut shown).unwrap();
+            assert_eq!(shown, b"fn\n???\n");
+            let mut csv = Vec::new();
+            write_csv(&document, Reader::Program, &mut csv).unwrap();
+            assert_eq!(csv, b"fn\n\"\"\n");
+        }
+        assert_eq!(Cell::function(Some("f")), Cell::Name("f"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::fit::{self, Fitted};
+use crate::table::NAMELESS;
 use crate::{Block, Cell, Column, Document, Span, Table, number, visible};
 
 mod bars;
@@ -260,6 +261,7 @@ impl<'a> Aligned<'_, 'a> {
 fn text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
+        Cell::Nameless => NAMELESS.to_owned(),
         Cell::Name(name) => visible(name).into_owned(),
         Cell::Text(words) => visible(words).into_owned(),
         Cell::Called { name, calls } => {

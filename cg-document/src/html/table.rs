@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cg_names::paths;
 
 use super::Markup;
+use crate::table::NAMELESS;
 use crate::{Cell, Column, Layout, Table, number};
 
 /// A column's style is said once, by the table: a class in every cell would make a page half as large again. The style
@@ -236,6 +237,7 @@ pub(super) fn cell(page: &mut Markup, cell: &Cell) {
 pub(super) fn text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
+        Cell::Nameless => NAMELESS.to_owned(),
         Cell::Name(name) => (*name).to_owned(),
         Cell::Text(words) => words.clone().into_owned(),
         Cell::Called { name, calls } => format!("{name} ({}x)", number::grouped(*calls)),

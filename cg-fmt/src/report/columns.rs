@@ -81,7 +81,7 @@ pub(crate) fn push_function<'a>(
     let text = move |symbol: Option<Symbol>| Cell::name(profile.text(symbol));
     columns.push(
         Column::new(format!("{prefix}fn"), Layout::Name, move |row| {
-            text(key(row).name)
+            Cell::function(profile.text(key(row).name))
         })
         .titled(title("function")),
     );

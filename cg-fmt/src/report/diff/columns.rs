@@ -192,7 +192,7 @@ impl Diffs<'_> {
             Cell::name(record.what.as_deref())
         });
         text("fn", "function", Function, all, |record| {
-            Cell::name(record.name.as_deref())
+            Cell::function(record.name.as_deref())
         });
         text("file", "file", Path, all, |record| {
             Cell::name(record.file.as_deref())
