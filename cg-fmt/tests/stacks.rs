@@ -465,11 +465,16 @@ fn estimated_stacks_are_called_so() {
         "{}",
         picture.stdout
     );
-    assert!(
-        picture.stderr.contains("75.00% of samples is exact"),
-        "{}",
-        picture.stderr
+    let said = "stacks with 25.00% of samples are estimated from a graph of calls";
+    assert!(picture.stderr.contains(said), "{}", picture.stderr);
+    let all = stream.replacen(
+        r#""stack":[{"fn":"a"}"#,
+        r#""estimated":true,"stack":[{"fn":"a"}"#,
+        1,
     );
+    let picture = cg_fmt(&["-f", "flamegraph"], &all);
+    let said = "cg-fmt: the stacks are estimated from a graph of calls\n";
+    assert_eq!(picture.stderr, said);
 }
 
 /// The profiles of a file of speedscope's by name: stacks outermost first with their weights.

@@ -188,7 +188,7 @@ impl<'a> Stacks<'a> {
         said.map(String::as_str).or(is_bytes.then_some("bytes"))
     }
 
-    /// Says how much of the costs is exact, where some is an estimate; `estimated` is that, by column.
+    /// Says how much of the costs is of estimated stacks, where any is; `estimated` is that, by column.
     pub(crate) fn say_estimated(
         &self,
         estimated: &[Count],
@@ -200,18 +200,24 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// The sentence on how much of the costs is exact.
+    /// The sentence on that. Of what is estimated some may be right all the same, as only cg-parse knows.
     pub(crate) fn told_estimated(&self, estimated: &[Count], totals: &[Count]) -> Option<String> {
-        let exact: Vec<String> = (0..self.columns())
-            .filter(|column| estimated[*column] > 0 && totals[*column] > 0)
+        let columns = || (0..self.columns()).filter(|column| estimated[*column] > 0);
+        columns().next()?;
+        let parts: Vec<String> = columns()
+            .filter(|column| estimated[*column] < totals[*column])
             .map(|column| {
-                let share = (totals[column] - estimated[column]) as f64 / totals[column] as f64;
+                let share = estimated[column] as f64 / totals[column] as f64;
                 format!("{} of {}", percent(share * 100.0), self.column_name(column))
             })
             .collect();
-        let exact = exact.join(", ");
-        (!exact.is_empty())
-            .then(|| format!("the stacks are estimated from a graph of calls: {exact} is exact"))
+        Some(match parts.as_slice() {
+            [] => "the stacks are estimated from a graph of calls".to_owned(),
+            parts => format!(
+                "stacks with {} are estimated from a graph of calls",
+                parts.join(", ")
+            ),
+        })
     }
 
     /// The total that the `run` records give an event, of a diff in the later run; `None` where they give none.
