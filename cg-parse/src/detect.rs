@@ -122,6 +122,9 @@ const BY_MANY_LINES: &[(Format, ByHead)] = &[
 
 /// The format that the beginning of an input shows, if it does.
 fn recognise(head: &Head) -> Option<Format> {
+    if stacks::perf::begins_with_samples(head) {
+        return Some(Format::Perf);
+    }
     let find = |formats: &[(Format, ByHead)]| {
         let found = formats.iter().find(|(_, is_of)| is_of(head));
         found.map(|(format, _)| *format)

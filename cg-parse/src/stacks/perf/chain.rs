@@ -12,7 +12,7 @@
 use cg_stream::intern::{Id, TooMany};
 use cg_stream::record::FrameMarks;
 
-use super::frame::{FrameTexts, source_line};
+use super::frame::{Found, FrameTexts, source_line};
 use crate::stacks::table::{FrameId, FrameParts, StackTable};
 
 /// How many addresses the kernel follows a chain for (`kernel.perf_event_max_stack`), and `perf script` prints.
@@ -55,17 +55,9 @@ impl Chain {
         self.has_inlined = false;
     }
 
-    /// Adds the next frame outwards, as a line behind its tab tells of it; false for a line that is no frame.
+    /// Adds the next frame outwards.
     #[inline]
-    pub(super) fn push(
-        &mut self,
-        line: &[u8],
-        texts: &mut FrameTexts,
-        table: &mut StackTable,
-    ) -> Result<bool, TooMany> {
-        let Some(found) = texts.frame(line, table)? else {
-            return Ok(false);
-        };
+    pub(super) fn push(&mut self, found: Found, texts: &FrameTexts) {
         let place = Place {
             address: found.address,
             is_inlined: found.is_inlined,
@@ -77,7 +69,6 @@ impl Chain {
         self.frames.push(found.frame);
         self.places.push(place);
         self.has_inlined |= found.is_inlined;
-        Ok(true)
     }
 
     /// Takes the line of source behind the frame that was added last.

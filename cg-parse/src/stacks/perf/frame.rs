@@ -20,6 +20,10 @@ cg_stream::ids! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
     frame: FrameId,
+    /// Where its symbol ends in the text.
+    symbol_end: usize,
+    /// Its object, where the end of a line told that.
+    object: Option<ObjectTextId>,
     /// perf expanded it from the debug information of the next frame that is not.
     is_inlined: bool,
     /// Java code that was inlined into the frame, innermost first.
@@ -32,8 +36,9 @@ pub(super) struct FrameTexts {
     known: Vec<Known>,
     /// The text that is looked up.
     wanted: Vec<u8>,
-    /// What was looked up last, by symbol and object: most come again before long.
-    recent: Vec<Recent>,
+    /// What was looked up last, by a hash of symbol and object: most come again before long. Few are remembered, so that the
+    /// processor has them at hand: 256 symbols are nine tenths of the frames of a recording of a whole system.
+    recent: Vec<Option<FrameTextId>>,
     /// Objects as they stand at the end of a line, the last first. Lines that follow each other mostly have one in common.
     objects: Vec<ObjectEnd>,
     object_texts: Bytes<ObjectTextId>,
@@ -49,18 +54,7 @@ pub(super) struct Found {
     /// perf expanded it from the debug information of the next frame that is not.
     pub(super) is_inlined: bool,
     has_inner: bool,
-    /// The position of what is known of its text.
-    known: usize,
-}
-
-/// A symbol of an object that was looked up.
-#[derive(Clone, Default)]
-struct Recent {
-    symbol: Vec<u8>,
-    /// The object, and whether the address is the kernel's.
-    of: Option<(ObjectTextId, bool)>,
-    /// The position of what is known of it.
-    known: usize,
+    known: FrameTextId,
 }
 
 /// An object as it stands at the end of a line.
@@ -78,7 +72,7 @@ fn last_word(text: &[u8]) -> Option<u64> {
 }
 
 /// How many symbols are remembered.
-const RECENT: usize = 16384;
+const RECENT: usize = 4096;
 
 /// How many objects are compared with the end of a line before it is taken apart.
 const OBJECTS: usize = 16;
@@ -89,7 +83,7 @@ impl FrameTexts {
             texts: Bytes::default(),
             known: Vec::new(),
             wanted: Vec::new(),
-            recent: vec![Recent::default(); RECENT],
+            recent: vec![None; RECENT],
             objects: Vec::new(),
             object_texts: Bytes::default(),
             hasher: FixedState::default(),
@@ -110,18 +104,20 @@ impl FrameTexts {
         let Some((symbol, object)) = self.split_known_object(text) else {
             return self.look_up(address, text, table).map(Some);
         };
-        let of = (object, is_kernel_address(address));
         let slot = self.hasher.hash_one((symbol, object)) as usize % RECENT;
-        let recent = &self.recent[slot];
-        if recent.of == Some(of) && recent.symbol == symbol {
-            return Ok(Some(self.found(address, recent.known)));
+        let is_wanted = |recent: &FrameTextId| {
+            let known = &self.known[recent.index()];
+            let text = &self.texts.get(*recent)[..known.symbol_end];
+            known.object == Some(object)
+                && matches!(text, [is_kernel, of @ ..]
+                    if *is_kernel == u8::from(is_kernel_address(address)) && of == symbol)
+        };
+        if let Some(recent) = self.recent[slot].filter(is_wanted) {
+            return Ok(Some(self.found(address, recent)));
         }
         let found = self.look_up(address, text, table)?;
-        let recent = &mut self.recent[slot];
-        recent.symbol.clear();
-        recent.symbol.extend_from_slice(symbol);
-        recent.of = Some(of);
-        recent.known = found.known;
+        self.known[found.known.index()].object = Some(object);
+        self.recent[slot] = Some(found.known);
         Ok(Some(found))
     }
 
@@ -164,12 +160,13 @@ impl FrameTexts {
 
     /// What is known of a text, found at an address.
     #[inline]
-    fn found(&self, address: u64, known: usize) -> Found {
+    fn found(&self, address: u64, known: FrameTextId) -> Found {
         let Known {
             frame,
             is_inlined,
             inner,
-        } = &self.known[known];
+            ..
+        } = &self.known[known.index()];
         Found {
             address,
             frame: *frame,
@@ -182,7 +179,7 @@ impl FrameTexts {
     /// What was inlined into a frame of compiled code, innermost first.
     pub(super) fn inner(&self, found: Found) -> &[FrameId] {
         match found.has_inner {
-            true => &self.known[found.known].inner,
+            true => &self.known[found.known.index()].inner,
             false => &[],
         }
     }
@@ -216,7 +213,7 @@ impl FrameTexts {
             let known = self.look_into(symbol_end, table)?;
             self.known.push(known);
         }
-        Ok(self.found(address, id.index()))
+        Ok(self.found(address, id))
     }
 
     /// The frame that `wanted` tells of.
@@ -265,6 +262,8 @@ impl FrameTexts {
         }
         Ok(Known {
             frame: frame(&symbol[..outermost], marks)?,
+            symbol_end,
+            object: None,
             is_inlined,
             inner: inner.into(),
         })

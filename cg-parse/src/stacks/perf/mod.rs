@@ -18,6 +18,7 @@
 mod chain;
 mod frame;
 mod header;
+mod recent_lines;
 mod sample_line;
 mod threads;
 
@@ -27,14 +28,15 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Name, RunRecord, ThreadFacts};
 
 use self::chain::Chain;
-use self::frame::FrameTexts;
+use self::frame::{Found, FrameTexts};
+use self::recent_lines::RecentLines;
 use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
 use super::table::{Row, StackTable, TextId};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
-use crate::head::Head;
+use crate::head::{Head, Reach};
 use crate::number::leading_u64;
 
 /// Counts samples.
@@ -57,14 +59,29 @@ fn has_times(bytes: &[u8]) -> bool {
     })
 }
 
+/// True where the input begins with many lines, of which all are samples with a time, frames or comments: no program's own
+/// output looks like that, so what follows does not matter.
+pub(crate) fn begins_with_samples(head: &Head) -> bool {
+    head.bytes.len() > LOOK && {
+        let (own, others) = own_and_others(&Head {
+            bytes: &head.bytes[..LOOK],
+            reach: Reach::Enough,
+        });
+        own > 0 && others == 0
+    }
+}
+
 /// True where most lines are samples with a time, or frames, and one is.
 pub(crate) fn is_perf_script(head: &Head) -> bool {
-    let (mut own, mut others, mut is_first) = (0u64, 0u64, true);
+    let first = head.whole_lines().find(|(_, line)| !line.is_empty());
+    let (own, others) = own_and_others(head);
+    first.is_some_and(|(_, line)| line == b"# ========") || own > others
+}
+
+/// How many lines are samples with a time, or frames, and how many are neither nor comments.
+fn own_and_others(head: &Head) -> (u64, u64) {
+    let (mut own, mut others) = (0u64, 0u64);
     for (start, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
-        if is_first && line == b"# ========" {
-            return true;
-        }
-        is_first = false;
         // A line without the blanks behind it, and with those in front.
         let frame = line.strip_prefix(b"\t").and_then(frame::split_address);
         let is_own = match frame {
@@ -87,7 +104,7 @@ pub(crate) fn is_perf_script(head: &Head) -> bool {
             false => others += 1,
         }
     }
-    own > others
+    (own, others)
 }
 
 pub(crate) fn parse(
@@ -170,6 +187,7 @@ struct Script {
     /// Those behind it.
     events: Vec<SampledEvent>,
     texts: FrameTexts,
+    lines: RecentLines<Found>,
     chain: Chain,
     threads: Threads,
     /// The times of the first and of the last sample.
@@ -226,6 +244,7 @@ impl Script {
             table: StackTable::new([SAMPLES]),
             events: Vec::new(),
             texts: FrameTexts::new(options.demangle),
+            lines: RecentLines::new(),
             chain: Chain::default(),
             threads: Threads::new(),
             times: None,
@@ -247,11 +266,16 @@ impl Script {
         while let Some(block) = lines.next_lines().map_err(Error::Input)? {
             let mut rest = block;
             while !rest.is_empty() {
-                let length = memchr::memchr(b'\n', rest);
-                let line = &rest[..length.unwrap_or(rest.len())];
-                rest = &rest[length.map_or(rest.len(), |length| length + 1)..];
                 self.line_number += 1;
-                self.line(line.strip_suffix(b"\r").unwrap_or(line))?;
+                if let Some((length, found)) = self.lines.find(rest) {
+                    self.add_frame(found);
+                    rest = &rest[length..];
+                    continue;
+                }
+                let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                let (line, behind) = rest.split_at(length);
+                rest = behind;
+                self.line(line)?;
             }
         }
         match self.open.take() {
@@ -269,35 +293,51 @@ impl Script {
         }
     }
 
+    /// A line with its end, which the last may lack.
     #[inline]
-    fn line(&mut self, line: &[u8]) -> Result<(), Error> {
-        match line {
-            [b'\t', frame @ ..] => self.frame(frame),
+    fn line(&mut self, whole: &[u8]) -> Result<(), Error> {
+        let line = whole.strip_suffix(b"\n").unwrap_or(whole);
+        match line.strip_suffix(b"\r").unwrap_or(line) {
+            [b'\t', frame @ ..] => {
+                let found = self.frame(frame)?;
+                if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
+                    self.lines.remember(whole, found);
+                }
+                Ok(())
+            }
             [] => self.blank(),
-            [b' ', ..] => self.line_behind_blank(line),
-            [b'#', ..] => self.comment(line),
-            _ => self.sample_line(line, SampleLine::parse(line)),
+            line @ [b' ', ..] => self.line_behind_blank(line),
+            line @ [b'#', ..] => self.comment(line),
+            line => self.sample_line(line, SampleLine::parse(line)),
         }
     }
 
-    /// A frame, as a line behind its tab tells of it.
+    /// A frame, as a line behind its tab tells of it; `None` where it tells of none.
     #[inline]
-    fn frame(&mut self, line: &[u8]) -> Result<(), Error> {
-        if let Some(open) = &mut self.open
-            && open.is_flat
-            && frame::split_address(line).is_some()
-        {
+    fn frame(&mut self, line: &[u8]) -> Result<Option<Found>, Error> {
+        let found = self.texts.frame(line, &mut self.table)?;
+        match found {
+            Some(found) => self.add_frame(found),
+            None if self.open.is_some() && !is_instruction(line) => {
+                self.odd.add(line, self.line_number);
+            }
+            None => {}
+        }
+        Ok(found)
+    }
+
+    /// The next frame outwards.
+    #[inline]
+    fn add_frame(&mut self, found: Found) {
+        let open = self.open.get_or_insert(Open::NAMELESS);
+        if open.is_flat {
             // What looked like a frame is another field.
             open.is_flat = false;
             self.chain.clear();
         }
-        if self.chain.push(line, &mut self.texts, &mut self.table)? {
-            self.open.get_or_insert(Open::NAMELESS).needs_frames = false;
-            self.has_chains = true;
-        } else if self.open.is_some() && !is_instruction(line) {
-            self.odd.add(line, self.line_number);
-        }
-        Ok(())
+        open.needs_frames = false;
+        self.has_chains = true;
+        self.chain.push(found, &self.texts);
     }
 
     /// The end of a sample; and where nothing was printed of samples but their frames, the line that one begins with.
@@ -334,7 +374,9 @@ impl Script {
         let is_sample = matches!(parsed.anchor, Anchor::Time | Anchor::Event)
             && self.anchor == Some(parsed.anchor);
         match frame::split_address(line) {
-            Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => self.frame(line),
+            Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => {
+                self.frame(line).map(|_| ())
+            }
             _ => self.sample_line(line, parsed),
         }
     }
@@ -396,8 +438,10 @@ impl Script {
             (None, Some(_)) => Some(self.event(b"period")),
             (None, None) => None,
         };
-        if let Some(frame) = parsed.frame {
-            self.chain.push(frame, &mut self.texts, &mut self.table)?;
+        if let Some(frame) = parsed.frame
+            && let Some(found) = self.texts.frame(frame, &mut self.table)?
+        {
+            self.chain.push(found, &self.texts);
         }
         self.open = Some(Open {
             thread: thread.name,

@@ -1,6 +1,11 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
-use crate::format::Options;
+use cg_stream::lines::LineReader;
+
+use crate::detect;
+use crate::format::{Format, Options};
 use crate::testing::{Parsed, check_all_prefixes, parse};
 
 fn script(text: &str) -> Parsed {
@@ -489,4 +494,47 @@ fn other_text_is_not_recognised() {
             parsed.records
         );
     }
+}
+
+#[test]
+fn a_beginning_of_nothing_but_samples_is_recognised_whatever_follows() {
+    let samples = CHAINS.repeat(super::LOOK / CHAINS.len() + 1);
+    let massif = "desc: (none)\ncmd: ./a\ntime_unit: i\n";
+    for (text, expected) in [
+        (format!("{samples}{massif}"), Format::Perf),
+        (format!("# comment\n{samples}{massif}"), Format::Perf),
+        // A program can print samples of its own.
+        (format!("started\n{samples}{massif}"), Format::Massif),
+        (format!("{CHAINS}{massif}"), Format::Massif),
+        (format!("started\n{samples}"), Format::Perf),
+    ] {
+        let recognised = detect::format_of(&mut LineReader::new(text.as_bytes()), None);
+        assert_eq!(recognised.ok(), Some(expected), "{}", &text[..40]);
+    }
+}
+
+#[test]
+fn lines_of_one_address_are_told_apart() {
+    // Programs have different functions at one address; lines end in either way, and some come again.
+    let mut text = String::new();
+    let mut expected = BTreeMap::new();
+    for number in 0..6000 {
+        let (address, name) = (number * 7919 % 1500, number % 13);
+        let end = if number % 5 == 0 { "\r\n" } else { "\n" };
+        let offset = ["", "+0x7"][number % 2];
+        text += &format!(
+            "a  7  1.000001:          2 c: {end}\t{address:16x} f{name}{offset} (/x){end}{end}"
+        );
+        *expected.entry(format!("f{name}")).or_insert(0) += 1;
+    }
+    let parsed = script(&text);
+    let expected: BTreeSet<String> = expected
+        .into_iter()
+        .map(|(name, samples)| format!("{name} {}", json!({"c": 2 * samples, "samples": samples})))
+        .collect();
+    assert_eq!(
+        stacks(&parsed).into_iter().collect::<BTreeSet<_>>(),
+        expected
+    );
+    assert!(!parsed.trouble, "{:?}", parsed.messages);
 }
