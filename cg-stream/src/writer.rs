@@ -191,12 +191,35 @@ impl<W: Write> Writer<W> {
     #[inline]
     pub fn rendered<R: RenderedRecord>(&mut self, record: &R) -> io::Result<()> {
         self.records += 1;
+        self.put_rendered(record);
+        self.buffer.push(b'}');
+        self.finish_line()
+    }
+
+    /// Writes a record from rendered names and counts, and a stack as its last field.
+    ///
+    /// # Errors
+    /// What the output reports.
+    #[inline]
+    pub fn rendered_with_stack<'f, R: RenderedRecord>(
+        &mut self,
+        record: &R,
+        stack: impl IntoIterator<Item = &'f RenderedFrame>,
+    ) -> io::Result<()> {
+        self.records += 1;
+        self.put_rendered(record);
+        self.buffer.extend_from_slice(b",\"stack\":[");
+        put_stack(&mut self.buffer, stack);
+        self.buffer.extend_from_slice(b"]}");
+        self.finish_line()
+    }
+
+    #[inline]
+    fn put_rendered<R: RenderedRecord>(&mut self, record: &R) {
         self.buffer.extend_from_slice(R::HEAD);
         record.put(&mut FieldWriter {
             buffer: &mut self.buffer,
         });
-        self.buffer.push(b'}');
-        self.finish_line()
     }
 
     /// Passes a line on as it is, `\n` added.

@@ -403,6 +403,10 @@ impl StackTable {
         self.texts.all()
     }
 
+    pub(crate) fn text_of(&self, text: TextId) -> &str {
+        self.texts.text(text)
+    }
+
     pub(crate) fn name(&self, text: Option<TextId>) -> Option<&str> {
         text.map(|text| self.texts.text(text))
     }

@@ -11,10 +11,13 @@ use cg_names::blame::frame_to_blame_by;
 use cg_names::whose::Facts;
 use cg_stream::intern::Id;
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord,
-    StackRecord, Status, Total,
+    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord, Status,
+    Total,
 };
 use cg_stream::writer::RenderedFrame;
+use cg_stream::writer::rendered::{
+    RenderedEvents, RenderedFunction, RenderedNames, RenderedStackRecord,
+};
 
 use super::table::{FrameId, FrameParts, StackTable, TextId};
 use crate::error::Error;
@@ -58,26 +61,43 @@ pub(crate) fn write_open(
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
     let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
     let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
+    let events = RenderedEvents::new(&run.events);
+    let mut names = RenderedNames::default();
+    let mut counts = Vec::new();
     for position in writing.ordered_by(cost) {
         let row = table.row_at(position);
-        let blamed = writing.blamed_frame(position);
-        let counts = (0..run.events.len()).map(|event| table.cost(position, event));
-        let record = StackRecord {
-            name: blamed.name,
-            file: blamed.file,
+        let blamed = writing.blamed_parts(position);
+        let texts = [
+            blamed.name,
+            blamed.file,
+            blamed.obj,
+            row.thread,
+            row.process,
+        ];
+        for text in texts.into_iter().flatten() {
+            names.render(text, || Name::from(table.text_of(text)));
+        }
+        let name = |text: Option<TextId>| text.map(|text| names.get(text));
+        counts.clear();
+        counts.extend((0..run.events.len()).map(|event| table.cost(position, event)));
+        let record = RenderedStackRecord {
+            function: RenderedFunction {
+                name: name(blamed.name),
+                file: name(blamed.file),
+                obj: name(blamed.obj),
+            },
             line: blamed.line,
-            obj: blamed.obj,
-            thread_name: writing.name(row.thread),
-            process: writing.name(row.process),
+            thread_name: name(row.thread),
+            process: name(row.process),
             pid: row.pid,
             estimated: row.estimated,
             cut: row.cut,
-            cost: Counts::from_row(&run.events, counts),
-            stack: Vec::new(),
+            events: &events,
+            cost: &counts,
         };
         let stack = table.frames_of(row.stack);
         let stack = stack.map(|frame| &rendered[frame.index()]);
-        out.record_with_stack(&record, stack)
+        out.rendered_with_stack(&record, stack)
             .map_err(Error::Output)?;
     }
     Ok(())
@@ -198,10 +218,6 @@ impl<'t> Writing<'t> {
             table,
             blamed: blamed_frames(table),
         }
-    }
-
-    fn name(&self, text: Option<TextId>) -> Option<Name<'t>> {
-        self.table.name(text).map(Name::from)
     }
 
     fn blamed_parts(&self, row: usize) -> FrameParts {

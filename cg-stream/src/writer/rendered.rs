@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::intern::Id;
-use crate::record::{Frame, Name};
+use crate::record::{Count, Frame, Name};
 
 /// Names as they stand in records, under the ids of the table that they are from.
 pub struct RenderedNames<I> {
@@ -171,6 +171,28 @@ pub struct RenderedCall<'a> {
     pub incl: RenderedCounts<'a>,
 }
 
+/// A `stack` record without its stack.
+pub struct RenderedStackRecord<'a> {
+    /// The function of the frame to blame.
+    pub function: RenderedFunction<'a>,
+    /// Its line.
+    pub line: Option<u64>,
+    /// The thread's name.
+    pub thread_name: Option<RenderedName<'a>>,
+    /// The process's name.
+    pub process: Option<RenderedName<'a>>,
+    /// As in the record.
+    pub pid: Option<u64>,
+    /// As in the record.
+    pub estimated: bool,
+    /// As in the record.
+    pub cut: bool,
+    /// The events.
+    pub events: &'a RenderedEvents,
+    /// Self cost, a count an event.
+    pub cost: &'a [Count],
+}
+
 /// What a [`Writer`](super::Writer) writes from rendered pieces.
 pub trait RenderedRecord {
     /// What the record begins with.
@@ -228,6 +250,24 @@ impl RenderedRecord for RenderedCall<'_> {
         fields.object(b"callee", |fields| fields.function(self.callee));
         fields.number(b"calls", Some(self.calls));
         fields.counts(b"incl", self.incl);
+    }
+}
+
+impl RenderedRecord for RenderedStackRecord<'_> {
+    const HEAD: &'static [u8] = b"{\"type\":\"stack\"";
+
+    #[inline]
+    fn put(&self, fields: &mut FieldWriter<'_>) {
+        fields.name(b"fn", self.function.name);
+        fields.name(b"file", self.function.file);
+        fields.number(b"line", self.line);
+        fields.name(b"obj", self.function.obj);
+        fields.name(b"thread", self.thread_name);
+        fields.name(b"process", self.process);
+        fields.number(b"pid", self.pid);
+        fields.mark(b"estimated", self.estimated);
+        fields.mark(b"cut", self.cut);
+        fields.events(b"cost", self.events, self.cost.iter().copied());
     }
 }
 
@@ -311,25 +351,44 @@ impl FieldWriter<'_> {
         self.buffer.push(b'}');
     }
 
-    /// The first event always, the others where they are not 0, as `Counts::from_row` has it.
+    /// A field that stands only where it is true.
+    #[inline]
+    fn mark(&mut self, key: &[u8], is_true: bool) {
+        if is_true {
+            self.key(key);
+            self.buffer.extend_from_slice(b"true");
+        }
+    }
+
     #[inline]
     fn counts(&mut self, key: &[u8], counts: RenderedCounts) {
+        if counts.is_signed {
+            let cells = counts.cells.iter().map(|cell| cell.cast_signed());
+            self.events(key, counts.events, cells);
+        } else {
+            self.events(key, counts.events, counts.cells.iter().copied());
+        }
+    }
+
+    /// The first event always, the others where they are not 0, as `Counts::from_row` has it.
+    #[inline]
+    fn events<C: itoa::Integer + Copy + Default + PartialEq>(
+        &mut self,
+        key: &[u8],
+        RenderedEvents(events): &RenderedEvents,
+        counts: impl IntoIterator<Item = C>,
+    ) {
         self.key(key);
         self.buffer.push(b'{');
-        let RenderedEvents(events) = counts.events;
-        for (position, (event, cell)) in events.iter().zip(counts.cells).enumerate() {
+        for (position, (event, count)) in events.iter().zip(counts).enumerate() {
             if position > 0 {
-                if *cell == 0 {
+                if count == C::default() {
                     continue;
                 }
                 self.buffer.push(b',');
             }
             self.buffer.extend_from_slice(event);
-            if counts.is_signed {
-                self.integer(cell.cast_signed());
-            } else {
-                self.integer(*cell);
-            }
+            self.integer(count);
         }
         self.buffer.push(b'}');
     }
@@ -339,7 +398,8 @@ impl FieldWriter<'_> {
 mod tests {
     use super::*;
     use crate::Writer;
-    use crate::record::{CallRecord, Count, Counts, FnRecord, FunctionName, LineRecord};
+    use crate::record::{CallRecord, Counts, FnRecord, FunctionName, LineRecord, StackRecord};
+    use crate::writer::RenderedFrame;
 
     crate::ids! {
         struct NameId;
@@ -369,6 +429,8 @@ mod tests {
             Frame::default(),
         ];
         let stack = RenderedStack::new(&frames);
+        let rendered_frames =
+            [&frames[0], &frames[1]].map(|frame| RenderedFrame::new(frame).unwrap());
         let mut writer = Writer::new(Vec::new());
         for bits in 0..8 {
             let texts = || pick(bits, |position| Name::from(TEXTS[position]));
@@ -486,12 +548,46 @@ mod tests {
                     incl: cost,
                 };
                 writer.rendered(&rendered).unwrap();
+                let [name, file, obj] = texts();
+                let [thread_name, process, _] = texts();
+                let cells = cells.map(|cell| match is_signed {
+                    true => Count::from(cell.cast_signed()),
+                    false => Count::from(cell),
+                });
+                let record = StackRecord {
+                    name,
+                    file,
+                    line: number,
+                    obj,
+                    thread_name,
+                    process,
+                    pid: number,
+                    estimated: is_signed,
+                    cut: has_incl,
+                    cost: counts(),
+                    stack: frames.clone(),
+                };
+                writer.record(&record).unwrap();
+                let rendered = RenderedStackRecord {
+                    function,
+                    line: number,
+                    thread_name: function.name,
+                    process: function.file,
+                    pid: number,
+                    estimated: is_signed,
+                    cut: has_incl,
+                    events: &rendered_events,
+                    cost: &cells,
+                };
+                writer
+                    .rendered_with_stack(&rendered, &rendered_frames)
+                    .unwrap();
             }
         }
         writer.flush().unwrap();
         let text = String::from_utf8(writer.into_inner()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 8 * 3 * 6);
+        assert_eq!(lines.len(), 8 * 3 * 8);
         for pair in lines.chunks(2) {
             assert_eq!(pair[0], pair[1]);
         }
