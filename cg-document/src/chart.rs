@@ -3,7 +3,7 @@
 //! What it consists of is written by hand: axes whose numbers are round in binary units, steps, areas and marks, all with
 //! classes that a style sheet colours for light and dark screens. All that is said in it is text.
 
-use crate::html::Markup;
+use crate::markup::Markup;
 use crate::number::{grouped, round_bytes};
 use crate::{Graph, Layer, Mark, Point, number};
 

@@ -10,6 +10,7 @@ mod chart;
 mod document;
 mod fit;
 mod graph;
+mod markup;
 mod table;
 
 pub mod number;

@@ -9,13 +9,11 @@ use std::io;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::markup::Markup;
 use crate::{Block, Document, Picture, Span, Table, chart};
 
-mod markup;
 mod table;
 mod tree;
-
-pub(crate) use markup::Markup;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

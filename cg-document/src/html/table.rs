@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cg_names::paths;
 
-use super::Markup;
+use crate::markup::Markup;
 use crate::table::NAMELESS;
 use crate::{Cell, Column, Layout, Table, number};
 

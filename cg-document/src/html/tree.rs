@@ -4,8 +4,8 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::Markup;
 use super::table::{cell, text, write_path};
+use crate::markup::Markup;
 use crate::{Cell, Layout, Table};
 
 /// Browsers end elements that stand in each other deeper than some 500.

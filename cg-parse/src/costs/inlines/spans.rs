@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use cg_debug_info::NodeId;
 
-use super::resolve::ChainId;
+use super::chain::ChainId;
 use crate::costs::section::FunctionId;
 
 /// All code of an object by address. The first span begins at 0.

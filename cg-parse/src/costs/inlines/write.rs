@@ -10,9 +10,10 @@ use cg_stream::writer::rendered::RenderedLabels;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::chain::{ChainId, ChainKey, Inlined};
 use super::objects::TracedObject;
 use super::paths::is_same_file;
-use super::resolve::{ChainId, ChainKey, Inlined, InlinedFunction, Inlines};
+use super::resolve::{InlinedFunction, Inlines};
 use crate::costs::section::{Section, StringId};
 use crate::format::Out;
 

@@ -1,0 +1,33 @@
+//! What code of one chain of inlined functions is one and the same by.
+
+use cg_debug_info::NodeId;
+
+use crate::costs::section::{CostRows, FunctionId};
+
+cg_stream::ids! {
+    /// Code of one chain of inlined functions in one function of the profile.
+    pub(crate) struct ChainId;
+}
+
+/// What makes such code one and the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ChainKey {
+    /// The function of the profile, into which the others are inlined.
+    pub(super) host: FunctionId,
+    /// What is inlined into it, in the chains of the host's object; none where nothing is inlined or known.
+    pub(super) inlined: Option<Inlined>,
+}
+
+/// What is known of code that is inlined into a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Inlined {
+    /// The chain, by its innermost function.
+    Chain(NodeId),
+    /// The innermost function; by which way it came there is not known.
+    Innermost(cg_debug_info::FunctionId),
+    /// It is one of several functions, by their number in the list of such groups.
+    OneOf(usize),
+}
+
+/// Counts by chain.
+pub(super) type ChainRows = CostRows<ChainId, ChainKey, ()>;
