@@ -1,6 +1,7 @@
 //! Functions that call each other in a circle: the strongly connected components of the call graph.
 
-use crate::costs::section::{ArcId, NoRoom, Signedness, add_inclusive_row};
+use crate::costs::ids::ArcId;
+use crate::costs::tables::{NoRoom, Signedness, add_inclusive_row};
 
 /// An arc between two different functions, numbered from 0, and the row of its cost.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,11 @@ use section::Section;
 
 use crate::error::Error;
 
+pub(crate) mod ids;
 pub(crate) mod recognise;
 pub(crate) mod section;
 pub(crate) mod sums;
+pub(crate) mod tables;
 
 mod cachegrind;
 mod callgrind;
@@ -17,6 +19,7 @@ mod continued;
 mod inlines;
 mod refusal;
 mod stacks;
+mod write;
 
 #[cfg(test)]
 mod laws;

@@ -2,7 +2,7 @@
 
 use cg_stream::intern::TooMany;
 
-use crate::costs::section::NoRoom;
+use crate::costs::tables::NoRoom;
 use crate::error::Error;
 
 /// Why reading stops at a line.

@@ -4,10 +4,10 @@ use std::mem;
 
 use cg_stream::Diagnostics;
 
-use super::inlines::{self, Trace};
-use super::{PartDone, cachegrind, callgrind};
+use super::inlines::{Trace, resolve};
+use super::{PartDone, cachegrind, callgrind, write};
 use crate::costs::section::{RunFacts, Section};
-use crate::costs::stacks::StackGraph;
+use crate::costs::stacks::graph::StackGraph;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 
@@ -64,22 +64,22 @@ impl Summed {
             Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        let mut inlines = None;
         if options.inline {
-            section.inlines = inlines::resolve(section, &options.search)?;
-            if let Some(inlines) = section.inlines.take() {
-                let told = section.tell_arcs_apart(&inlines, options.instr);
-                told.map_err(|no_room| Error::whole(no_room.to_string()))?;
-                section.inlines = Some(inlines);
-            }
+            inlines = resolve(section, &options.search)?;
+        }
+        if let Some(inlines) = &inlines {
+            let innermost = |object, address| inlines.innermost(object, address);
+            let told = section.tell_arcs_apart(innermost, options.instr);
+            told.map_err(|no_room| Error::whole(no_room.to_string()))?;
         }
         if let Some(graph) = section.stacks.take() {
-            let said = section.write_stacks(&graph, out)?;
+            let said = write::write_stacks(section, &graph, out)?;
             // For the next part.
             section.stacks = Some(graph);
             return Ok(Vec::from_iter(said));
         }
-        section.write(options, out)?;
-        let inlines = section.inlines.as_ref();
+        write::write(section, inlines.as_ref(), options, out)?;
         Ok(inlines.map_or(Vec::new(), |inlines| inlines.messages(section)))
     }
 }

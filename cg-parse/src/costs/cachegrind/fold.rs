@@ -20,7 +20,8 @@ use cg_names::whose::{Whose, whose};
 use cg_stream::record::{Frame, Name};
 use hashbrown::HashMap;
 
-use crate::costs::section::{FunctionId, FunctionKey, Section, StringId, Strings};
+use crate::costs::ids::{FunctionId, StringId, Strings};
+use crate::costs::section::{FunctionKey, Section};
 
 /// The functions of a profile that are another one of it. Their names are in `strings`.
 pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<FunctionId, FunctionId> {

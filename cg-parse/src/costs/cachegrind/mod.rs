@@ -28,9 +28,9 @@ use super::PartDone;
 use super::continued::{NameLine, continued};
 use super::refusal::Refusal;
 use crate::costs::callgrind::{counts::LineCounts, header};
-use crate::costs::section::{
-    FunctionId, FunctionKey, LineKey, NoRoom, Section, Signedness, StringId,
-};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::section::{FunctionKey, Section};
+use crate::costs::tables::{LineKey, NoRoom, Signedness};
 use crate::error::Error;
 use crate::error::excerpt;
 use crate::format::{Lines, Options};

@@ -12,8 +12,10 @@ use super::decoration::{callers_of, level_of};
 use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::Part;
 use super::recursion::{FoldedNode, RecursionSigns};
-use crate::costs::section::{FunctionId, FunctionKey, NoRoom, Section, StringId};
-use crate::costs::stacks::{Callers, Context, ContextId, StackGraph};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::section::{FunctionKey, Section};
+use crate::costs::stacks::graph::{Callers, Context, ContextId, StackGraph};
+use crate::costs::tables::NoRoom;
 
 /// Adds a part to the contexts of a section.
 pub(super) fn add(

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::decoration::{Decoration, decoration_of};
-use crate::costs::section::{StringId, Strings};
+use crate::costs::ids::{StringId, Strings};
 use cg_names::demangle::demangle;
 use cg_stream::intern::{Id as _, Keys, TooMany};
 

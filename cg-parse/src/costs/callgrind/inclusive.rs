@@ -25,11 +25,10 @@ use super::functions::{FunctionNames, NodeId, Nodes};
 use super::part::{NodeArc, Part};
 use super::recursion::{FoldedNode, RecursionSigns};
 use crate::costs::circles;
+use crate::costs::ids::{ArcId, FunctionId, StringId};
 use crate::costs::inlines::TracedNode;
-use crate::costs::section::{
-    ArcId, ArcKey, CostRows, FunctionId, FunctionKey, NoRoom, Section, Signedness, StringId,
-    add_calls, add_inclusive_row, add_row,
-};
+use crate::costs::section::{ArcKey, FunctionKey, Section};
+use crate::costs::tables::{CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row};
 
 /// Adds a part to a section.
 pub(crate) fn fold(

@@ -6,7 +6,8 @@
 use hashbrown::HashMap;
 
 use super::decoration::decoration_of;
-use crate::costs::section::{FunctionKey, NoRoom, Section};
+use crate::costs::section::{FunctionKey, Section};
+use crate::costs::tables::NoRoom;
 
 /// Adds what is left of deeper levels to their functions, where the section has these.
 ///

@@ -5,8 +5,9 @@ use std::hash::Hash;
 use cg_stream::intern::Id as _;
 
 use super::functions::NodeId;
-use crate::costs::section::{
-    ArcId, CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, StringId, add_calls,
+use crate::costs::ids::{ArcId, StringId};
+use crate::costs::tables::{
+    CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, add_calls,
 };
 
 /// A line of a function as the file names it.

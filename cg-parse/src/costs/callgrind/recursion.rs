@@ -1,7 +1,7 @@
 //! How a file records recursion, and what becomes of the nodes that recursion levels make.
 
 use super::functions::NodeId;
-use crate::costs::section::FunctionId;
+use crate::costs::ids::FunctionId;
 
 /// What a file's names and arcs have shown of how it records recursion.
 #[derive(Clone, Copy, Debug, Default)]

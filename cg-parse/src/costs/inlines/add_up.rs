@@ -12,7 +12,9 @@ use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects};
 use super::spans::SpanOwner;
 use super::trace::{At, Counted, Run, TakeLines, Trace, Traced};
-use crate::costs::section::{CostRows, FunctionId, NoRoom, Section, Signedness, StringId};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::section::Section;
+use crate::costs::tables::{CostRows, NoRoom, Signedness};
 
 /// What all lines come to.
 pub(super) struct Added {

@@ -2,7 +2,8 @@
 
 use cg_debug_info::NodeId;
 
-use crate::costs::section::{CostRows, FunctionId};
+use crate::costs::ids::FunctionId;
+use crate::costs::tables::CostRows;
 
 cg_stream::ids! {
     /// Code of one chain of inlined functions in one function of the profile.

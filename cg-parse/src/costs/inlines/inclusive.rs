@@ -2,7 +2,8 @@
 
 use super::chain::{ChainKey, ChainRows, Inlined};
 use super::objects::TracedObjects;
-use crate::costs::section::{CostRows, NoRoom, Section};
+use crate::costs::section::Section;
+use crate::costs::tables::{CostRows, NoRoom};
 
 /// What chains of recursive functions have besides the first level, and what of the first level is the recursion.
 pub(super) struct Recursion {

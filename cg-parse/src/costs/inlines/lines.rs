@@ -9,7 +9,8 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
 use super::paths::is_same_file;
-use crate::costs::section::{FunctionId, Section};
+use crate::costs::ids::FunctionId;
+use crate::costs::section::Section;
 
 /// The chains that lines of functions are of.
 pub(super) struct LineChains {

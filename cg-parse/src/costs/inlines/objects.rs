@@ -15,7 +15,8 @@ use hashbrown::HashMap;
 use super::lines::{Allowed, LineChains};
 use super::spans::Spans;
 use super::trace::{At, Counted, Trace, Traced};
-use crate::costs::section::{FunctionId, Section, StringId};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::section::Section;
 
 /// An object of which this share of its named cost agrees with its symbols is the one that was profiled. Right ones
 /// agree to 99.9 %; another build of the same program to less than half.

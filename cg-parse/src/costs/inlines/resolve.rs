@@ -10,7 +10,9 @@ use super::chain::ChainRows;
 use super::inclusive::add_inclusive_of_callers;
 use super::objects::{TracedObjects, Unresolved};
 use super::trace::Trace;
-use crate::costs::section::{FunctionId, NoRoom, Section, StringId};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::section::Section;
+use crate::costs::tables::NoRoom;
 use crate::error::Error;
 
 /// A function of a chain as records name it.

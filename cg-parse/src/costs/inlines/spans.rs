@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use cg_debug_info::NodeId;
 
 use super::chain::ChainId;
-use crate::costs::section::FunctionId;
+use crate::costs::ids::FunctionId;
 
 /// All code of an object by address. The first span begins at 0.
 pub(super) struct Spans {

@@ -14,7 +14,7 @@ use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
 use crate::costs::callgrind::NodeId;
-use crate::costs::section::{FunctionId, StringId};
+use crate::costs::ids::{FunctionId, StringId};
 
 /// Where a cost was charged to, inside its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,7 +14,8 @@ use super::chain::{ChainId, ChainKey, Inlined};
 use super::objects::TracedObject;
 use super::paths::is_same_file;
 use super::resolve::{InlinedFunction, Inlines};
-use crate::costs::section::{Section, StringId};
+use crate::costs::ids::StringId;
+use crate::costs::section::Section;
 use crate::format::Out;
 
 /// Objects that have less than this part of the cost are not worth a word.

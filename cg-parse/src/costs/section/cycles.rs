@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::FunctionId;
+use crate::costs::ids::FunctionId;
 
 /// Groups of functions; groups that share a function are one.
 #[derive(Default)]

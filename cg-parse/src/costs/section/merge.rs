@@ -4,7 +4,9 @@ use std::mem;
 
 use hashbrown::HashMap;
 
-use super::{ArcKey, CostRows, FunctionId, LineTable, NoRoom, Section};
+use super::{ArcKey, Section};
+use crate::costs::ids::FunctionId;
+use crate::costs::tables::{CostRows, LineTable, NoRoom};
 
 impl Section {
     /// Adds each function to the one that it turned out to be, with its lines and arcs.

@@ -5,45 +5,23 @@
 
 use std::hash::Hash;
 
-use cg_stream::intern::{Bytes, TooMany};
+use cg_debug_info::NodeId;
+use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 use hashbrown::HashMap;
 
-use crate::costs::inlines::{Inlines, Trace};
-use crate::costs::stacks::StackGraph;
+use super::ids::{ArcId, FunctionId, StringId, Strings};
+use super::inlines::Trace;
+use super::stacks::graph::StackGraph;
+use super::tables::{CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
 
-mod costs;
 mod cycles;
-mod lines;
 mod merge;
-mod packed;
-mod records;
-mod rows;
+mod order;
 mod run;
-mod write;
 
-pub(crate) use costs::{CostTable, NoRoom, Signedness, add_inclusive_row, add_row};
 pub(crate) use cycles::Cycles;
-pub(crate) use lines::{LineKey, LineTable};
-pub(crate) use rows::{CostRows, add_calls};
 pub(crate) use run::RunFacts;
-
-cg_stream::ids! {
-    /// A name in the files of a section: of a function, a file or an object.
-    pub(crate) struct StringId;
-    /// A function of a section.
-    pub(crate) struct FunctionId;
-    /// The calls from one line of a function to another function.
-    pub(crate) struct ArcId;
-}
-
-/// Names, each kept once. The first is the one that is not given.
-pub(crate) type Strings = Bytes<StringId>;
-
-impl StringId {
-    /// The empty string, which stands for a name that is not given.
-    pub(crate) const NOT_GIVEN: StringId = StringId::FIRST;
-}
 
 /// What makes a function one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +42,7 @@ pub(crate) struct ArcKey {
     /// The call instruction, where the profile has addresses and they or inlined functions are wanted.
     pub(crate) address: Option<u64>,
     /// What was inlined into the caller there; in the chains of the caller's object.
-    pub(crate) inlined: Option<cg_debug_info::NodeId>,
+    pub(crate) inlined: Option<NodeId>,
 }
 
 /// What is known of a function besides its costs.
@@ -96,8 +74,6 @@ pub(crate) struct Section {
     pub(crate) stacks: Option<StackGraph>,
     /// The cost lines, where inlined functions are wanted.
     pub(crate) trace: Option<Trace>,
-    /// What became of them.
-    pub(crate) inlines: Option<Inlines>,
 }
 
 impl Section {
@@ -121,7 +97,6 @@ impl Section {
             merged: HashMap::new(),
             stacks: None,
             trace: None,
-            inlines: None,
         }
     }
 
@@ -222,6 +197,43 @@ impl Section {
         self.functions.inclusive(function)
     }
 
+    /// How often a function was called.
+    pub(crate) fn calls(&self, function: FunctionId) -> u64 {
+        self.functions.facts(function).calls
+    }
+
+    /// Source lines, once all of them are there.
+    ///
+    /// # Errors
+    /// Where a sum has no room.
+    pub(crate) fn settle_lines(&mut self) -> Result<(), NoRoom> {
+        self.lines.settle(self.signedness)
+    }
+
+    pub(crate) fn lines(&self) -> &LineTable<FunctionId> {
+        &self.lines
+    }
+
+    /// The arcs, each with its number of calls.
+    pub(crate) fn arcs(&self) -> &CostRows<ArcId, ArcKey, u64> {
+        &self.arcs
+    }
+
+    /// The number of each function's circle of functions that call each other.
+    pub(crate) fn cycle_numbers(&self) -> HashMap<FunctionId, u64> {
+        self.cycles.numbers()
+    }
+
+    /// The sums of all self cost, by event.
+    pub(crate) fn total(&self) -> &[Count] {
+        &self.total
+    }
+
+    /// Whether all that belongs to it could be read.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// Adds self cost, and to the total with it.
     #[inline]
     pub(crate) fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), NoRoom> {
@@ -265,20 +277,19 @@ impl Section {
         self.lines.absorb(lines, function, self.signedness)
     }
 
-    /// Tells arcs apart by the chains of inlined functions that they leave from, and by addresses only where these are
-    /// wanted.
+    /// Tells arcs apart by the chains of inlined functions that they leave from, which `innermost` says for an object and
+    /// an address, and by addresses only where these are wanted.
     pub(crate) fn tell_arcs_apart(
         &mut self,
-        inlines: &Inlines,
+        innermost: impl Fn(StringId, u64) -> Option<NodeId>,
         has_addresses: bool,
     ) -> Result<(), NoRoom> {
         let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
             let object = self.key_of(key.caller).object;
-
             let key = ArcKey {
                 address: key.address.filter(|_| has_addresses),
-                inlined: (key.address).and_then(|address| inlines.innermost(object, address)),
+                inlined: (key.address).and_then(|address| innermost(object, address)),
                 ..key
             };
             self.add_arc(key, *arcs.facts(arc), arcs.inclusive(arc))?;
@@ -317,6 +328,5 @@ impl Section {
         self.merged.clear();
         self.stacks = self.stacks.as_ref().map(|_| StackGraph::new());
         self.trace = self.trace.as_ref().map(|_| Trace::new());
-        self.inlines = None;
     }
 }

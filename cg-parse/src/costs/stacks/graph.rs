@@ -2,7 +2,8 @@
 
 use cg_stream::intern::{Slices, TooMany};
 
-use crate::costs::section::{ArcId, CostRows, FunctionId, NoRoom, Signedness, add_calls};
+use crate::costs::ids::{ArcId, FunctionId};
+use crate::costs::tables::{CostRows, NoRoom, Signedness, add_calls};
 
 cg_stream::ids! {
     /// A function with what is known of how it was reached.

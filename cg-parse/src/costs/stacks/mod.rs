@@ -7,21 +7,22 @@
 
 mod apportion;
 mod expand;
-mod graph;
+pub(crate) mod graph;
 mod units;
 
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
 
-use crate::costs::section::{FunctionId, NoRoom, Section, Signedness};
+use crate::costs::ids::FunctionId;
+use crate::costs::section::Section;
+use crate::costs::tables::{NoRoom, Signedness};
 use crate::error::Error;
 use crate::format::Out;
 use crate::stacks::table::{FrameId, FrameParts, Row, StackId, StackTable};
 
 use expand::{Estimate, PathFrame, estimate};
+use graph::{Callers, Context, StackGraph};
 use units::{CallArc, CallGraph};
-
-pub(crate) use graph::{Callers, Context, ContextId, StackGraph};
 
 /// What stands for the calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";

@@ -6,8 +6,8 @@ use super::positions::Compression;
 use super::{CallgrindReader, InForce, Stage};
 use crate::costs::callgrind::inclusive;
 use crate::costs::callgrind::position::Positions;
+use crate::costs::ids::StringId;
 use crate::costs::refusal::Refusal;
-use crate::costs::section::StringId;
 use crate::error::Error;
 
 impl CallgrindReader<'_> {

@@ -6,7 +6,7 @@ use crate::costs::callgrind::part::Part;
 use crate::costs::callgrind::position::Positions;
 use crate::costs::callgrind::recursion::RecursionSigns;
 use crate::costs::refusal::Refusal;
-use crate::costs::section::CostRows;
+use crate::costs::tables::CostRows;
 use crate::error::excerpt;
 use crate::input::BYTE_ORDER_MARK;
 

@@ -3,8 +3,9 @@
 use super::{CallgrindReader, InForce, Named, Numbered, Stage};
 use crate::costs::callgrind::names::{self, Compressed, NumberTable};
 use crate::costs::continued::{NameLine, continued};
+use crate::costs::ids::StringId;
 use crate::costs::refusal::Refusal;
-use crate::costs::section::{Section, StringId};
+use crate::costs::section::Section;
 use crate::error::excerpt;
 use crate::number::leading_u64;
 

@@ -1,11 +1,10 @@
 //! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
 
-use std::cmp::Ordering;
 use std::io;
 
 use cg_debug_info::NodeId;
 use cg_stream::intern::Id as _;
-use cg_stream::record::{Counts, Name};
+use cg_stream::record::Name;
 use cg_stream::writer::rendered::{
     RenderedCall, RenderedCounts, RenderedEvents, RenderedFn, RenderedFunction, RenderedLabels,
     RenderedLine, RenderedName, RenderedNames, RenderedStack,
@@ -14,13 +13,17 @@ use cg_stream::writer::rendered::{
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{FunctionId, FunctionKey, Section, Signedness, StringId};
+use crate::costs::ids::{FunctionId, StringId};
+use crate::costs::inlines::Inlines;
+use crate::costs::section::{FunctionKey, Section};
+use crate::costs::tables::Signedness;
 use crate::error::Error;
 use crate::format::Out;
 
 /// What is needed to write the records of a section.
 pub(super) struct Records<'s> {
     section: &'s Section,
+    inlines: Option<&'s Inlines>,
     labels: RenderedLabels,
     events: RenderedEvents,
     names: RenderedNames<StringId>,
@@ -31,11 +34,16 @@ pub(super) struct Records<'s> {
 }
 
 impl<'s> Records<'s> {
-    pub(super) fn new(section: &'s Section, labels: RenderedLabels) -> Records<'s> {
+    pub(super) fn new(
+        section: &'s Section,
+        inlines: Option<&'s Inlines>,
+        labels: RenderedLabels,
+    ) -> Records<'s> {
         Records {
             section,
+            inlines,
             labels,
-            events: RenderedEvents::new(&section.events),
+            events: RenderedEvents::new(section.events()),
             names: RenderedNames::default(),
             ranking: section.ranking_event(),
             chains: HashMap::default(),
@@ -44,29 +52,24 @@ impl<'s> Records<'s> {
 
     pub(super) fn write_functions(&mut self, out: &mut Out) -> io::Result<()> {
         let section = self.section;
-        let functions = &section.functions;
         let mut rows: Vec<(u64, FunctionId)> = section
             .present()
-            .map(|(function, _)| (self.rank(functions.own(function)), function))
+            .map(|(function, _)| (self.rank(section.cost(function)), function))
             .collect();
         rows.sort_unstable_by(|(rank_a, a), (rank_b, b)| {
-            let names = || section.by_function(functions.key(*a), functions.key(*b));
+            let names = || section.by_function(section.key_of(*a), section.key_of(*b));
             rank_a.cmp(rank_b).then_with(names)
         });
-        let cycles = section.cycles.numbers();
+        let cycles = section.cycle_numbers();
         for (_, function) in rows {
-            let key = functions.key(function);
+            let key = section.key_of(function);
             self.render_function(key);
             out.rendered(&RenderedFn {
                 function: self.function(key),
                 labels: self.labels,
-                calls: section
-                    .has_inclusive
-                    .then_some(functions.facts(function).calls),
-                cost: self.counts(functions.own(function)),
-                incl: section
-                    .has_inclusive
-                    .then(|| self.counts(functions.inclusive(function))),
+                calls: (section.has_inclusive()).then(|| section.calls(function)),
+                cost: self.counts(section.cost(function)),
+                incl: (section.has_inclusive()).then(|| self.counts(section.inclusive(function))),
                 cycle: cycles.get(&function).copied(),
             })?;
         }
@@ -75,7 +78,7 @@ impl<'s> Records<'s> {
 
     pub(super) fn write_lines(&mut self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
-        let lines = &section.lines;
+        let lines = section.lines();
         let (functions, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(lines.len());
         for (line, key) in lines.all() {
@@ -83,7 +86,7 @@ impl<'s> Records<'s> {
             self.render(key.file);
             let rank = self.rank_of(lines.own_count(line, self.ranking));
             rows.push((rank, order[key.function.index()], line));
-            if let (Some(inlines), Some(address)) = (&section.inlines, key.address) {
+            if let (Some(inlines), Some(address)) = (self.inlines, key.address) {
                 let object = section.key_of(key.function).object;
                 self.render_chain(object, inlines.innermost(object, address));
             }
@@ -105,7 +108,7 @@ impl<'s> Records<'s> {
             let function = section.key_of(key.function);
             lines.own(line, &mut own);
             let has_inclusive = lines
-                .inclusive(line, section.signedness, &mut inclusive)
+                .inclusive(line, section.signedness(), &mut inclusive)
                 .map_err(|no_room| Error::whole(no_room.to_string()))?;
             let record = RenderedLine {
                 function: self.function(FunctionKey {
@@ -114,7 +117,8 @@ impl<'s> Records<'s> {
                 }),
                 line: key.line,
                 addr: key.address,
-                inlined: (section.inlines.as_ref())
+                inlined: self
+                    .inlines
                     .and_then(|inlines| inlines.innermost(function.object, key.address?))
                     .and_then(|node| self.chains.get(&(function.object, node))),
                 labels: self.labels,
@@ -128,7 +132,7 @@ impl<'s> Records<'s> {
 
     pub(super) fn write_arcs(&mut self, out: &mut Out) -> io::Result<()> {
         let section = self.section;
-        let arcs = &section.arcs;
+        let arcs = section.arcs();
         let (_, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(arcs.len());
         for (arc, key) in arcs.all() {
@@ -174,7 +178,7 @@ impl<'s> Records<'s> {
     }
 
     fn rank_of(&self, cell: u64) -> u64 {
-        match self.section.signedness {
+        match self.section.signedness() {
             Signedness::Unsigned => !cell,
             // The bit of the sign turned over, two's complement is in the order of its numbers.
             Signedness::Signed => !(cell ^ 1 << 63),
@@ -193,7 +197,7 @@ impl<'s> Records<'s> {
     /// Renders a chain of inlined functions, unless that was done before.
     fn render_chain(&mut self, object: StringId, innermost: Option<NodeId>) {
         let section = self.section;
-        if let (Some(inlines), Some(node)) = (&section.inlines, innermost) {
+        if let (Some(inlines), Some(node)) = (self.inlines, innermost) {
             let render = || RenderedStack::new(&inlines.inlined(section, object, node));
             self.chains.entry((object, node)).or_insert_with(render);
         }
@@ -226,64 +230,7 @@ impl<'s> Records<'s> {
         RenderedCounts {
             events: &self.events,
             cells,
-            is_signed: self.section.signedness == Signedness::Signed,
+            is_signed: self.section.signedness() == Signedness::Signed,
         }
-    }
-}
-
-impl Section {
-    /// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated,
-    /// which may be nothing.
-    pub(crate) fn ranking_event(&self) -> usize {
-        let functions = &self.functions;
-        let is_counted = |event: &usize| {
-            self.present().any(|(function, _)| {
-                let counts = [functions.own(function), functions.inclusive(function)];
-                counts.iter().any(|counts| counts[*event] != 0)
-            })
-        };
-        (0..self.events.len()).find(is_counted).unwrap_or(0)
-    }
-
-    /// A name, unless it is not given.
-    pub(crate) fn name(&self, id: StringId) -> Option<Name<'_>> {
-        (id != StringId::NOT_GIVEN).then(|| Name::from_bytes(self.strings.get(id)))
-    }
-
-    /// The counts of a row, as records have them.
-    pub(crate) fn counts(&self, row: &[u64]) -> Counts<'_> {
-        let counts = row.iter().map(|cell| self.signedness.count(*cell));
-        Counts::from_row(&self.events, counts)
-    }
-
-    /// Descending by an event.
-    pub(crate) fn by_cost(&self, event: usize, a: &[u64], b: &[u64]) -> Ordering {
-        let count = |row: &[u64]| row.get(event).map(|cell| self.signedness.count(*cell));
-        count(b).cmp(&count(a))
-    }
-
-    /// All functions in the order of their names, and where each stands in it.
-    fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
-        let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
-        functions.sort_unstable_by(|(_, a), (_, b)| self.by_function(*a, *b));
-        let functions: Vec<FunctionId> = functions.into_iter().map(|(id, _)| id).collect();
-        let mut order = vec![0; functions.len()];
-        for (place, function) in (0..).zip(&functions) {
-            order[function.index()] = place;
-        }
-        (functions, order)
-    }
-
-    pub(crate) fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
-        self.by_string(a.name, b.name)
-            .then_with(|| self.by_string(a.file, b.file))
-            .then_with(|| self.by_string(a.object, b.object))
-    }
-
-    pub(crate) fn by_string(&self, a: StringId, b: StringId) -> Ordering {
-        if a == b {
-            return Ordering::Equal;
-        }
-        self.strings.get(a).cmp(self.strings.get(b))
     }
 }

@@ -8,9 +8,9 @@ use cg_stream::intern::{Id, Keys, TooMany};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet, HashTable};
 
-use super::StringId;
 use super::costs::{NoRoom, Signedness, add_inclusive_row};
 use super::packed::PackedCosts;
+use crate::costs::ids::StringId;
 
 cg_stream::ids! {
     /// A line of a function, or an instruction of it.
