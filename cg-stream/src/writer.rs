@@ -45,7 +45,7 @@ pub struct Writer<W: Write> {
 }
 
 /// A frame as it stands in a record. Heap profiles have few frames in many stacks, and writing a frame anew for each
-/// stack it is in takes most of the time.
+/// stack it is in takes most of the time. A comma stands behind it.
 pub struct RenderedFrame(Vec<u8>);
 
 impl RenderedFrame {
@@ -54,7 +54,8 @@ impl RenderedFrame {
     /// # Errors
     /// None that a frame can cause; the serialiser's signature has one.
     pub fn new(frame: &Frame) -> io::Result<RenderedFrame> {
-        let json = serde_json::to_vec(frame).map_err(io::Error::from)?;
+        let mut json = serde_json::to_vec(frame).map_err(io::Error::from)?;
+        json.push(b',');
         Ok(RenderedFrame(json))
     }
 }
@@ -274,11 +275,11 @@ impl<W: Write> Writer<W> {
 }
 
 fn put_stack<'f>(buffer: &mut Vec<u8>, stack: impl IntoIterator<Item = &'f RenderedFrame>) {
-    for (position, RenderedFrame(frame)) in stack.into_iter().enumerate() {
-        if position > 0 {
-            buffer.push(b',');
-        }
+    for RenderedFrame(frame) in stack {
         buffer.extend_from_slice(frame);
+    }
+    if buffer.last() == Some(&b',') {
+        buffer.pop();
     }
 }
 

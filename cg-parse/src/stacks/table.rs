@@ -245,7 +245,7 @@ impl StackTable {
         if recent.frames == frames {
             return Ok(recent.stack);
         }
-        let stack = self.push_all(frames)?;
+        let stack = self.push_all(frames, StackTable::push)?;
         let recent = &mut self.recent[slot];
         recent.frames.clear();
         recent.frames.extend_from_slice(frames);
@@ -253,8 +253,19 @@ impl StackTable {
         Ok(stack)
     }
 
-    /// Looks a stack up frame by frame.
-    fn push_all(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
+    /// The same where stacks hardly come again, of which nothing is remembered.
+    pub(crate) fn rare_stack(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
+        self.push_all(frames, |table, outer, frame| {
+            table.stacks.intern(Node { frame, outer })
+        })
+    }
+
+    /// Looks a stack up frame by frame, but for the outer frames that it has in common with the last of its sort.
+    fn push_all(
+        &mut self,
+        frames: &[FrameId],
+        push: impl Fn(&mut StackTable, Option<StackId>, FrameId) -> Result<StackId, TooMany>,
+    ) -> Result<Option<StackId>, TooMany> {
         let outermost_first = || frames.iter().rev();
         let sort = outermost_first().step_by(4).take(3);
         let sort = sort.fold(0usize, |sort, frame| sort.wrapping_mul(31) + frame.index());
@@ -267,7 +278,7 @@ impl StackTable {
         last.truncate(known);
         let mut stack = last.last().map(|(_, stack)| *stack);
         for frame in outermost_first().skip(known) {
-            let pushed = self.push(stack, *frame)?;
+            let pushed = push(self, stack, *frame)?;
             last.push((*frame, pushed));
             stack = Some(pushed);
         }
@@ -451,6 +462,7 @@ mod tests {
             }
             let outwards: Vec<FrameId> = inwards.iter().rev().copied().collect();
             assert_eq!(table.stack(&outwards), Ok(pushed));
+            assert_eq!(table.rare_stack(&outwards), Ok(pushed));
             assert_eq!(table.frames_of(pushed).collect::<Vec<_>>(), outwards);
         }
     }

@@ -234,11 +234,14 @@ impl<'t> Writing<'t> {
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
         let rank = |text: Option<TextId>| text.map(|text| texts[text.index()]);
+        // As one number, which is compared at once.
         let names = |row: usize| {
             let FrameParts {
                 name, file, obj, ..
             } = self.blamed_parts(row);
-            (rank(name), rank(file), rank(obj))
+            [name, file, obj].into_iter().fold(0u128, |names, text| {
+                names << 32 | rank(text).map_or(0, |rank| u128::from(rank) + 1)
+            })
         };
         let mut keyed: Vec<_> = (0..self.table.row_count())
             .map(|row| (first(row), names(row), row))

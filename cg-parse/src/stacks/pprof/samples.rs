@@ -168,7 +168,8 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             let frames = self.frames_of(*location, &mut sample.lines)?;
             sample.stack.extend_from_slice(&self.frames[frames]);
         }
-        let stack = self.table.stack(&sample.stack)?;
+        // pprof has added its samples up by stack.
+        let stack = self.table.rare_stack(&sample.stack)?;
         let thread = match (place.thread, place.thread_number) {
             (None, Some(number)) => Some(self.table.text(number.to_string().as_bytes())?),
             (thread, _) => thread,
