@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cg_stream::percent::Percent;
 use cg_stream::profile::{FunctionKey, Key, Rows};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
+use cg_stream::sorting::Order as _;
 
 use crate::figures::{self, Figure, Figures};
 use crate::join::{Certainty, Joined, Row};
@@ -102,7 +103,7 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
         })
         .collect();
     let text = |change: &Change| place(runs, change.shown.function);
-    changes.sort_by(|a, b| {
+    changes.order_by(|a, b| {
         let rank = |change: &Change| (joined.rows[change.row].of, Reverse(change.weight));
         let callee = |change: &Change| change.shown.callee.map(|callee| place(runs, callee));
         rank(a)

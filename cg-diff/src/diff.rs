@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::Context;
 use cg_stream::percent::Percent;
 use cg_stream::record::{RecordType, SamplingSummary, Status};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
@@ -227,7 +228,7 @@ fn compare_runs(
     let mut changes = compare::compare(runs, &joined, compare_options);
     let explanations = explain::explain(runs, &joined, &changes, compare_options);
     // What one callee explains comes behind what is to be looked at.
-    changes.sort_by_key(|change| {
+    changes.order_by_key(|change| {
         let is_explained = explanations.explained_by.contains_key(&change.row);
         (joined.rows[change.row].of, is_explained)
     });

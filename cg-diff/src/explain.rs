@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cg_stream::record::{Cause, Count, Moved, RecordType, Status, Why};
+use cg_stream::sorting::Order as _;
 
 use crate::arcs::{Arc, Arcs};
 use crate::compare::{Change, CompareOptions};
@@ -239,7 +240,7 @@ impl Explainer<'_> {
                 })
             })
             .collect();
-        moved.sort_by(|a, b| {
+        moved.order_by(|a, b| {
             (b.delta.unsigned_abs(), &a.name).cmp(&(a.delta.unsigned_abs(), &b.name))
         });
         Why {

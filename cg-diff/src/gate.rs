@@ -2,6 +2,7 @@
 
 use cg_parse::Snapshots;
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use regex::Regex;
 
@@ -69,7 +70,7 @@ pub(crate) fn judge(
         {
             diagnostics.trouble(trouble);
         }
-        found.sort_by(|(a, a_broken), (b, b_broken)| {
+        found.order_by(|(a, a_broken), (b, b_broken)| {
             a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
         });
         if matches!(limit.scope, Scope::Worst(_)) {
@@ -92,7 +93,7 @@ pub(crate) fn judge(
 
 /// Why a limit could not be judged on figures that chance can have made; the greatest of them is named.
 fn left_open(limit: &Limit, open: &mut [Measured]) -> Option<String> {
-    open.sort_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
+    open.order_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
     let (first, others) = open.split_first()?;
     let more = match others.len() {
         0 => String::new(),

@@ -8,6 +8,7 @@ use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Search, Snapshots};
 use cg_stream::profile::{Key, Names, Profile};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
@@ -330,7 +331,7 @@ impl Runs {
                 .sum()
         };
         let mut types: Vec<RecordType> = profile.types().collect();
-        types.sort_by_key(|of| *of == RecordType::Line);
+        types.order_by_key(|of| *of == RecordType::Line);
         Some(
             types
                 .into_iter()

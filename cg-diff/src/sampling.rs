@@ -12,6 +12,7 @@
 use cg_document::number::grouped;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RunRecord};
+use cg_stream::sorting::Order as _;
 
 use crate::figures::{self, Figure};
 use crate::join::Joined;
@@ -324,7 +325,7 @@ fn rounded(number: f64) -> Count {
 
 /// The middle one, of an even number the lower of the two.
 fn median<T: PartialOrd + Copy + Default>(mut numbers: Vec<T>) -> T {
-    numbers.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    numbers.order_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     let middle = numbers.len().saturating_sub(1) / 2;
     numbers.get(middle).copied().unwrap_or_default()
 }

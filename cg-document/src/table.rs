@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use cg_stream::record::Count;
+use cg_stream::sorting::Order as _;
 
 /// What people read where the name of a function is not known, as Valgrind has it.
 pub(crate) const NAMELESS: &str = "???";
@@ -391,7 +392,7 @@ impl<'a> Table<'a> {
             .iter()
             .map(|row| (column.cell(*row), *row))
             .collect();
-        keyed.sort_by(|(a, _), (b, _)| a.order(b));
+        keyed.order_by(|(a, _), (b, _)| a.order(b));
         self.rows = keyed.into_iter().map(|(_, row)| row).collect();
         Ok(())
     }

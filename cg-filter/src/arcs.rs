@@ -39,9 +39,9 @@ impl FunctionIds {
 /// Appends a part to a key so that keys are equal where all parts are, and sort as their parts do. A NUL ends a part;
 /// names of PHP's anonymous classes hold some themselves.
 pub(crate) fn push_part(key: &mut Vec<u8>, part: &[u8]) {
-    for byte in part {
-        key.push(*byte);
-        if *byte == 0 {
+    for piece in part.split_inclusive(|byte| *byte == 0) {
+        key.extend_from_slice(piece);
+        if piece.ends_with(&[0]) {
             key.push(1);
         }
     }

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use cg_stream::Error;
 use cg_stream::percent::Percent;
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
@@ -191,7 +192,7 @@ impl Ranking {
         let mut order: Vec<usize> = (0..self.groups.len())
             .filter(|index| self.groups[*index].is_shown)
             .collect();
-        order.sort_by(|left, right| {
+        order.order_by(|left, right| {
             let (left_key, right_key) = (&self.groups.keys()[*left], &self.groups.keys()[*right]);
             let (left, right) = (&self.groups[*left], &self.groups[*right]);
             let type_of = |key: &RankedKey| (self.types[key.of].kind, self.types[key.of].is_diff);

@@ -87,6 +87,7 @@ impl<'a> Record<'a> {
     }
 
     /// The value of a field, `None` where the record has none or it is `null`.
+    #[inline]
     pub(crate) fn get(&mut self, field: Field) -> Result<Option<Value<'a>>, Error> {
         while self.found[field as usize].is_none() {
             match self.rest.next() {
@@ -103,6 +104,7 @@ impl<'a> Record<'a> {
     }
 
     /// The text of a field; empty where the record has none.
+    #[inline]
     pub(crate) fn text(&mut self, field: Field) -> Result<Cow<'a, [u8]>, Error> {
         match self.get(field)? {
             None => Ok(Cow::Borrowed(b"")),

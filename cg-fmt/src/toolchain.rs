@@ -4,6 +4,8 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
+use cg_stream::sorting::Order as _;
+
 use crate::options::RustSource;
 
 /// The sources of all toolchains that rustup installed.
@@ -26,6 +28,6 @@ pub(crate) fn sources() -> Vec<RustSource> {
             source.folder.is_dir().then_some(source)
         })
         .collect();
-    sources.sort_by(|a, b| a.folder.cmp(&b.folder));
+    sources.order_by(|a, b| a.folder.cmp(&b.folder));
     sources
 }

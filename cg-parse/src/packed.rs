@@ -26,32 +26,35 @@ pub(crate) fn unpacked(mut input: impl Read + Send + 'static) -> io::Result<Box<
         head[..],
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]
     );
-    let whole = Cursor::new(head).chain(input);
+    let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(input));
     Ok(if is_packed {
         Box::new(Members {
             state: State::Between(BufReader::with_capacity(BUFFER_SIZE, whole)),
             seen: false,
         })
     } else {
-        Box::new(whole)
+        whole
     })
 }
 
+/// A packed input, whatever it is read from: that there are few calls for much data makes one unpacker for all of them.
+type Packed = BufReader<Box<dyn Read + Send>>;
+
 /// What is in the members of a packed input, one behind the other.
-struct Members<R> {
-    state: State<R>,
+struct Members {
+    state: State,
     /// Whether a member was read. Padding stands behind one.
     seen: bool,
 }
 
-enum State<R> {
-    Between(R),
-    Gzip(GzDecoder<R>),
-    Zstd(Box<Frame<R>>),
+enum State {
+    Between(Packed),
+    Gzip(GzDecoder<Packed>),
+    Zstd(Box<Frame>),
     AtEnd,
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl Read for Members {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let length = match &mut self.state {
@@ -73,9 +76,9 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-impl<R: BufRead> Members<R> {
+impl Members {
     /// The member that follows, if one does.
-    fn begin(&mut self, mut input: R) -> io::Result<State<R>> {
+    fn begin(&mut self, mut input: Packed) -> io::Result<State> {
         let first = loop {
             let Some(first) = input.fill_buf()?.first().copied() else {
                 return Ok(State::AtEnd);
@@ -97,16 +100,16 @@ impl<R: BufRead> Members<R> {
 }
 
 /// A frame of zstd's.
-struct Frame<R> {
+struct Frame {
     decoder: FrameDecoder,
-    input: R,
+    input: Packed,
     /// Why the frame ended before its end; told once all that was in it has been read.
     cut: Option<io::Error>,
 }
 
-impl<R: BufRead> Frame<R> {
+impl Frame {
     /// The frame that begins here; one to be skipped is.
-    fn begin(mut input: R) -> io::Result<State<R>> {
+    fn begin(mut input: Packed) -> io::Result<State> {
         let mut decoder = FrameDecoder::new();
         match decoder.init(&mut input) {
             Ok(()) => Ok(State::Zstd(Box::new(Frame {

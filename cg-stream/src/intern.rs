@@ -104,10 +104,12 @@ pub trait Pieces: Default {
 impl Pieces for String {
     type Piece = str;
 
+    #[inline]
     fn append(&mut self, piece: &str) {
         self.push_str(piece);
     }
 
+    #[inline]
     fn end(&self) -> usize {
         self.len()
     }
@@ -125,10 +127,12 @@ impl Pieces for String {
 impl<T: Copy + Hash + Eq> Pieces for Vec<T> {
     type Piece = [T];
 
+    #[inline]
     fn append(&mut self, piece: &[T]) {
         self.extend_from_slice(piece);
     }
 
+    #[inline]
     fn end(&self) -> usize {
         self.len()
     }

@@ -14,6 +14,8 @@ pub mod lines;
 
 pub mod percent;
 
+pub mod sorting;
+
 pub mod visible;
 
 pub mod diagnostics;

@@ -1,5 +1,6 @@
 //! Pairs what is on one side with what is on another, all at once: the pairing whose likenesses add up to most.
 
+use cg_stream::sorting::Order as _;
 use pathfinding::kuhn_munkres::kuhn_munkres;
 use pathfinding::matrix::Matrix;
 
@@ -116,7 +117,7 @@ fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
 
 fn likeliest_first(part: &[LikelyPair]) -> Vec<(usize, usize)> {
     let mut sorted = part.to_vec();
-    sorted.sort_by_key(|c| (-c.likeness, c.a.abs_diff(c.b), c.a.min(c.b), c.a));
+    sorted.order_by_key(|c| (-c.likeness, c.a.abs_diff(c.b), c.a.min(c.b), c.a));
     let (mut has_a, mut has_b) = (
         std::collections::BTreeSet::new(),
         std::collections::BTreeSet::new(),

@@ -5,6 +5,7 @@
 
 use cg_names::paths;
 use cg_stream::profile::{FunctionKey, Symbol};
+use cg_stream::sorting::Order as _;
 
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
@@ -112,7 +113,7 @@ impl Joiner<'_> {
     fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<Node, NodeFacts>) {
         let mut group = group;
         // Numbers are in the order of the source, and a longer number is a greater one.
-        group.sort_by(|a, b| {
+        group.order_by(|a, b| {
             let rank = |member: &Member| {
                 let name = member.key.name.map(|name| self.names.text(name));
                 (name.map(str::len), name.map(str::to_owned), member.class)

@@ -2,6 +2,7 @@
 
 use cg_names::paths;
 use cg_stream::profile::Symbol;
+use cg_stream::sorting::Order as _;
 
 use super::buckets::Buckets;
 use super::{Joiner, Map, Sides};
@@ -63,7 +64,7 @@ impl Joiner<'_> {
                 (*count >= ENOUGH_SHARED || are_programs) && count * 2 >= sizes[a].min(sizes[b])
             })
             .collect();
-        pairs.sort_by_key(|((a, b), count)| {
+        pairs.order_by_key(|((a, b), count)| {
             let text = |symbol: &Symbol| self.names.text(*symbol).to_owned();
             (std::cmp::Reverse(*count), text(a), text(b))
         });

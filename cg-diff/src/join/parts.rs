@@ -4,6 +4,7 @@
 //! function's pieces belongs to whichever of its pieces both sides have.
 
 use cg_stream::profile::FunctionKey;
+use cg_stream::sorting::Order as _;
 
 use super::functions::{Certainty, Node};
 use super::{Joiner, Map};
@@ -43,7 +44,7 @@ impl Joiner<'_> {
             }
         }
         let mut wanted: Vec<_> = wanted.into_iter().collect();
-        wanted.sort_unstable_by(|a, b| a.1.cmp(&b.1));
+        wanted.order_by(|a, b| a.1.cmp(&b.1));
         for (place, left_over) in wanted {
             let home = pieces
                 .get(&place)

@@ -7,6 +7,7 @@ use cg_names::rules::MatchedRules;
 use cg_parse::Snapshots;
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackFrames, StackId, Symbol};
 use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
@@ -370,7 +371,7 @@ impl<'a> RecordJoin<'a> {
                 let is_new =
                     |draft: &&usize| self.drafts[**draft].sides.trailing_zeros() as usize == side;
                 let mut new: Vec<usize> = bucket.iter().filter(is_new).copied().collect();
-                new.sort_by(|a, b| {
+                new.order_by(|a, b| {
                     self.drafts[*a]
                         .identity
                         .lines

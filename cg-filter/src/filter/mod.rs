@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use cg_parse::stream::{self, Visitor};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::{Error, Line};
 
@@ -362,7 +363,7 @@ fn write_sorted(
         lines.push(((place, is_record), line.to_vec()));
         Ok(())
     })?;
-    lines.sort_by_key(|((place, _), _)| *place);
+    lines.order_by_key(|((place, _), _)| *place);
     for ((_, is_record), line) in lines {
         output.write(&line, is_record)?;
     }

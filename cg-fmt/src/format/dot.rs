@@ -15,6 +15,7 @@ use cg_names::whose::{Facts, Whose, whose_by};
 use cg_stream::intern::Id;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Frame, Name};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
@@ -90,7 +91,7 @@ impl<'g, 'n> Drawing<'g, 'n> {
             .collect();
         let limit = (total as f64 * least / 100.0).ceil() as Count;
         let mut wanted: Vec<usize> = (0..costs.len()).filter(|at| costs[*at] >= limit).collect();
-        wanted.sort_by_key(|at| std::cmp::Reverse(costs[*at]));
+        wanted.order_by_key(|at| std::cmp::Reverse(costs[*at]));
         wanted.truncate(MOST_FUNCTIONS);
         let mut is_drawn = vec![false; costs.len()];
         wanted.iter().for_each(|at| is_drawn[*at] = true);

@@ -9,6 +9,7 @@ use std::io::{BufWriter, Write};
 use cg_document::number::{grouped, plural};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, FrameMarks};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
 use super::events::Holds;
@@ -188,7 +189,7 @@ impl<'s> Lines<'s> {
             Step::Inner(node) => (self.text(node).bytes(), Some(b';')),
             Step::Back(_) => ("".bytes(), None),
         };
-        steps[begin..].sort_by(|a, b| {
+        steps[begin..].order_by(|a, b| {
             let ((a, a_end), (b, b_end)) = (bytes(a), bytes(b));
             b.chain(b_end).cmp(a.chain(a_end))
         });

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use cg_document::{Audience, Block, Cell, Cut, Table, UnknownColumn, number};
 use cg_stream::record::Count;
+use cg_stream::sorting::Order as _;
 
 use super::columns::{CODE, OWN};
 use super::events::EventColumns;
@@ -46,7 +47,7 @@ pub(crate) fn own_first(table: &mut Table, options: &Options) {
         return;
     }
     if options.sort.is_none() && !options.reverse {
-        table.rows.sort_by_key(|row| !own.contains(row));
+        table.rows.order_by_key(|row| !own.contains(row));
     }
     table.show(CODE);
 }

@@ -8,6 +8,7 @@ use cg_document::{
 };
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RunRecord, SnapshotRecord};
+use cg_stream::sorting::Order as _;
 
 use super::growth::Growth;
 use super::origin::origin;
@@ -196,7 +197,7 @@ impl<'a> Timeline<'a> {
             let mut snapshots: Vec<&SnapshotRecord> = snapshots
                 .filter(|snapshot| snapshot.run == Some(run as u64))
                 .collect();
-            snapshots.sort_by_key(|snapshot| snapshot.snapshot);
+            snapshots.order_by_key(|snapshot| snapshot.snapshot);
             snapshots
         };
         let (earlier, later) = (of_run(before.0), of_run(after.0));

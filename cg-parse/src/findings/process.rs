@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary};
+use cg_stream::sorting::Order as _;
 
 use super::leak::LossRecord;
 use super::table::{StackId, WordsId};
@@ -212,7 +213,7 @@ impl Process {
             .iter()
             .map(|leak| (leak.kind, leak.stack))
             .collect();
-        last.sort_unstable_by_key(|(kind, stack)| (*kind as usize, *stack));
+        last.order_by_key(|(kind, stack)| (*kind as usize, *stack));
         last.dedup();
         last.iter()
             .filter_map(|leak| self.replaced_leaks.get(leak))

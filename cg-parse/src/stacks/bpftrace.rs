@@ -14,6 +14,7 @@
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 use cg_stream::record::{Count, RunRecord};
+use cg_stream::sorting::Order as _;
 
 use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
 use super::write;
@@ -64,7 +65,7 @@ pub(crate) fn parse(
     }
     // Maps in the order of their names, so that the order of the entries makes no difference.
     let mut order: Vec<usize> = (0..maps.table.events().len()).collect();
-    order.sort_by_key(|event| {
+    order.order_by_key(|event| {
         let name = &maps.table.events()[*event];
         (name != EVENT, name)
     });

@@ -14,6 +14,7 @@ use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord, Status,
     Total,
 };
+use cg_stream::sorting::Order as _;
 use cg_stream::writer::RenderedFrame;
 use cg_stream::writer::rendered::{
     RenderedEvents, RenderedFunction, RenderedNames, RenderedStackRecord,
@@ -246,7 +247,7 @@ impl<'t> Writing<'t> {
         let mut keyed: Vec<_> = (0..self.table.row_count())
             .map(|row| (first(row), names(row), row))
             .collect();
-        keyed.sort_unstable_by(|(a_first, a_names, a), (b_first, b_names, b)| {
+        keyed.order_by(|(a_first, a_names, a), (b_first, b_names, b)| {
             let stacks = [*a, *b].map(|row| self.table.stack_at(row));
             let by_frames = || match stacks[0] == stacks[1] {
                 true => Ordering::Equal,
@@ -300,7 +301,7 @@ impl<'t> Writing<'t> {
 /// The place of each of so many things in an order.
 fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
     let mut sorted: Vec<usize> = (0..count).collect();
-    sorted.sort_unstable_by(|a, b| order(*a, *b));
+    sorted.order_by(|a, b| order(*a, *b));
     let mut ranks = vec![0; count];
     for (rank, position) in (0..).zip(sorted) {
         ranks[position] = rank;

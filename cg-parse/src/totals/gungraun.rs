@@ -15,6 +15,7 @@ use std::io::Read as _;
 
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
+use cg_stream::sorting::Order as _;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -288,7 +289,7 @@ impl ToolProfile<'_> {
             }
         }
         // Instructions first, as everywhere.
-        totals.sort_by_key(|(event, _)| event != "Ir");
+        totals.order_by_key(|(event, _)| event != "Ir");
         Ok(totals)
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Profile;
 use crate::record::{Count, Counts, InlineFacts, InlineObject, Name, RunRecord, Total};
+use crate::sorting::Order as _;
 
 /// Fields that say texts by key, of which the keys agree or not, each for itself.
 const BY_KEY: [&str; 5] = ["desc", "event_names", "derived", "labels", "units"];
@@ -68,7 +69,7 @@ impl Profile {
                 }
             }
         }
-        objects.sort_by_key(|object| std::cmp::Reverse(object.named));
+        objects.order_by_key(|object| std::cmp::Reverse(object.named));
         // Their figures are of the first event, and those of different events do not add up.
         let is_of_first = |run: &&RunRecord| run.events.first() == first.events.first();
         if !self
@@ -128,8 +129,17 @@ fn agreed(first: &RunRecord, others: &[RunRecord]) -> RunRecord {
             (value, other) => other == Some(value),
         });
     }
-    let agreed: RunRecord = serde_json::from_value(Value::Object(agreed)).unwrap_or_default();
+    // What no type is known of goes over as it is. The rest goes by its text, from which the readers make records too: a
+    // record made of a `Value` would be as much code again.
+    let unknown = first.extra.keys();
+    let extra = unknown
+        .filter_map(|field| agreed.remove_entry(field))
+        .collect();
+    let agreed: RunRecord = serde_json::to_vec(&agreed)
+        .and_then(|text| serde_json::from_slice(&text))
+        .unwrap_or_default();
     RunRecord {
+        extra,
         // What frames the record, and what is added up.
         stream: first.stream,
         runs: first.runs.clone(),

@@ -7,6 +7,7 @@ use super::{GateReport, ReportEntry, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
+use cg_stream::sorting::Order as _;
 
 /// Annotations of one level that a step shows.
 const SHOWN: usize = 10;
@@ -21,7 +22,7 @@ pub(super) fn render(report: &GateReport<'_>) -> String {
             .filter(|entry| entry.ruling.status.fails() == fails)
             .map(|entry| (report.place(entry), *entry))
             .collect();
-        placed.sort_by_key(|(place, _)| !place.is_source);
+        placed.order_by_key(|(place, _)| !place.is_source);
         for (place, entry) in placed.iter().take(SHOWN) {
             let mut properties = format!("file={}", property(&visible(&place.path)));
             if let Some(line) = place.line {

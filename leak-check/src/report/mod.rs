@@ -16,12 +16,14 @@ mod ordinal;
 mod place;
 mod table;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::{Count, LeakKind};
+use cg_stream::sorting::Order as _;
+use foldhash::HashMap;
 
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
@@ -130,9 +132,9 @@ impl<'a> GateReport<'a> {
     /// ones first, errors before leaks, then by bytes lost.
     pub(crate) fn groups(&self) -> Vec<BlamedGroup<'a>> {
         let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
-        let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::new();
+        let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::default();
         let mut entry_of: HashMap<(usize, RulingStatus, String, Vec<FoldedLine>), usize> =
-            HashMap::new();
+            HashMap::default();
         for (finding, ruling) in self.findings() {
             if !ruling.status.is_shown() {
                 continue;
@@ -181,9 +183,9 @@ impl<'a> GateReport<'a> {
             entries[entry].processes.push(finding.process);
         }
         for group in &mut groups {
-            group.entries.sort_by_cached_key(ReportEntry::rank);
+            group.entries.order_by_cached_key(ReportEntry::rank);
         }
-        groups.sort_by_cached_key(|group| {
+        groups.order_by_cached_key(|group| {
             let first = group.entries.first().map(ReportEntry::rank);
             (first, group.function.clone(), group.file.clone())
         });

@@ -7,6 +7,7 @@ use anyhow::{bail, ensure};
 use cg_document::number::{percent, plural};
 use cg_stream::profile::{Key, Profile};
 use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
 use crate::format::events::{Holds, choose};
@@ -362,7 +363,7 @@ fn kind_of(
             .unwrap_or(PREFERRED.len())
     };
     let mut kinds: Vec<RecordType> = profile.types().filter(|kind| kind.has_stack()).collect();
-    kinds.sort_by_key(rank);
+    kinds.order_by_key(rank);
     if let Events::Named(names) = &options.events {
         // Leaks and errors of one log have events of their own.
         let has_all = |kind: &RecordType| names.iter().all(|name| has_event(*kind, name));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use cg_names::paths::base_name;
 use cg_stream::intern::{Id, Texts, TooMany};
 use cg_stream::record::Frame;
+use cg_stream::sorting::Order as _;
 use cg_stream::visible::visible;
 
 use super::FrameId;
@@ -54,7 +55,7 @@ impl FrameTexts {
         let mut order: Vec<FrameId> = (0..self.texts.len())
             .filter_map(|position| FrameId::at(position).ok())
             .collect();
-        order.sort_unstable_by_key(|frame| self.text(*frame));
+        order.order_by_key(|frame| self.text(*frame));
         let mut ranks = vec![0; order.len()];
         for (rank, frame) in (0..).zip(order) {
             ranks[frame.index()] = rank;
@@ -71,6 +72,11 @@ impl FrameTexts {
 /// A name as a frame of folded stacks. The format has no escape: `;` and line breaks end a frame, blanks around it are
 /// trimmed, `# ` begins a comment, and a number behind a blank at its end is taken for a count. Pictures are XML, which has no way to write two characters.
 fn fitting(name: &str) -> Cow<'_, str> {
+    // Most names have nothing of all that: they are ASCII without blanks and `;`.
+    let is_plain = |byte| matches!(byte, b'!'..=b':' | b'<'..=b'~');
+    if !name.is_empty() && name.bytes().all(is_plain) {
+        return name.into();
+    }
     let mut text = visible(name);
     if text.contains(['\u{fffe}', '\u{ffff}']) {
         text = text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}").into();
@@ -108,6 +114,10 @@ mod tests {
                 "std::vec<int, a>::f(int) const",
                 "std::vec<int, a>::f(int) const",
             ),
+            ("core::fmt::write", "core::fmt::write"),
+            ("", "[unknown]"),
+            ("#1", "#1"),
+            ("a\u{7f}", "a\\u{7f}"),
             ("f(a;b)", "f(a:b)"),
             ("a\nb", "a\\nb"),
             (" f ", "f"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, Status};
+use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
 use crate::report::grouping::group_of;
@@ -142,7 +143,7 @@ pub(super) fn sorted(
     mut records: Vec<DiffRecord<'static>>,
     first: &str,
 ) -> Vec<DiffRecord<'static>> {
-    records.sort_by(|a, b| {
+    records.order_by(|a, b| {
         let size = |record: &DiffRecord| record.delta.get(first).abs();
         size(b)
             .cmp(&size(a))

@@ -3,6 +3,7 @@
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
 use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::points;
 use crate::report::columns::{code, frame_of, push_events, push_function, set_totals};
@@ -170,7 +171,7 @@ fn order_by_cost(
         counts.get(first).copied().unwrap_or(0)
     };
     let mut keyed: Vec<(Count, usize)> = (0..rows.len()).map(|row| (cost(row), row)).collect();
-    keyed.sort_by(|(a_cost, a), (b_cost, b)| {
+    keyed.order_by(|(a_cost, a), (b_cost, b)| {
         b_cost
             .cmp(a_cost)
             .then_with(|| profile.order_of_keys(rows.key(*a), rows.key(*b)))

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use cg_document::{Cell, Column, Layout, Table};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
 use crate::report::columns::{push_events, set_totals};
@@ -113,7 +114,7 @@ impl Groups {
             (cost(self.cost(group)), incl)
         };
         let mut order: Vec<usize> = (0..self.labels.len()).collect();
-        order.sort_by(|a, b| {
+        order.order_by(|a, b| {
             figures(*b)
                 .cmp(&figures(*a))
                 .then_with(|| self.labels[*a].cmp(&self.labels[*b]))

@@ -11,6 +11,7 @@ use cg_names::occupation::{Occupation, Role, Service, occupation};
 use cg_names::whose::{Facts, whose_by};
 use cg_stream::profile::{FrameKey, FunctionKey, Profile, Rows};
 use cg_stream::record::{Count, Frame, Name, RecordType, RunRecord};
+use cg_stream::sorting::Order as _;
 
 use crate::report::grouping::UNKNOWN;
 
@@ -104,7 +105,7 @@ impl Pattern {
         let mut hottest: Vec<(Count, usize)> = (0..functions.len())
             .map(|row| (functions.cost(row).get(event).copied().unwrap_or(0), row))
             .collect();
-        hottest.sort_by_key(|(cost, row)| {
+        hottest.order_by_key(|(cost, row)| {
             let function = functions.key(*row).function;
             (std::cmp::Reverse(*cost), profile.text(function.name))
         });
@@ -230,7 +231,7 @@ impl Charges {
             .iter()
             .map(|(name, count)| (*name, *count))
             .collect();
-        names.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
+        names.order_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
         names.into_iter().map(|(name, _)| name).collect()
     }
 }

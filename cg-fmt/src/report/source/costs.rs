@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use cg_names::whose::{self, Whose};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame, RecordType};
+use cg_stream::sorting::Order as _;
 
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
@@ -93,7 +94,7 @@ impl<'a> Files<'a> {
             .iter()
             .map(|(file, lines)| (self.is_own(*file), cost_of(lines, event), *file))
             .collect();
-        files.sort_by(|(a_own, a_cost, a), (b_own, b_cost, b)| {
+        files.order_by(|(a_own, a_cost, a), (b_own, b_cost, b)| {
             b_own
                 .cmp(a_own)
                 .then_with(|| b_cost.cmp(a_cost))
@@ -109,7 +110,7 @@ impl<'a> Files<'a> {
             .iter()
             .map(|(file, lines)| (*file, lines))
             .collect();
-        files.sort_by(|(a, a_lines), (b, b_lines)| {
+        files.order_by(|(a, a_lines), (b, b_lines)| {
             let names = || self.profile.text(*a).cmp(&self.profile.text(*b));
             cost_of(b_lines, event)
                 .cmp(&cost_of(a_lines, event))
@@ -209,7 +210,7 @@ impl<'a> Files<'a> {
             add(&mut call.incl, calls.incl(row).unwrap_or_default());
         }
         for line in self.lines.values_mut().flat_map(BTreeMap::values_mut) {
-            line.calls.sort_by(|a, b| {
+            line.calls.order_by(|a, b| {
                 b.incl
                     .cmp(&a.incl)
                     .then_with(|| profile.order_of_functions(&a.callee, &b.callee))

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use cg_document::{Cell, number};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::costs::{Files, cost_of};
 use super::{Account, AnnotatedFunction, Looking, Source, select};
@@ -99,7 +100,7 @@ fn by_cost(profile: &Profile, event: usize) -> Vec<(Function, Records)> {
         }
     }
     let mut records: Vec<(Function, Records)> = records.into_iter().collect();
-    records.sort_by(|((a, a_obj), a_records), ((b, b_obj), b_records)| {
+    records.order_by(|((a, a_obj), a_records), ((b, b_obj), b_records)| {
         let text = |symbol: &Option<Symbol>| profile.text(*symbol);
         let names = (text(a), text(a_obj)).cmp(&(text(b), text(b_obj)));
         b_records.cost.cmp(&a_records.cost).then(names)

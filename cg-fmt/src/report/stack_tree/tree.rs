@@ -6,6 +6,7 @@ use cg_document::{Cell, number};
 use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
 use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::sorting::Order as _;
 
 use crate::report::passed_through::PassedThrough;
 
@@ -324,7 +325,7 @@ impl Walk<'_> {
     fn sorted_children(&self, node: usize) -> Vec<usize> {
         let mut children = self.tree.nodes[node].children.clone();
         // What a node is called decides between equals; line numbers decide between frames of one function.
-        children.sort_by_cached_key(|child| {
+        children.order_by_cached_key(|child| {
             let line = match &self.tree.nodes[*child].what {
                 What::Frame(frame) => frame.line,
                 _ => None,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use cg_document::{Layer, Point};
 use cg_stream::profile::{Profile, Symbol};
 use cg_stream::record::{RecordType, SnapshotRecord};
+use cg_stream::sorting::Order as _;
 
 /// How many functions have a layer of their own; all others are one more.
 const SITES: usize = 6;
@@ -60,7 +61,7 @@ pub(super) fn layers(
     // Where nothing is known of a stack, it is of the rest.
     let rest = sites.remove(&None).unwrap_or_default();
     let mut sites: Vec<(Option<&str>, HashMap<u64, u64>)> = sites.into_iter().collect();
-    sites.sort_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));
+    sites.order_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));
     let others = sites.split_off(sites.len().min(SITES));
     let mut layers: Vec<Layer> = sites
         .iter()

@@ -3,6 +3,7 @@
 use cg_document::{Audience, Block, Document};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::events::EventColumns;
 use super::stack_tree::{Branches, Root, StackTree};
@@ -49,7 +50,7 @@ impl<'a> Trees<'a> {
                 .map(|event| (event.name.clone(), event.whole))
                 .collect();
             // The first cost is the one that branches are sorted and folded by.
-            costs.sort_by_key(|(name, _)| options.sort.as_deref() != Some(name));
+            costs.order_by_key(|(name, _)| options.sort.as_deref() != Some(name));
             for (is_wanted, root, heading) in [
                 (directions.callers, Root::Innermost, "callers"),
                 (directions.callees, Root::Outermost, "callees"),

@@ -18,6 +18,7 @@
 //! function add up to its inclusive cost.
 
 use cg_stream::intern::Id as _;
+use cg_stream::sorting::Order as _;
 use hashbrown::{HashMap, HashSet};
 
 use super::contexts;
@@ -112,7 +113,7 @@ fn add_inclusive_by_levels(
     folded: &mut [FoldedNode],
     section: &mut Section,
 ) -> Result<(), NoRoom> {
-    folded.sort_unstable_by_key(|node| (node.function, node.is_deeper, node.node.index()));
+    folded.order_by_key(|node| (node.function, node.is_deeper, node.node.index()));
     let mut inclusive = Vec::new();
     for nodes in folded.chunk_by(|a, b| a.function == b.function) {
         // A part that began inside a recursion may know the deeper levels only.
@@ -217,7 +218,7 @@ fn add_inclusive_without_levels(
     section: &mut Section,
 ) -> Result<HashMap<FunctionId, usize>, NoRoom> {
     let signedness = part.signedness;
-    folded.sort_unstable_by_key(|node| (node.function, node.node.index()));
+    folded.order_by_key(|node| (node.function, node.node.index()));
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
     functions.dedup();
     let place: HashMap<FunctionId, usize> = functions

@@ -1,5 +1,7 @@
 //! Sets of addresses of code.
 
+use cg_stream::sorting::Order as _;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -40,7 +42,7 @@ impl AddressSet {
     pub(super) fn into_sorted(mut self) -> Vec<u64> {
         self.turn_to(0);
         let mut pages: Vec<(u64, Page)> = self.pages.into_iter().collect();
-        pages.sort_unstable_by_key(|(page, _)| *page);
+        pages.order_by_key(|(page, _)| *page);
         let words = pages.iter().flat_map(|(page, bits)| {
             let words = (0..).zip(bits);
             words.map(move |(word, bits)| (page * PAGE + word * 64, bits))

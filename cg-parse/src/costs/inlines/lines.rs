@@ -4,6 +4,8 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
+use cg_stream::sorting::Order as _;
+
 use cg_debug_info::{Chains, DebugInfo, Error, NodeId, ObjectFile, Place, Symbols};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -66,7 +68,7 @@ impl LineChains {
                 owners.push((symbol.addresses.clone(), *function));
             }
         }
-        owners.sort_by_key(|(range, function)| (range.start, range.end, *function));
+        owners.order_by_key(|(range, function)| (range.start, range.end, *function));
         let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
         for (range, _) in &owners {
             match ranges.last_mut() {

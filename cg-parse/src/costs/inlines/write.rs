@@ -5,6 +5,7 @@ use std::io;
 
 use cg_debug_info::{Chains, NodeId, Place};
 use cg_stream::record::{Counts, Frame, InlineFacts, InlineObject, InlineRecord, Name};
+use cg_stream::sorting::Order as _;
 use cg_stream::writer::RenderedFrame;
 use cg_stream::writer::rendered::RenderedLabels;
 use foldhash::fast::FixedState;
@@ -83,7 +84,7 @@ impl Inlines {
         let mut rows: Vec<(ChainId, ChainKey, Vec<ChainFrame>)> = (chains.all())
             .map(|(row, key)| (row, key, self.frames(section, key)))
             .collect();
-        rows.sort_unstable_by(|(a, key_a, frames_a), (b, key_b, frames_b)| {
+        rows.order_by(|(a, key_a, frames_a), (b, key_b, frames_b)| {
             section
                 .by_cost(ranking, chains.own(*a), chains.own(*b))
                 .then_with(|| by_frames(section, frames_a, frames_b))
@@ -274,7 +275,7 @@ impl Inlines {
                 (self.cost_of(section, object.name), facts)
             })
             .collect();
-        objects.sort_by(|(a, facts_a), (b, facts_b)| {
+        objects.order_by(|(a, facts_a), (b, facts_b)| {
             b.cmp(a).then_with(|| facts_a.obj.cmp(&facts_b.obj))
         });
         InlineFacts {
@@ -329,7 +330,7 @@ impl Inlines {
             }
         }
         let said = |(why, mut objects): (&Unresolved, Vec<(u64, StringId)>)| {
-            objects.sort_by(|(a, object_a), (b, object_b)| {
+            objects.order_by(|(a, object_a), (b, object_b)| {
                 b.cmp(a)
                     .then_with(|| section.by_string(*object_a, *object_b))
             });

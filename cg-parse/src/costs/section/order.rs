@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use cg_stream::intern::Id as _;
 use cg_stream::record::{Counts, Name};
+use cg_stream::sorting::Order as _;
 
 use super::{FunctionKey, Section};
 use crate::costs::ids::{FunctionId, StringId};
@@ -42,7 +43,7 @@ impl Section {
     /// All functions in the order of their names, and where each stands in it.
     pub(crate) fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
         let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
-        functions.sort_unstable_by(|(_, a), (_, b)| self.by_function(*a, *b));
+        functions.order_by(|(_, a), (_, b)| self.by_function(*a, *b));
         let functions: Vec<FunctionId> = functions.into_iter().map(|(id, _)| id).collect();
         let mut order = vec![0; functions.len()];
         for (place, function) in (0..).zip(&functions) {

@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_stream::sorting::Order as _;
+
 use super::apportion::{WHOLE, part, part_of_share};
 use crate::costs::circles;
 
@@ -114,11 +116,12 @@ impl Units {
         for unit in &mut units.all {
             let own = |context: &usize| graph.own[*context].get(graph.ranking).copied();
             unit.members
-                .sort_by_key(|context| (Reverse(own(context)), *context));
+                .order_by_key(|context| (Reverse(own(context)), *context));
             for (position, context) in unit.members.iter().enumerate() {
                 units.position[*context] = position;
             }
-            unit.leaving.sort_by_key(|arc| (Reverse(flows[*arc]), *arc));
+            unit.leaving
+                .order_by_key(|arc| (Reverse(flows[*arc]), *arc));
         }
         units
     }

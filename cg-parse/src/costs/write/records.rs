@@ -5,6 +5,7 @@ use std::io;
 use cg_debug_info::NodeId;
 use cg_stream::intern::Id as _;
 use cg_stream::record::Name;
+use cg_stream::sorting::Order as _;
 use cg_stream::writer::rendered::{
     RenderedCall, RenderedCounts, RenderedEvents, RenderedFn, RenderedFunction, RenderedLabels,
     RenderedLine, RenderedName, RenderedNames, RenderedStack,
@@ -56,7 +57,7 @@ impl<'s> Records<'s> {
             .present()
             .map(|(function, _)| (self.rank(section.cost(function)), function))
             .collect();
-        rows.sort_unstable_by(|(rank_a, a), (rank_b, b)| {
+        rows.order_by(|(rank_a, a), (rank_b, b)| {
             let names = || section.by_function(section.key_of(*a), section.key_of(*b));
             rank_a.cmp(rank_b).then_with(names)
         });
@@ -91,7 +92,7 @@ impl<'s> Records<'s> {
                 self.render_chain(object, inlines.innermost(object, address));
             }
         }
-        rows.sort_unstable_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
+        rows.order_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
             (rank_a, function_a)
                 .cmp(&(rank_b, function_b))
                 .then_with(|| {
@@ -143,7 +144,7 @@ impl<'s> Records<'s> {
             rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
             self.render_chain(section.key_of(key.caller).object, key.inlined);
         }
-        rows.sort_unstable_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
+        rows.order_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
             (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
                 let (a, b) = (arcs.key(*a), arcs.key(*b));
                 section

@@ -26,6 +26,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{
     Count, Counts, HeaptrackFacts, Name, ProgramPointRecord, RunRecord, SnapshotRecord, Total,
 };
+use cg_stream::sorting::Order as _;
 
 use super::frames::FrameTable;
 use crate::error::Error;
@@ -184,7 +185,7 @@ fn points(recording: &Recording) -> Result<Vec<Point>, Error> {
             .is_some_and(|is| *is)
     };
     let mut of_traces: Vec<&Kind> = kinds.iter().filter(|kind| kind.allocations > 0).collect();
-    of_traces.sort_by_key(|kind| kind.trace);
+    of_traces.order_by_key(|kind| kind.trace);
     of_traces
         .chunk_by(|one, other| one.trace == other.trace)
         .map(|kinds| {
@@ -230,7 +231,7 @@ fn write_points<'a>(
         frames.to_blame(&stack)
     };
     let ranking = total.iter().position(|sum| *sum != 0).unwrap_or(0);
-    points.sort_by_cached_key(|point| {
+    points.order_by_cached_key(|point| {
         let frame = blamed(point.trace);
         let cost = std::cmp::Reverse(point.costs[ranking]);
         (cost, frame.name, frame.file, frame.obj, point.trace)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use cg_stream::record::{Count, Counts, Frame, HeapRecord, Name, SnapshotRecord};
+use cg_stream::sorting::Order as _;
 use cg_stream::writer::RenderedFrame;
 
 use super::LEVEL_EVENT;
@@ -126,7 +127,7 @@ impl Trees {
                 small.len() as u64,
             );
         }
-        traces.sort_unstable_by_key(rank);
+        traces.order_by_key(rank);
         Ok(Tree { traces, others })
     }
 }
@@ -180,7 +181,7 @@ impl Tree {
         let (mut rest, mut places_of_rest) = self.others;
         let mut sites: Vec<(Site, (u64, u64))> = sites.into_iter().collect();
         // Of equals the names decide, which they are in the order of.
-        sites.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+        sites.order_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
         for ((name, file, obj), (bytes, places)) in sites {
             if name.is_none() || !is_large(bytes) {
                 rest += bytes;

@@ -26,6 +26,7 @@ use std::cmp::Reverse;
 
 use cg_stream::Diagnostics;
 use cg_stream::record::{Name, RunRecord, ThreadFacts};
+use cg_stream::sorting::Order as _;
 
 use self::chain::Chain;
 use self::frame::{Found, FrameTexts};
@@ -149,7 +150,7 @@ pub(crate) fn parse(
     run.threads = facts.collect();
     // By how often each was sampled, so that the order of the samples makes no difference.
     let mut order: Vec<usize> = (0..events.len()).collect();
-    order.sort_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
+    order.order_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
     let order: Vec<usize> = order
         .into_iter()
         .map(|event| event + 1)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::{FunctionOfPart, Role, TreeRow, What, of_part};
 
@@ -66,7 +67,7 @@ impl CallArcs {
             Role::Function | Role::Callee => &self.outgoing,
         };
         let mut arcs = arcs.get(&function).cloned().unwrap_or_default();
-        arcs.sort_by_key(|arc| self.places[*arc]);
+        arcs.order_by_key(|arc| self.places[*arc]);
         let row = |arc: usize| {
             let arc = &self.arcs[arc];
             let other = match role {
@@ -88,7 +89,7 @@ impl CallArcs {
     fn places(&self, profile: &Profile, event: usize) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..self.arcs.len()).collect();
         let cost = |arc: &CallArc| arc.incl.get(event).copied().unwrap_or(0);
-        sorted.sort_by(|a, b| {
+        sorted.order_by(|a, b| {
             let (a, b) = (&self.arcs[*a], &self.arcs[*b]);
             cost(b)
                 .cmp(&cost(a))

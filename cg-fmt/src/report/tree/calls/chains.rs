@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
 use cg_stream::record::{Count, RecordType};
+use cg_stream::sorting::Order as _;
 
 use super::{FunctionOfPart, Role, TreeRow, What, of_part};
 use crate::report::passed_through::PassedThrough;
@@ -183,7 +184,7 @@ impl<'p> Chains<'p> {
                 hosts.push((node, *host));
             }
         }
-        hosts.sort_unstable_by_key(|(node, _)| *node);
+        hosts.order_by_key(|(node, _)| *node);
         hosts.dedup();
         let calls = self.profile.table(RecordType::Call);
         let (_, part, thread) = function;
@@ -258,7 +259,7 @@ impl<'p> Ways<'p> {
                 Role::Function | Role::Callee => self.passed_through(*child),
             })
             .collect();
-        children.sort_by(|(a, _), (b, _)| {
+        children.order_by(|(a, _), (b, _)| {
             let (a, b) = (&self.nodes[*a], &self.nodes[*b]);
             (a.weight(event).cmp(&b.weight(event)).reverse())
                 .then_with(|| {
