@@ -1,8 +1,8 @@
 //! Sorting in little code.
 //!
-//! The standard library's sorts are made for each type and each comparison anew, 5 to 10 KB a time: that was a tenth of
-//! the tools. These sort the places of the elements instead, in one sort for all types, and move the elements once. They
-//! are for everything that is sorted once before it is written; what is sorted in an inner loop takes those of [`slice`].
+//! The standard library's sorts are made for each type and each comparison anew, 5 to 10 KB a time, which adds up to a
+//! tenth of a tool. These sort the places of the elements instead, in one sort for all types, and move the elements once.
+//! They are for what is sorted once before it is written; what is sorted in an inner loop takes those of [`slice`].
 
 use std::cmp::Ordering;
 

@@ -201,6 +201,14 @@ mod tests {
                 ],
                 json!({"mode": "heap", "time_unit": "ms"}),
             ),
+            // Also what no type is known of, as it stands.
+            (
+                vec![
+                    json!({"mode": "heap", "own": [0.1, null], "z": 1}),
+                    json!({"mode": "heap", "own": [0.1, null], "z": 2}),
+                ],
+                json!({"mode": "heap", "own": [0.1, null]}),
+            ),
             // Texts by key agree key by key; two texts agree or not.
             (
                 vec![
