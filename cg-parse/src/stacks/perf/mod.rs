@@ -63,26 +63,34 @@ fn has_times(bytes: &[u8]) -> bool {
 /// True where the input begins with many lines, of which all are samples with a time, frames or comments: no program's own
 /// output looks like that, so what follows does not matter.
 pub(crate) fn begins_with_samples(head: &Head) -> bool {
-    head.bytes.len() > LOOK && {
-        let (own, others) = own_and_others(&Head {
-            bytes: &head.bytes[..LOOK],
-            reach: Reach::Enough,
-        });
-        own > 0 && others == 0
-    }
+    let Some(bytes) = head.bytes.get(..LOOK) else {
+        return false;
+    };
+    let reach = Reach::Enough;
+    let mut has_own = false;
+    lines_that_tell(&Head { bytes, reach }).all(|is_own| {
+        has_own = true;
+        is_own
+    }) && has_own
 }
 
 /// True where most lines are samples with a time, or frames, and one is.
 pub(crate) fn is_perf_script(head: &Head) -> bool {
     let first = head.whole_lines().find(|(_, line)| !line.is_empty());
-    let (own, others) = own_and_others(head);
-    first.is_some_and(|(_, line)| line == b"# ========") || own > others
+    if first.is_some_and(|(_, line)| line == b"# ========") {
+        return true;
+    }
+    let (mut own, mut others) = (0u64, 0u64);
+    for is_own in lines_that_tell(head) {
+        *if is_own { &mut own } else { &mut others } += 1;
+    }
+    own > others
 }
 
-/// How many lines are samples with a time, or frames, and how many are neither nor comments.
-fn own_and_others(head: &Head) -> (u64, u64) {
-    let (mut own, mut others) = (0u64, 0u64);
-    for (start, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
+/// Of each line that is neither empty nor a comment, whether it is a sample with a time, or a frame.
+fn lines_that_tell(head: &Head) -> impl Iterator<Item = bool> {
+    let lines = head.whole_lines().filter(|(_, line)| !line.is_empty());
+    lines.filter_map(|(start, line)| {
         // A line without the blanks behind it, and with those in front.
         let frame = line.strip_prefix(b"\t").and_then(frame::split_address);
         let is_own = match frame {
@@ -99,13 +107,8 @@ fn own_and_others(head: &Head) -> (u64, u64) {
                 }
             }
         };
-        match is_own {
-            true => own += 1,
-            false if line.starts_with(b"#") => {}
-            false => others += 1,
-        }
-    }
-    (own, others)
+        (is_own || !line.starts_with(b"#")).then_some(is_own)
+    })
 }
 
 pub(crate) fn parse(
