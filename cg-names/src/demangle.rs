@@ -32,8 +32,9 @@ pub fn demangle_str(name: &str) -> Cow<'_, str> {
     demangled.map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
-/// A name whose path was taken apart already, and nothing else, as macOS' `sample` and DTrace write those of Rust:
-/// `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are demangled as [`demangle`] has it.
+/// A name whose path was taken apart already, and nothing else, as those write the names of Rust who know C++ alone, macOS'
+/// `sample`, DTrace, bpftrace and heaptrack among them: `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are
+/// demangled as [`demangle`] has it.
 pub fn demangle_path(name: &[u8]) -> Cow<'_, [u8]> {
     let text = match name.strip_suffix(b")") {
         Some(inside) => match inside.windows(8).rposition(|words| words == b" (.llvm.") {

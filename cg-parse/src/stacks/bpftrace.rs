@@ -295,6 +295,13 @@ mod tests {
     }
 
     #[test]
+    fn names_that_a_demangler_of_cpp_left_in_part_lose_their_hash() {
+        let text = "@[\n\tdemo::Pool$LT$T$GT$::get::h64bbc2df299ab37d+17\n\tmain+2\n]: 3\n";
+        let parsed = parse(text.as_bytes(), &Options::default());
+        assert_eq!(shown_stacks(&parsed), ["3: demo::Pool<T>::get<main"]);
+    }
+
+    #[test]
     fn frames_as_perf_writes_them_have_objects() {
         let text = "@[\n\t7f0011223344 f(int)+17 (/opt/demo)\n\t401136 main+2 (/opt/demo)\n]: 3\n";
         let parsed = parse(text.as_bytes(), &Options::default());

@@ -209,7 +209,7 @@ impl Script {
             _ => symbol,
         };
         let parts = FrameParts {
-            name: self.table.half_mangled_function(name, self.demangle)?,
+            name: self.table.function(name, self.demangle)?,
             obj: self.table.given(object)?,
             ..FrameParts::default()
         };

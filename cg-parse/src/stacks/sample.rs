@@ -206,9 +206,7 @@ impl Report {
         };
         let object = memchr::memchr(b')', rest).map_or(&b""[..], |end| &rest[..end]);
         let parts = FrameParts {
-            name: self
-                .table
-                .half_mangled_function(name.trim_ascii(), self.demangle)?,
+            name: self.table.function(name.trim_ascii(), self.demangle)?,
             obj: self.table.given(object)?,
             ..FrameParts::default()
         };

@@ -7,7 +7,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
-use cg_names::demangle::{demangle, demangle_path};
+use cg_names::demangle::demangle_path;
 use cg_stream::intern::{Id, Keys, Texts, TooMany};
 use cg_stream::record::{Count, Frame, FrameMarks, Name};
 use foldhash::fast::FixedState;
@@ -165,18 +165,6 @@ impl StackTable {
 
     /// The name of a function, demangled where that is wanted; `None` for an empty one.
     pub(crate) fn function(
-        &mut self,
-        name: &[u8],
-        is_demangled: bool,
-    ) -> Result<Option<TextId>, TooMany> {
-        match is_demangled {
-            true => self.given(&demangle(name)),
-            false => self.given(name),
-        }
-    }
-
-    /// The name of a function as Apple's tools write it: Rust's paths as the linker has them, with a hash.
-    pub(crate) fn half_mangled_function(
         &mut self,
         name: &[u8],
         is_demangled: bool,

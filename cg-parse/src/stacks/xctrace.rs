@@ -206,7 +206,7 @@ impl Export {
         match element.name.as_slice() {
             b"frame" => {
                 let name = attribute("name")?.unwrap_or_default();
-                element.parts.name = self.table.half_mangled_function(&name, self.demangle)?;
+                element.parts.name = self.table.function(&name, self.demangle)?;
             }
             b"binary" => {
                 let path = attribute("path")?.filter(|path| !path.is_empty());

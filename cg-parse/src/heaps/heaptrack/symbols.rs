@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cg_names::demangle::demangle;
+use cg_names::demangle::demangle_path;
 use cg_stream::record::{Frame, Name};
 use std::borrow::Cow;
 
@@ -211,8 +211,8 @@ impl Symbols {
 
     fn function(&self, index: Index, is_demangled: bool) -> Option<Name<'_>> {
         let name = self.bytes(index)?;
-        match demangle(name) {
-            // heaptrack up to 1.4 leaves Rust's newer names mangled.
+        match demangle_path(name) {
+            // heaptrack knows C++ names alone: of Rust's older ones it leaves the hash, of newer ones all.
             Cow::Owned(demangled) if is_demangled => {
                 Some(Name::from_bytes(&demangled).into_owned())
             }

@@ -241,6 +241,29 @@ fn strings_have_as_many_bytes_as_they_say() {
 }
 
 #[test]
+fn names_that_heaptrack_demangled_in_part_lose_their_hash() {
+    let name = "_$LT$T$u20$as$u20$demo..Work$GT$::run::h64bbc2df299ab37d";
+    let text = sized("./p").replace("s 4 main\n", &format!("s {:x} {name}\n", name.len()));
+    let shown = |text: &str, demangle| {
+        let options = Options {
+            demangle,
+            ..Options::default()
+        };
+        parse(text.as_bytes(), &options).of("program_point")[0].to_owned()
+    };
+    let point = shown(&text, true);
+    assert!(
+        point.starts_with(r#""fn":"<T as demo::Work>::run","file""#),
+        "{point}"
+    );
+    let point = shown(&text, false);
+    assert!(
+        point.starts_with(&format!(r#""fn":"{name}","file""#)),
+        "{point}"
+    );
+}
+
+#[test]
 fn instruction_pointers_may_lack_names() {
     let text = sized("./p").replace("i 20 1 5 3 14\n", "i 20 1\n");
     let point = read(&text).of("program_point")[0].to_owned();
