@@ -26,4 +26,4 @@ pub use cg_stream::visible::visible;
 pub use chart::svg;
 pub use document::{Block, Document, Picture, Span};
 pub use graph::{Graph, Layer, Mark, Overlay, Point};
-pub use table::{Audience, Cell, Column, Cut, Layout, Table, UnknownColumn, Worth};
+pub use table::{Audience, Cell, Column, Cut, Layout, NAMELESS, Table, UnknownColumn, Worth};

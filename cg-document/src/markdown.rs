@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use crate::table::NAMELESS;
-use crate::{Block, Cell, Document, Span, Table, number, visible};
+use crate::{Block, Cell, Document, NAMELESS, Span, Table, number, visible};
 
 /// Writes a document.
 ///

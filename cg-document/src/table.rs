@@ -12,7 +12,7 @@ use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
 
 /// What people read where the name of a function is not known, as Valgrind has it.
-pub(crate) const NAMELESS: &str = "???";
+pub const NAMELESS: &str = "???";
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::fit::{self, Fitted};
-use crate::table::NAMELESS;
-use crate::{Block, Cell, Column, Document, Span, Table, number, visible};
+use crate::{Block, Cell, Column, Document, NAMELESS, Span, Table, number, visible};
 
 mod bars;
 

@@ -148,9 +148,7 @@ impl<W: Write> Writer<W> {
         serde_json::to_writer(&mut self.buffer, record).map_err(io::Error::from)?;
         debug_assert!(self.buffer.ends_with(EMPTY_STACK));
         self.buffer.truncate(self.buffer.len() - b"]}".len());
-        put_stack(&mut self.buffer, stack);
-        self.buffer.extend_from_slice(b"]}");
-        self.finish_line()
+        self.finish_stack(stack)
     }
 
     /// Writes a record with these stacks where it has a placeholder, in the order of its fields: its own stack and those
@@ -210,6 +208,15 @@ impl<W: Write> Writer<W> {
         self.records += 1;
         self.put_rendered(record);
         self.buffer.extend_from_slice(b",\"stack\":[");
+        self.finish_stack(stack)
+    }
+
+    /// Writes the frames of a stack that has begun, and ends the record with it.
+    #[inline]
+    fn finish_stack<'f>(
+        &mut self,
+        stack: impl IntoIterator<Item = &'f RenderedFrame>,
+    ) -> io::Result<()> {
         put_stack(&mut self.buffer, stack);
         self.buffer.extend_from_slice(b"]}");
         self.finish_line()

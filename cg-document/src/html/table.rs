@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use cg_names::paths;
 
 use crate::markup::Markup;
-use crate::table::NAMELESS;
-use crate::{Cell, Column, Layout, Table, number};
+use crate::{Cell, Column, Layout, NAMELESS, Table, number};
 
 /// A column's style is said once, by the table: a class in every cell would make a page half as large again. The style
 /// sheet knows so many columns.

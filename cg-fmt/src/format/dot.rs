@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
 use anyhow::ensure;
+use cg_document::NAMELESS;
 use cg_document::number::{percent, plural, signed};
 use cg_names::paths::base_name;
 use cg_names::whose::{Facts, Whose, whose_by};
@@ -202,7 +203,7 @@ impl<'g, 'n> Drawing<'g, 'n> {
     ) -> String {
         let mut lines = Vec::new();
         lines.extend(names.obj.map(|object| quoted(base_name(object))));
-        lines.push(quoted(names.name.unwrap_or("???")));
+        lines.push(quoted(names.name.unwrap_or(NAMELESS)));
         let share = |count| percent(self.share(count) * 100.0);
         lines.push(share(inclusive(function, self.shown)));
         lines.push(format!("({})", share(function.cost[self.shown])));

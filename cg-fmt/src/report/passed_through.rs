@@ -1,6 +1,7 @@
 //! Inlined functions that only lead to another: they cost nothing themselves and have one other inlined into them. Trees
 //! leave them out on the way to that one.
 
+use cg_document::NAMELESS;
 use cg_stream::profile::{FunctionKey, Profile};
 
 /// The functions that are left out in front of one.
@@ -27,7 +28,7 @@ impl PassedThrough {
         match self {
             PassedThrough::Nothing => None,
             PassedThrough::One(function) => {
-                let name = profile.text(function.name).unwrap_or("???");
+                let name = profile.text(function.name).unwrap_or(NAMELESS);
                 Some(format!("through {name}"))
             }
             PassedThrough::Several(functions) => Some(format!("through {functions} functions")),

@@ -407,7 +407,7 @@ impl StackTable {
     }
 
     pub(crate) fn name(&self, text: Option<TextId>) -> Option<&str> {
-        text.map(|text| self.texts.text(text))
+        text.map(|text| self.text_of(text))
     }
 
     /// A frame as records have it.

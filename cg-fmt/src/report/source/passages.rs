@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::BString;
-use cg_document::number;
+use cg_document::{NAMELESS, number};
 use cg_names::structure::ParsedName;
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
@@ -81,7 +81,7 @@ impl<'a> Passage<'a> {
             .iter()
             .rev()
             .max_by_key(|(_, owner)| cost(owner));
-        let mut heading = first.map_or("???", |(name, _)| name).to_owned();
+        let mut heading = first.map_or(NAMELESS, |(name, _)| name).to_owned();
         if self.owners.len() > 1 {
             heading.push_str(&format!(" and {} more", self.owners.len() - 1));
         }
@@ -92,7 +92,9 @@ impl<'a> Passage<'a> {
             .collect();
         let into = match hosts.first() {
             None => return heading,
-            Some((host, _)) if hosts.len() == 1 => profile.text(*host).unwrap_or("???").to_owned(),
+            Some((host, _)) if hosts.len() == 1 => {
+                profile.text(*host).unwrap_or(NAMELESS).to_owned()
+            }
             Some(_) => number::plural(hosts.len() as Count, "function", "functions"),
         };
         let is_out_of_line = self.owners.values().any(|owner| owner.is_out_of_line);

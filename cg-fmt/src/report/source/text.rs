@@ -1,7 +1,7 @@
 //! One file as it is shown: costs, line numbers, source, below a line the calls that leave from it, and above lines the
 //! function whose code they are.
 
-use cg_document::{Audience, Cell, number};
+use cg_document::{Audience, Cell, NAMELESS, number};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
@@ -117,7 +117,7 @@ impl Annotation<'_> {
 
     /// `file:function (12x)`, as callgrind_annotate names a callee.
     fn callee(&self, call: &LineCall) -> String {
-        let name = self.profile.text(call.callee.name).unwrap_or("???");
+        let name = self.profile.text(call.callee.name).unwrap_or(NAMELESS);
         let file = self.profile.text(call.callee.file).unwrap_or("???");
         let calls = number::grouped(call.calls);
         format!("{file}:{name} ({calls}x)")

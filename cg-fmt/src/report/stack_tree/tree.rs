@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cg_document::{Cell, number};
+use cg_document::{Cell, NAMELESS, number};
 use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
 use cg_stream::record::{Count, Frame, Name, RecordType};
@@ -440,7 +440,7 @@ fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, Strin
         (None, _, Some(obj)) => format!("in {obj}"),
         (None, _, None) => String::new(),
     };
-    (profile.text(frame.function.name).unwrap_or("???"), place)
+    (profile.text(frame.function.name).unwrap_or(NAMELESS), place)
 }
 
 #[cfg(test)]

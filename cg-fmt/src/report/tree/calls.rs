@@ -4,7 +4,7 @@
 //! the number of calls and the inclusive cost of these calls. Where the profile has chains of inlined functions, all
 //! this is as the source has it: see [`chains`].
 
-use cg_document::{Block, Cell, Column, Cut, Document, Layout, Table, number};
+use cg_document::{Block, Cell, Column, Cut, Document, Layout, NAMELESS, Table, number};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
@@ -256,7 +256,7 @@ impl What {
 impl TreeRow {
     /// A step on the way is two characters; where rows fold, three and one more, as all trees have it there.
     fn name<'p>(&self, profile: &'p Profile, folds: bool) -> Cell<'p> {
-        let text = |function: FunctionKey| profile.text(function.name).unwrap_or("???");
+        let text = |function: FunctionKey| profile.text(function.name).unwrap_or(NAMELESS);
         let lead = match folds {
             true => "   ".repeat(self.depth),
             false => "  ".repeat(self.depth.saturating_sub(1)),

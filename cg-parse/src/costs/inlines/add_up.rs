@@ -98,8 +98,7 @@ impl TakeLines for AddLines<'_> {
     /// Lines of a function that follow each other in a span are as good as one with their sum, which is small: a run is
     /// no longer than a buffer.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut Run) {
-        let host = self.section.merged_into(function);
-        let place = self.objects.place(host, self.section);
+        let (_, place) = (self.sums).place_of(function, self.objects, self.section);
         let mut next = run.next();
         while let Some((address, mut sum)) = next {
             let spans = &mut self.objects.objects[place].spans;
@@ -130,6 +129,25 @@ struct Found {
 }
 
 impl LineSums {
+    /// What a function turned out to be, and the position of its object.
+    #[inline]
+    fn place_of(
+        &mut self,
+        function: FunctionId,
+        objects: &mut TracedObjects,
+        section: &Section,
+    ) -> (FunctionId, usize) {
+        let (host, place) = match self.last {
+            Some((last, host, place)) if last == function => (host, place),
+            _ => {
+                let host = section.merged_into(function);
+                (host, objects.place(host, section))
+            }
+        };
+        self.last = Some((function, host, place));
+        (host, place)
+    }
+
     #[inline]
     fn add(
         &mut self,
@@ -137,14 +155,7 @@ impl LineSums {
         objects: &mut TracedObjects,
         section: &Section,
     ) -> Result<(), NoRoom> {
-        let (host, place) = match self.last {
-            Some((function, host, place)) if function == line.function => (host, place),
-            _ => {
-                let host = section.merged_into(line.function);
-                (host, objects.place(host, section))
-            }
-        };
-        self.last = Some((line.function, host, place));
+        let (host, place) = self.place_of(line.function, objects, section);
         let object = &mut objects.objects[place];
         let address = match line.at {
             At::Address(address) => address,

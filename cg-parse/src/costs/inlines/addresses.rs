@@ -1,7 +1,6 @@
 //! Sets of addresses of code.
 
 use cg_stream::sorting::Order as _;
-
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 

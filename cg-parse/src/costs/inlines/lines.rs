@@ -4,9 +4,8 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
-use cg_stream::sorting::Order as _;
-
 use cg_debug_info::{Chains, DebugInfo, Error, NodeId, ObjectFile, Place, Symbols};
+use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 

@@ -20,7 +20,7 @@ mod merge;
 mod order;
 mod run;
 
-pub(crate) use cycles::Cycles;
+use cycles::Cycles;
 pub(crate) use run::RunFacts;
 
 /// What makes a function one and the same.

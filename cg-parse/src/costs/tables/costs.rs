@@ -79,6 +79,11 @@ impl CostTable {
         &self.cells[row * self.events..][..self.events]
     }
 
+    #[inline]
+    fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.cells[row * self.events..][..self.events]
+    }
+
     /// Adds counts to a row; events beyond the end of `counts` count nothing, as trailing zeros are not written.
     #[inline]
     pub(crate) fn add(
@@ -87,8 +92,7 @@ impl CostTable {
         counts: &[u64],
         signedness: Signedness,
     ) -> Result<(), NoRoom> {
-        let cells = &mut self.cells[row * self.events..][..self.events];
-        add_row(cells, counts, signedness)
+        add_row(self.row_mut(row), counts, signedness)
     }
 
     /// Adds inclusive counts to a row, modulo 2^64.
@@ -99,12 +103,11 @@ impl CostTable {
         counts: &[u64],
         signedness: Signedness,
     ) -> Result<(), NoRoom> {
-        let cells = &mut self.cells[row * self.events..][..self.events];
-        add_inclusive_row(cells, counts, signedness)
+        add_inclusive_row(self.row_mut(row), counts, signedness)
     }
 
     pub(crate) fn clear_row(&mut self, row: usize) {
-        self.cells[row * self.events..][..self.events].fill(0);
+        self.row_mut(row).fill(0);
     }
 
     pub(crate) fn clear(&mut self) {
