@@ -5,5 +5,5 @@ libfuzzer_sys::fuzz_target!(
         // SAFETY: no other thread runs yet, and no handler is replaced that anybody relies on.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     },
-    |bytes: &[u8]| cg_tests::fuzzed::pipeline(bytes)
+    |bytes: &[u8]| tests::fuzzed::pipeline(bytes)
 );

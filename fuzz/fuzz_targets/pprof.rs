@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cg_tests::fuzzed::reader(cg_parse::Format::Pprof, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tests::fuzzed::reader(cg_parse::Format::Pprof, bytes));

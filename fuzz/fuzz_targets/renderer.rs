@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cg_tests::fuzzed::renderer(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tests::fuzzed::renderer(bytes));

@@ -1,8 +1,6 @@
 //! The baseline: what is known passes, what is new fails, and neither rebuilds nor edits change which is which.
 
-mod support;
-
-use support::Bench;
+use crate::support::{Bench, Run};
 
 const LEAK: &str = "#include <stdlib.h>
 static char *make(int size) { return malloc(size); }
@@ -36,7 +34,7 @@ fn known() -> Bench {
 }
 
 /// Changes the program, runs it, and holds it against the baseline.
-fn check_after(bench: &Bench, from: &str, to: &str, flags: &[&str]) -> support::Run {
+fn check_after(bench: &Bench, from: &str, to: &str, flags: &[&str]) -> Run {
     assert!(LEAK.contains(from));
     bench.compile("leak.c", &LEAK.replace(from, to), flags);
     bench.valgrind("out.xml", &[]);
@@ -204,7 +202,7 @@ fn a_baseline_that_cannot_be_read_is_2() {
 }
 
 /// What leak-check says of the program with another size in its leak, held against the baseline with these options.
-fn check_size(bench: &Bench, size: &str, options: &[&str]) -> support::Run {
+fn check_size(bench: &Bench, size: &str, options: &[&str]) -> Run {
     check_after(bench, "make(64)", &format!("make({size})"), &[]);
     bench.leak_check(&[&["--baseline=known.jsonl", "out.xml"], options].concat())
 }

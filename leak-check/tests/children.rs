@@ -2,9 +2,7 @@
 //! excuse.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
-mod support;
-
-use support::Bench;
+use crate::support::{Bench, Run};
 
 const STARTS_OTHERS: &str = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { system(\"true\"); FILE *f = popen(\"echo hi\", \"r\"); pclose(f); return 0; }\n";
 const COMMAND: &str = "fn main() { let s = std::process::Command::new(\"true\").status().unwrap(); println!(\"{s}\"); }\n";
@@ -26,7 +24,7 @@ fn files(bench: &Bench, ending: &str) -> Vec<String> {
     files.into_iter().map(|(_, name)| name).collect()
 }
 
-fn judge(bench: &Bench, files: &[String]) -> support::Run {
+fn judge(bench: &Bench, files: &[String]) -> Run {
     let mut args = vec!["--errors-for-leak-kinds=none"];
     args.extend(files.iter().map(String::as_str));
     bench.leak_check(&args)

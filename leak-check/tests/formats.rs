@@ -1,12 +1,10 @@
 //! The report formats, each held against what its consumer demands.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::{Bench, leak_check, leak_check_in};
 use serde_json::Value;
-use support::{Bench, leak_check, leak_check_in};
 
 /// A bench with an XML file of one of each finding, and beside it a clean one.
 fn bench() -> Bench {

@@ -1,11 +1,9 @@
 //! The verdict: what counts, what cannot be judged, and that it agrees with Valgrind's own.
 
-mod support;
-
 use std::process::{Command, Stdio};
 
+use crate::support::{Bench, leak_check};
 use serde_json::Value;
-use support::{Bench, leak_check};
 
 #[test]
 fn the_verdict_is_valgrinds_own_in_text_and_xml() {

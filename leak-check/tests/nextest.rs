@@ -1,11 +1,9 @@
 //! The example for cargo-nextest, run as its README says, with the real cargo-nextest and Valgrind.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::leak_check_in;
+use crate::support::leak_check_in;
 
 /// The commands of a README's console blocks, each with the lines that continue it.
 fn commands(readme: &str) -> Vec<String> {

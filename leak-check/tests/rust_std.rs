@@ -1,11 +1,9 @@
 //! What Rust's standard library leaves allocated is not held against a program, and what the program leaks through the
 //! same functions is. The real Valgrind obeys the same file alike.
 
-mod support;
-
 use std::path::Path;
 
-use support::{Bench, leak_check_in};
+use crate::support::{Bench, leak_check_in};
 
 /// A crate's tests as `cargo new` has them, but that the main thread waits for one of them.
 const PASSING: &str = "

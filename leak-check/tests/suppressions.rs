@@ -1,9 +1,7 @@
 //! Suppression files, held against the real Valgrind both ways: what it suppresses is suppressed here, and what is
 //! written here it reads and obeys.
 
-mod support;
-
-use support::Bench;
+use crate::support::Bench;
 
 /// What Valgrind says it suppressed, and what is left.
 fn error_summary(log: &str) -> &str {

@@ -1,9 +1,7 @@
 //! A suppression that is written without Valgrind's help hides the finding that it is for, and no neighbour of it: the
 //! real Valgrind is asked, one finding at a time.
 
-mod support;
-
-use support::Bench;
+use crate::support::Bench;
 
 const CPP: &str = r#"
 #include <cstdlib>

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::process::{Command, Stdio};
 
-use cg_tests::tools::{self, TOOLS, run};
+use tests::tools::{self, TOOLS, run};
 
 const PROFILE: &str = "pair/before.callgrind.out";
 const LOG: &str = "memcheck/3.27.1-leaky.log";
@@ -377,7 +377,7 @@ fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
         assert_eq!(fs::read_to_string(&path).unwrap(), "old", "{tool}");
     }
     // A report says itself what could not be judged.
-    let log = fs::read(cg_tests::data(LOG)).unwrap();
+    let log = fs::read(tests::data(LOG)).unwrap();
     let doubtful = run("leak-check", &["-o", name], &log[..log.len() / 2]);
     assert_eq!(doubtful.status, 2, "{}", doubtful.stderr);
     assert_ne!(fs::read_to_string(&path).unwrap(), "old");

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use cg_tests::tools::{self, TOOLS, run};
+use tests::tools::{self, TOOLS, run};
 
 const PROFILE: &str = "pair/before.callgrind.out";
 const LOG: &str = "memcheck/3.27.1-leaky.log";
@@ -174,7 +174,7 @@ fn closed_standard_output_is_trouble_and_the_null_device_is_not() {
             .args(["-c", &script, "bash"])
             .arg(tools::folder().join(tool))
             .args(args)
-            .current_dir(cg_tests::data(""))
+            .current_dir(tests::data(""))
             .output()
             .unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -318,7 +318,7 @@ fn packed_input_is_read_as_what_is_in_it() {
     for (tool, args, profile) in READERS {
         // cg-parse reads the profile, the others the stream of it.
         let input = match tool {
-            "cg-parse" => std::fs::read(cg_tests::data(profile)).unwrap(),
+            "cg-parse" => std::fs::read(tests::data(profile)).unwrap(),
             _ => stream_of(profile),
         };
         let plain = run(tool, &with(args, &["-"]), &input);

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use cg_tests::corpus::{self, Verdict};
-use cg_tests::data;
+use tests::corpus::{self, Verdict};
+use tests::data;
 
 /// Profiles that end before their end.
 const CUT: [&str; 3] = [

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cg_tests::data;
-use cg_tests::tools::stdout;
 use tempfile::TempDir;
+use tests::data;
+use tests::tools::stdout;
 
 /// Figures by function name: their sum, and how many rows it is of.
 type Figures = BTreeMap<String, (i128, usize)>;

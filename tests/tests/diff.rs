@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use cg_tests::{data, tools};
 use serde_json::Value;
 use tempfile::TempDir;
+use tests::{data, tools};
 
 /// The records that cg-diff writes for these arguments, and its exit status.
 fn diff(args: &[&str]) -> (Vec<Value>, i32, String) {

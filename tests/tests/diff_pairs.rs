@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use cg_tests::{data, tools};
 use serde_json::Value;
+use tests::{data, tools};
 
 /// The records of a comparison of two profiles in `tests/data/diff/pairs`.
 fn diff(options: &[&str], old: &str, new: &str) -> Vec<Value> {

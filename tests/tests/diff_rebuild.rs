@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cg_tests::{data, tools};
 use serde_json::Value;
 use tempfile::TempDir;
+use tests::{data, tools};
 
 /// A build of a program, and the profile of a run of it.
 struct Build {

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use cg_tests::{data, tools};
 use serde_json::Value;
+use tests::{data, tools};
 
 /// Two commits of three benchmarks each, as streams in a directory a benchmark.
 fn profiles(root: &Path) {

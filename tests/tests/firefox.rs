@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
-use cg_tests::{tools, workspace};
 use serde_json::Value;
+use tests::{tools, workspace};
 
 /// What the reader says of a profile.
 fn read(profile: &[u8]) -> Output {
@@ -113,7 +113,7 @@ fn the_runs_of_a_diff_are_threads_that_it_reads() {
 #[test]
 fn it_reads_a_profile_that_is_not_ours_and_refuses_what_is_none() {
     // By hand, from the file: a 2, b 5, c 3 and d -4 of their own.
-    let small = std::fs::read(cg_tests::data("firefox/small-v55.json")).unwrap();
+    let small = std::fs::read(tests::data("firefox/small-v55.json")).unwrap();
     let found = figures(&small);
     assert_eq!(found["total"], 6);
     assert_eq!(

@@ -11,9 +11,9 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
-use cg_tests::tools::{self, run, stdout};
-use cg_tests::workspace;
 use serde_json::Value;
+use tests::tools::{self, run, stdout};
+use tests::workspace;
 
 fn records(stream: &[u8]) -> Vec<Value> {
     let lines = std::str::from_utf8(stream).unwrap().lines();
@@ -82,7 +82,7 @@ fn a_directory_of_benchmarks_becomes_a_file_each() {
         let at = results.join(bench);
         fs::create_dir_all(&at).unwrap();
         let name = at.join(format!("callgrind.{bench}.out"));
-        fs::copy(cg_tests::data("pair/before.callgrind.out"), name).unwrap();
+        fs::copy(tests::data("pair/before.callgrind.out"), name).unwrap();
     }
     let to = folder.path().join("profiles");
     let written = run(

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cg_tests::{data, fuzzed, workspace};
+use tests::{data, fuzzed, workspace};
 
 /// The files below a folder that are short enough for a test; of a file, it alone.
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cg_tests::{data, tools};
 use tempfile::TempDir;
+use tests::{data, tools};
 
 /// `tests/data/massif/shapes.c`, compiled, with a folder to run it in.
 struct Shapes {

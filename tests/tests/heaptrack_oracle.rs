@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cg_tests::{data, tools};
 use serde_json::Value;
+use tests::{data, tools};
 
 /// Functions of `shapes.cpp`.
 const FUNCTIONS: [&str; 7] = [

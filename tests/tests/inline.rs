@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use cg_tests::tools::{self, Run};
-use cg_tests::workspace;
 use serde_json::Value;
 use tempfile::TempDir;
+use tests::tools::{self, Run};
+use tests::workspace;
 
 /// A folder with the program built in it as `nops`, and its profile as `profile`.
 fn profiled(build: &str, valgrind: &str) -> TempDir {

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use cg_tests::data;
-use cg_tests::tools::{run, stdout};
 use serde_json::Value;
+use tests::data;
+use tests::tools::{run, stdout};
 
 /// A profile or log of each format.
 const PROFILES: [&str; 9] = [

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cg_tests::{data, tools};
 use serde_json::Value;
+use tests::{data, tools};
 
 fn records(tool: &str, args: &[&str]) -> Vec<Value> {
     let run = tools::run(tool, args, b"");

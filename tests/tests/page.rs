@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use cg_tests::browser::Browser;
-use cg_tests::tools;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tests::browser::Browser;
+use tests::tools;
 
 /// What a tool writes, as a file.
 fn page(folder: &TempDir, tool: &str, args: &[&str], input: &[u8]) -> PathBuf {

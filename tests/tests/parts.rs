@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use cg_tests::data;
-use cg_tests::tools::{run, stdout};
 use serde_json::Value;
+use tests::data;
+use tests::tools::{run, stdout};
 
 /// Inputs of each format, each with others of its kind: every pair of a row is tried.
 const TOGETHER: [&[&str]; 14] = [

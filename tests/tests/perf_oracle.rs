@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cg_tests::data;
-use cg_tests::tools;
 use serde_json::Value;
 use tempfile::TempDir;
+use tests::data;
+use tests::tools;
 
 /// Counts by what they are of.
 type Counts = BTreeMap<String, i128>;

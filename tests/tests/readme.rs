@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use cg_tests::{data, tools, workspace};
+use tests::{data, tools, workspace};
 
 /// The files that the commands of the table name, and the profiles that these are.
 const FILES: [(&str, &str); 9] = [

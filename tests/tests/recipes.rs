@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use cg_tests::{tools, workspace};
+use tests::{tools, workspace};
 
 const LIBRARY: &str = "\
 //! Passes its tests, and leaks in one of them.

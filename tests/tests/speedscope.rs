@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cg_tests::browser::Browser;
-use cg_tests::tools;
 use flate2::read::GzDecoder;
+use tests::browser::Browser;
+use tests::tools;
 
 /// The folder of the npm package's page.
 fn release() -> PathBuf {

@@ -8,9 +8,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cg_tests::{data, tools};
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
+use tests::{data, tools};
 
 /// The sums of a profile by stack. A stack is its frames, innermost first, in what both sides know of them.
 type Stacks = BTreeMap<Vec<String>, Vec<i64>>;

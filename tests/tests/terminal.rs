@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use cg_tests::tools;
+use tests::tools;
 use unicode_width::UnicodeWidthStr as _;
 
 /// What a shell command shows on a terminal of so many columns, without the escape sequences of styles.
@@ -23,7 +23,7 @@ fn shown(command: &str, columns: usize) -> String {
             "/dev/null",
         ])
         .env("SHELL", "/bin/bash")
-        .current_dir(cg_tests::data(""))
+        .current_dir(tests::data(""))
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -1,6 +1,6 @@
 //! The sessions of `tests/pipelines` and of the README print what they say they do.
 
-use cg_tests::{data, transcript, workspace};
+use tests::{data, transcript, workspace};
 
 #[test]
 fn pipelines_print_what_they_say() {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use cg_tests::tools;
 use serde_json::Value;
+use tests::tools;
 
 /// Runs a viewer with this input.
 fn viewer(command: &mut Command, input: &[u8]) -> Output {
@@ -633,7 +633,7 @@ fn go_tool_pprof_shows_the_streams_figures() {
         &written(&["-f", "pprof", "pprof/go-cpu.pb.gz"], b"").0,
         &["-raw"],
     );
-    let original = std::fs::read_to_string(cg_tests::data("pprof/go-cpu.pb.gz.raw.txt")).unwrap();
+    let original = std::fs::read_to_string(tests::data("pprof/go-cpu.pb.gz.raw.txt")).unwrap();
     let sums = |raw: &str| -> [u64; 2] {
         let lines = raw
             .lines()

@@ -1,0 +1,14 @@
+//! The tests of leak-check from the outside, in one program: one is linked.
+
+mod support;
+
+mod baseline;
+mod certainty;
+mod children;
+mod formats;
+mod gate;
+mod laws;
+mod nextest;
+mod rust_std;
+mod suppressions;
+mod written;

@@ -1,0 +1,29 @@
+//! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
+
+mod command_line;
+mod contract;
+mod corpus;
+mod cost_oracle;
+mod diff;
+mod diff_pairs;
+mod diff_rebuild;
+mod diff_sums;
+mod firefox;
+mod fleet;
+mod fuzzed;
+mod heap_oracle;
+mod heaptrack_oracle;
+mod inline;
+mod laws;
+mod memcheck_oracle;
+mod names;
+mod page;
+mod parts;
+mod perf_oracle;
+mod readme;
+mod recipes;
+mod speedscope;
+mod stack_oracle;
+mod terminal;
+mod transcripts;
+mod viewers;
