@@ -5,8 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use addr2line::{LookupContinuation as _, LookupResult};
 use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols};
+use object::{Object as _, ObjectSection as _};
 use tempfile::TempDir;
 
 /// Runs a tool; its output where it went well.
@@ -196,6 +199,21 @@ fn a_debug_file_of_another_build_is_passed_over() {
     }
 }
 
+/// Debug information as `addr2line` takes it. It borrows the file, which stays in memory until the tests end.
+type Dwarf = gimli::Dwarf<gimli::EndianSlice<'static, gimli::LittleEndian>>;
+
+/// The debug information of a file, in the sections that have these names.
+fn dwarf(path: &Path, name: fn(gimli::SectionId) -> Option<&'static str>) -> Dwarf {
+    let bytes: &'static [u8] = std::fs::read(path).unwrap().leak();
+    let object = object::File::parse(bytes).unwrap();
+    let load = |id| {
+        let section = name(id).and_then(|name| object.section_by_name(name));
+        let data = section.map_or(&[][..], |section| section.data().unwrap());
+        Ok::<_, gimli::Error>(gimli::EndianSlice::new(data, gimli::LittleEndian))
+    };
+    gimli::Dwarf::load(load).unwrap()
+}
+
 /// Every address of the program's and the standard library's functions: as many frames, the same lines.
 fn compare_with_addr2line(directory: &Path) {
     let search = search(directory);
@@ -218,11 +236,25 @@ fn compare_with_addr2line(directory: &Path) {
     addresses.dedup();
     let chains = info.chains(&addresses);
     let lines = info.lines(&addresses);
-    let oracle = addr2line::Loader::new(&path).unwrap();
+    // The crate's own loader would do, but it wants features of `object` that the tools are built without, and these would
+    // be built a second time.
+    let oracle = addr2line::Context::from_dwarf(dwarf(&path, |id| Some(id.name()))).unwrap();
     let mut inlined = 0;
     for (index, address) in addresses.iter().enumerate() {
         let mut theirs = Vec::new();
-        let mut frames = oracle.find_frames(*address).unwrap();
+        let mut lookup = oracle.find_frames(*address);
+        let mut frames = loop {
+            match lookup {
+                LookupResult::Output(frames) => break frames.unwrap(),
+                LookupResult::Load { load, continuation } => {
+                    let place = [load.comp_dir, load.path].map(|part| part.unwrap().to_string());
+                    let path: PathBuf = place.map(Result::unwrap).iter().collect();
+                    let mut split = dwarf(&path, gimli::SectionId::dwo_name);
+                    split.make_dwo(&load.parent);
+                    lookup = continuation.resume(Some(Arc::new(split)));
+                }
+            }
+        };
         while let Some(frame) = frames.next().unwrap() {
             if frame.function.is_some() {
                 let line = frame

@@ -1,6 +1,7 @@
 //! Reading and writing a stream of `fn` records with 13 events, in bytes per second.
 //!
-//! `cargo bench -p cg-stream`. `lines` is the floor: finding line ends and types without parsing anything.
+//! `cargo bench -p tests --features bench --bench stream`. `lines` is the floor: finding line ends and
+//! types without parsing anything.
 
 #![allow(
     clippy::unwrap_used,

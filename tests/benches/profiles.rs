@@ -1,7 +1,8 @@
 //! Parsing callgrind and cachegrind profiles, in bytes per second.
 //!
-//! `cargo bench -p cg-parse`. Needs nothing but a temporary folder: the profiles are made here, in the proportions of
-//! real ones (costs with and without addresses, calls, inlined files, names once).
+//! `cargo bench -p tests --features bench --bench profiles`. Needs nothing but a temporary folder: the
+//! profiles are made here, in the proportions of real ones (costs with and without addresses, calls, inlined files, names
+//! once).
 
 #![allow(
     clippy::unwrap_used,
