@@ -4,13 +4,13 @@
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols, Troubles};
+use needs::needs;
 
 fn run(directory: &Path, command: &str) {
-    let status = Command::new("bash")
+    let status = needs::command("bash")
         .args(["-ec", command])
         .current_dir(directory)
         .status();
@@ -139,7 +139,7 @@ info_end:
     std::fs::write(directory.join("made.s"), source).unwrap();
     run(directory, "gcc -c made.s && ld -e _start -o made made.o");
     let made = directory.join("made");
-    let symbols = Command::new("nm").arg(&made).output().unwrap().stdout;
+    let symbols = needs::command("nm").arg(&made).output().unwrap().stdout;
     let symbols = String::from_utf8(symbols).unwrap();
     let start = symbols
         .lines()
@@ -178,6 +178,7 @@ fn troubles(directory: &Path, code: usize, entries: &str) -> Troubles {
 // One test, since memory is measured of the process.
 #[test]
 fn whatever_an_object_claims_time_and_memory_are_bounded() {
+    needs!("gcc");
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
     let begun = Instant::now();

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use needs::needs;
 use tempfile::TempDir;
 
 /// A run of `sort.c` under Callgrind, start-up of the C library and all.
@@ -58,7 +59,7 @@ fn run() -> &'static Run {
 /// Figures by function name out of callgrind_annotate's listing. Run elsewhere, so that it does not take the current
 /// directory off some of its paths and not off others.
 fn annotate(profile: &Path, args: &[&str]) -> Listing {
-    let mut command = Command::new("callgrind_annotate");
+    let mut command = needs::command("callgrind_annotate");
     command
         .args(["--auto=no", "--threshold=100", "--show=Ir"])
         .args(args)
@@ -135,6 +136,7 @@ impl Listing {
 
 #[test]
 fn self_costs_by_function_are_those_of_callgrind_annotate() {
+    needs!("valgrind", "annotate");
     let theirs = annotate(&run().profile, &[]);
     let ours = own(&run().profile, "Ir,Ir%,fn");
     assert!(ours.rows.len() > 100);
@@ -148,6 +150,7 @@ fn self_costs_by_function_are_those_of_callgrind_annotate() {
 
 #[test]
 fn inclusive_costs_are_those_of_callgrind_annotate() {
+    needs!("valgrind", "annotate");
     let theirs = annotate(&run().profile, &["--inclusive=yes"]);
     let ours = own(&run().profile, "incl.Ir,incl.Ir%,fn");
     for function in ["main", "bubble_sort", "less", "swap", "fill"] {
@@ -158,6 +161,7 @@ fn inclusive_costs_are_those_of_callgrind_annotate() {
 
 #[test]
 fn figures_are_printed_as_callgrind_annotate_prints_them() {
+    needs!("valgrind", "annotate");
     for (columns, option) in [
         ("Ir,Ir%,fn", "--inclusive=no"),
         ("incl.Ir,incl.Ir%,fn", "--inclusive=yes"),
@@ -177,6 +181,7 @@ fn figures_are_printed_as_callgrind_annotate_prints_them() {
 
 #[test]
 fn callers_and_callees_are_those_of_callgrind_annotate() {
+    needs!("valgrind", "annotate");
     /// `COUNT MARK NAME (Nx)` of the arcs around some functions.
     fn arcs(text: &str) -> BTreeSet<String> {
         let mut arcs = BTreeSet::new();
@@ -204,7 +209,7 @@ fn callers_and_callees_are_those_of_callgrind_annotate() {
         Some((figures.trim().split(' ').next()?, mark, name))
     }
     let theirs = output(
-        Command::new("callgrind_annotate")
+        needs::command("callgrind_annotate")
             .args([
                 "--auto=no",
                 "--threshold=100",
@@ -229,6 +234,7 @@ fn callers_and_callees_are_those_of_callgrind_annotate() {
 
 #[test]
 fn csv_read_back_sums_to_the_total() {
+    needs!("valgrind");
     let text = cg_fmt(&run().profile, &["-f", "csv"]);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let headers = reader.headers().unwrap().clone();
@@ -254,8 +260,9 @@ fn csv_read_back_sums_to_the_total() {
 
 #[test]
 fn annotated_lines_are_those_of_callgrind_annotate() {
+    needs!("valgrind", "annotate");
     let theirs = output(
-        Command::new("callgrind_annotate")
+        needs::command("callgrind_annotate")
             .args(["--threshold=100", "--show=Ir", "--context=0"])
             .arg(bundled())
             .current_dir(&run().folder),

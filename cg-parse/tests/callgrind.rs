@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use cg_parse::Options;
 use cg_stream::Diagnostics;
+use needs::needs;
 use serde_json::Value;
 
 /// What a parse came to: records, messages, and whether there was trouble.
@@ -162,7 +162,7 @@ fn callgrind(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let program = folder.join("rec");
     if !program.exists() {
         let source = data("src/rec.c");
-        let status = Command::new("gcc")
+        let status = needs::command("gcc")
             .args(["-g", "-O0", "-o"])
             .args([&program, &source])
             .arg("-lm")
@@ -171,7 +171,7 @@ fn callgrind(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
         assert!(status.success());
     }
     let profile = folder.join(name);
-    let output = Command::new("valgrind")
+    let output = needs::command("valgrind")
         .args(["-q", "--tool=callgrind"])
         .arg(format!("--callgrind-out-file={}", profile.display()))
         .args(options)
@@ -208,6 +208,7 @@ fn own_functions(profile: &Path) -> BTreeMap<String, [i64; 3]> {
 
 #[test]
 fn levels_and_callers_change_no_figure() {
+    needs!("gcc", "valgrind");
     let folder = tempfile::tempdir().unwrap();
     let plain = own_functions(&callgrind(folder.path(), "plain", &[]));
     assert!(plain["fib"][0] > 1 && plain["fib"][2] < plain["main"][2]);
@@ -232,10 +233,11 @@ fn levels_and_callers_change_no_figure() {
 
 #[test]
 fn self_cost_is_callgrind_annotates() {
+    needs!("gcc", "valgrind", "annotate");
     let folder = tempfile::tempdir().unwrap();
     let profile = callgrind(folder.path(), "profile", &[]);
     let parsed = parse(std::slice::from_ref(&profile), &Options::default());
-    let output = Command::new("callgrind_annotate")
+    let output = needs::command("callgrind_annotate")
         .args(["--threshold=100", "--show-percs=no", "--auto=no"])
         .arg(&profile)
         .output()

@@ -1,6 +1,7 @@
 //! The baseline: what is known passes, what is new fails, and neither rebuilds nor edits change which is which.
 
 use crate::support::{Bench, Run};
+use needs::needs;
 
 const LEAK: &str = "#include <stdlib.h>
 static char *make(int size) { return malloc(size); }
@@ -43,6 +44,7 @@ fn check_after(bench: &Bench, from: &str, to: &str, flags: &[&str]) -> Run {
 
 #[test]
 fn a_baseline_is_sorted_lines_that_read_as_what_they_know() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let text = bench.read("known.jsonl");
     let lines: Vec<&str> = text.lines().collect();
@@ -57,6 +59,7 @@ fn a_baseline_is_sorted_lines_that_read_as_what_they_know() {
 
 #[test]
 fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
+    needs!("gcc", "valgrind");
     let bench = known();
     assert_eq!(
         bench
@@ -91,6 +94,7 @@ fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
 
 #[test]
 fn new_findings_fail_and_more_of_the_same_are_new() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let run = check_after(
         &bench,
@@ -125,6 +129,7 @@ fn new_findings_fail_and_more_of_the_same_are_new() {
 
 #[test]
 fn one_more_process_with_a_known_leak_is_not_new() {
+    needs!("gcc", "valgrind");
     let bench = known();
     std::fs::copy(bench.file("out.xml"), bench.file("again.xml")).unwrap();
     let run = bench.leak_check(&["--baseline=known.jsonl", "out.xml", "again.xml"]);
@@ -133,6 +138,7 @@ fn one_more_process_with_a_known_leak_is_not_new() {
 
 #[test]
 fn what_is_gone_is_reported_and_taken_out_on_request() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let run = check_after(&bench, "grow(3)[0] = 1;", "", &[]);
     assert_eq!(run.status, 0);
@@ -157,6 +163,7 @@ fn what_is_gone_is_reported_and_taken_out_on_request() {
 
 #[test]
 fn a_baseline_is_not_updated_from_what_could_not_be_judged() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let before = bench.read("known.jsonl");
     let whole = bench.read("out.xml");
@@ -171,6 +178,7 @@ fn a_baseline_is_not_updated_from_what_could_not_be_judged() {
 
 #[test]
 fn a_baseline_that_cannot_be_read_is_2() {
+    needs!("gcc", "valgrind");
     let bench = known();
     assert_eq!(
         bench
@@ -209,6 +217,7 @@ fn check_size(bench: &Bench, size: &str, options: &[&str]) -> Run {
 
 #[test]
 fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
+    needs!("gcc", "valgrind");
     let bench = known();
     for (size, limit, status) in [
         ("64", "0", 0),
@@ -280,6 +289,7 @@ fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
 
 #[test]
 fn every_report_fails_what_grew() {
+    needs!("gcc", "valgrind");
     let bench = known();
     check_size(&bench, "4096", &[]);
     for (format, failure) in [
@@ -314,6 +324,7 @@ fn every_report_fails_what_grew() {
 
 #[test]
 fn an_update_takes_the_size_of_now_be_it_larger_or_smaller() {
+    needs!("gcc", "valgrind");
     let bench = known();
     for size in ["99", "10", "64"] {
         check_size(&bench, size, &[]);
@@ -332,6 +343,7 @@ fn an_update_takes_the_size_of_now_be_it_larger_or_smaller() {
 
 #[test]
 fn a_baseline_without_sizes_is_valid_and_says_nothing_of_growth() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let text = bench.read("known.jsonl");
     let (size, without_size) = (
@@ -354,6 +366,7 @@ fn a_baseline_without_sizes_is_valid_and_says_nothing_of_growth() {
 
 #[test]
 fn one_process_more_is_no_growth_and_each_is_held_by_itself() {
+    needs!("gcc", "valgrind");
     let bench = known();
     let once = bench.read("out.xml");
     bench.write("again.xml", &once);
@@ -374,6 +387,7 @@ fn one_process_more_is_no_growth_and_each_is_held_by_itself() {
 
 #[test]
 fn a_baseline_is_written_where_its_link_leads_and_keeps_its_mode() {
+    needs!("gcc", "valgrind");
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let bench = known();
     std::fs::create_dir(bench.file("shared")).unwrap();
@@ -398,6 +412,7 @@ fn a_baseline_is_written_where_its_link_leads_and_keeps_its_mode() {
 
 #[test]
 fn what_is_no_regular_file_is_refused_as_a_baseline_to_update() {
+    needs!("gcc", "valgrind");
     let bench = known();
     std::fs::create_dir(bench.file("folder")).unwrap();
     let made = std::process::Command::new("mkfifo")

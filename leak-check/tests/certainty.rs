@@ -1,6 +1,7 @@
 //! Nothing uncertain is clean, and nothing certain is red: what a log does not show, what only looks like an error.
 
 use crate::support::{Bench, Run, leak_check};
+use needs::needs;
 
 /// A block with a pointer into its middle alone.
 const POSSIBLE: &str = "#include <stdlib.h>\nchar *k; int main(void) { char *p = malloc(77); k = p + 5; p = 0; return 0; }\n";
@@ -14,6 +15,7 @@ fn status(run: &Run, expected: i32, what: &str) {
 
 #[test]
 fn kinds_that_xml_was_not_to_show_are_not_clean() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text("poss.c", POSSIBLE);
     for (options, expected) in [
         (&[][..], 1),
@@ -46,6 +48,7 @@ fn kinds_that_xml_was_not_to_show_are_not_clean() {
 
 #[test]
 fn what_counts_has_to_be_shown_by_xml() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     for (options, kinds, expected) in [
         (&[][..], "definite,possible", 0),
@@ -80,6 +83,7 @@ fn what_counts_has_to_be_shown_by_xml() {
 
 #[test]
 fn a_heap_that_nobody_searched_is_not_clean() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text("reach.c", REACHABLE);
     bench.valgrind("no.log", &["--leak-check=no"]);
     let run = bench.leak_check(&["no.log"]);
@@ -284,6 +288,7 @@ fn errors_that_xml_counts_and_does_not_have_are_errors() {
 
 #[test]
 fn a_leak_of_a_kind_that_the_log_counted_as_an_error_is_judged_by_its_kind() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text("reach.c", REACHABLE);
     for (options, with_all) in [
         (&["--errors-for-leak-kinds=all"][..], 1),
@@ -382,6 +387,7 @@ fn what_drd_traces_is_no_error() {
 
 #[test]
 fn a_signal_that_ended_the_process_is_a_finding() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("crash.c");
     for file in ["out.log", "out.xml"] {
         assert_eq!(bench.valgrind(file, &[]), -1);
@@ -437,6 +443,7 @@ fn a_signal_that_ended_the_process_is_a_finding() {
 
 #[test]
 fn a_table_has_no_number_for_what_a_log_does_not_say() {
+    needs!("gcc", "valgrind");
     let row = |run: &Run, name: &str| {
         let line = run.stdout.lines().find(|line| line.starts_with(name));
         line.map(|line| {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use crate::support::{Bench, Run};
+use needs::needs;
 
 const STARTS_OTHERS: &str = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { system(\"true\"); FILE *f = popen(\"echo hi\", \"r\"); pclose(f); return 0; }\n";
 const COMMAND: &str = "fn main() { let s = std::process::Command::new(\"true\").status().unwrap(); println!(\"{s}\"); }\n";
@@ -32,6 +33,7 @@ fn judge(bench: &Bench, files: &[String]) -> Run {
 
 #[test]
 fn children_of_a_process_that_is_judged_are_passed_over() {
+    needs!("gcc", "valgrind");
     for (name, text, children) in [("starts.c", STARTS_OTHERS, 2), ("command.rs", COMMAND, 1)] {
         let bench = Bench::of_text(name, text);
         for ending in [".log", ".xml"] {

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::support::{Bench, leak_check, leak_check_in};
+use needs::needs;
 use serde_json::Value;
 
 /// A bench with an XML file of one of each finding, and beside it a clean one.
@@ -141,6 +142,7 @@ fn check_sarif(text: &str) -> Vec<Value> {
 
 #[test]
 fn sarif_is_what_the_standard_demands() {
+    needs!("gcc", "valgrind");
     let bench = bench();
     let run = bench.leak_check(&["--format=sarif", "out.xml"]);
     assert_eq!(run.status, 1);
@@ -165,6 +167,7 @@ fn sarif_is_what_the_standard_demands() {
 
 #[test]
 fn junit_reads_back_with_a_case_a_process() {
+    needs!("gcc", "valgrind");
     let bench = bench();
     bench.write(
         "test.jsonl",
@@ -201,6 +204,7 @@ fn junit_reads_back_with_a_case_a_process() {
 
 #[test]
 fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text(
         "two.c",
         "#include <stdlib.h>\nstatic char *make(void) { return malloc(8); }\n\
@@ -331,6 +335,7 @@ fn github_shows_lines_of_the_repository_first() {
 
 #[test]
 fn base_names_of_logs_are_looked_up_for_code_hosts() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     for (format, path) in [
@@ -347,6 +352,7 @@ fn base_names_of_logs_are_looked_up_for_code_hosts() {
 
 #[test]
 fn markdown_has_its_marker_and_fits_a_comment() {
+    needs!("gcc", "valgrind");
     let bench = bench();
     let run = bench.leak_check(&["--format=markdown", "out.xml"]);
     assert_eq!(run.status, 1);
@@ -428,6 +434,7 @@ fn control_characters_of_names_are_spelled_out_in_every_format_for_people() {
 
 #[test]
 fn every_format_gives_the_same_bytes_twice_and_the_same_verdict() {
+    needs!("gcc", "valgrind");
     let bench = bench();
     for format in [
         "text", "markdown", "json", "junit", "sarif", "github", "gitlab",

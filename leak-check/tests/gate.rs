@@ -3,10 +3,12 @@
 use std::process::{Command, Stdio};
 
 use crate::support::{Bench, leak_check};
+use needs::needs;
 use serde_json::Value;
 
 #[test]
 fn the_verdict_is_valgrinds_own_in_text_and_xml() {
+    needs!("gcc", "valgrind");
     for (program, expected) in [("clean.c", 0), ("leak.c", 1), ("errors.c", 1)] {
         let bench = Bench::new(program);
         for file in ["out.log", "out.xml"] {
@@ -21,6 +23,7 @@ fn the_verdict_is_valgrinds_own_in_text_and_xml() {
 
 #[test]
 fn text_and_xml_have_the_same_findings() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     let options = ["--show-leak-kinds=all", "--track-origins=yes"];
     let [mut text, mut xml] = ["out.log", "out.xml"].map(|file| {
@@ -51,6 +54,7 @@ fn text_and_xml_have_the_same_findings() {
 
 #[test]
 fn kinds_count_as_the_policy_says() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.xml", &["--show-leak-kinds=all"]);
     for (args, leaks, errors) in [
@@ -84,6 +88,7 @@ fn kinds_count_as_the_policy_says() {
 
 #[test]
 fn leaks_within_the_limits_pass() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     for (args, expected) in [
@@ -105,6 +110,7 @@ fn leaks_within_the_limits_pass() {
 
 #[test]
 fn ignore_files_have_a_regex_a_line() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     bench.write("ignore", "# what is not ours\n\n  ^make$  \n");
@@ -127,6 +133,7 @@ fn ignore_files_have_a_regex_a_line() {
 
 #[test]
 fn an_ignore_file_may_have_any_number_of_lines() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     let others = |from: u32| -> String {
@@ -145,6 +152,7 @@ fn an_ignore_file_may_have_any_number_of_lines() {
 
 #[test]
 fn what_valgrind_counted_and_did_not_print_is_never_clean() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     for options in [
         &["--leak-check=summary"][..],
@@ -201,6 +209,7 @@ fn the_error_summary_is_held_against_the_records() {
 
 #[test]
 fn errors_of_a_parent_are_not_a_childs() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text(
         "fork.c",
         "#include <stdlib.h>\n#include <unistd.h>\n#include <sys/wait.h>\n\
@@ -230,6 +239,7 @@ fn errors_of_a_parent_are_not_a_childs() {
 
 #[test]
 fn races_count_as_errors() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("race.c");
     for tool in ["--tool=helgrind", "--tool=drd"] {
         for file in ["out.log", "out.xml"] {
@@ -265,6 +275,7 @@ fn excused_errors_do_not_hide_those_behind_the_limit() {
 
 #[test]
 fn what_cannot_be_judged_is_2() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     bench.valgrind("out.log", &[]);
     bench.valgrind("quiet.log", &["-q"]);
@@ -355,6 +366,7 @@ fn fragments_are_judged_on_request() {
 
 #[test]
 fn no_prefix_of_a_log_is_clean() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     for file in ["out.log", "out.xml"] {
         bench.valgrind(file, &[]);
@@ -374,6 +386,7 @@ fn no_prefix_of_a_log_is_clean() {
 
 #[test]
 fn the_verdict_does_not_depend_on_whether_anybody_reads_it() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_leak-check"))
@@ -389,6 +402,7 @@ fn the_verdict_does_not_depend_on_whether_anybody_reads_it() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_2() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     bench.valgrind("out.log", &[]);
     let output = Command::new(env!("CARGO_BIN_EXE_leak-check"))
@@ -402,6 +416,7 @@ fn an_output_that_cannot_be_written_is_2() {
 
 #[test]
 fn the_text_report_reads_plainly() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.xml", &["--show-leak-kinds=all", "--track-origins=yes"]);
     let run = bench.leak_check(&["out.xml"]);
@@ -426,6 +441,7 @@ fn the_text_report_reads_plainly() {
 
 #[test]
 fn the_stream_of_a_report_is_judged_alike() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.log", &["--leak-check=summary"]);
     let run = bench.leak_check(&["--format=json", "out.log"]);

@@ -1,6 +1,7 @@
 //! Laws of the verdict, over programs that the real Valgrind runs: what must hold whatever is found.
 
 use crate::support::Bench;
+use needs::needs;
 
 const POSSIBLE: &str = "#include <stdlib.h>\nchar *k; int main(void) { char *p = malloc(77); k = p + 5; p = 0; return 0; }\n";
 const REACHABLE: &str =
@@ -27,6 +28,7 @@ fn verdict(bench: &Bench, file: &str, kinds: &str) -> i32 {
 
 #[test]
 fn xml_is_judged_like_its_log_or_more_cautiously() {
+    needs!("gcc", "valgrind");
     let mut differ = 0;
     for bench in programs() {
         for options in [
@@ -55,6 +57,7 @@ fn xml_is_judged_like_its_log_or_more_cautiously() {
 
 #[test]
 fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
+    needs!("gcc", "valgrind");
     for bench in programs() {
         for file in ["out.log", "out.xml"] {
             bench.valgrind(file, &[]);
@@ -77,6 +80,7 @@ fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
 
 #[test]
 fn no_prefix_is_clean_unless_the_whole_is() {
+    needs!("gcc", "valgrind");
     for bench in [Bench::new("clean.c"), Bench::of_text("reach.c", REACHABLE)] {
         for (file, options) in [
             ("out.log", &["-v"][..]),

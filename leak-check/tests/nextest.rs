@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::leak_check_in;
+use needs::needs;
 
 /// The commands of a README's console blocks, each with the lines that continue it.
 fn commands(readme: &str) -> Vec<String> {
@@ -28,6 +29,7 @@ fn commands(readme: &str) -> Vec<String> {
 
 #[test]
 fn the_example_finds_what_its_tests_do_not() {
+    needs!("valgrind", "nextest");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/nextest");
     let project = tempfile::tempdir().unwrap();
     let copied = Command::new("cp")
@@ -46,7 +48,7 @@ fn the_example_finds_what_its_tests_do_not() {
     let tools = Path::new(env!("CARGO_BIN_EXE_leak-check"))
         .parent()
         .unwrap();
-    let mut bash = Command::new("bash");
+    let mut bash = needs::command("bash");
     bash.arg("-c").arg(&script).current_dir(project.path());
     // What the Cargo that runs this test says to it is not meant for the one within.
     for (name, _) in std::env::vars_os() {
@@ -57,9 +59,11 @@ fn the_example_finds_what_its_tests_do_not() {
             bash.env_remove(&name);
         }
     }
-    let path = std::env::var("PATH").unwrap();
     let output = bash
-        .env("PATH", format!("{}:{path}", tools.display()))
+        .env(
+            "PATH",
+            format!("{}:{}", tools.display(), needs::path().display()),
+        )
         .stderr(Stdio::piped())
         .output()
         .unwrap();

@@ -1,6 +1,7 @@
 //! What Rust's standard library leaves allocated is not held against a program, and what the program leaks through the
 //! same functions is. The real Valgrind obeys the same file alike.
 
+use needs::needs;
 use std::path::Path;
 
 use crate::support::{Bench, leak_check_in};
@@ -31,6 +32,7 @@ fn loss_records(log: &str, kinds: &[&str]) -> usize {
 
 #[test]
 fn a_passing_test_is_clean_however_it_is_compiled() {
+    needs!("valgrind");
     let bench = Bench::of_text("lib.rs", "fn main() {}");
     for flags in [
         &[][..],
@@ -191,6 +193,7 @@ mod tests {
 
 #[test]
 fn what_a_program_leaks_through_the_same_functions_is_found() {
+    needs!("valgrind");
     let bench = Bench::of_text("lib.rs", "fn main() {}");
     let every_kind = [
         "--show-leak-kinds=all",

@@ -2,6 +2,7 @@
 //! written here it reads and obeys.
 
 use crate::support::Bench;
+use needs::needs;
 
 /// What Valgrind says it suppressed, and what is left.
 fn error_summary(log: &str) -> &str {
@@ -13,6 +14,7 @@ fn error_summary(log: &str) -> &str {
 
 #[test]
 fn valgrind_obeys_the_suppressions_that_are_written() {
+    needs!("gcc", "g++", "valgrind");
     let every_kind = ["--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
     for program in ["errors.c", "shapes.cpp", "nodes.rs"] {
         let bench = Bench::new(program);
@@ -61,6 +63,7 @@ fn valgrind_obeys_the_suppressions_that_are_written() {
 
 #[test]
 fn helgrind_and_drd_obey_theirs() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("race.c");
     for tool in ["--tool=helgrind", "--tool=drd"] {
         for file in ["out.log", "out.xml"] {
@@ -82,6 +85,7 @@ fn helgrind_and_drd_obey_theirs() {
 
 #[test]
 fn a_suppression_hides_no_other_leak() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.log", &[]);
     let run = bench.leak_check(&["--only=^lose$", "--write-suppressions", "out.log"]);
@@ -105,6 +109,7 @@ fn a_suppression_hides_no_other_leak() {
 
 #[test]
 fn equal_suppressions_are_written_once() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text(
         "two.c",
         "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 2; i++) { char *p = i ? malloc(1) : malloc(2); p[0] = 1; } return 0; }\n",
@@ -179,6 +184,7 @@ const MIXED: &str = "# of errors.c
 
 #[test]
 fn files_apply_after_the_fact_as_they_do_in_valgrind() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.write("mixed.supp", MIXED);
     bench.valgrind("with.log", &["--suppressions=mixed.supp", "-v"]);
@@ -240,6 +246,7 @@ fn files_apply_after_the_fact_as_they_do_in_valgrind() {
 
 #[test]
 fn a_pattern_for_mangled_names_alone_is_told_to_be_one() {
+    needs!("gcc", "g++", "valgrind");
     let bench = Bench::new("shapes.cpp");
     bench.write(
         "mangled.supp",
@@ -262,6 +269,7 @@ fn a_pattern_for_mangled_names_alone_is_told_to_be_one() {
 
 #[test]
 fn a_file_that_valgrind_refuses_is_2_with_file_and_line() {
+    needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
     for (text, message) in [

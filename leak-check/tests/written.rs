@@ -2,6 +2,7 @@
 //! real Valgrind is asked, one finding at a time.
 
 use crate::support::Bench;
+use needs::needs;
 
 const CPP: &str = r#"
 #include <cstdlib>
@@ -137,12 +138,14 @@ fn check(bench: &Bench, twins: &[&[&str]]) {
 
 #[test]
 fn a_suppression_for_a_cpp_function_hides_no_neighbour() {
+    needs!("gcc", "g++", "valgrind");
     // The instances of a template are not told apart.
     check(&Bench::of_text("a.cpp", CPP), &[&["17", "19"]]);
 }
 
 #[test]
 fn a_suppression_for_a_rust_function_hides_no_neighbour() {
+    needs!("gcc", "valgrind");
     let bench = Bench::of_text("a.rs", RUST);
     check(&bench, &[]);
     bench.compile("a.rs", RUST, &["-Csymbol-mangling-version=v0"]);
@@ -151,6 +154,7 @@ fn a_suppression_for_a_rust_function_hides_no_neighbour() {
 
 #[test]
 fn a_suppression_of_a_program_without_symbols_is_told_to_match_more() {
+    needs!("gcc", "g++", "valgrind");
     let bench = Bench::of_text("a.cpp", "int main() {}");
     bench.compile("a.cpp", CPP, &["-s"]);
     bench.valgrind("out.log", &[]);

@@ -1,8 +1,7 @@
 //! A real browser, headless, told by the DevTools protocol what a person would do: open a page, click, type.
 //!
 //! Chromium reads the protocol's messages from its file 3 and answers on its file 4, each ended by a NUL
-//! (`--remote-debugging-pipe`), so that neither a port nor a library is needed. `.ci/run` installs the browser; where it
-//! is missing, the test fails.
+//! (`--remote-debugging-pipe`), so that neither a port nor a library is needed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -49,7 +48,7 @@ impl Browser {
         // Opened for both, so that neither side waits for the other.
         let open = |path: &Path| OpenOptions::new().read(true).write(true).open(path);
         let [commands, answers] = [&pipes[0], &pipes[1]].map(|path| open(path).unwrap());
-        let process = Command::new("bash")
+        let process = needs::command("bash")
             .arg("-c")
             .arg(r#"exec chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$3" --window-size="$4" --remote-debugging-pipe about:blank 3<"$1" 4>"$2""#)
             .arg("chromium")

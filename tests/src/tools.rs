@@ -50,6 +50,11 @@ fn build() -> PathBuf {
     executable.parent().unwrap().into()
 }
 
+/// The path with the tools in front, and what tests need behind them.
+pub fn path() -> String {
+    format!("{}:{}", folder().display(), needs::path().display())
+}
+
 /// A command of one of the tools, not yet run.
 pub fn command(tool: &str) -> Command {
     let mut command = Command::new(folder().join(tool));

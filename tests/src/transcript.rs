@@ -68,11 +68,10 @@ pub fn check(file: &Path, folder: &Path) {
 
 /// What a script prints, with its exit status where that is not 0.
 fn run(script: &str, folder: &Path) -> String {
-    let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("bash")
         .args(["-o", "pipefail", "-c", &format!("exec 2>&1\n{script}")])
         .current_dir(folder)
-        .env("PATH", format!("{}:{path}", tools::folder().display()))
+        .env("PATH", tools::path())
         .stdin(Stdio::null())
         .output()
         .unwrap();

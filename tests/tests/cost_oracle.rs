@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use needs::needs;
 use tempfile::TempDir;
 use tests::data;
 use tests::tools::stdout;
@@ -27,14 +28,14 @@ fn output(command: &mut Command) -> String {
 fn profile(folder: &Path, tool: &str, options: &[&str]) -> PathBuf {
     let program = folder.join("wordcount");
     output(
-        Command::new("rustc")
+        needs::command("rustc")
             .args(["-O", "-g", "-o"])
             .arg(&program)
             .arg(data("pair/wordcount.rs")),
     );
     let profile = folder.join(format!("{tool}.out"));
     output(
-        Command::new("valgrind")
+        needs::command("valgrind")
             .args(["-q", &format!("--tool={tool}")])
             .arg(format!("--{tool}-out-file={}", profile.display()))
             .args(options)
@@ -102,6 +103,7 @@ fn without_level(name: &str) -> &str {
 
 #[test]
 fn self_costs_of_callgrind_are_callgrind_annotates() {
+    needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     for options in [
         &["--cache-sim=yes"][..],
@@ -109,7 +111,7 @@ fn self_costs_of_callgrind_are_callgrind_annotates() {
     ] {
         let profile = profile(folder.path(), "callgrind", options);
         let text = output(
-            Command::new("callgrind_annotate")
+            needs::command("callgrind_annotate")
                 .args(["--threshold=100", "--show=Ir", "--auto=no"])
                 .arg(&profile),
         );
@@ -125,10 +127,11 @@ fn self_costs_of_callgrind_are_callgrind_annotates() {
 
 #[test]
 fn inclusive_costs_of_callgrind_are_callgrind_annotates() {
+    needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     let profile = profile(folder.path(), "callgrind", &[]);
     let text = output(
-        Command::new("callgrind_annotate")
+        needs::command("callgrind_annotate")
             .args(["--threshold=100", "--inclusive=yes", "--auto=no"])
             .arg(&profile),
     );
@@ -148,10 +151,11 @@ fn inclusive_costs_of_callgrind_are_callgrind_annotates() {
 
 #[test]
 fn self_costs_of_cachegrind_are_cg_annotates() {
+    needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     let profile = profile(folder.path(), "cachegrind", &[]);
     let text = output(
-        Command::new("cg_annotate")
+        needs::command("cg_annotate")
             .args(["--threshold=0", "--show=Ir", "--auto=no"])
             .arg(&profile),
     );

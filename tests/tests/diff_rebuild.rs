@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::{data, tools};
@@ -71,7 +71,7 @@ impl Language {
             directory.join("src").join(self.source),
         )
         .unwrap();
-        let mut compile = Command::new(self.compiler);
+        let mut compile = needs::command(self.compiler);
         compile
             .args(self.flags)
             .args(self.marks[mark])
@@ -89,14 +89,14 @@ impl Language {
 
 /// The environment is set, because the dynamic linker and the start of a program depend on its size.
 fn run_in_valgrind(directory: &Path, program: &str, profile: &Path, options: &[&str]) {
-    let status = Command::new("valgrind")
+    let status = needs::command("valgrind")
         .args(["-q", "--tool=callgrind"])
         .args(options)
         .arg(format!("--callgrind-out-file={}", profile.display()))
         .arg(format!("./{program}"))
         .current_dir(directory)
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("PATH", needs::path())
         .status()
         .unwrap();
     assert!(status.success());
@@ -202,16 +202,19 @@ fn check_rebuilt(old: &Build, rebuilt: &Build) {
 
 #[test]
 fn rust_rebuilt_elsewhere_shows_what_was_touched_and_no_more() {
+    needs!("valgrind");
     check(&RUST, "rebuild::");
 }
 
 #[test]
 fn cpp_rebuilt_elsewhere_shows_what_was_touched_and_no_more() {
+    needs!("g++", "valgrind");
     check(&CPP, "");
 }
 
 #[test]
 fn mangled_rust_rebuilt_elsewhere_is_no_change() {
+    needs!("valgrind");
     // Legacy names end in a hash, and v0 names begin with one.
     for language in [RUST, RUST_V0] {
         let home = TempDir::new().unwrap();
@@ -223,6 +226,7 @@ fn mangled_rust_rebuilt_elsewhere_is_no_change() {
 
 #[test]
 fn rust_with_the_other_mangling_scheme_is_the_same_program() {
+    needs!("valgrind");
     // The scheme is all that is changed, so what is optimised where may change, but nothing comes or goes.
     let home = TempDir::new().unwrap();
     let legacy = RUST.build(home.path(), 0, false, &[]);
@@ -236,6 +240,7 @@ fn rust_with_the_other_mangling_scheme_is_the_same_program() {
 
 #[test]
 fn the_same_program_run_twice_is_no_change() {
+    needs!("valgrind");
     let home = TempDir::new().unwrap();
     let first = RUST.build(home.path(), 0, false, &[]);
     let second = Build {

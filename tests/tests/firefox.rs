@@ -4,8 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::BTreeMap;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use needs::needs;
 use serde_json::Value;
 use tests::{tools, workspace};
 
@@ -15,7 +16,7 @@ fn read(profile: &[u8]) -> Output {
     let path = folder.path().join("profile.json");
     std::fs::write(&path, profile).unwrap();
     let reader = workspace().join("tests/readers/firefox_profile.py");
-    let output = Command::new("python3").arg(reader).arg(path).output();
+    let output = needs::command("python3").arg(reader).arg(path).output();
     output.unwrap()
 }
 
@@ -53,6 +54,7 @@ fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
 
 #[test]
 fn totals_and_functions_are_the_streams() {
+    needs!("python");
     for (file, event, functions) in [
         (
             "stacks/before.folded",
@@ -101,6 +103,7 @@ fn totals_and_functions_are_the_streams() {
 
 #[test]
 fn the_runs_of_a_diff_are_threads_that_it_reads() {
+    needs!("python");
     let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
     let found = figures(&tools::stdout("cg-fmt", &["-f", "firefox"], folded));
     assert_eq!(found["threads"], serde_json::json!(["before", "after"]));
@@ -112,6 +115,7 @@ fn the_runs_of_a_diff_are_threads_that_it_reads() {
 
 #[test]
 fn it_reads_a_profile_that_is_not_ours_and_refuses_what_is_none() {
+    needs!("python");
     // By hand, from the file: a 2, b 5, c 3 and d -4 of their own.
     let small = std::fs::read(tests::data("firefox/small-v55.json")).unwrap();
     let found = figures(&small);

@@ -1,7 +1,7 @@
 //! A history of profiles: files by label, names that outlive a build, and the queries of `examples/fleet` in the engines
 //! that they are for.
 //!
-//! The engines are real: DuckDB and PySpark have to be there, and `.ci/run` installs them.
+//! The engines are real: DuckDB and PySpark.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,6 +11,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
+use needs::needs;
 use serde_json::Value;
 use tests::tools::{self, run, stdout};
 use tests::workspace;
@@ -211,11 +212,11 @@ fn stable_names_change_names_alone() {
 /// found.
 #[test]
 fn both_engines_say_what_the_tools_say_of_two_thousand_profiles() {
+    needs!("python", "duckdb", "spark");
     let folder = tempfile::tempdir().unwrap();
-    let path = std::env::var("PATH").unwrap();
     let check = Command::new(workspace().join("examples/fleet/check"))
         .arg(folder.path())
-        .env("PATH", format!("{}:{path}", tools::folder().display()))
+        .env("PATH", tools::path())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&[check.stdout, check.stderr].concat()).into_owned();
@@ -243,6 +244,7 @@ fn block_behind(yaml: &str, opening: &str) -> String {
 /// What the examples for CI do where a profile got worse: the comment is written, posted, and the job fails.
 #[test]
 fn the_examples_for_ci_profile_compare_comment_and_fail() {
+    needs!("valgrind", "jq");
     let folder = tempfile::tempdir().unwrap();
     let examples = workspace().join("examples/ci");
     let bin = folder.path().join("bin");
@@ -257,15 +259,9 @@ fn the_examples_for_ci_profile_compare_comment_and_fail() {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&path, mode).unwrap();
     }
-    let path = format!(
-        "{}:{}:{}:{}",
-        bin.display(),
-        examples.display(),
-        tools::folder().display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}:{}", bin.display(), examples.display(), tools::path());
     let shell = |script: &str, commit: &str, base: &str| {
-        let output = Command::new("bash")
+        let output = needs::command("bash")
             .args(["-e", "-o", "pipefail", "-c", script])
             .current_dir(folder.path())
             .env("PATH", &path)

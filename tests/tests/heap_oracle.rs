@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use needs::needs;
 use tempfile::TempDir;
 use tests::{data, tools};
 
@@ -17,7 +18,7 @@ struct Shapes {
 impl Shapes {
     fn build() -> Shapes {
         let folder = tempfile::tempdir().unwrap();
-        let output = run(Command::new("gcc")
+        let output = run(needs::command("gcc")
             .args(["-g", "-O0", "-fno-builtin", "-o"])
             .arg(folder.path().join("shapes"))
             .arg(data("massif/shapes.c")));
@@ -28,7 +29,7 @@ impl Shapes {
     /// Runs the program under a tool, whose output goes to a file of this name. Returns the file and what was said.
     fn run(&self, tool: &str, options: &[&str], out_option: &str, file: &str) -> (PathBuf, String) {
         let out = self.folder.path().join(file);
-        let output = run(Command::new("valgrind")
+        let output = run(needs::command("valgrind")
             .arg(format!("--tool={tool}"))
             .arg(format!("{out_option}={}", out.display()))
             .args(options)
@@ -80,7 +81,7 @@ struct Printed {
 type Tree = BTreeMap<Vec<String>, (u64, String, usize)>;
 
 fn ms_print(file: &Path) -> Printed {
-    let output = run(Command::new("ms_print").arg("--threshold=0").arg(file));
+    let output = run(needs::command("ms_print").arg("--threshold=0").arg(file));
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     let mut printed = Printed {
@@ -216,11 +217,13 @@ fn check_massif(options: &[&str]) {
 
 #[test]
 fn snapshots_and_trees_are_those_of_ms_print() {
+    needs!("gcc", "valgrind", "annotate");
     check_massif(&["--time-unit=B"]);
 }
 
 #[test]
 fn so_they_are_with_stacks_and_every_snapshot_detailed() {
+    needs!("gcc", "valgrind", "annotate");
     check_massif(&[
         "--time-unit=i",
         "--stacks=yes",
@@ -232,11 +235,13 @@ fn so_they_are_with_stacks_and_every_snapshot_detailed() {
 
 #[test]
 fn so_they_are_with_pages_as_heap() {
+    needs!("gcc", "valgrind", "annotate");
     check_massif(&["--pages-as-heap=yes", "--time-unit=i", "--depth=5"]);
 }
 
 #[test]
 fn heap_records_sum_to_their_snapshot() {
+    needs!("gcc", "valgrind");
     let shapes = Shapes::build();
     let (massif, _) = shapes.run(
         "massif",
@@ -305,10 +310,12 @@ fn check_dhat(options: &[&str], lines: usize) {
 
 #[test]
 fn program_points_sum_to_dhats_summary() {
+    needs!("gcc", "valgrind");
     check_dhat(&["--mode=heap"], 5);
 }
 
 #[test]
 fn so_they_do_when_copies_are_counted() {
+    needs!("gcc", "valgrind");
     check_dhat(&["--mode=copy"], 1);
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use needs::needs;
 use serde_json::Value;
 use tests::{data, tools};
 
@@ -34,19 +35,6 @@ const EVENTS: [(&str, &str); 4] = [
     ("peak", "peak_bytes"),
 ];
 
-/// False where heaptrack is not installed and need not be: `.ci/run` installs it and sets `CI`.
-fn has_heaptrack() -> bool {
-    let found = Command::new("heaptrack_print")
-        .arg("--version")
-        .output()
-        .is_ok();
-    assert!(
-        found || std::env::var_os("CI").is_none(),
-        "heaptrack is not installed"
-    );
-    found
-}
-
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -55,13 +43,13 @@ fn run(command: &mut Command) -> String {
 /// Records `shapes.cpp`, compiled with this option, with these arguments.
 fn record(folder: &Path, optimisation: &str, arguments: &[&str]) -> PathBuf {
     let program = folder.join("shapes");
-    let compiled = Command::new("g++")
+    let compiled = needs::command("g++")
         .args(["-g", optimisation, "-o"])
         .args([&program, &data("heaptrack/shapes.cpp")])
         .status();
     assert!(compiled.unwrap().success());
     let recording = folder.join("recording");
-    run(Command::new("heaptrack")
+    run(needs::command("heaptrack")
         .arg("-o")
         .arg(&recording)
         .arg(&program)
@@ -84,7 +72,7 @@ fn add(costs: &mut Costs, functions: &BTreeSet<&str>, count: i64) {
 /// What heaptrack_print says: `main (shapes.cpp);leak() (shapes.cpp); 2`.
 fn printed(recording: &Path, cost_type: &str) -> Costs {
     let folded = recording.with_extension(cost_type);
-    run(Command::new("heaptrack_print")
+    run(needs::command("heaptrack_print")
         .arg("--disable-builtin-suppressions")
         .args(["--flamegraph-cost-type", cost_type, "-F"])
         .args([&folded, &recording.to_owned()]));
@@ -157,7 +145,7 @@ fn check_trees(recording: &Path) {
 
 fn check(recording: &Path) {
     check_trees(recording);
-    let summary = run(Command::new("heaptrack_print").arg(recording));
+    let summary = run(needs::command("heaptrack_print").arg(recording));
     for (cost_type, event) in EVENTS {
         let expected = printed(recording, cost_type);
         let (mut found, run) = parsed(recording, event);
@@ -177,9 +165,7 @@ fn check(recording: &Path) {
 
 #[test]
 fn costs_of_a_recording_are_those_that_heaptrack_prints() {
-    if !has_heaptrack() {
-        return;
-    }
+    needs!("g++", "heaptrack");
     let folder = tempfile::tempdir().unwrap();
     for optimisation in ["-O0", "-O2"] {
         check(&record(folder.path(), optimisation, &[]));
@@ -192,9 +178,7 @@ fn costs_of_a_recording_are_those_that_heaptrack_prints() {
 
 #[test]
 fn a_program_that_is_killed_leaves_what_it_had() {
-    if !has_heaptrack() {
-        return;
-    }
+    needs!("g++", "heaptrack");
     let folder = tempfile::tempdir().unwrap();
     let recording = record(folder.path(), "-O2", &["killed"]);
     check(&recording);

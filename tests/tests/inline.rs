@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
+use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::tools::{self, Run};
@@ -27,7 +27,7 @@ fn profiled(build: &str, valgrind: &str) -> TempDir {
 }
 
 fn shell(folder: &Path, command: &str) {
-    let status = Command::new("bash")
+    let status = needs::command("bash")
         .args(["-ec", command])
         .current_dir(folder)
         .status();
@@ -139,6 +139,7 @@ fn check_laws(records: &[Value]) {
 
 #[test]
 fn cost_of_inlined_functions_is_exact_in_every_build() {
+    needs!("gcc", "g++", "valgrind");
     for build in [
         "gcc -O2 -g -o nops nops.c",
         "gcc -O2 -g1 -gdwarf-4 -no-pie -o nops nops.c",
@@ -161,6 +162,7 @@ fn cost_of_inlined_functions_is_exact_in_every_build() {
 
 #[test]
 fn resolving_changes_no_other_record() {
+    needs!("gcc", "g++", "valgrind");
     for build in [
         "gcc -O2 -g -o nops nops.c",
         "g++ -O2 -g1 -static -o nops -x c++ nops.c",
@@ -212,6 +214,7 @@ fn check_other_records(folder: &TempDir) {
 
 #[test]
 fn an_object_of_another_build_is_refused_and_said_so() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     // The functions are elsewhere in it.
     shell(
@@ -236,6 +239,7 @@ fn an_object_of_another_build_is_refused_and_said_so() {
 
 #[test]
 fn a_stand_in_of_another_build_is_passed_over_and_leaves_no_trace() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let without = parse(folder.path(), &["--inline"]);
     shell(
@@ -253,6 +257,7 @@ fn a_stand_in_of_another_build_is_passed_over_and_leaves_no_trace() {
 
 #[test]
 fn an_object_that_moved_is_found_below_a_root() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     shell(folder.path(), "mkdir elsewhere; mv nops elsewhere");
     let missing = parse(folder.path(), &["--inline"]);
@@ -278,6 +283,7 @@ fn an_object_that_moved_is_found_below_a_root() {
 
 #[test]
 fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let records = records(&parse(folder.path(), &["--inline", "--instr"]));
     check_sums(&records);
@@ -303,7 +309,7 @@ fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
         .iter()
         .map(|line| line["addr"].as_str().unwrap())
         .collect();
-    let oracle = Command::new("addr2line")
+    let oracle = needs::command("addr2line")
         .args(["-a", "-i", "-e", object])
         .args(&addresses)
         .output()
@@ -326,6 +332,7 @@ fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
 
 #[test]
 fn several_parts_add_up_and_stay_apart_where_wanted() {
+    needs!("gcc", "valgrind");
     let folder = profiled(
         "gcc -O2 -g -o nops nops.c",
         "--dump-instr=yes --dump-before=g --combine-dumps=yes",
@@ -340,6 +347,7 @@ fn several_parts_add_up_and_stay_apart_where_wanted() {
 
 #[test]
 fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     shell(
         folder.path(),
@@ -375,6 +383,7 @@ fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
 
 #[test]
 fn people_see_functions_as_if_nothing_were_inlined() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let stream = parse(folder.path(), &["--inline"]).stdout;
     let table = tools::stdout("cg-fmt", &["-f", "csv", "--top", "all"], &stream);
@@ -452,6 +461,7 @@ fn group<'t>(tree: &'t str, function: &str) -> Vec<String> {
 
 #[test]
 fn trees_of_calls_show_the_callers_that_the_source_shows() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let columns = ["--columns", "Ir,incl.Ir,role,fn", "--top", "all"];
     let tree = |folder: &TempDir, which: &str, threshold: &str| {
@@ -547,6 +557,7 @@ fn inlined_inclusive(records: &[Value], name: &str) -> u64 {
 
 #[test]
 fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels() {
+    needs!("valgrind");
     // `rec` calls itself from `step`, `even` and `odd` call each other; `own` and `out` are in each level beside it.
     let source = concat!(
         "#define INLINE static inline __attribute__((always_inline))\n",
@@ -608,6 +619,7 @@ fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels(
 
 #[test]
 fn other_formats_draw_every_chain_with_its_cost() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let stream = parse(folder.path(), &["--inline"]);
     let read = records(&stream);
@@ -676,6 +688,7 @@ fn other_formats_draw_every_chain_with_its_cost() {
 
 #[test]
 fn source_lines_are_headed_by_the_functions_they_are_of() {
+    needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let source = format!("--source={}", path(""));
@@ -713,6 +726,7 @@ fn source_lines_are_headed_by_the_functions_they_are_of() {
 
 #[test]
 fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
+    needs!("gcc", "valgrind");
     // The same function with code of its own, and inlined.
     let old = profiled(
         "sed -i '2s/static inline/static/; 2s/always_inline/noinline/' nops.c; gcc -O2 -g -o nops nops.c",
@@ -777,6 +791,7 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
 
 #[test]
 fn lines_tell_the_function_where_they_allow_only_one() {
+    needs!("gcc", "valgrind");
     // `first` and `second` are on one line, and both are inlined into main.
     let source = concat!(
         "#define NOPS __asm__ volatile(\".rept 500\\n nop\\n .endr\")\n",

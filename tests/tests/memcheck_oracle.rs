@@ -6,10 +6,10 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use cg_stream::tool::Diagnostics;
+use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,7 +73,7 @@ impl Program {
                 Some("rs") => ("rustc", &["-g"]),
                 other => panic!("{other:?}"),
             };
-        let status = Command::new(compiler)
+        let status = needs::command(compiler)
             .args(options)
             .arg("-o")
             .arg(folder.path().join("program"))
@@ -90,7 +90,7 @@ impl Program {
 
     /// Runs the program under Valgrind; returns its exit status, if it has one.
     fn run(&self, options: &[&str], arguments: &[&str]) -> Option<i32> {
-        Command::new("valgrind")
+        needs::command("valgrind")
             .args(options)
             .arg(self.path("program"))
             .args(arguments)
@@ -219,6 +219,7 @@ fn assert_sums(reading: &Reading) {
 
 #[test]
 fn every_kind_of_error_in_c_is_read_alike_from_text_and_xml() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let options = [&ALL_LEAKS[..], &["-s", "--track-origins=yes"]].concat();
     let text = program.text(&options, &[]);
@@ -267,6 +268,7 @@ fn every_kind_of_error_in_c_is_read_alike_from_text_and_xml() {
 
 #[test]
 fn valgrinds_own_verdict_is_that_of_the_summary() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let status = program.run(&["--log-file=log", "--error-exitcode=9"], &[]);
     let reading = read(&program.path("log"));
@@ -277,6 +279,7 @@ fn valgrinds_own_verdict_is_that_of_the_summary() {
 
 #[test]
 fn mismatches_and_names_of_cpp_are_read_alike() {
+    needs!("g++", "valgrind");
     let program = Program::build("memcheck/mismatches.cpp");
     let options = [&ALL_LEAKS[..], &["-s"]].concat();
     let text = program.text(&options, &[]);
@@ -299,6 +302,7 @@ fn mismatches_and_names_of_cpp_are_read_alike() {
 
 #[test]
 fn rust_programs_are_read_alike() {
+    needs!("valgrind");
     let program = Program::build("memcheck/leaks.rs");
     let options = [&ALL_LEAKS[..], &["-s", "--num-callers=40"]].concat();
     let text = program.text(&options, &[]);
@@ -323,6 +327,7 @@ fn rust_programs_are_read_alike() {
 
 #[test]
 fn options_that_change_how_a_log_looks_do_not_change_what_is_read() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let expected = all_common(&program.text(&[&ALL_LEAKS[..], &["-s"]].concat(), &[]));
     for option in [
@@ -356,6 +361,7 @@ fn options_that_change_how_a_log_looks_do_not_change_what_is_read() {
 
 #[test]
 fn logs_in_other_wrappings_read_the_same() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let plain = program.text(&[&ALL_LEAKS[..], &["--gen-suppressions=all"]].concat(), &[]);
     let log = std::fs::read_to_string(program.path("log")).unwrap();
@@ -402,6 +408,7 @@ fn logs_in_other_wrappings_read_the_same() {
 
 #[test]
 fn a_quiet_log_has_the_findings_and_says_that_nobody_knows_whether_it_is_whole() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let plain = program.text(&ALL_LEAKS, &[]);
     let quiet = program.text(&[&ALL_LEAKS[..], &["-q"]].concat(), &[]);
@@ -417,6 +424,7 @@ fn a_quiet_log_has_the_findings_and_says_that_nobody_knows_whether_it_is_whole()
 
 #[test]
 fn of_several_leak_checks_the_last_one_counts() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/leak_checks.c");
     let text = program.text(&ALL_LEAKS, &[]);
     let xml = program.xml(&ALL_LEAKS, &[]);
@@ -435,6 +443,7 @@ fn of_several_leak_checks_the_last_one_counts() {
 
 #[test]
 fn forked_processes_have_sections_of_their_own() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     let text = program.text(&ALL_LEAKS, &["fork"]);
     assert_eq!(text.runs.len(), 2);
@@ -461,6 +470,7 @@ fn forked_processes_have_sections_of_their_own() {
 
 #[test]
 fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     let own = program.path("program");
     let arguments = ["exec", own.to_str().unwrap()];
@@ -482,7 +492,7 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
     let run = |output: &str, program_and_arguments: &str| {
         let options = follow.join(" ");
         let command = format!("valgrind {options} {output} {program_and_arguments} 9>output");
-        let output = Command::new("sh")
+        let output = needs::command("sh")
             .args(["-c", &command])
             .current_dir(program.folder.path())
             .output()
@@ -515,6 +525,7 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
 
 #[test]
 fn the_signal_that_ended_a_process_is_known() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     for (what, signal) in [("kill", "SIGSEGV"), ("jump", "SIGSEGV")] {
         let text = program.text(&ALL_LEAKS, &[what]);
@@ -530,6 +541,7 @@ fn the_signal_that_ended_a_process_is_known() {
 
 #[test]
 fn helgrind_and_drd_are_read_alike() {
+    needs!("gcc", "valgrind");
     let program = Program::build("helgrind/threads.c");
     for tool in ["helgrind", "drd"] {
         let option = format!("--tool={tool}");
@@ -569,6 +581,7 @@ fn helgrind_and_drd_are_read_alike() {
 
 #[test]
 fn announced_threads_stand_in_the_run_record() {
+    needs!("gcc", "valgrind");
     let program = Program::build("helgrind/threads.c");
     let option = ["--tool=helgrind"];
     for reading in [program.text(&option, &[]), program.xml(&option, &[])] {
@@ -591,6 +604,7 @@ fn announced_threads_stand_in_the_run_record() {
 
 #[test]
 fn no_prefix_of_a_log_or_document_is_whole() {
+    needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     for (option, name) in [
         (&["-s"][..], "log"),

@@ -8,8 +8,9 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use needs::needs;
 use serde_json::Value;
 use tests::{data, tools};
 
@@ -254,7 +255,7 @@ impl Program {
             true => "rustc",
             false => "g++",
         };
-        let status = Command::new(compiler)
+        let status = needs::command(compiler)
             .args(options)
             .arg("-o")
             .arg(folder.path().join("program"))
@@ -266,7 +267,7 @@ impl Program {
     }
 
     fn valgrind(&self, options: &[&str]) {
-        let status = Command::new("valgrind")
+        let status = needs::command("valgrind")
             .args(options)
             .arg("./program")
             .current_dir(&self.folder)
@@ -300,6 +301,7 @@ fn blame_by_stack(records: &[Value], types: &[&str]) -> std::collections::BTreeM
 
 #[test]
 fn every_account_of_a_run_blames_the_same_function() {
+    needs!("gcc", "g++", "valgrind");
     const LEAKS: [&str; 3] = [
         "--leak-check=full",
         "--show-leak-kinds=all",
@@ -341,6 +343,7 @@ fn every_account_of_a_run_blames_the_same_function() {
 
 #[test]
 fn heap_profilers_blame_as_memcheck_does() {
+    needs!("gcc", "g++", "valgrind");
     let program = Program::build("names/twins.rs", &["-g", "-O"]);
     program.valgrind(&["--tool=dhat", "--num-callers=40", "--dhat-out-file=dhat"]);
     program.valgrind(&[

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use needs::needs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::browser::Browser;
@@ -46,6 +47,7 @@ fn csv(name: &str, file: &str) -> Vec<String> {
 
 #[test]
 fn a_page_has_every_row_and_sorts_and_searches_them() {
+    needs!("browser");
     let file = "pair/before.callgrind.out";
     let folder = tempfile::tempdir().unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
@@ -127,6 +129,7 @@ fn a_page_has_every_row_and_sorts_and_searches_them() {
 
 #[test]
 fn a_click_on_a_frame_and_a_key_zoom_the_flame_graph() {
+    needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
         &folder,
@@ -178,6 +181,7 @@ fn a_click_on_a_frame_and_a_key_zoom_the_flame_graph() {
 
 #[test]
 fn pages_are_light_and_dark_and_print() {
+    needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
         &folder,
@@ -221,6 +225,7 @@ const HOSTILE: [&str; 4] = [
 
 #[test]
 fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
+    needs!("browser");
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"</title><script>globalThis.hit=1</script>\",\"events\":[\"samples\"],\"total\":{\"samples\":4}}\n",
     );
@@ -265,6 +270,7 @@ fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
 
 #[test]
 fn a_page_of_10_000_functions_is_below_2_mb_and_sorts() {
+    needs!("browser");
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":0}}\n",
     );
@@ -311,6 +317,7 @@ fn a_page_of_10_000_functions_is_below_2_mb_and_sorts() {
 
 #[test]
 fn a_verdict_is_a_page_too() {
+    needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
         &folder,

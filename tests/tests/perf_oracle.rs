@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::data;
@@ -26,7 +27,7 @@ fn output(command: &mut Command) -> String {
 
 fn perf(recording: &Path, arguments: &[&str]) -> String {
     output(
-        Command::new("perf")
+        needs::command("perf")
             .args(arguments)
             .arg("-i")
             .arg(recording),
@@ -35,7 +36,7 @@ fn perf(recording: &Path, arguments: &[&str]) -> String {
 
 /// Samples the program; false where this machine does not let perf do it.
 fn record(program: &Path, recording: &Path, arguments: &[&str]) -> bool {
-    let status = Command::new("perf")
+    let status = needs::command("perf")
         .args(["record", "-q", "-o"])
         .arg(recording)
         .args(arguments)
@@ -110,6 +111,7 @@ fn reported(recording: &Path, sort: &str) -> Counts {
 
 #[test]
 fn samples_of_a_recording_are_those_of_perf_report() {
+    needs!("perf");
     let folder = TempDir::new().unwrap();
     let recording = folder.path().join("perf.data");
     std::fs::copy(data("perf/6.1-busy.perf.data"), &recording).unwrap();
@@ -118,11 +120,12 @@ fn samples_of_a_recording_are_those_of_perf_report() {
 
 #[test]
 fn samples_periods_threads_and_functions_are_those_of_perf_report() {
+    needs!("g++", "perf");
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     let program = folder.join("busy");
     output(
-        Command::new("g++")
+        needs::command("g++")
             .args(["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o"])
             .arg(&program)
             .arg(data("perf/busy.cpp")),

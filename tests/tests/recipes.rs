@@ -7,8 +7,8 @@
 )]
 
 use std::path::Path;
-use std::process::Command;
 
+use needs::needs;
 use tests::{tools, workspace};
 
 const LIBRARY: &str = "\
@@ -48,7 +48,7 @@ fn leaky_crate() -> tempfile::TempDir {
 
 /// Runs a command of a shell's in a folder, with the tools in its path. Returns its exit status and all it prints.
 fn shell(folder: &Path, command: &str) -> (i32, String) {
-    let mut bash = Command::new("bash");
+    let mut bash = needs::command("bash");
     bash.args(["-o", "pipefail", "-c", command]);
     bash.current_dir(folder);
     // What the Cargo that runs this test says to it is not meant for the one within.
@@ -58,9 +58,8 @@ fn shell(folder: &Path, command: &str) -> (i32, String) {
             bash.env_remove(&name);
         }
     }
-    let path = std::env::var("PATH").unwrap();
     let output = bash
-        .env("PATH", format!("{}:{path}", tools::folder().display()))
+        .env("PATH", tools::path())
         .env("LC_ALL", "C.UTF-8")
         .output()
         .unwrap();
@@ -73,6 +72,7 @@ fn shell(folder: &Path, command: &str) -> (i32, String) {
 
 #[test]
 fn the_examples_of_the_help_work_on_a_rust_crate() {
+    needs!("valgrind");
     let leaky = leaky_crate();
     let folder = leaky.path();
     let prepare = "set -e
@@ -125,6 +125,7 @@ fn the_examples_of_the_help_work_on_a_rust_crate() {
 
 #[test]
 fn the_recipe_for_leaks_names_the_one_of_the_crate() {
+    needs!("gcc", "valgrind");
     let leaky = leaky_crate();
     let justfile = std::fs::read_to_string(workspace().join("examples/justfile")).unwrap();
     let (_, recipe) = justfile.split_once("\nleaks:\n").unwrap();

@@ -8,19 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use flate2::read::GzDecoder;
+use needs::needs;
 use tests::browser::Browser;
 use tests::tools;
 
 /// The folder of the npm package's page.
 fn release() -> PathBuf {
-    let root = Command::new("npm")
-        .args(["root", "--global"])
-        .output()
-        .unwrap();
-    let root = String::from_utf8(root.stdout).unwrap();
-    let release = PathBuf::from(root.trim()).join("speedscope/dist/release");
-    assert!(release.is_dir(), "npm install --global speedscope");
-    release
+    needs::node_package("speedscope").join("dist/release")
 }
 
 /// Self and inclusive figures by function.
@@ -80,6 +74,7 @@ fn shown(browser: &mut Browser, name: &str, written: &[u8]) -> Functions {
 
 #[test]
 fn its_page_shows_the_same_functions_and_figures() {
+    needs!("browser", "speedscope");
     let file = "stacks/before.folded";
     let expected = listed(file, "samples");
     let mut browser = Browser::start(1400, 1000);
@@ -102,6 +97,7 @@ fn its_page_shows_the_same_functions_and_figures() {
 
 #[test]
 fn its_page_opens_functions_and_calls() {
+    needs!("browser", "speedscope");
     let file = "fmt/sort.callgrind.out";
     let written = tools::stdout("cg-fmt", &["-f", "callgrind", file], b"");
     let mut browser = Browser::start(1400, 1000);
@@ -128,6 +124,7 @@ fn its_page_opens_functions_and_calls() {
 
 #[test]
 fn its_schema_holds() {
+    needs!("python", "jsonschema", "speedscope");
     let schema = release().join("file-format-schema.json");
     let folder = tempfile::tempdir().unwrap();
     for file in [
@@ -142,7 +139,7 @@ fn its_schema_holds() {
         let path = folder.path().join("profile.json");
         std::fs::write(&path, run.stdout).unwrap();
         let check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(name)) for name in sys.argv[1:]))";
-        let output = Command::new("python3")
+        let output = needs::command("python3")
             .args(["-c", check])
             .args([&path, &schema])
             .output()

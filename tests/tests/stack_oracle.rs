@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use flate2::read::MultiGzDecoder;
+use needs::needs;
 use serde_json::{Value, json};
 use tests::{data, tools};
 
@@ -450,7 +450,7 @@ impl Program {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("sampled.c");
         fs::write(&source, SOURCE).unwrap();
-        let output = Command::new("gcc")
+        let output = needs::command("gcc")
             .args(["-O2", "-g"])
             .arg(format!("-Wl,--build-id=0x{BUILD_ID}"))
             .args(options)
@@ -469,7 +469,7 @@ impl Program {
 
     /// Every fourth byte of its functions, as the object counts them.
     fn addresses(&self) -> Vec<u64> {
-        let output = Command::new("nm")
+        let output = needs::command("nm")
             .arg("-S")
             .arg(self.path())
             .output()
@@ -489,7 +489,7 @@ impl Program {
 
     /// What binutils say of an address: functions and lines, innermost first.
     fn told(&self, address: u64) -> Vec<String> {
-        let output = Command::new("addr2line")
+        let output = needs::command("addr2line")
             .args(["-f", "-i", "-e"])
             .arg(self.path())
             .arg(format!("{address:#x}"))
@@ -577,6 +577,7 @@ impl Program {
 
 #[test]
 fn addresses_are_named_as_binutils_names_them() {
+    needs!("gcc");
     let breakpad = json!({"breakpadId": "67452301AB89EFCD0123456789ABCDEF0"});
     for program in [
         Program::build(&[], 0),
@@ -602,6 +603,7 @@ fn addresses_are_named_as_binutils_names_them() {
 /// An object that lies elsewhere than where it ran is found below a folder that is named.
 #[test]
 fn objects_are_looked_for_below_the_folders_that_are_named() {
+    needs!("gcc");
     let program = Program::build(&[], 0);
     let address = program.addresses()[0];
     let profile = program.samply(address, &json!({"codeId": BUILD_ID}));
@@ -621,6 +623,7 @@ fn objects_are_looked_for_below_the_folders_that_are_named() {
 
 #[test]
 fn another_build_of_an_object_names_nothing() {
+    needs!("gcc");
     let program = Program::build(&[], 0);
     let address = program.addresses()[0];
     let other = json!({"codeId": BUILD_ID.replace("01", "02")});

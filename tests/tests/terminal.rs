@@ -1,8 +1,9 @@
 //! What people see on a terminal: a real pseudo-terminal of 80, 120 and 200 columns, which `script` of util-linux opens.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use needs::needs;
 use tests::tools;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -12,7 +13,7 @@ fn shown(command: &str, columns: usize) -> String {
         "stty cols {columns} rows 50; export TERM=xterm PATH={}:$PATH; {command}",
         tools::folder().display()
     );
-    let output = Command::new("script")
+    let output = needs::command("script")
         .args([
             "--quiet",
             "--return",
@@ -51,6 +52,7 @@ const SIGHTS: &[&str] = &[
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
+    needs!("script");
     for command in SIGHTS {
         for columns in [80, 120, 200] {
             let text = shown(command, columns);
@@ -67,6 +69,7 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth() {
+    needs!("script");
     let command = "cg-fmt --columns Ir,Ir%,incl.Ir,calls,fn,file,obj pair/before.callgrind.out";
     let headings = |columns| {
         let text = shown(command, columns);
@@ -92,6 +95,7 @@ fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth
 
 #[test]
 fn percentages_have_bars_where_a_line_has_room() {
+    needs!("script");
     let command = "cg-fmt --columns Ir,Ir%,incl.Ir,incl.Ir%,fn --top 3 pair/before.callgrind.out";
     let short = "cg-fmt --columns Ir,Ir%,fn --top 3 pair/before.callgrind.out";
     let blocks = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
@@ -132,6 +136,7 @@ fn percentages_have_bars_where_a_line_has_room() {
 
 #[test]
 fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
+    needs!("script");
     let full = shown(
         "cg-fmt --tree callees --width 0 dhat/3.19.0-heapy.dhat.json",
         80,
@@ -156,6 +161,7 @@ fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
 
 #[test]
 fn a_pipe_and_a_file_get_everything_in_full() {
+    needs!("script");
     let seen = shown("cg-fmt pair/before.callgrind.out | cat", 80);
     assert!(!seen.contains('…'), "{seen}");
     assert!(seen.lines().any(|line| line.width() > 80));

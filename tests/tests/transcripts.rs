@@ -13,6 +13,10 @@ fn pipelines_print_what_they_say() {
     files.sort();
     assert!(!files.is_empty());
     for file in files {
+        let session = std::fs::read_to_string(&file).unwrap();
+        if session.contains("| jq ") && !needs::is_there(&["jq"]) {
+            continue;
+        }
         transcript::check(&file, &data(""));
     }
 }

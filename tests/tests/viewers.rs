@@ -1,6 +1,4 @@
 //! What cg-fmt writes for other viewers, opened by these: their figures are the stream's.
-//!
-//! A viewer that is not there fails its test; `.ci/run` installs what is used here.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -8,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use needs::needs;
 use serde_json::Value;
 use tests::tools;
 
@@ -185,7 +184,7 @@ fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
     let path = folder.path().join("callgrind.out");
     std::fs::write(&path, profile).unwrap();
     let listing = text(viewer(
-        Command::new("callgrind_annotate")
+        needs::command("callgrind_annotate")
             .args(args)
             .arg("--threshold=100")
             .arg(&path),
@@ -209,6 +208,7 @@ fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
 
 #[test]
 fn callgrind_annotate_shows_the_streams_figures_under_recursion_too() {
+    needs!("annotate");
     for file in [
         "callgrind/3.19.0-rec_default.callgrind.out",
         "fmt/sort.callgrind.out",
@@ -243,9 +243,10 @@ fn callgrind_annotate_shows_the_streams_figures_under_recursion_too() {
 
 #[test]
 fn gprof2dot_and_graphviz_draw_it() {
+    needs!("dot", "gprof2dot");
     let (profile, _) = written(&["-f", "callgrind", "fmt/sort.callgrind.out"], b"");
     let graph = viewer(
-        Command::new("gprof2dot").args(["-f", "callgrind", "-n0", "-e0"]),
+        needs::command("gprof2dot").args(["-f", "callgrind", "-n0", "-e0"]),
         &profile,
     );
     let graph = text(graph);
@@ -259,16 +260,17 @@ fn gprof2dot_and_graphviz_draw_it() {
     ] {
         assert!(graph.contains(part), "{part} in {graph}");
     }
-    let picture = viewer(Command::new("dot").arg("-Tsvg"), graph.as_bytes());
+    let picture = viewer(needs::command("dot").arg("-Tsvg"), graph.as_bytes());
     assert!(text(picture).contains("bubble_sort"));
 }
 
 #[test]
 fn a_graph_of_calls_says_what_gprof2dot_says() {
+    needs!("dot", "gprof2dot");
     let file = "fmt/sort.callgrind.out";
     let (profile, _) = written(&["-f", "callgrind", file], b"");
     let theirs = text(viewer(
-        Command::new("gprof2dot").args(["-f", "callgrind"]),
+        needs::command("gprof2dot").args(["-f", "callgrind"]),
         &profile,
     ));
     let (ours, _) = written(&["-f", "dot", file], b"");
@@ -306,7 +308,7 @@ fn a_graph_of_calls_says_what_gprof2dot_says() {
         said.contains("functions below 0.50% of the total and"),
         "{said}"
     );
-    let picture = text(viewer(Command::new("dot").arg("-Tsvg"), ours.as_bytes()));
+    let picture = text(viewer(needs::command("dot").arg("-Tsvg"), ours.as_bytes()));
     assert!(
         picture.contains("bubble_sort") && picture.contains("2426×"),
         "{picture}"
@@ -315,6 +317,7 @@ fn a_graph_of_calls_says_what_gprof2dot_says() {
 
 #[test]
 fn graphviz_draws_names_of_any_kind_and_a_graph_without_calls() {
+    needs!("dot");
     let names = [
         "a\"];b [label=\"",
         "back\\slash",
@@ -331,7 +334,7 @@ fn graphviz_draws_names_of_any_kind_and_a_graph_without_calls() {
     stream += "{\"type\":\"end\",\"records\":5}\n";
     let (graph, said) = written(&["-f", "dot"], stream.as_bytes());
     assert!(said.contains("no records of calls"), "{said}");
-    let picture = text(viewer(Command::new("dot").arg("-Tsvg"), &graph));
+    let picture = text(viewer(needs::command("dot").arg("-Tsvg"), &graph));
     assert_eq!(picture.matches("class=\"node\"").count(), names.len());
     for name in [
         "a&quot;];b [label=&quot;",
@@ -364,7 +367,8 @@ fn folded() -> Vec<u8> {
 
 #[test]
 fn infernos_command_line_draws_folded_stacks() {
-    let picture = text(viewer(&mut Command::new("inferno-flamegraph"), &folded()));
+    needs!("inferno");
+    let picture = text(viewer(&mut needs::command("inferno-flamegraph"), &folded()));
     // dh_view: at t-gmax 1,030,800 bytes, 900,000 of them by `spike`, 130,800 by `ramp`.
     for title in [
         "all (1,030,800 samples, 100%)",
@@ -377,6 +381,7 @@ fn infernos_command_line_draws_folded_stacks() {
 
 #[test]
 fn infernos_command_line_draws_two_counts_as_a_difference() {
+    needs!("inferno");
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (before, after) = (path("before.folded"), path("after.folded"));
@@ -392,7 +397,7 @@ fn infernos_command_line_draws_two_counts_as_a_difference() {
         folded,
         b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\nmain;new 0 7\n"
     );
-    let picture = text(viewer(&mut Command::new("inferno-flamegraph"), &folded));
+    let picture = text(viewer(&mut needs::command("inferno-flamegraph"), &folded));
     for title in [
         "all (57 samples, 100%)",
         "a (30 samples, 52.63%; +35.09%)",
@@ -605,7 +610,7 @@ fn pprof(profile: &[u8], args: &[&str]) -> String {
     let path = folder.path().join("profile.pb.gz");
     std::fs::write(&path, profile).unwrap();
     text(viewer(
-        Command::new("go")
+        needs::command("go")
             .args(["tool", "pprof"])
             .args(args)
             .arg(path)
@@ -616,6 +621,7 @@ fn pprof(profile: &[u8], args: &[&str]) -> String {
 
 #[test]
 fn go_tool_pprof_shows_the_streams_figures() {
+    needs!("go");
     let (profile, _) = written(&["-f", "pprof", "dhat/3.19.0-heapy.dhat.json"], b"");
     let top = pprof(&profile, &["-top", "-unit=B", "-sample_index=gmax_bytes"]);
     for row in [
@@ -654,6 +660,7 @@ fn go_tool_pprof_shows_the_streams_figures() {
 
 #[test]
 fn a_diff_is_two_columns_of_pprof_and_two_threads_of_firefox() {
+    needs!("go");
     let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
     let (profile, _) = written(&["-f", "pprof"], folded);
     let top = |column: &str| pprof(&profile, &["-top", &format!("-sample_index={column}")]);

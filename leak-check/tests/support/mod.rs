@@ -88,12 +88,12 @@ impl Bench {
         std::fs::write(&source, text).unwrap();
         let mut command = match Path::new(name).extension().unwrap().to_str().unwrap() {
             "c" => {
-                let mut command = Command::new("cc");
+                let mut command = needs::command("cc");
                 command.arg("-pthread");
                 command
             }
-            "cpp" => Command::new("c++"),
-            "rs" => Command::new("rustc"),
+            "cpp" => needs::command("c++"),
+            "rs" => needs::command("rustc"),
             other => panic!("no compiler for .{other}"),
         };
         let status = command
@@ -132,7 +132,7 @@ impl Bench {
         };
         // Memcheck alone has leak checks.
         let is_memcheck = !options.iter().any(|option| option.starts_with("--tool="));
-        Command::new("valgrind")
+        needs::command("valgrind")
             .args(output)
             .arg("--error-exitcode=99")
             .args(is_memcheck.then_some("--leak-check=full"))

@@ -1,0 +1,217 @@
+//! The one table of what tests need of the machine they run on.
+
+/// Something that a test may need.
+#[derive(Debug)]
+pub struct Capability {
+    /// What a test asks for it by.
+    pub name: &'static str,
+    /// What the tests do with it.
+    pub purpose: &'static str,
+    /// A script of bash that ends with 0 where the capability is there and works.
+    pub probe: &'static str,
+    /// What brings it. What it stands on itself comes earlier in the table.
+    pub install: Install,
+    /// Its commands. One that works, behind one in the path that does not, is put in front.
+    pub commands: &'static [&'static str],
+}
+
+/// Who installs a capability, and under which names. Versions are pinned where the source has several.
+#[derive(Debug)]
+pub enum Install {
+    /// Packages of Debian's and its descendants', for the whole machine.
+    Debian(&'static [&'static str]),
+    /// Packages of Python's, into a virtual environment in the build folder.
+    Python(&'static [&'static str]),
+    /// Packages of Node's, into a folder in the build folder.
+    Node(&'static [&'static str]),
+    /// A crate with its options, into the build folder.
+    Cargo(&'static [&'static str]),
+}
+
+use Install::{Cargo, Debian, Node, Python};
+
+/// All capabilities; each stands on earlier ones alone.
+///
+/// Probes do what the tests do: a compiler compiles, a browser shows a page, Valgrind runs a program.
+pub const CAPABILITIES: &[Capability] = &[
+    Capability {
+        name: "gcc",
+        purpose: "compiles programs to profile",
+        probe: "echo '#include <stdlib.h>\nint main(void) { return 0; }' | gcc -g -x c -o /dev/null - && objcopy --version && nm --version",
+        install: Debian(&["gcc", "libc6-dev", "binutils"]),
+        commands: &["gcc", "objcopy", "nm"],
+    },
+    Capability {
+        name: "g++",
+        purpose: "compiles programs in C++",
+        probe: "echo '#include <vector>\nint main() { return std::vector<int>().size(); }' | g++ -g -x c++ -o /dev/null -",
+        install: Debian(&["g++"]),
+        commands: &["g++"],
+    },
+    Capability {
+        name: "clang",
+        purpose: "compiles programs with another compiler's debug information",
+        probe: "echo 'int main(void) { return 0; }' | clang -g -x c -o /dev/null -",
+        install: Debian(&["clang"]),
+        commands: &["clang"],
+    },
+    Capability {
+        name: "dwp",
+        purpose: "packs split debug information",
+        probe: "dwp --version",
+        install: Debian(&["binutils-gold"]),
+        commands: &["dwp"],
+    },
+    Capability {
+        name: "dwz",
+        purpose: "puts debug information of two files into a third, as distributions do",
+        probe: "dwz --version",
+        install: Debian(&["dwz"]),
+        commands: &["dwz"],
+    },
+    // The oldest that the tests have run with; it has to run a program, for which Debian's needs symbols of the C library.
+    Capability {
+        name: "valgrind",
+        purpose: "writes the profiles and logs that oracles are asked about",
+        probe: "version=$(valgrind --version) && [ \"$(printf '%s\\n' valgrind-3.19 \"$version\" | sort -V | head -n 1)\" = valgrind-3.19 ] &&
+            valgrind -q /bin/true && valgrind -q --tool=dhat --dhat-out-file=/dev/null /bin/true",
+        install: Debian(&["valgrind", "libc6-dbg"]),
+        commands: &["valgrind", "vgdb", "callgrind_control"],
+    },
+    Capability {
+        name: "annotate",
+        purpose: "Valgrind's own reports, which the tools' figures are compared with",
+        // Those in Perl print their versions and fail.
+        probe: "for report in callgrind_annotate cg_annotate ms_print; do $report --version 2>&1 | grep -q \"^$report-\" || exit; done",
+        install: Debian(&["valgrind", "libc6-dbg", "perl", "python3"]),
+        commands: &["callgrind_annotate", "cg_annotate", "ms_print"],
+    },
+    Capability {
+        name: "libc-debug",
+        purpose: "debug information of the C library, found by its build id",
+        probe: "id=$(LC_ALL=C readelf -n \"$(ldd /bin/true | grep -o '/[^ ]*/libc\\.so[^ ]*')\" | sed -n 's/.*Build ID: //p') &&
+            [ -n \"$id\" ] && [ -e \"/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug\" ]",
+        install: Debian(&["libc6-dbg"]),
+        commands: &[],
+    },
+    Capability {
+        name: "perf",
+        purpose: "records and prints samples",
+        probe: "perf --version",
+        install: Debian(&["linux-perf"]),
+        commands: &["perf"],
+    },
+    Capability {
+        name: "heaptrack",
+        purpose: "records heaps and prints what it finds in them",
+        probe: "heaptrack --version && heaptrack_print --version",
+        install: Debian(&["heaptrack"]),
+        commands: &["heaptrack", "heaptrack_print"],
+    },
+    Capability {
+        name: "dot",
+        purpose: "draws the graphs that cg-fmt writes",
+        probe: "echo 'digraph { a -> b }' | dot -Tsvg",
+        install: Debian(&["graphviz"]),
+        commands: &["dot"],
+    },
+    Capability {
+        name: "go",
+        purpose: "`go tool pprof` reads what cg-fmt writes",
+        probe: "go version && go tool pprof -h 2>&1 | grep -q usage",
+        install: Debian(&["golang-go"]),
+        commands: &["go"],
+    },
+    Capability {
+        name: "browser",
+        purpose: "a real Chromium opens pages and is clicked",
+        probe: "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT &&
+            chromium --headless --no-sandbox --disable-gpu --user-data-dir=\"$folder\" --dump-dom 'data:text/html,<p>shown' | grep -q shown",
+        install: Debian(&["chromium", "fonts-dejavu-core"]),
+        commands: &["chromium"],
+    },
+    Capability {
+        name: "jq",
+        purpose: "the examples for CI make a request of a comment",
+        probe: "jq --version",
+        install: Debian(&["jq"]),
+        commands: &["jq"],
+    },
+    Capability {
+        name: "script",
+        purpose: "gives a tool a terminal",
+        probe: "script -q -c true /dev/null",
+        install: Debian(&["bsdutils"]),
+        commands: &["script"],
+    },
+    Capability {
+        name: "python",
+        purpose: "readers and examples written in Python, and what is installed for them",
+        probe: "python3 -c 'import ensurepip, venv'",
+        install: Debian(&["python3", "python3-venv"]),
+        commands: &["python3"],
+    },
+    Capability {
+        name: "gprof2dot",
+        purpose: "reads the callgrind files that cg-fmt writes",
+        probe: "gprof2dot --help",
+        install: Python(&["gprof2dot==2025.4.14"]),
+        commands: &["gprof2dot"],
+    },
+    Capability {
+        name: "jsonschema",
+        purpose: "holds files to speedscope's schema",
+        probe: "python3 -c 'import jsonschema'",
+        install: Python(&["jsonschema==4.26.0"]),
+        commands: &[],
+    },
+    Capability {
+        name: "duckdb",
+        purpose: "runs the queries of examples/fleet",
+        probe: "python3 -c 'import duckdb; duckdb.connect().execute(\"select 1\").fetchall()'",
+        install: Python(&["duckdb==2.0.0"]),
+        commands: &[],
+    },
+    Capability {
+        name: "jre",
+        purpose: "runs Spark",
+        probe: "java -version",
+        install: Debian(&["default-jre-headless"]),
+        commands: &["java"],
+    },
+    Capability {
+        name: "spark",
+        purpose: "runs the queries of examples/fleet",
+        probe: "python3 -c 'import pyspark' && java -version",
+        install: Python(&["pyspark==4.3.0"]),
+        commands: &[],
+    },
+    Capability {
+        name: "npm",
+        purpose: "brings what is written for Node",
+        probe: "node --version && npm --version",
+        install: Debian(&["npm"]),
+        commands: &["node", "npm"],
+    },
+    Capability {
+        name: "speedscope",
+        purpose: "its page opens the files that cg-fmt writes",
+        probe: "[ -d \"$NEEDS_FOLDER/node/node_modules/speedscope/dist\" ] || [ -d \"$(npm root --global)/speedscope/dist\" ]",
+        install: Node(&["speedscope@1.25.0"]),
+        commands: &[],
+    },
+    Capability {
+        name: "inferno",
+        purpose: "its programs read the folded stacks that cg-fmt writes",
+        probe: "echo 'a;b 1' | inferno-flamegraph",
+        install: Cargo(&["inferno@0.12.8", "--no-default-features", "--features", "cli"]),
+        commands: &["inferno-flamegraph"],
+    },
+    Capability {
+        name: "nextest",
+        purpose: "runs examples/nextest",
+        probe: "cargo nextest --version",
+        install: Cargo(&["cargo-nextest@0.9.114", "--no-default-features", "--features", "default-no-update"]),
+        commands: &["cargo-nextest"],
+    },
+];
