@@ -151,7 +151,10 @@ fn split_debug_information_is_found_where_it_is_packed() {
     needs!("gcc", "dwp");
     for format in ["", "-gdwarf-4"] {
         let split = format!("gcc -O2 -g {format} -gsplit-dwarf -o nops nops.c");
-        check_nops(&format!("{split} && dwp -e nops && rm *.dwo"), "nops");
+        check_nops(
+            &format!("{split} && llvm-dwp -e nops -o nops.dwp && rm *.dwo"),
+            "nops",
+        );
     }
 }
 

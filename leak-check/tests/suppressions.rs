@@ -166,6 +166,7 @@ const MIXED: &str = "# of errors.c
    of a system call
    Memcheck:Param
    write(buf)
+   ...
    fun:write
 }
 {

@@ -44,8 +44,26 @@ fn profile(folder: &Path, tool: &str, options: &[&str]) -> PathBuf {
     profile
 }
 
+/// Rows of cg_annotate since Valgrind 3.21: `> 1,234 (5.6%, 7.8%)  function:file`, the file on lines of its own where there
+/// are several.
+fn annotated_by_function(summary: &str) -> Figures {
+    let mut figures = Figures::new();
+    for row in summary.lines().filter_map(|line| line.strip_prefix("> ")) {
+        let count = row.split_whitespace().next().unwrap().replace(',', "");
+        // Names of functions hold colons, paths do not.
+        let function = row.split_once(")  ").unwrap().1.rsplit_once(':').unwrap().0;
+        let figure = figures.entry(function.to_owned()).or_default();
+        figure.0 += count.parse::<i128>().unwrap();
+        figure.1 += 1;
+    }
+    figures
+}
+
 /// Rows of callgrind_annotate and cg_annotate: `1,234 (5.6%)  file:function [object]`, behind the title of the list.
 fn annotated(text: &str) -> Figures {
+    if let Some((_, summary)) = text.split_once("\n-- Function:file summary\n") {
+        return annotated_by_function(summary);
+    }
     let mut figures = Figures::new();
     let rows = text
         .lines()

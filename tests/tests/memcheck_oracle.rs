@@ -285,7 +285,10 @@ fn mismatches_and_names_of_cpp_are_read_alike() {
     let text = program.text(&options, &[]);
     let xml = program.xml(&options, &[]);
     assert_eq!(all_common(&text), all_common(&xml));
-    assert_eq!(kinds(&text)[..3], ["MismatchedFree"; 3]);
+    // Valgrind tells a wrong size from a wrong function since 3.24.
+    for kind in &kinds(&text)[..3] {
+        assert!(["MismatchedFree", "MismatchedAllocateDeallocateSize"].contains(kind));
+    }
     assert_sums(&text);
     assert_sums(&xml);
     let lost = text
