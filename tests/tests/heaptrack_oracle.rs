@@ -194,11 +194,7 @@ fn a_program_that_is_killed_leaves_what_it_had() {
     let bytes = std::fs::read(&recording).unwrap();
     let cut = tools::run("cg-parse", &["-"], &bytes[..bytes.len() - 10]);
     assert_eq!(cut.status, 2);
-    assert!(
-        cut.stderr.contains("the zstd data ends early"),
-        "{}",
-        cut.stderr
-    );
+    assert!(cut.stderr.contains("data ends early"), "{}", cut.stderr);
     assert!(!cut.text().contains("\"type\":\"end\""));
     let total = |text: &str| {
         let run: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
