@@ -1,7 +1,7 @@
 //! What the tests over all tools share: the binaries, the data, transcripts, and readers that know nothing of ours.
 //!
 //! - [`tools`] builds the five binaries once and runs them;
-//! - [`transcript`] runs shell sessions written down in markdown, the README's among them;
+//! - [`transcript`] runs shell sessions written down in markdown, those of the README and its tour among them;
 //! - [`browser`] is a real one, for pages;
 //! - [`fuzzed`] has the laws that hold for any bytes;
 //! - [`corpus`] holds what cg-parse says of a profile against what an independent reader finds in it.

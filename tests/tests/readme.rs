@@ -1,6 +1,7 @@
-//! The table of the README: what people type today, and what they type now.
+//! The README beside its sessions: the table of what people type today and now, its picture, its length, its links.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tests::{data, tools, workspace};
@@ -71,4 +72,112 @@ fn every_command_of_the_table_runs() {
         }
     }
     assert!(commands > 12, "{commands}");
+}
+
+#[test]
+fn the_picture_is_what_the_command_below_it_draws() {
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let (_, below) = readme.split_once("![").unwrap();
+    let picture = workspace().join(below.split(['(', ')']).nth(1).unwrap());
+    let name = picture.file_name().unwrap().to_str().unwrap();
+    let command = below.split("```").nth(1).unwrap();
+    let command = command.strip_prefix("bash\n").unwrap();
+    assert!(command.contains(&format!("-o {name}\n")), "{command}");
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = folder.path().join(name);
+    let output = Command::new("bash")
+        .args(["-o", "pipefail", "-c"])
+        .arg(command.replace(name, drawn.to_str().unwrap()))
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", tools::folder().display()),
+        )
+        .current_dir(data(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    let drawn = fs::read(drawn).unwrap();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&picture, &drawn).unwrap();
+    }
+    assert!(
+        drawn == fs::read(&picture).unwrap(),
+        "{}: UPDATE_EXPECT=1 would draw it anew",
+        picture.display()
+    );
+    assert!(drawn.len() < 60_000, "{}", drawn.len());
+}
+
+#[test]
+fn the_readme_is_short_and_its_figures_of_speed_are_those_of_the_whole_table() {
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let lines = readme.lines().count();
+    assert!(lines <= 250, "{lines} lines: the tour has room");
+    let whole = fs::read_to_string(workspace().join("docs/speed.md")).unwrap();
+    let rows: Vec<_> = readme
+        .lines()
+        .skip_while(|line| !line.contains("× `wc -l` |"))
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert!(rows.len() > 5, "{}", rows.len());
+    for row in rows {
+        assert!(whole.lines().any(|line| line == row), "{row}");
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    let mut files: Vec<PathBuf> = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
+    .map(PathBuf::from)
+    .into();
+    for folder in ["docs", "docs/decisions"] {
+        for entry in fs::read_dir(workspace().join(folder)).unwrap() {
+            files.push(Path::new(folder).join(entry.unwrap().file_name()));
+        }
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
+    let mut links = 0;
+    for file in files {
+        let text = fs::read_to_string(workspace().join(&file)).unwrap();
+        for link in text.split("](").skip(1) {
+            let link = link.split(')').next().unwrap();
+            if link.contains("://") {
+                continue;
+            }
+            links += 1;
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => workspace().join(&file),
+                path => workspace().join(&file).with_file_name(path),
+            };
+            assert!(target.exists(), "{}: {link}", file.display());
+            if !heading.is_empty() {
+                let headings = fs::read_to_string(&target).unwrap();
+                let found = headings
+                    .lines()
+                    .filter(|line| line.starts_with('#'))
+                    .any(|line| anchor(line.trim_start_matches('#')) == heading);
+                assert!(found, "{}: {link}", file.display());
+            }
+        }
+    }
+    assert!(links > 20, "{links}");
+}
+
+/// What a heading is called in a link.
+fn anchor(heading: &str) -> String {
+    heading
+        .trim()
+        .chars()
+        .filter(|character| character.is_alphanumeric() || " -_".contains(*character))
+        .map(|character| character.to_ascii_lowercase())
+        .map(|character| if character == ' ' { '-' } else { character })
+        .collect()
 }

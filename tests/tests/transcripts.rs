@@ -1,4 +1,4 @@
-//! The sessions of `tests/pipelines` and of the README print what they say they do.
+//! The sessions of `tests/pipelines`, of the README and of its tour print what they say they do.
 
 use tests::{data, transcript, workspace};
 
@@ -24,4 +24,9 @@ fn pipelines_print_what_they_say() {
 #[test]
 fn the_readme_prints_what_it_says() {
     transcript::check(&workspace().join("README.md"), &data(""));
+}
+
+#[test]
+fn the_tour_prints_what_it_says() {
+    transcript::check(&workspace().join("docs/tour.md"), &data(""));
 }
