@@ -211,11 +211,14 @@ fn stable_names_change_names_alone() {
 /// A folder of profiles for which what DuckDB, Spark, cg-fmt and cg-diff say is the same, and in which what was planted is
 /// found.
 #[test]
-fn both_engines_say_what_the_tools_say_of_two_thousand_profiles() {
+fn both_engines_say_what_the_tools_say_of_a_history() {
     needs!("python", "duckdb", "spark");
     let folder = tempfile::tempdir().unwrap();
+    // Two thousand profiles or two hundred: commits, and benchmarks beside the check for leaks.
+    let [commits, benches] = needs::size(["100", "19"], ["25", "7"]);
     let check = Command::new(workspace().join("examples/fleet/check"))
         .arg(folder.path())
+        .args(["--commits", commits, "--benches", benches])
         .env("PATH", tools::path())
         .output()
         .unwrap();

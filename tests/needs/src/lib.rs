@@ -87,6 +87,15 @@ pub(crate) fn probe(capability: &Capability, path: &OsStr) -> Result<(), String>
     Err(last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
 }
 
+/// The size of a long test: a tenth or so by default, all of it where the environment has `CG_TESTS_FULL`.
+pub fn size<Size>(full: Size, tenth: Size) -> Size {
+    if std::env::var_os("CG_TESTS_FULL").is_some() {
+        full
+    } else {
+        tenth
+    }
+}
+
 /// Where things are installed that are not the whole machine's: a folder of the build folder.
 pub fn folder() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
