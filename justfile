@@ -25,4 +25,5 @@ release:
 
 # Install the five tools.
 install:
-    for tool in cg-parse cg-filter cg-diff cg-fmt leak-check; do cargo install --locked --path $tool; done
+    cargo build --locked --release --bins
+    install -D -t ~/.cargo/bin target/release/cg-parse target/release/cg-filter target/release/cg-diff target/release/cg-fmt target/release/leak-check
