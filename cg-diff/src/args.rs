@@ -12,8 +12,8 @@ use cg_parse::{Search, Snapshots};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_stream::tool::{Spellings, Suggested};
-use clap::builder::TypedValueParser as _;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use regex::Regex;
 
 use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
@@ -81,7 +81,7 @@ pub(crate) struct Args {
         hide_possible_values = true,
         hide_short_help = true
     )]
-    pub(crate) statistic: StatisticName,
+    pub(crate) statistic: Statistic,
 
     /// Names for the runs, in order; the file names are used for the others.
     #[arg(hide_short_help = true, long = "name", value_name = "NAME")]
@@ -119,11 +119,11 @@ pub(crate) struct Args {
     #[arg(
         long = "type",
         value_name = "TYPE",
-        value_enum,
+        value_parser = PossibleValuesParser::new(RecordType::DECLARED).map(|name| RecordType::from_name(&name)),
         value_delimiter = ',',
         hide_short_help = true
     )]
-    pub(crate) types: Vec<TypeName>,
+    pub(crate) types: Vec<RecordType>,
 
     /// Compare stacks by function: fn.
     ///
@@ -134,12 +134,12 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHAT",
-        value_enum,
+        value_parser = [PossibleValue::new("fn").alias("function")],
         conflicts_with = "types",
         hide_possible_values = true,
         hide_short_help = true
     )]
-    pub(crate) by: Option<ByName>,
+    pub(crate) by: Option<String>,
 
     /// Compare functions as if nothing were inlined.
     ///
@@ -166,7 +166,7 @@ pub(crate) struct Args {
         hide_possible_values = true,
         hide_short_help = true
     )]
-    pub(crate) shares: SharesName,
+    pub(crate) shares: Shares,
 
     /// Judge and rank by inclusive cost.
     ///
@@ -309,59 +309,6 @@ pub(crate) const SPELLINGS: Spellings = &[
     ),
 ];
 
-/// What stacks are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ByName {
-    #[value(alias = "function")]
-    Fn,
-}
-
-/// What several files of a side are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatisticName {
-    Median,
-    Sum,
-}
-
-/// When shares of all samples are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SharesName {
-    Auto,
-    Always,
-    Never,
-}
-
-/// Record types as they are called in a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum TypeName {
-    Fn,
-    Line,
-    Call,
-    Inline,
-    Leak,
-    Error,
-    Heap,
-    ProgramPoint,
-    Stack,
-}
-
-impl TypeName {
-    fn record_type(self) -> RecordType {
-        match self {
-            TypeName::Fn => RecordType::Fn,
-            TypeName::Line => RecordType::Line,
-            TypeName::Call => RecordType::Call,
-            TypeName::Inline => RecordType::Inline,
-            TypeName::Leak => RecordType::Leak,
-            TypeName::Error => RecordType::Error,
-            TypeName::Heap => RecordType::Heap,
-            TypeName::ProgramPoint => RecordType::ProgramPoint,
-            TypeName::Stack => RecordType::Stack,
-        }
-    }
-}
-
 fn snapshot(text: &str) -> Result<Snapshots, String> {
     if text == "peak" {
         return Ok(Snapshots::Peak);
@@ -389,13 +336,13 @@ impl Args {
             limits.extend(parsed.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?);
         }
         anyhow::ensure!(
-            self.statistic == StatisticName::Median || self.snapshot == Snapshots::Peak,
+            self.statistic == Statistic::Median || self.snapshot == Snapshots::Peak,
             "--snapshot names a snapshot of one run; --statistic sum adds up peaks"
         );
         let types = if self.types.is_empty() {
             TYPES_BY_DEFAULT.to_vec()
         } else {
-            self.types.iter().map(|name| name.record_type()).collect()
+            self.types.clone()
         };
         Ok(Options {
             comparisons: pairs,
@@ -406,21 +353,14 @@ impl Args {
                 "previous" => RelativeTo::Previous,
                 name => RelativeTo::Named(name.to_owned()),
             },
-            statistic: match self.statistic {
-                StatisticName::Median => Statistic::Median,
-                StatisticName::Sum => Statistic::Sum,
-            },
-            by_function: self.by == Some(ByName::Fn),
+            statistic: self.statistic,
+            by_function: self.by.is_some(),
             inline: self.inline.then(|| Search {
                 roots: self.debug_root,
                 ..Search::default()
             }),
             samples_by_function: self.types.is_empty(),
-            shares: match self.shares {
-                SharesName::Auto => Shares::Auto,
-                SharesName::Always => Shares::Always,
-                SharesName::Never => Shares::Never,
-            },
+            shares: self.shares,
             join: JoinOptions {
                 types,
                 rules,

@@ -22,7 +22,7 @@ pub(crate) struct Side {
 }
 
 /// What a side of several files is compared by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Statistic {
     /// The files are runs of one thing: their median, and the spread around it.
     #[default]

@@ -29,7 +29,7 @@ const WHOLE: Count = 1_000_000_000_000;
 const SAME_DURATION: f64 = 0.01;
 
 /// When shares are compared in place of counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Shares {
     /// Where the runs took other numbers of samples than chance explains, or took them otherwise.
     #[default]

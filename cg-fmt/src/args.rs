@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use cg_parse::Search;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{Spellings, Suggested};
-use clap::builder::TypedValueParser as _;
+use cg_stream::tool::{ColorChoice, Spellings, Suggested};
+use clap::builder::{PossibleValue, TypedValueParser as _};
 use clap::{Parser, ValueEnum};
 
 use crate::options::{
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// in C, are grouped by their object. Groups of stacks have inclusive cost too: that of all stacks that a function of
     /// the group is in.
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
-    group_by: Option<GroupByName>,
+    group_by: Option<GroupBy>,
 
     /// Show stacks (of samples, leaks, heap records, program points) by function.
     ///
@@ -72,11 +72,11 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHAT",
-        value_enum,
+        value_parser = [PossibleValue::new("fn").alias("function")],
         conflicts_with = "kind",
         hide_short_help = true
     )]
-    by: Option<ByName>,
+    by: Option<String>,
 
     /// Show a tree of callers, callees or both.
     ///
@@ -204,7 +204,7 @@ pub(crate) struct Args {
         help_heading = "Rows and columns",
         hide_short_help = true
     )]
-    percent_of: PercentOfName,
+    percent_of: PercentOf,
 
     /// table (default), csv, tsv, markdown, html, json, svg, flamegraph, …
     ///
@@ -231,7 +231,7 @@ pub(crate) struct Args {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    format: FormatName,
+    format: OutputFormat,
 
     /// Names in pictures and files for other viewers: as they are (full), or stable over builds.
     ///
@@ -263,7 +263,7 @@ pub(crate) struct Args {
         help_heading = "Output",
         hide_short_help = true
     )]
-    pub(crate) color: ColorName,
+    pub(crate) color: ColorChoice,
 
     /// Fit tables into this many columns; 0 writes them in full.
     ///
@@ -387,7 +387,7 @@ impl Args {
 
     pub(crate) fn options(&self) -> Options {
         Options {
-            format: match self.format.format() {
+            format: match self.format {
                 OutputFormat::Table if self.excel => OutputFormat::Csv,
                 format => format,
             },
@@ -402,12 +402,9 @@ impl Args {
                 [all] if all == "all" => Events::All,
                 names => Events::Named(names.to_vec()),
             },
-            percent_of: match self.percent_of {
-                PercentOfName::Total => PercentOf::Total,
-                PercentOfName::Shown => PercentOf::Shown,
-            },
-            by_function: self.by == Some(ByName::Fn),
-            group_by: self.group_by.map(GroupByName::group_by),
+            percent_of: self.percent_of,
+            by_function: self.by.is_some(),
+            group_by: self.group_by,
             view: self.view(),
             inline: self.inline.then(|| Search {
                 roots: self.debug_root.clone(),
@@ -417,7 +414,7 @@ impl Args {
             all_frames: self.all_frames,
             stable_names: self.names == NamesName::Stable,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
-            places: match self.format.format() {
+            places: match self.format {
                 OutputFormat::Html => self.places(
                     self.source
                         .as_ref()
@@ -464,47 +461,6 @@ impl Args {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    Table,
-    Csv,
-    Tsv,
-    #[value(alias = "md")]
-    Markdown,
-    Html,
-    #[value(alias = "jsonl")]
-    Json,
-    Svg,
-    Flamegraph,
-    Folded,
-    Speedscope,
-    Pprof,
-    Firefox,
-    Callgrind,
-    Dot,
-}
-
-impl FormatName {
-    fn format(self) -> OutputFormat {
-        match self {
-            FormatName::Table => OutputFormat::Table,
-            FormatName::Csv => OutputFormat::Csv,
-            FormatName::Tsv => OutputFormat::Tsv,
-            FormatName::Markdown => OutputFormat::Markdown,
-            FormatName::Html => OutputFormat::Html,
-            FormatName::Json => OutputFormat::Json,
-            FormatName::Svg => OutputFormat::Svg,
-            FormatName::Flamegraph => OutputFormat::Flamegraph,
-            FormatName::Folded => OutputFormat::Folded,
-            FormatName::Speedscope => OutputFormat::Speedscope,
-            FormatName::Pprof => OutputFormat::Pprof,
-            FormatName::Firefox => OutputFormat::Firefox,
-            FormatName::Dot => OutputFormat::Dot,
-            FormatName::Callgrind => OutputFormat::Callgrind,
-        }
-    }
-}
-
 /// Which names are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum NamesName {
@@ -512,60 +468,11 @@ enum NamesName {
     Stable,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PercentOfName {
-    Total,
-    Shown,
-}
-
-/// What stacks are shown by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ByName {
-    #[value(alias = "function")]
-    Fn,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum GroupByName {
-    File,
-    #[value(alias = "object")]
-    Obj,
-    Crate,
-    #[value(alias = "namespace")]
-    Module,
-    #[value(alias = "function")]
-    Fn,
-    Thread,
-    Process,
-}
-
-impl GroupByName {
-    fn group_by(self) -> GroupBy {
-        match self {
-            GroupByName::File => GroupBy::File,
-            GroupByName::Obj => GroupBy::Object,
-            GroupByName::Crate => GroupBy::Crate,
-            GroupByName::Module => GroupBy::Module,
-            GroupByName::Fn => GroupBy::Function,
-            GroupByName::Thread => GroupBy::Thread,
-            GroupByName::Process => GroupBy::Process,
-        }
-    }
-}
-
 /// What `--tree` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TreeOf {
     Calls(Directions),
     Snapshot(u64),
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorName {
-    Auto,
-    Always,
-    Never,
 }
 
 /// The words of a list, without the blanks that stand behind its commas.

@@ -39,14 +39,16 @@ pub(crate) struct Options {
     pub(crate) places: Places,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OutputFormat {
     Table,
     Csv,
     Tsv,
+    #[value(alias = "md")]
     Markdown,
     /// A page for a browser.
     Html,
+    #[value(alias = "jsonl")]
     Json,
     /// A picture of memory over time.
     Svg,
@@ -54,16 +56,16 @@ pub(crate) enum OutputFormat {
     Flamegraph,
     /// Stacks as lines of text.
     Folded,
-    /// Functions and calls as Callgrind writes them.
-    Callgrind,
-    /// A graph of calls for Graphviz.
-    Dot,
     /// Stacks as speedscope's JSON.
     Speedscope,
     /// Stacks as pprof's protocol buffer.
     Pprof,
     /// Stacks as the Firefox Profiler's JSON.
     Firefox,
+    /// Functions and calls as Callgrind writes them.
+    Callgrind,
+    /// A graph of calls for Graphviz.
+    Dot,
 }
 
 impl OutputFormat {
@@ -172,7 +174,7 @@ pub(crate) enum Events {
 }
 
 /// What 100 % is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PercentOf {
     /// The total of the program.
     Total,
@@ -181,13 +183,16 @@ pub(crate) enum PercentOf {
 }
 
 /// What rows are summed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum GroupBy {
-    Function,
     File,
+    #[value(name = "obj", alias = "object")]
     Object,
     Crate,
+    #[value(alias = "namespace")]
     Module,
+    #[value(name = "fn", alias = "function")]
+    Function,
     Thread,
     Process,
 }

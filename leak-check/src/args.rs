@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_stream::record::Count;
-use cg_stream::tool::{Spellings, Suggested};
+use cg_stream::tool::{ColorChoice, Output, Spellings, Suggested};
+use clap::Parser;
 use clap::builder::TypedValueParser as _;
-use clap::{Parser, ValueEnum};
 use regex::Regex;
 
 use crate::finding::LeakKinds;
@@ -209,7 +209,7 @@ pub(crate) struct Args {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    format: FormatName,
+    format: ReportFormat,
 
     /// Show source paths relative to DIR, the root of the repository.
     ///
@@ -231,7 +231,7 @@ pub(crate) struct Args {
         default_value = "auto",
         help_heading = "Output"
     )]
-    color: ColourName,
+    color: ColorChoice,
 
     /// Show every frame of a stack.
     ///
@@ -299,52 +299,9 @@ pub(crate) const SPELLINGS: Spellings = &[
     (&["--no-color", "--no-colour", "--colour"], "--color never"),
 ];
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    /// For people.
-    Text,
-    /// A comment on a pull request; its first line is a marker to find it by.
-    Markdown,
-    /// A page for a browser that needs nothing else.
-    Html,
-    /// The stream, every record with what became of it and its fingerprint.
-    Json,
-    /// A case for each process or test.
-    Junit,
-    /// SARIF 2.1.0 for code scanning.
-    Sarif,
-    /// Annotations of GitHub Actions.
-    Github,
-    /// GitLab's Code Quality report.
-    Gitlab,
-}
-
-impl FormatName {
-    fn format(self) -> ReportFormat {
-        match self {
-            FormatName::Text => ReportFormat::Text,
-            FormatName::Markdown => ReportFormat::Markdown,
-            FormatName::Html => ReportFormat::Html,
-            FormatName::Json => ReportFormat::Json,
-            FormatName::Junit => ReportFormat::Junit,
-            FormatName::Sarif => ReportFormat::Sarif,
-            FormatName::Github => ReportFormat::Github,
-            FormatName::Gitlab => ReportFormat::Gitlab,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ColourName {
-    Auto,
-    Always,
-    Never,
-}
-
 impl Args {
     /// The options these arguments ask for.
-    pub(crate) fn options(self, is_stdout: bool) -> anyhow::Result<Options> {
-        let in_colour = self.in_colour(is_stdout);
+    pub(crate) fn options(self, output: &Output) -> anyhow::Result<Options> {
         let mut ignore: Vec<String> = self.ignore.iter().map(|regex| regex.to_string()).collect();
         for path in &self.ignore_file {
             ignore.extend(read_patterns(path)?);
@@ -384,24 +341,11 @@ impl Args {
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,
             update_baseline: self.update_baseline,
-            format: self.format.format(),
-            in_colour,
+            format: self.format,
+            in_colour: output.is_coloured(self.color),
             all_frames: self.all_frames,
             paths: Paths::relative_to(&self.root).context("--root")?,
         })
-    }
-
-    fn in_colour(&self, is_stdout: bool) -> bool {
-        match self.color {
-            ColourName::Always => true,
-            ColourName::Never => false,
-            // NO_COLOR, CLICOLOR_FORCE, TERM and whether there is a terminal.
-            ColourName::Auto => {
-                is_stdout
-                    && anstream::AutoStream::choice(&std::io::stdout())
-                        != anstream::ColorChoice::Never
-            }
-        }
     }
 }
 

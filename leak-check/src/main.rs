@@ -29,6 +29,6 @@ mod sentence;
 
 fn main() -> ExitCode {
     cg_stream::tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        gate::run(args.options(output.is_stdout())?, output, diagnostics)
+        gate::run(args.options(output)?, output, diagnostics)
     })
 }

@@ -88,6 +88,9 @@ macro_rules! structs {
                 ("end", RecordType::End),
             ];
 
+            /// The names of the declared types.
+            pub const DECLARED: &'static [&'static str] = &[$($word),*];
+
             /// The names of the types that can be listed: all that do not frame a stream.
             pub const LISTED: &'static [&'static str] = &[$($word,)* "snapshot", "diff"];
         }

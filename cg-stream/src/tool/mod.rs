@@ -19,6 +19,7 @@ mod spelling;
 pub mod whole_file;
 
 pub use crate::diagnostics::Diagnostics;
+pub use clap::ColorChoice;
 pub use output::{Output, WhenClosed};
 pub use spelling::{Spellings, check as check_spellings};
 

@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
+use anstream::AutoStream;
+use clap::ColorChoice;
+
 use super::partitions::Partitions;
 use super::whole_file::{Replaceable, Unfinished};
 
@@ -97,6 +100,19 @@ impl Output {
     /// Whether this is standard output, which can be a terminal.
     pub fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
+    }
+
+    /// Whether text is coloured: always, never, or where standard output shows it.
+    pub fn is_coloured(&self, when: ColorChoice) -> bool {
+        match when {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            // Knows NO_COLOR, CLICOLOR_FORCE, TERM=dumb and whether this is a terminal.
+            ColorChoice::Auto => {
+                self.is_stdout()
+                    && AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+            }
+        }
     }
 
     /// Fails where nothing can be written to, although every write would succeed.

@@ -36,15 +36,23 @@ use crate::sentence::sentence;
 pub(crate) use frames::{FoldedLine, StackLines, function_name};
 
 /// The formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ReportFormat {
+    /// For people.
     Text,
+    /// A comment on a pull request; its first line is a marker to find it by.
     Markdown,
+    /// A page for a browser that needs nothing else.
     Html,
+    /// The stream, every record with what became of it and its fingerprint.
     Json,
+    /// A case for each process or test.
     Junit,
+    /// SARIF 2.1.0 for code scanning.
     Sarif,
+    /// Annotations of GitHub Actions.
     Github,
+    /// GitLab's Code Quality report.
     Gitlab,
 }
 
