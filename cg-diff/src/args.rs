@@ -258,53 +258,24 @@ pub(crate) struct Args {
 
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
-    (
-        &["--old", "--baseline"],
-        "--before FILE…, or the old file first",
-    ),
-    (&["--new"], "--after FILE…, or the new file last"),
-    (
-        &[
-            "--threshold",
-            "--fail-threshold",
-            "--max-regression",
-            "--fail",
-        ],
-        "--fail-if 'Ir>+5%'",
-    ),
-    (&["--error-exitcode", "--fail-on-diff"], "--exit-code"),
-    (
-        &["--noise", "--min", "--ignore-below"],
-        "--min-change PERCENT",
-    ),
-    (&["--incl", "--children"], "--inclusive"),
-    (
-        &["--mod-filename", "--mod-funcname", "--strip"],
-        "--rules FILE",
-    ),
-    (&["--no-rename", "--no-guess"], "--no-renames"),
-    (&["--verbose", "--full"], "--all"),
+    (&["--threshold", "--max-increase"], "--fail-if 'Ir>+5%'"),
+    (&["-u"], "| cg-fmt behind cg-diff"),
     (
         &[
             "--csv",
-            "--tsv",
             "--json",
             "--markdown",
-            "--table",
             "--format",
             "--columns",
             "--sort",
             "--top",
-            "--limit",
-            "-n",
             "-f",
-            "-s",
-            "-c",
+            "-n",
         ],
         "| cg-fmt with that option behind cg-diff",
     ),
     (
-        &["--function", "--fn", "--filter", "--regex"],
+        &["--filter", "--fn"],
         "| cg-filter with that condition behind cg-diff",
     ),
 ];

@@ -184,57 +184,14 @@ pub(crate) struct Args {
 
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
+    (&["--limit", "--head"], "-n N"),
+    (&["--fn", "--name", "-E"], "REGEX or -e REGEX"),
+    (&["-f"], "-e REGEX; formats are cg-fmt's"),
+    (&["--exclude"], "-v REGEX"),
+    (&["--callers"], "--callee REGEX, which keeps what calls it"),
+    (&["--callees"], "--caller REGEX, which keeps what it calls"),
     (
-        &[
-            "--limit", "--head", "--rows", "--number", "--count", "-l", "-k",
-        ],
-        "-n N",
-    ),
-    (
-        &[
-            "--name",
-            "--function",
-            "--fn",
-            "--filter",
-            "--regex",
-            "--grep",
-            "--include",
-            "--symbol",
-        ],
-        "REGEX or -e REGEX",
-    ),
-    (&["--exclude", "--not", "--ignore"], "-v REGEX"),
-    (&["--object", "--dso", "--lib"], "--obj REGEX"),
-    (
-        &["--crate", "--module", "--namespace"],
-        "'^NAME::' as REGEX",
-    ),
-    (
-        &["--callers", "--called-by"],
-        "--callee REGEX, which keeps what calls it",
-    ),
-    (
-        &["--callees", "--calls"],
-        "--caller REGEX, which keeps what it calls",
-    ),
-    (&["--quiet"], "--exit-status and > /dev/null"),
-    (&["--show", "-s"], "--sort KEY"),
-    (&["--percent", "--percent-limit"], "--min-percent EVENT=P"),
-    (
-        &[
-            "--csv",
-            "--tsv",
-            "--json",
-            "--markdown",
-            "--table",
-            "--format",
-            "--columns",
-            "--tree",
-            "--source",
-            "--group-by",
-            "-f",
-            "-c",
-        ],
+        &["--csv", "--json", "--format", "--columns", "--tree"],
         "| cg-fmt with that option behind cg-filter",
     ),
 ];

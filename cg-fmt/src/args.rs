@@ -281,65 +281,19 @@ pub(crate) struct Args {
 
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
-    (&["--csv"], "-f csv"),
-    (&["--tsv"], "-f tsv"),
-    (&["--json", "--jsonl"], "-f json"),
-    (&["--markdown", "--md"], "-f markdown"),
-    (&["--html", "--page"], "-f html"),
-    (&["--svg", "--graph"], "-f svg"),
-    (&["--flamegraph", "--flame"], "-f flamegraph"),
-    (&["--folded", "--collapse"], "-f folded"),
-    (
-        &["--table", "--text", "--stdio"],
-        "-f table, which is the default",
-    ),
-    (
-        &[
-            "--limit", "--head", "--rows", "--number", "--lines", "--count", "-l", "-k",
-        ],
-        "-n N",
-    ),
-    (&["--crate", "--crates"], "--group-by crate"),
-    (
-        &["--module", "--modules", "--namespace"],
-        "--group-by module",
-    ),
-    (&["--file", "--files", "--by-file"], "--group-by file"),
-    (&["--obj", "--object", "--dso", "--lib"], "--group-by obj"),
-    (&["--group", "-g"], "--group-by WHAT"),
-    (
-        &["--function", "--functions", "--fn"],
-        "--group-by fn for a sum by name, or cg-filter REGEX for some",
-    ),
-    (
-        &[
-            "--filter", "--regex", "--grep", "--name", "--caller", "--callee", "-e", "-v",
-        ],
-        "cg-filter with that condition before cg-fmt",
-    ),
-    (
-        &["--order", "--sort-by", "--order-by", "-s"],
-        "--sort COLUMN",
-    ),
-    (
-        &["--fields", "--column", "--field", "-c", "-F"],
-        "--columns COLUMNS",
-    ),
-    (&["--show"], "--events EVENTS"),
-    (&["--inclusive", "--incl", "--children"], "--sort incl"),
+    (&["-j"], "-f json"),
+    (&["--limit", "--head", "-l"], "-n N"),
+    (&["--crate", "--by-crate"], "--group-by crate"),
+    (&["--module"], "--group-by module"),
+    (&["--inclusive"], "--sort incl"),
+    (&["-s"], "--sort COLUMN"),
+    (&["--cols", "-c"], "--columns COLUMNS"),
     (&["--callers"], "--tree callers"),
-    (&["--callees", "--calls"], "--tree callees"),
-    (
-        &["--auto", "--annotate", "--annotate-source", "--list"],
-        "--source",
-    ),
-    (&["--include", "-I"], "--source --source-root DIR"),
-    (
-        &["--percent-limit", "--show-percs"],
-        "cg-filter --threshold P before cg-fmt",
-    ),
+    (&["--callees"], "--tree callees"),
+    (&["--annotate"], "--source"),
+    (&["-w"], "--width COLUMNS"),
+    (&["--filter", "--fn"], "cg-filter REGEX before cg-fmt"),
     (&["--diff"], "cg-diff OLD NEW | cg-fmt"),
-    (&["--no-color", "--no-colour", "--colour"], "--color never"),
 ];
 
 /// The columns that shells complete.

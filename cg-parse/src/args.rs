@@ -156,54 +156,19 @@ pub(crate) struct Args {
 
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
-    (&["--line", "-l"], "--lines"),
-    (&["--call", "-c"], "--calls"),
-    (&["--dump-instr", "--instructions"], "--instr"),
+    (&["--json"], "nothing: the output is JSON lines"),
+    (&["--pretty"], "| cg-fmt behind cg-parse"),
+    (&["--tag"], "--label KEY=VALUE"),
     (
-        &["--stack", "--separate-callers", "--flamegraph"],
-        "--stacks; cg-fmt -f flamegraph draws them",
-    ),
-    (
-        &["--separate-threads", "--per-thread", "--threads"],
-        "--per-part",
-    ),
-    (
-        &["--raw-names", "--mangled", "--demangle"],
-        "--no-demangle, or nothing: names are demangled",
-    ),
-    (
-        &["--format", "--type", "-f", "-t"],
+        &["--format", "-f"],
         "--from FORMAT for the input; cg-fmt -f has output formats",
     ),
-    (&["--json", "--jsonl"], "nothing: the output is JSON lines"),
     (
-        &[
-            "--csv",
-            "--tsv",
-            "--markdown",
-            "--table",
-            "--svg",
-            "--columns",
-            "--sort",
-            "--tree",
-            "--source",
-            "--group-by",
-            "--top",
-            "--limit",
-            "-s",
-            "-n",
-        ],
+        &["--csv", "--columns", "--sort", "--tree", "--top", "-n"],
         "| cg-fmt with that option behind cg-parse",
     ),
     (
-        &[
-            "--filter",
-            "--function",
-            "--fn",
-            "--regex",
-            "--caller",
-            "--callee",
-        ],
+        &["--filter", "--fn"],
         "| cg-filter with that condition behind cg-parse",
     ),
 ];

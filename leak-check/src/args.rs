@@ -242,61 +242,17 @@ pub(crate) struct Args {
 
 /// What other programs call these options.
 pub(crate) const SPELLINGS: Spellings = &[
-    (&["--text"], "-f text, which is the default"),
-    (&["--markdown", "--md"], "-f markdown"),
-    (&["--json", "--jsonl"], "-f json"),
-    (&["--junit", "--junit-xml"], "-f junit"),
-    (&["--html", "--page"], "-f html"),
-    (&["--sarif"], "-f sarif"),
-    (&["--github", "--annotations"], "-f github"),
-    (&["--gitlab"], "-f gitlab"),
     (
-        &["--xml"],
-        "nothing: logs and XML are told apart; -f junit writes XML",
-    ),
-    (
-        &["--csv", "--tsv", "--columns", "--sort"],
-        "cg-fmt with that option, which lists what leak-check judges",
-    ),
-    (
-        &["--show-leak-kinds", "--leak-kinds", "--kinds"],
+        &["--leak-kinds", "--show-leak-kinds"],
         "--errors-for-leak-kinds KINDS",
     ),
     (
-        &[
-            "--leak-check",
-            "--track-origins",
-            "--log-file",
-            "--xml-file",
-        ],
-        "that as an option of valgrind",
-    ),
-    (
-        &["--error-exitcode", "--exit-code", "--fail"],
+        &["--error-exitcode", "--exit-code"],
         "nothing: the exit status is 1 where there are findings",
     ),
-    (&["--supp", "--suppression"], "--suppressions FILE"),
-    (
-        &["--gen-suppressions", "--generate-suppressions"],
-        "--write-suppressions",
-    ),
-    (&["--leaks-only"], "--no-errors"),
-    (
-        &[
-            "--include",
-            "--filter",
-            "--function",
-            "--fn",
-            "--crate",
-            "--module",
-        ],
-        "--only REGEX",
-    ),
+    (&["--gen-suppressions"], "--write-suppressions"),
+    (&["--filter", "--fn"], "--only REGEX"),
     (&["--exclude"], "--ignore REGEX"),
-    (&["--known", "--allow", "--allowlist"], "--baseline FILE"),
-    (&["--update", "--bless"], "--update-baseline"),
-    (&["--full", "--verbose"], "--all-frames"),
-    (&["--no-color", "--no-colour", "--colour"], "--color never"),
 ];
 
 impl Args {

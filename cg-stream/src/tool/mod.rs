@@ -55,7 +55,7 @@ pub fn main_partitioned<Args: Parser>(
         Ok((common, Args::from_arg_matches(&matches)?))
     });
     let outcome = match parsed {
-        Err(error) => match spelling::told(&error, spellings) {
+        Err(error) => match spelling::told(&error, &command, spellings) {
             Some(told) => Err(anyhow::Error::msg(told)),
             None => return show(&error, &mut diagnostics),
         },

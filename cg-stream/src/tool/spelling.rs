@@ -1,41 +1,35 @@
 //! Options as they are called elsewhere.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 /// Options that a tool does not have, by what other programs or habit call them, and what to write instead.
 pub type Spellings = &'static [(&'static [&'static str], &'static str)];
 
-/// What all tools are asked for in vain.
-const OF_ALL: Spellings = &[
-    (
-        &["--input", "--file-name"],
-        "the file alone, without an option",
-    ),
-    (&["--out", "--out-file", "--output-file"], "-o FILE"),
-    (&["--examples", "--usage"], "--help"),
-    (&["--man", "--manual"], "--generate man"),
-    (
-        &["--completion", "--completions"],
-        "--generate complete-bash (or -elvish, -fish, -powershell, -zsh)",
-    ),
-];
-
 /// What to write instead of the option that clap does not know, where that is known.
-pub(super) fn told(error: &clap::Error, of_tool: Spellings) -> Option<String> {
+pub(super) fn told(error: &Error, command: &Command, of_tool: Spellings) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let option = typed
-        .split_once('=')
-        .map_or(typed.as_str(), |(option, _)| option);
-    let (_, instead) = of_tool
-        .iter()
-        .chain(OF_ALL)
-        .find(|(others, _)| others.contains(&option))?;
+    let option = typed.split('=').next()?;
+    let row = of_tool.iter().find(|(others, _)| others.contains(&option));
+    let instead = match row {
+        Some((_, instead)) => (*instead).to_owned(),
+        None => format!("-f {}", format_of(command, option.strip_prefix("--")?)?),
+    };
     Some(format!("there is no {option} here; write {instead}"))
+}
+
+/// The name of a format, as a tool's `--format` has it, by that or another name.
+fn format_of(command: &Command, name: &str) -> Option<String> {
+    let mut arguments = command.get_arguments();
+    let formats = arguments.find(|argument| argument.get_long() == Some("format"))?;
+    let formats = formats.get_possible_values();
+    let format = formats.iter().find(|format| format.matches(name, false))?;
+    Some(format.get_name().to_owned())
 }
 
 /// Fails where a row names an option that there is, or tells to write one that there is not. For the tests of the tools.
@@ -53,29 +47,15 @@ pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> 
         }
     }
     known.extend(["-h", "--help", "-V", "--version"].map(str::to_owned));
+    let is_known = |option: &str| known.iter().any(|known| known == option);
     let mut wrong = Vec::new();
-    for (others, instead) in of_tool.iter().chain(OF_ALL) {
-        for other in others
-            .iter()
-            .filter(|other| known.iter().any(|known| known == *other))
-        {
-            wrong.push(format!("{other} is an option"));
-        }
-        // What another tool is to be asked for stands behind the name of that tool.
-        let own = !["cg-", "leak-check", "valgrind"]
-            .iter()
-            .any(|tool| instead.contains(tool));
-        let words = instead.split([' ', '(', ')', ',', '=']);
-        for option in words.filter(|word| own && word.starts_with('-')) {
-            if option.len() > 1 && !known.iter().any(|known| known == option) && !is_shell(option) {
-                wrong.push(format!("\"{instead}\": {option} is no option"));
-            }
-        }
+    for (others, instead) in of_tool {
+        let others = others.iter().filter(|other| is_known(other));
+        wrong.extend(others.map(|other| format!("{other} is an option")));
+        // What another tool is to be asked for stands with the name of that tool.
+        let options = instead.split(' ').filter(|word| word.starts_with('-'));
+        let unknown = options.filter(|option| !is_known(option) && !instead.contains("cg-"));
+        wrong.extend(unknown.map(|option| format!("\"{instead}\": {option} is no option")));
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-/// A shell in the row of completions.
-fn is_shell(word: &str) -> bool {
-    matches!(word, "-elvish" | "-fish" | "-powershell" | "-zsh")
 }
