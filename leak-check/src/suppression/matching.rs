@@ -9,6 +9,7 @@ use cg_names::paths::base_name;
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
+use super::wildcard::{self, is_like};
 use crate::finding::{Details, ErrorDetails, Finding};
 use crate::stack::Stack;
 use cg_stream::record::LeakKind;
@@ -95,29 +96,16 @@ pub(super) fn matches(suppression: &Suppression, target: &SuppressionTarget<'_>)
         && matches_stack(&suppression.frames, target)
 }
 
-/// Matches frame lines against the beginning of the stack. `...` takes as few frames as it can, and the last one that
-/// was passed takes one more whenever what follows it fails.
+/// Matches frame lines against the beginning of the stack.
 fn matches_stack(patterns: &[FramePattern], target: &SuppressionTarget<'_>) -> bool {
-    let (mut pattern, mut frame) = (0, 0);
-    let mut retry = None;
-    while pattern < patterns.len() {
-        if patterns[pattern] == FramePattern::Any {
-            pattern += 1;
-            retry = Some((pattern, frame));
-        } else if frame < target.stack.len() && target.matches_frame(&patterns[pattern], frame) {
-            pattern += 1;
-            frame += 1;
-        } else {
-            match retry {
-                Some((after, start)) if start < target.stack.len() => {
-                    retry = Some((after, start + 1));
-                    (pattern, frame) = (after, start + 1);
-                }
-                _ => return false,
-            }
-        }
-    }
-    true
+    let is_any = |pattern: &FramePattern| *pattern == FramePattern::Any;
+    wildcard::matches(
+        patterns,
+        target.stack.len(),
+        false,
+        is_any,
+        |pattern, frame| target.matches_frame(pattern, frame),
+    )
 }
 
 fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>) -> bool {
@@ -139,41 +127,6 @@ fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>
         let bare = |text: &str| function_of_build(text).replace(' ', "");
         bare(demangled) == bare(name)
     })
-}
-
-/// Valgrind's wildcards: `*` is any text, `?` any character.
-pub(super) fn is_like(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut p, mut t) = (0, 0);
-    let mut retry = None;
-    loop {
-        match pattern.get(p) {
-            Some(b'*') => {
-                p += 1;
-                retry = Some((p, t));
-                continue;
-            }
-            Some(b'?') if t < text.len() => {
-                p += 1;
-                t += 1;
-                continue;
-            }
-            Some(byte) if text.get(t) == Some(byte) => {
-                p += 1;
-                t += 1;
-                continue;
-            }
-            None if t == text.len() => return true,
-            _ => {}
-        }
-        match retry {
-            Some((after, start)) if start < text.len() => {
-                retry = Some((after, start + 1));
-                (p, t) = (after, start + 1);
-            }
-            _ => return false,
-        }
-    }
 }
 
 /// The tool as it calls itself in suppressions.

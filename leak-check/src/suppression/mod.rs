@@ -4,6 +4,7 @@ mod matching;
 mod name_pattern;
 mod operators;
 mod parse;
+mod wildcard;
 mod words;
 mod write;
 

@@ -249,7 +249,7 @@ fn segments(path: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::matching::is_like;
+    use super::super::wildcard::is_like;
     use super::super::words::WordPattern;
     use super::*;
 

@@ -8,7 +8,7 @@
 use bstr::ByteSlice as _;
 use cg_names::structure::ParsedName;
 
-use super::operators;
+use super::{operators, wildcard};
 
 /// A pattern for a mangled name, as what it says about the identifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,33 +81,12 @@ impl WordPattern {
             return false;
         };
         let words = words(path);
-        let (mut token, mut word) = (0, 0);
-        let mut retry = None;
-        loop {
-            match (self.0.get(token), words.get(word)) {
-                (Some(WordToken::Any), _) => {
-                    token += 1;
-                    retry = Some((token, word));
-                    continue;
-                }
-                (Some(WordToken::Word { text, is_root }), Some(found))
-                    if found.text == text && (!is_root || found.is_root) =>
-                {
-                    token += 1;
-                    word += 1;
-                    continue;
-                }
-                (None, None) => return true,
-                _ => {}
-            }
-            match retry {
-                Some((after, start)) if start < words.len() => {
-                    retry = Some((after, start + 1));
-                    (token, word) = (after, start + 1);
-                }
-                _ => return false,
-            }
-        }
+        let is_any = |token: &WordToken| *token == WordToken::Any;
+        wildcard::matches(&self.0, words.len(), true, is_any, |token, word| {
+            let found = words[word];
+            matches!(token, WordToken::Word { text, is_root }
+                if found.text == text && (!is_root || found.is_root))
+        })
     }
 }
 

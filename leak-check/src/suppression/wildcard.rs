@@ -1,0 +1,47 @@
+//! The one matcher of wildcards: Valgrind's patterns for names, their words, and the frame lines of suppressions.
+
+/// Matches patterns with items, one with one, where some patterns stand for any number of items. Such a pattern takes as few
+/// as it can, and the last one that was passed takes one more whenever what follows it fails. `to_end` says whether all items
+/// have to be matched.
+pub(super) fn matches<P>(
+    patterns: &[P],
+    n_items: usize,
+    to_end: bool,
+    is_any: impl Fn(&P) -> bool,
+    is_like: impl Fn(&P, usize) -> bool,
+) -> bool {
+    let (mut position, mut item) = (0, 0);
+    let mut retry = None;
+    loop {
+        match patterns.get(position) {
+            None if item == n_items || !to_end => return true,
+            Some(pattern) if is_any(pattern) => {
+                position += 1;
+                retry = Some((position, item));
+                continue;
+            }
+            Some(pattern) if item < n_items && is_like(pattern, item) => {
+                position += 1;
+                item += 1;
+                continue;
+            }
+            _ => {}
+        }
+        match retry {
+            Some((after, start)) if start < n_items => {
+                retry = Some((after, start + 1));
+                (position, item) = (after, start + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Valgrind's wildcards: `*` is any text, `?` any character.
+pub(super) fn is_like(pattern: &str, text: &str) -> bool {
+    let text = text.as_bytes();
+    let is_any = |byte: &u8| *byte == b'*';
+    matches(pattern.as_bytes(), text.len(), true, is_any, |byte, at| {
+        *byte == b'?' || *byte == text[at]
+    })
+}
