@@ -4,7 +4,7 @@
 //! recognised often shows by some words what printed it. What is said of binary files is fixed text: none of their bytes
 //! is shown.
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use crate::json::Scanner;
 
 /// How a kind of input is told, and what to do with it.
 struct Sign {
@@ -252,28 +252,19 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
 fn keys(bytes: &[u8]) -> Vec<String> {
     const MOST: usize = 5;
     const LONGEST: usize = 30;
-    struct Keys<'a>(&'a mut Vec<String>);
-    impl<'de> Visitor<'de> for Keys<'_> {
-        type Value = ();
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<String>()? {
-                if self.0.len() == MOST {
-                    self.0.push("…".to_owned());
-                    break;
-                }
-                let text: String = key.chars().take(LONGEST).collect();
-                self.0.push(format!("\"{text}\""));
-                map.next_value::<IgnoredAny>()?;
-            }
-            Ok(())
-        }
-    }
     let mut keys = Vec::new();
+    let mut scanner = Scanner::new(bytes);
     // It is not known to be JSON, nor to be whole: the keys in front of the first mistake are those that are wanted.
-    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Keys(&mut keys));
+    scanner.any_key(|key, _| {
+        if keys.len() == MOST {
+            keys.push("…".to_owned());
+            return Some(true);
+        }
+        let key: String = serde_json::from_slice(&[b"\"", key, b"\""].concat()).ok()?;
+        let text: String = key.chars().take(LONGEST).collect();
+        keys.push(format!("\"{text}\""));
+        None
+    });
     keys
 }
 

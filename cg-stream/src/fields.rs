@@ -3,7 +3,7 @@
 //! A filter that decides by a function's name has no use for the other 500 bytes of the line. [`Fields`] walks over the
 //! keys of an object in whatever order they stand and hands out each value as the bytes it is written in; a value that
 //! nobody asks for is stepped over and never decoded. What is stepped over is not checked either: only brackets,
-//! strings and separators are looked at.
+//! strings and separators are looked at. [`value_length`] steps over values for all who walk over JSON.
 
 use std::borrow::Cow;
 
@@ -187,21 +187,29 @@ fn next_item(rest: &mut &[u8], position: &mut ListPosition, close: u8) -> Result
 /// Takes the value that `rest` begins with.
 #[inline]
 fn take_value<'a>(rest: &mut &'a [u8]) -> Result<Value<'a>, Malformed> {
-    let length = match rest.first() {
-        Some(b'"') => string_length(rest)?,
-        Some(b'{' | b'[') => nested_length(rest)?,
-        Some(_) => rest
+    let (value, after) = rest.split_at(value_length(rest)?);
+    *rest = after;
+    Ok(Value(value))
+}
+
+/// The length of the value that these bytes begin with.
+///
+/// # Errors
+/// Where they begin none, or end within it.
+#[inline]
+pub fn value_length(text: &[u8]) -> Result<usize, Malformed> {
+    match text.first() {
+        Some(b'"') => string_length(text),
+        Some(b'{' | b'[') => nested_length(text),
+        _ => text
             .iter()
             .position(|byte| {
                 matches!(byte, b',' | b'}' | b']' | b':') || byte.is_ascii_whitespace()
             })
+            .or(Some(text.len()))
             .filter(|length| *length > 0)
-            .ok_or(Malformed)?,
-        None => return Err(Malformed),
-    };
-    let (value, after) = rest.split_at(length);
-    *rest = after;
-    Ok(Value(value))
+            .ok_or(Malformed),
+    }
 }
 
 /// The length of the string that these bytes begin with, quotes included.

@@ -61,15 +61,21 @@ impl<'a> List<'a> {
 
     /// The elements as integers; `None` for `null`.
     pub(crate) fn integers(self) -> Result<Vec<Option<i64>>, NotInList> {
-        self.read(|element| match element {
-            b"null" => Some(None),
-            [b'-', digits @ ..] => {
-                let number = i128::from(whole_u64(digits)?);
-                i64::try_from(-number).ok().map(Some)
-            }
-            digits => i64::try_from(whole_u64(digits)?).ok().map(Some),
-        })
-        .map_err(|bad| bad.expected("an integer or null"))
+        self.read(integer)
+            .map_err(|bad| bad.expected("an integer or null"))
+    }
+
+    /// The elements as numbers of this type.
+    pub(crate) fn numbers<T: TryFrom<i64>>(self) -> Result<Vec<T>, NotInList> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', self.inside).count() + 1);
+        if read_plain(self.inside, &mut numbers) {
+            return Ok(numbers);
+        }
+        self.read(|element| T::try_from(integer(element)??).ok())
+            .map_err(|bad| bad.expected("a number"))
     }
 
     fn read<T>(self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<Vec<T>, NotInList> {
@@ -92,6 +98,40 @@ impl<'a> List<'a> {
         }
         Ok(elements)
     }
+}
+
+/// An element as an integer of 64 bits, `Some(None)` for `null`; `None` for anything else.
+pub(crate) fn integer(element: &[u8]) -> Option<Option<i64>> {
+    match element {
+        b"null" => Some(None),
+        [b'-', digits @ ..] => {
+            let number = i128::from(whole_u64(digits)?);
+            i64::try_from(-number).ok().map(Some)
+        }
+        digits => i64::try_from(whole_u64(digits)?).ok().map(Some),
+    }
+}
+
+/// Reads a list that is written as nearly all are: numbers without a sign of few enough digits, and commas. False where
+/// there is anything else.
+fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
+    let (mut number, mut digits) = (0i64, 0);
+    for byte in inside.iter().chain(b",") {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
+            digits += 1;
+            continue;
+        }
+        // 18 digits cannot overflow.
+        let is_number = *byte == b',' && (1..=18).contains(&digits);
+        let Some(whole) = T::try_from(number).ok().filter(|_| is_number) else {
+            return false;
+        };
+        numbers.push(whole);
+        (number, digits) = (0, 0);
+    }
+    true
 }
 
 /// An element that is not what its list is of.

@@ -5,7 +5,7 @@ mod list;
 mod scanner;
 mod text;
 
-pub(crate) use list::{Elements, Index, List, NotInList};
+pub(crate) use list::{Elements, Index, List, NotInList, integer};
 pub(crate) use scanner::Scanner;
 pub(crate) use text::Text;
 

@@ -1,6 +1,7 @@
 //! Walks a document by hand where a parser cannot: trees that nest deeper than its recursion may go, lists that end without
 //! their bracket, the beginning of a document whose rest is not there yet. Values are given to serde_json.
 
+use cg_stream::fields::value_length;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -70,85 +71,70 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next key of an object, as it is written, and the colon behind it; `None` at the object's end, which is taken.
-    pub(crate) fn next_key(&mut self, is_first: bool) -> Result<Option<&'a [u8]>, Error> {
-        if self.take(b'}') {
+    pub(crate) fn next_key(&mut self) -> Result<Option<&'a [u8]>, Error> {
+        if !self.next_item(b'}')? {
             return Ok(None);
         }
-        if !is_first {
-            self.expect(b',')?;
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("`\"`"));
         }
-        self.expect(b'"')?;
-        let start = self.position;
-        self.skip_string()?;
-        let key = &self.text[start..self.position - 1];
+        let key = self.skip_value()?;
         self.expect(b':')?;
-        Ok(Some(key))
-    }
-
-    /// Whether an object begins here that has one of these keys, as far as it can be read. Goes to the key's value.
-    pub(crate) fn has_key_of(&mut self, keys: &[&[u8]]) -> bool {
-        let mut is_first = true;
-        if !self.take(b'{') {
-            return false;
-        }
-        while let Ok(Some(key)) = self.next_key(is_first) {
-            if keys.contains(&key) {
-                return true;
-            }
-            is_first = false;
-            if self.skip_value().is_err() {
-                return false;
-            }
-        }
-        false
+        Ok(Some(&key[1..key.len() - 1]))
     }
 
     /// Goes to the next element of a list; false at its end, which is taken.
-    pub(crate) fn next_element(&mut self, is_first: bool) -> Result<bool, Error> {
-        if self.take(b']') {
+    pub(crate) fn next_element(&mut self) -> Result<bool, Error> {
+        self.next_item(b']')
+    }
+
+    /// Goes to what an object or list has next; false where this bracket closes it, which is taken.
+    fn next_item(&mut self, close: u8) -> Result<bool, Error> {
+        if self.take(close) {
             return Ok(false);
         }
-        if !is_first {
+        let before = self.text[..self.position].trim_ascii_end();
+        if !matches!(before.last(), Some(b'{' | b'[')) {
             self.expect(b',')?;
         }
         Ok(true)
     }
 
-    /// Goes behind the next value, which is not looked at.
-    pub(crate) fn skip_value(&mut self) -> Result<&'a [u8], Error> {
-        self.peek();
-        let start = self.position;
-        let mut depth = 0usize;
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    self.position += 1;
-                    self.skip_string()?;
-                }
-                Some(b'{' | b'[') => {
-                    self.position += 1;
-                    depth += 1;
-                }
-                Some(b'}' | b']') if depth > 0 => {
-                    self.position += 1;
-                    depth -= 1;
-                }
-                Some(b',' | b':') if depth > 0 => self.position += 1,
-                Some(b'-' | b'0'..=b'9' | b'a'..=b'z') => {
-                    let rest = &self.text[self.position..];
-                    self.position += rest
-                        .iter()
-                        .take_while(|byte| {
-                            matches!(byte, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E')
-                        })
-                        .count();
-                }
-                _ => return Err(self.unexpected("a value")),
+    /// What the first key of the object here says that says anything; false where none does, as far as the object can be
+    /// read. `says` gets the key and a scanner at its value.
+    pub(crate) fn any_key(&mut self, mut says: impl FnMut(&[u8], Scanner) -> Option<bool>) -> bool {
+        if !self.take(b'{') {
+            return false;
+        }
+        while let Ok(Some(key)) = self.next_key() {
+            if let Some(said) = says(key, self.clone()) {
+                return said;
             }
-            if depth == 0 {
-                return Ok(&self.text[start..self.position]);
+            if self.skip_value().is_err() {
+                break;
             }
         }
+        false
+    }
+
+    /// Whether an object begins here that has one of these keys, as far as it can be read.
+    pub(crate) fn has_key_of(&mut self, keys: &[&[u8]]) -> bool {
+        self.any_key(|key, _| keys.contains(&key).then_some(true))
+    }
+
+    /// Goes behind the next value, at which [`value_length`] looks no closer than it has to.
+    pub(crate) fn skip_value(&mut self) -> Result<&'a [u8], Error> {
+        let first = self.peek();
+        if !matches!(
+            first,
+            Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'a'..=b'z')
+        ) {
+            return Err(self.unexpected("a value"));
+        }
+        let rest = &self.text[self.position..];
+        let length = value_length(rest).map_err(|_| cut_short(self.text))?;
+        self.position += length;
+        Ok(&rest[..length])
     }
 
     /// The error for what stands here instead of what is expected.
@@ -168,24 +154,6 @@ impl<'a> Scanner<'a> {
             }
         }
     }
-
-    /// Goes behind the quote that ends a string.
-    fn skip_string(&mut self) -> Result<(), Error> {
-        loop {
-            let rest = &self.text[self.position..];
-            match memchr::memchr2(b'"', b'\\', rest) {
-                Some(length) if rest[length] == b'"' => {
-                    self.position += length + 1;
-                    return Ok(());
-                }
-                Some(length) if length + 1 < rest.len() => self.position += length + 2,
-                _ => {
-                    self.position = self.text.len();
-                    return Err(cut_short(self.text));
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -196,13 +164,13 @@ mod tests {
     fn keys_and_values_in_turn() {
         let mut scanner = Scanner::new(br#" {"a\"b" : [1, {"x": "]"}], "n":-1.5e3,"t" :true} "#);
         scanner.expect(b'{').unwrap();
-        assert_eq!(scanner.next_key(true).unwrap(), Some(&br#"a\"b"#[..]));
+        assert_eq!(scanner.next_key().unwrap(), Some(&br#"a\"b"#[..]));
         assert_eq!(scanner.skip_value().unwrap(), br#"[1, {"x": "]"}]"#);
-        assert_eq!(scanner.next_key(false).unwrap(), Some(&b"n"[..]));
+        assert_eq!(scanner.next_key().unwrap(), Some(&b"n"[..]));
         assert_eq!(scanner.value::<f64>().unwrap(), -1500.0);
-        assert_eq!(scanner.next_key(false).unwrap(), Some(&b"t"[..]));
+        assert_eq!(scanner.next_key().unwrap(), Some(&b"t"[..]));
         assert_eq!(scanner.skip_value().unwrap(), b"true");
-        assert_eq!(scanner.next_key(false).unwrap(), None);
+        assert_eq!(scanner.next_key().unwrap(), None);
         assert_eq!(scanner.peek(), None);
     }
 
@@ -211,7 +179,7 @@ mod tests {
         let text = b"{\n \"a\": [1,\n  x]}";
         let mut scanner = Scanner::new(text);
         scanner.expect(b'{').unwrap();
-        scanner.next_key(true).unwrap();
+        scanner.next_key().unwrap();
         assert_eq!(
             scanner.value::<Vec<u64>>().unwrap_err().to_string(),
             "3: expected value (column 3)"
@@ -220,7 +188,7 @@ mod tests {
             let mut scanner = Scanner::new(&text[..length]);
             let read = scanner
                 .expect(b'{')
-                .and_then(|()| scanner.next_key(true))
+                .and_then(|()| scanner.next_key())
                 .and_then(|_| scanner.skip_value());
             assert!(read.unwrap_err().to_string().contains("cut short"));
         }

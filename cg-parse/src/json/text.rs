@@ -33,6 +33,7 @@ impl fmt::Debug for Text<'_> {
     }
 }
 
+// By hand: what serde derives for a `Cow` of bytes tells people that it expected a byte array.
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;

@@ -1,5 +1,6 @@
 //! Names in records: strings that borrow from the line they were read from, whenever JSON lets them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
@@ -8,8 +9,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A function, file, object or event name.
 ///
@@ -193,23 +193,13 @@ impl Serialize for Name<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl<'de> Visitor<'de> for NameVisitor {
-            type Value = Name<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name (a string)")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Text::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Name(Text::Owned(text.to_owned())))
-            }
-            fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Name(Text::Owned(text)))
-            }
-        }
-        deserializer.deserialize_str(NameVisitor)
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Read<'a>(#[serde(borrow)] Cow<'a, str>);
+        Ok(match Read::deserialize(deserializer)?.0 {
+            Cow::Borrowed(text) => Name(Text::Borrowed(text)),
+            Cow::Owned(text) => Name(Text::Owned(text)),
+        })
     }
 }
 

@@ -3,12 +3,9 @@
 use cg_stream::record::Name;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::error::excerpt;
-use crate::json::{line_at, without_place};
-use crate::number::whole_u64;
+use crate::json::{List, line_at, without_place};
 
 /// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`File::read`].
 #[derive(Deserialize)]
@@ -82,10 +79,10 @@ pub(super) struct ProgramPoint<'a> {
     pub(super) write_bytes: u64,
     /// Access counts by byte, run-length encoded: `-N, M` is N times M.
     #[serde(rename = "acc", borrow)]
-    accesses: Option<&'a RawValue>,
+    accesses: Option<List<'a>>,
     /// Positions in the frame table, innermost frame first.
     #[serde(rename = "fs", borrow)]
-    stack: &'a RawValue,
+    stack: List<'a>,
 }
 
 /// What DHAT writes for an access count that overflowed its 16 bits.
@@ -132,7 +129,7 @@ impl<'a> File<'a> {
 impl ProgramPoint<'_> {
     /// The positions of its frames in the frame table, innermost frame first.
     pub(super) fn stack(&self) -> Result<Vec<u32>, String> {
-        numbers(self.stack).map_err(|message| format!("fs: {message}"))
+        self.stack.numbers().map_err(|bad| format!("fs: {bad}"))
     }
 
     /// The access counts of each byte of a block; `None` is a count that overflowed.
@@ -140,7 +137,7 @@ impl ProgramPoint<'_> {
         let Some(encoded) = self.accesses else {
             return Ok(None);
         };
-        let encoded: Vec<i64> = numbers(encoded).map_err(|message| format!("acc: {message}"))?;
+        let encoded: Vec<i64> = encoded.numbers().map_err(|bad| format!("acc: {bad}"))?;
         let mut counts = Vec::new();
         let mut numbers = encoded.into_iter();
         while let Some(number) = numbers.next() {
@@ -166,61 +163,6 @@ impl ProgramPoint<'_> {
         }
         Ok(Some(counts))
     }
-}
-
-/// The numbers of a list that was kept as text. That it is JSON is known, and its digits are read here: there are more
-/// of them than of anything else in the file.
-fn numbers<T: TryFrom<i64>>(list: &RawValue) -> Result<Vec<T>, String> {
-    let text = list.get().as_bytes();
-    let inside = text
-        .strip_prefix(b"[")
-        .and_then(|text| text.strip_suffix(b"]"))
-        .ok_or_else(|| format!("expected a list, found {}", excerpt(text)))?
-        .trim_ascii();
-    if inside.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', inside).count() + 1);
-    if read_plain(inside, &mut numbers) {
-        return Ok(numbers);
-    }
-    numbers.clear();
-    for text in inside.split(|byte| *byte == b',') {
-        let text = text.trim_ascii();
-        let (digits, is_negative) = match text.strip_prefix(b"-") {
-            Some(digits) => (digits, true),
-            None => (text, false),
-        };
-        let number = whole_u64(digits)
-            .and_then(|number| i64::try_from(number).ok())
-            .map(|number| if is_negative { -number } else { number })
-            .and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| format!("expected a number, found {}", excerpt(text)))?;
-        numbers.push(number);
-    }
-    Ok(numbers)
-}
-
-/// Reads a list that is written as nearly all are: numbers without a sign of few enough digits, and commas. False where
-/// there is anything else.
-fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
-    let (mut number, mut digits) = (0i64, 0);
-    for byte in inside.iter().chain(b",") {
-        let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 {
-            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
-            digits += 1;
-            continue;
-        }
-        // 18 digits cannot overflow.
-        let is_number = *byte == b',' && (1..=18).contains(&digits);
-        let Some(whole) = T::try_from(number).ok().filter(|_| is_number) else {
-            return false;
-        };
-        numbers.push(whole);
-        (number, digits) = (0, 0);
-    }
-    true
 }
 
 /// How the message about a version that is not known begins.

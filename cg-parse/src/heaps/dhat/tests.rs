@@ -112,7 +112,7 @@ fn what_is_no_dhat_file_is_an_error_with_its_line() {
         (
             "[1,2,3]",
             "[1,\"x\"]",
-            "in: program point 1: fs: expected a number, found \"\"x\"\"",
+            "in: program point 1: fs: element 1: expected a number, found \"\"x\"\"",
         ),
         (
             "[-3,2,",

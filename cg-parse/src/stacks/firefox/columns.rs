@@ -1,14 +1,11 @@
 //! The tables of a thread as columns that can be walked, however the profile has them.
 
 use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::super::count::Decimal;
 use super::document::{Document, Library, Table, Thread};
 use crate::error::Error;
-use crate::json::{Index, List, NotInList, Text};
+use crate::json::{self, Index, List, NotInList, Scanner, Text};
 
 /// Stacks, and what their frames are.
 #[derive(Default)]
@@ -215,7 +212,7 @@ fn frame_columns(table: &Table) -> Result<FrameColumns, Error> {
         return Ok(FrameColumns {
             count: location.len(),
             location: as_indices(&location),
-            line: line.iter().map(Cell::integer).collect(),
+            line: line.iter().map(cell_integer).collect(),
             category: as_indices(&category),
             implementation: as_indices(&implementation),
             inline_depth: as_indices(&inline_depth),
@@ -240,12 +237,12 @@ fn frame_columns(table: &Table) -> Result<FrameColumns, Error> {
 pub(super) fn sample_columns<'a>(of: &str, table: &Table<'a>) -> Result<SampleColumns<'a>, Error> {
     if table.data.is_some() {
         let [stack, cpu] = rows_as_columns(of, table, ["stack", "threadCPUDelta"])?;
-        let has_cpu = cpu.iter().any(|cell| *cell != Cell::Nothing);
+        let cpu: Vec<_> = cpu.into_iter().map(Decimal::parse).collect();
         return Ok(SampleColumns {
             stack: as_indices(&stack),
             weight: Numbers::Values(Vec::new()),
-            cpu: Numbers::Values(match has_cpu {
-                true => cpu.iter().map(Cell::decimal).collect(),
+            cpu: Numbers::Values(match cpu.iter().any(Option::is_some) {
+                true => cpu,
                 false => Vec::new(),
             }),
         });
@@ -257,178 +254,64 @@ pub(super) fn sample_columns<'a>(of: &str, table: &Table<'a>) -> Result<SampleCo
     })
 }
 
-/// What stands in a cell of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Cell {
-    Integer(i64),
-    Fraction(f64),
-    /// `null`, no cell at all, or what is no number.
-    #[default]
-    Nothing,
-}
+/// What stands in a cell of a row, as it is written; `null` where there is no cell.
+type Cell<'a> = &'a [u8];
 
-impl Cell {
-    fn integer(&self) -> Option<i64> {
-        match self {
-            Cell::Integer(number) => Some(*number),
-            Cell::Fraction(_) | Cell::Nothing => None,
-        }
-    }
-
-    fn decimal(&self) -> Option<Decimal> {
-        match self {
-            Cell::Integer(number) => Decimal::parse(number.to_string().as_bytes()),
-            Cell::Fraction(number) => Decimal::parse(number.to_string().as_bytes()),
-            Cell::Nothing => None,
-        }
-    }
+/// The integer in a cell; of rows, what is no number is as good as `null`.
+fn cell_integer(cell: &Cell) -> Option<i64> {
+    json::integer(cell).flatten()
 }
 
 fn as_indices(cells: &[Cell]) -> Vec<Index> {
-    let index =
-        |cell: &Cell| Index::from(cell.integer().and_then(|number| u32::try_from(number).ok()));
-    cells.iter().map(index).collect()
+    let number = |cell| cell_integer(cell).and_then(|number| u32::try_from(number).ok());
+    cells.iter().map(|cell| Index::from(number(cell))).collect()
 }
 
 /// These columns of a table whose rows are lists.
-fn rows_as_columns<const N: usize>(
+fn rows_as_columns<'a, const N: usize>(
     of: &str,
-    table: &Table,
+    table: &Table<'a>,
     names: [&str; N],
-) -> Result<[Vec<Cell>; N], Error> {
+) -> Result<[Vec<Cell<'a>>; N], Error> {
+    let mut columns = std::array::from_fn(|_| Vec::new());
     let Some(data) = table.data else {
-        return Ok(std::array::from_fn(|_| Vec::new()));
+        return Ok(columns);
     };
     let none = BTreeMap::new();
     let schema = table.schema.as_ref().unwrap_or(&none);
     let positions = names.map(|name| schema.get(name).copied());
-    let mut rows = serde_json::Deserializer::from_str(data.get());
-    let mut columns = std::array::from_fn(|_| Vec::new());
-    let into = Rows {
-        positions,
-        columns: &mut columns,
+    let mut read_all = || -> Result<(), Error> {
+        let mut rows = Scanner::new(data.get().as_bytes());
+        rows.expect(b'[')?;
+        while rows.next_element()? {
+            read_row(&mut rows, &positions, &mut columns)?;
+        }
+        Ok(())
     };
-    into.deserialize(&mut rows)
-        .map_err(|error| Error::whole(format!("{of}.data: {error}")))?;
+    read_all().map_err(|error| Error::whole(format!("{of}.data: {error}")))?;
     Ok(columns)
 }
 
-/// Where the cells of rows go.
-struct Rows<'c, const N: usize> {
-    positions: [Option<usize>; N],
-    columns: &'c mut [Vec<Cell>; N],
-}
-
-impl<'de, const N: usize> DeserializeSeed<'de> for Rows<'_, N> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
+/// Adds the cells at these positions of the next row to their columns.
+fn read_row<'a, const N: usize>(
+    rows: &mut Scanner<'a>,
+    positions: &[Option<usize>; N],
+    columns: &mut [Vec<Cell<'a>>; N],
+) -> Result<(), Error> {
+    for column in columns.iter_mut() {
+        column.push(b"null");
     }
-}
-
-impl<'de, const N: usize> Visitor<'de> for Rows<'_, N> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of rows")
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
-        let Rows { positions, columns } = self;
-        loop {
-            let row = RowCells {
-                positions: &positions,
-                columns: &mut *columns,
-            };
-            if rows.next_element_seed(row)?.is_none() {
-                return Ok(());
-            }
+    rows.expect(b'[')?;
+    let mut position = 0;
+    while rows.next_element()? {
+        let cell = rows.skip_value()?;
+        let wanted = positions
+            .iter()
+            .position(|wanted| *wanted == Some(position));
+        if let Some(last) = wanted.and_then(|column| columns[column].last_mut()) {
+            *last = cell;
         }
+        position += 1;
     }
-}
-
-/// Where the cells of one row go.
-struct RowCells<'c, const N: usize> {
-    positions: &'c [Option<usize>; N],
-    columns: &'c mut [Vec<Cell>; N],
-}
-
-impl<'de, const N: usize> DeserializeSeed<'de> for RowCells<'_, N> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, const N: usize> Visitor<'de> for RowCells<'_, N> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of cells")
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut cells: A) -> Result<(), A::Error> {
-        let mut found = [Cell::Nothing; N];
-        for position in 0.. {
-            let wanted = self
-                .positions
-                .iter()
-                .position(|wanted| *wanted == Some(position));
-            let is_there = match wanted {
-                Some(column) => {
-                    let cell = cells.next_element()?;
-                    found[column] = cell.unwrap_or_default();
-                    cell.is_some()
-                }
-                None => cells.next_element::<IgnoredAny>()?.is_some(),
-            };
-            if !is_there {
-                break;
-            }
-        }
-        for (column, cell) in self.columns.iter_mut().zip(found) {
-            column.push(cell);
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for Cell {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CellVisitor;
-        impl<'de> Visitor<'de> for CellVisitor {
-            type Value = Cell;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a cell")
-            }
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Cell, E> {
-                i64::try_from(number)
-                    .map(Cell::Integer)
-                    .map_err(|_| E::custom("a number is beyond 64 bits"))
-            }
-            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Cell, E> {
-                Ok(Cell::Integer(number))
-            }
-            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Cell, E> {
-                Ok(Cell::Fraction(number))
-            }
-            fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Cell, E> {
-                Ok(Cell::Nothing)
-            }
-            fn visit_unit<E: serde::de::Error>(self) -> Result<Cell, E> {
-                Ok(Cell::Nothing)
-            }
-            fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Cell, E> {
-                Ok(Cell::Nothing)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Cell, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Cell::Nothing)
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut object: A,
-            ) -> Result<Cell, A::Error> {
-                while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Cell::Nothing)
-            }
-        }
-        deserializer.deserialize_any(CellVisitor)
-    }
+    Ok(())
 }

@@ -44,8 +44,7 @@ use symbols::Symbols;
 /// Whether a document is a profile: by its threads, which come after what else is in it, or by what a profile alone says of
 /// itself.
 pub(crate) fn is_profile(head: &Head) -> bool {
-    let mut scanner = Scanner::new(head.bytes);
-    has_keys_of_profile(&mut scanner)
+    has_keys_of_profile(Scanner::new(head.bytes))
 }
 
 /// Keys of `meta` that other formats do not have in theirs.
@@ -56,29 +55,13 @@ const KEYS_OF_META: [&[u8]; 4] = [
     b"gcpoison",
 ];
 
-fn has_keys_of_profile(scanner: &mut Scanner) -> bool {
-    if !scanner.take(b'{') {
-        return false;
-    }
-    let mut is_first = true;
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        is_first = false;
-        match key {
-            b"threads" | b"processes" => return scanner.take(b'['),
-            b"profile" => return has_keys_of_profile(scanner),
-            b"meta" => {
-                let mut inside = scanner.clone();
-                if inside.has_key_of(&KEYS_OF_META) {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-        if scanner.skip_value().is_err() {
-            return false;
-        }
-    }
-    false
+fn has_keys_of_profile(mut scanner: Scanner) -> bool {
+    scanner.any_key(|key, mut value| match key {
+        b"threads" | b"processes" => Some(value.take(b'[')),
+        b"profile" => Some(has_keys_of_profile(value)),
+        b"meta" => value.has_key_of(&KEYS_OF_META).then_some(true),
+        _ => None,
+    })
 }
 
 pub(crate) fn parse(

@@ -28,37 +28,23 @@ use crate::number::whole_u64;
 
 /// Whether a document is a file of speedscope: by its schema, or by frames that its profiles share.
 pub(crate) fn is_profile(head: &Head) -> bool {
-    let mut scanner = Scanner::new(head.bytes);
-    let mut is_first = true;
-    if !scanner.take(b'{') {
-        return false;
-    }
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        is_first = false;
-        if key == b"shared" {
-            let mut inside = scanner.clone();
-            if inside.take(b'{') && matches!(inside.next_key(true), Ok(Some(b"frames"))) {
-                return true;
-            }
+    let begins_profile = |value: &mut Scanner| {
+        value.take(b'[')
+            && value.take(b'{')
+            && matches!(value.next_key(), Ok(Some(b"type")))
+            && matches!(value.skip_value(), Ok(b"\"sampled\"" | b"\"evented\""))
+    };
+    let has_frames =
+        |value: &mut Scanner| value.take(b'{') && matches!(value.next_key(), Ok(Some(b"frames")));
+    Scanner::new(head.bytes).any_key(|key, mut value| match key {
+        b"shared" if has_frames(&mut value) => Some(true),
+        b"profiles" if begins_profile(&mut value) => Some(true),
+        b"$schema" => {
+            let schema = value.skip_value().ok()?;
+            Some(memchr::memmem::find(schema, b"speedscope").is_some())
         }
-        let begins_profile = |scanner: &Scanner| {
-            let mut inside = scanner.clone();
-            inside.take(b'[')
-                && inside.take(b'{')
-                && matches!(inside.next_key(true), Ok(Some(b"type")))
-                && matches!(inside.skip_value(), Ok(b"\"sampled\"" | b"\"evented\""))
-        };
-        if key == b"profiles" && begins_profile(&scanner) {
-            return true;
-        }
-        let Ok(value) = scanner.skip_value() else {
-            return false;
-        };
-        if key == b"$schema" {
-            return memchr::memmem::find(value, b"speedscope").is_some();
-        }
-    }
-    false
+        _ => None,
+    })
 }
 
 #[derive(Deserialize)]
@@ -350,9 +336,7 @@ impl<'a> Section<'a> {
             .nanoseconds
             .map(|_| self.table.event("samples"));
         samples.expect(b'[')?;
-        let mut is_first = true;
-        while samples.next_element(is_first)? {
-            is_first = false;
+        while samples.next_element()? {
             let sample: List = samples.value()?;
             frames.clear();
             for element in sample.elements() {
@@ -394,7 +378,7 @@ impl<'a> Section<'a> {
         let mut last: Option<Count> = None;
         events.expect(b'[')?;
         for number in 0u64.. {
-            if !events.next_element(number == 0)? {
+            if !events.next_element()? {
                 break;
             }
             let event: Event = events.value()?;

@@ -24,10 +24,8 @@ impl<'a> Document<'a> {
     pub(super) fn read(text: &'a [u8]) -> Result<Document<'a>, Error> {
         let mut scanner = Scanner::new(text);
         let mut document = Document::default();
-        let mut is_first = true;
         scanner.expect(b'{')?;
-        while let Some(key) = scanner.next_key(is_first)? {
-            is_first = false;
+        while let Some(key) = scanner.next_key()? {
             match key {
                 b"nodes" => document.nodes = scanner.value()?,
                 b"head" => {

@@ -46,24 +46,11 @@ const KEYS_OF_NODE: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"
 
 /// Whether a document is a CPU or heap profile.
 pub(crate) fn is_profile(head: &Head) -> bool {
-    let mut scanner = Scanner::new(head.bytes);
-    if !scanner.take(b'{') {
-        return false;
-    }
-    let mut is_first = true;
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        is_first = false;
-        let mut inside = scanner.clone();
-        match key {
-            b"nodes" if inside.take(b'[') => return inside.has_key_of(&KEYS_OF_NODE),
-            b"head" => return inside.has_key_of(&KEYS_OF_NODE),
-            _ => {}
-        }
-        if scanner.skip_value().is_err() {
-            return false;
-        }
-    }
-    false
+    Scanner::new(head.bytes).any_key(|key, mut value| match key {
+        b"nodes" if value.take(b'[') => Some(value.has_key_of(&KEYS_OF_NODE)),
+        b"head" => Some(value.has_key_of(&KEYS_OF_NODE)),
+        _ => None,
+    })
 }
 
 /// Reads a CPU or heap profile.

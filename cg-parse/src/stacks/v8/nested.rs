@@ -8,12 +8,10 @@ use crate::json::Scanner;
 /// All nodes of the tree that stands here; each behind the one that it is called from.
 pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, Error> {
     let mut nodes: Vec<CallNode> = Vec::new();
-    /// A node whose end was not met yet, and whether one of its keys or children was.
+    /// A node whose end was not met yet.
     struct Open {
         node: usize,
-        is_first_key: bool,
         is_in_children: bool,
-        is_first_child: bool,
     }
     let mut open: Vec<Open> = Vec::new();
     let begin = |scanner: &mut Scanner<'a>, nodes: &mut Vec<CallNode<'a>>, below: Option<usize>| {
@@ -24,16 +22,13 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
         });
         Ok::<Open, Error>(Open {
             node: nodes.len() - 1,
-            is_first_key: true,
             is_in_children: false,
-            is_first_child: true,
         })
     };
     open.push(begin(scanner, &mut nodes, None)?);
     while let Some(innermost) = open.last_mut() {
         if innermost.is_in_children {
-            if scanner.next_element(innermost.is_first_child)? {
-                innermost.is_first_child = false;
+            if scanner.next_element()? {
                 let below = Some(innermost.node);
                 let child = begin(scanner, &mut nodes, below)?;
                 open.push(child);
@@ -42,8 +37,7 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
             }
             continue;
         }
-        let key = scanner.next_key(innermost.is_first_key)?;
-        innermost.is_first_key = false;
+        let key = scanner.next_key()?;
         let node = &mut nodes[innermost.node];
         match key {
             None => {
@@ -55,7 +49,6 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
                 } else {
                     scanner.expect(b'[')?;
                     innermost.is_in_children = true;
-                    innermost.is_first_child = true;
                 }
             }
             Some(b"callFrame") => node.call_frame = scanner.value()?,

@@ -31,36 +31,16 @@ pub(crate) fn is_trace(head: &Head) -> bool {
     if scanner.take(b'[') {
         return is_event(&mut scanner);
     }
-    if !scanner.take(b'{') {
-        return false;
-    }
-    let mut is_first = true;
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        is_first = false;
-        if key == b"traceEvents" {
-            return scanner.take(b'[');
-        }
-        if scanner.skip_value().is_err() {
-            return false;
-        }
-    }
-    false
+    scanner.any_key(|key, mut value| (key == b"traceEvents").then(|| value.take(b'[')))
 }
 
 fn is_event(scanner: &mut Scanner) -> bool {
-    if !scanner.take(b'{') {
-        return false;
-    }
     let (mut has_phase, mut has_process) = (false, false);
-    let mut is_first = true;
-    while let Ok(Some(key)) = scanner.next_key(is_first) {
-        is_first = false;
+    scanner.any_key(|key, _| {
         has_phase |= key == b"ph";
         has_process |= matches!(key, b"pid" | b"ts");
-        if scanner.skip_value().is_err() {
-            break;
-        }
-    }
+        None
+    });
     has_phase && has_process
 }
 
@@ -177,9 +157,7 @@ impl<'a> Trace<'a> {
             return self.events(&mut scanner, options, false);
         }
         scanner.expect(b'{')?;
-        let mut is_first = true;
-        while let Some(key) = scanner.next_key(is_first)? {
-            is_first = false;
+        while let Some(key) = scanner.next_key()? {
             if key == b"traceEvents" {
                 scanner.expect(b'[')?;
                 self.events(&mut scanner, options, true)?;
@@ -197,7 +175,6 @@ impl<'a> Trace<'a> {
         options: &Options,
         has_end: bool,
     ) -> Result<(), Error> {
-        let mut is_first = true;
         loop {
             let is_at_end = scanner.peek().is_none() || {
                 let mut behind = scanner.clone();
@@ -206,10 +183,9 @@ impl<'a> Trace<'a> {
             if is_at_end && !has_end {
                 return Ok(());
             }
-            if !scanner.next_element(is_first)? {
+            if !scanner.next_element()? {
                 return Ok(());
             }
-            is_first = false;
             let event: Event = scanner.value()?;
             self.event(&event, options)?;
         }
