@@ -1,7 +1,7 @@
 //! Leaks that a log counts and does not show: which kinds are shown is an option of Memcheck's, and no change.
 
 use cg_stream::profile::{Profile, Symbol, Symbols};
-use cg_stream::record::{Count, LeakKind, RecordType};
+use cg_stream::record::{Count, LeakKind, RecordType, Tool};
 
 /// What `--show-leak-kinds` leaves between runs.
 #[derive(Debug, Default)]
@@ -108,8 +108,8 @@ fn seen(profile: &Profile, leak_kind: LeakKind) -> Seen {
                 blocks + Count::from(row.blocks),
             ));
         }
-        is_left_out |= run.tool.as_deref() == Some("memcheck")
-            && !shows(&run.process.options, leak_kind.word());
+        is_left_out |=
+            run.tool == Some(Tool::Memcheck) && !shows(&run.process.options, leak_kind.word());
     }
     Seen {
         shown,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use cg_document::number;
 use cg_stream::percent::Percent;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status};
+use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status, Tool};
 use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
@@ -20,9 +20,8 @@ use cg_names::rules::{Part, Rules, Strength};
 /// Where the sides differ in what they measured and how; a sentence each.
 pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
     let mut notes = Vec::new();
-    let field = |value: &Option<String>| value.iter().cloned().collect::<BTreeSet<_>>();
     note(&mut notes, runs, "were written by different tools", |run| {
-        field(&run.tool)
+        run.tool.iter().map(Tool::to_string).collect()
     });
     note(&mut notes, runs, "ran different commands", |run| {
         run.command
@@ -133,7 +132,7 @@ pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
             ));
         }
         let (a_types, b_types) = (types(first), types(other));
-        let tools = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<String> {
+        let tools = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<Tool> {
             let runs = profiles.iter().flat_map(|profile| profile.runs());
             runs.filter_map(|run| run.tool.clone()).collect()
         };

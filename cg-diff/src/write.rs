@@ -65,30 +65,25 @@ pub(crate) fn write(
 }
 
 impl Comparison<'_> {
+    /// What all runs say alike.
+    fn of_all<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
+        let profiles = self.runs.profiles.iter();
+        let mut values = profiles.flat_map(|profile| profile.runs()).map(field);
+        let first = values.next()?;
+        first.clone().filter(|_| values.all(|value| value == first))
+    }
+
     fn run_record(&self) -> RunRecord {
-        let of_all = |field: fn(&RunRecord) -> &Option<String>| {
-            let mut values = self
-                .runs
-                .profiles
-                .iter()
-                .flat_map(|profile| profile.runs())
-                .map(field);
-            let first = values.next().cloned().flatten();
-            values
-                .all(|value| *value == first)
-                .then_some(first)
-                .flatten()
-        };
         let totals = figures::totals(self.runs)
             .iter()
             .map(Figure::per_run)
             .collect::<Vec<_>>();
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
-            tool: of_all(|run| &run.tool),
-            creator: of_all(|run| &run.creator),
-            command: of_all(|run| &run.command),
-            time_unit: of_all(|run| &run.time_unit),
+            tool: self.of_all(|run| &run.tool),
+            creator: self.of_all(|run| &run.creator),
+            command: self.of_all(|run| &run.command),
+            time_unit: self.of_all(|run| &run.time_unit),
             source: self.sources(),
             runs: self
                 .runs

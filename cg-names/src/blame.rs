@@ -4,7 +4,7 @@
 //! A leak record always begins in `malloc`, a bad `memcpy` in Valgrind's own copy of it; neither is where anybody
 //! would look. The rule is the same for every record that carries a stack, so one `fn` field serves all of them.
 
-use cg_stream::record::Frame;
+use cg_stream::record::{ErrorKind, Frame};
 
 use crate::whose::{Facts, Whose, whose_at};
 
@@ -37,7 +37,7 @@ pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Co
 /// system call is reported in libc's function for it, and where all that is known of that is its name, nothing tells it
 /// from the program's own.
 pub fn frames_before_program(kind: &str, stack_length: usize) -> usize {
-    usize::from(kind == "SyscallParam" && stack_length > 1)
+    usize::from(*kind == *ErrorKind::SyscallParam && stack_length > 1)
 }
 
 /// True for frames inside an allocator or inside one of Valgrind's replacement functions.

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
 use cg_parse::stream::Visitor;
 use cg_stream::intern::Id as _;
-use cg_stream::record::{EndRecord, ErrorRecord, LeakKind, LeakRecord, RecordType, RunRecord};
+use cg_stream::record::{
+    EndRecord, ErrorKind, ErrorRecord, LeakKind, LeakRecord, RecordType, RunRecord, Tool,
+};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing, Line};
 
@@ -64,7 +66,7 @@ struct Collector {
 }
 
 /// Tools with an error manager; the others write profiles, in which there is nothing to find.
-const JUDGED: [&str; 4] = ["memcheck", "helgrind", "drd", "none"];
+const JUDGED: [Tool; 4] = [Tool::Memcheck, Tool::Helgrind, Tool::Drd, Tool::Nulgrind];
 
 /// What lies between a `run` and its `end`.
 struct OpenSection {
@@ -202,7 +204,7 @@ impl Collector {
             stack: self.stacks.intern(error.stack),
             suppression: error.suppression.map(|text| Rc::from(text.as_str())),
             details: Details::Error(ErrorDetails {
-                kind: error.kind.into_string(),
+                kind: ErrorKind::from(error.kind.as_str()),
                 what: error.what.into_string(),
                 count: error.cost.get("count"),
                 size: error.size,
@@ -247,7 +249,7 @@ impl Collector {
         });
         let details = Details::Error(ErrorDetails {
             notes: notes.collect(),
-            kind: error.kind.to_owned(),
+            kind: ErrorKind::from(error.kind),
             what: error.what.into_string(),
             count: error.count.into(),
             size,
@@ -384,15 +386,15 @@ fn cannot_judge(run: &RunRecord) -> Option<String> {
     if run.is_diff() {
         return Some("expected the findings of a run, found a comparison of several".to_owned());
     }
-    let tool = run.tool.as_deref()?;
-    if JUDGED.contains(&tool) {
+    let tool = run.tool.as_ref()?;
+    if JUDGED.contains(tool) {
         return None;
     }
     let mut why = format!("expected a run of memcheck, helgrind or drd, found one of {tool}");
     // What these count as not freed may be reachable still, which is no leak to Memcheck; they cannot tell.
     let not_freed = match tool {
-        "heaptrack" => "leaked_bytes",
-        "dhat" => "end_bytes",
+        Tool::Heaptrack => "leaked_bytes",
+        Tool::Dhat => "end_bytes",
         _ => return Some(why),
     };
     why.push_str(&format!(

@@ -3,7 +3,7 @@
 //! Text logs sum up every kind. XML has summaries from protocol 6 on; before, what `--show-leak-kinds` leaves out is
 //! nowhere in it, and only Valgrind's own options, which XML repeats, tell that.
 
-use cg_stream::record::LeakKind;
+use cg_stream::record::{LeakKind, Tool};
 
 use crate::finding::{Evidence, JudgedProcess, LeakKinds};
 
@@ -102,10 +102,8 @@ impl JudgedProcess {
 
     /// Whether the tool looks for leaks at all, as far as is known.
     pub(crate) fn may_have_leaks(&self) -> bool {
-        self.run
-            .tool
-            .as_deref()
-            .is_none_or(|tool| tool == "memcheck")
+        let tool = self.run.tool.as_ref();
+        tool.is_none_or(|tool| *tool == Tool::Memcheck)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use cg_stream::record::{Count, HeapBlock, LeakKind, ProcessFacts, RunRecord};
+use cg_stream::record::{Count, ErrorKind, HeapBlock, LeakKind, ProcessFacts, RunRecord};
 
 use crate::stack::Stack;
 
@@ -84,7 +84,7 @@ pub(crate) struct Leak {
 #[derive(Debug)]
 pub(crate) struct ErrorDetails {
     /// As Valgrind's XML names it.
-    pub(crate) kind: String,
+    pub(crate) kind: ErrorKind,
     pub(crate) what: String,
     /// How often it happened, as far as is known.
     pub(crate) count: Count,
@@ -157,7 +157,7 @@ impl Finding {
 
     /// Whether this is the signal that ended the process, which Valgrind reports beside the errors it counts.
     pub(crate) fn is_fatal_signal(&self) -> bool {
-        matches!(&self.details, Details::Error(error) if error.kind == "FatalSignal")
+        matches!(&self.details, Details::Error(error) if error.kind == ErrorKind::FatalSignal)
     }
 
     pub(crate) fn is_unprinted(&self) -> bool {

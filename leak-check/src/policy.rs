@@ -91,7 +91,7 @@ pub(crate) fn judge(
             let known_equals = baseline.allowed(&fingerprint);
             (OnceCell::from(fingerprint), renewed, known_equals)
         };
-        let tool = evidence.process(finding.process).run.tool.as_deref();
+        let tool = evidence.process(finding.process).run.tool.as_ref();
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
             RulingStatus::Suppressed
@@ -269,8 +269,7 @@ mod tests {
     use super::*;
     use crate::finding::{Details, ErrorDetails, JudgedProcess, Leak};
     use crate::frame_patterns::AnyOf;
-    use cg_stream::record::LeakKind;
-    use cg_stream::record::Name;
+    use cg_stream::record::{ErrorKind, LeakKind, Name};
 
     fn finding(details: Details, frames: &[&'static str]) -> Finding {
         Finding {
@@ -302,7 +301,7 @@ mod tests {
     fn error(kind: &str, frames: &[&'static str]) -> Finding {
         finding(
             Details::Error(ErrorDetails {
-                kind: kind.to_owned(),
+                kind: ErrorKind::from(kind),
                 what: String::new(),
                 count: 1,
                 size: None,

@@ -4,7 +4,7 @@
 //! passed on as it is.
 
 use cg_document::number::{grouped, plural};
-use cg_stream::record::{Count, LeakKind};
+use cg_stream::record::{Count, ErrorKind, LeakKind};
 
 use crate::finding::{Details, ErrorDetails, Finding, Leak, Unprinted};
 use crate::paths::Paths;
@@ -66,13 +66,13 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
         let bytes = error.size?;
         Some(format!("{verb} {}", plural(bytes.into(), "byte", "bytes")))
     };
-    let sentence = match error.kind.as_str() {
-        "InvalidRead" => sized("reads"),
-        "InvalidWrite" => sized("writes"),
-        "UninitCondition" => Some("decides on uninitialised memory".to_owned()),
-        "UninitValue" => sized("uses")
+    let sentence = match &error.kind {
+        ErrorKind::InvalidRead => sized("reads"),
+        ErrorKind::InvalidWrite => sized("writes"),
+        ErrorKind::UninitCondition => Some("decides on uninitialised memory".to_owned()),
+        ErrorKind::UninitValue => sized("uses")
             .map(|uses| format!("{uses} of uninitialised memory as an address or operand")),
-        "SyscallParam" => system_call(&error.what).map(|parameter| {
+        ErrorKind::SyscallParam => system_call(&error.what).map(|parameter| {
             let bytes = if error.what.contains("unaddressable") {
                 "memory it may not access"
             } else {
@@ -80,22 +80,22 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
             };
             format!("passes {bytes} to the system call {parameter}")
         }),
-        "InvalidFree" => Some(format!("calls {} on", called(stack, "free"))),
-        "MismatchedFree" => Some(format!("calls {} on", called(stack, "free"))),
-        "InvalidJump" => Some("jumps to an address that is no code".to_owned()),
-        "Overlap" => error
+        ErrorKind::InvalidFree => Some(format!("calls {} on", called(stack, "free"))),
+        ErrorKind::MismatchedFree => Some(format!("calls {} on", called(stack, "free"))),
+        ErrorKind::InvalidJump => Some("jumps to an address that is no code".to_owned()),
+        ErrorKind::Overlap => error
             .what
             .strip_prefix("Source and destination overlap in ")
             .map(|call| format!("copies between overlapping blocks with {call}")),
-        "FishyValue" => fishy_value(&error.what),
-        "FatalSignal" => fatal_signal(&error.what),
+        ErrorKind::FishyValue => fishy_value(&error.what),
+        ErrorKind::FatalSignal => fatal_signal(&error.what),
         _ => None,
     };
     let Some(mut sentence) = sentence else {
         return with_notes(lower_first(&error.what), error, paths);
     };
-    match error.kind.as_str() {
-        "InvalidFree" | "MismatchedFree" => {
+    match &error.kind {
+        ErrorKind::InvalidFree | ErrorKind::MismatchedFree => {
             sentence.push(' ');
             sentence.push_str(
                 &block(error, paths)
@@ -104,7 +104,7 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
             );
             sentence
         }
-        "InvalidRead" | "InvalidWrite" => {
+        ErrorKind::InvalidRead | ErrorKind::InvalidWrite => {
             // A number behind the number of bytes is set apart from it.
             let place = block(error, paths)
                 .map(
@@ -134,7 +134,10 @@ fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
 fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let block = error.block.as_ref()?;
     let distance = plural(block.offset.into(), "byte", "bytes");
-    let is_free = matches!(error.kind.as_str(), "InvalidFree" | "MismatchedFree");
+    let is_free = matches!(
+        &error.kind,
+        ErrorKind::InvalidFree | ErrorKind::MismatchedFree
+    );
     let side = match (block.side.as_str(), block.offset) {
         ("inside", 0) if is_free => String::new(),
         ("inside", 0) => "at the start of ".to_owned(),
@@ -299,7 +302,7 @@ mod tests {
         let finding = Finding {
             process: ProcessId(0),
             details: Details::Error(ErrorDetails {
-                kind: kind.to_owned(),
+                kind: ErrorKind::from(kind),
                 what: what.to_owned(),
                 count: 1,
                 size: described.size,

@@ -1,7 +1,7 @@
 //! Record types: which are listed, and what their rows are called.
 
 use cg_stream::profile::Profile;
-use cg_stream::record::RecordType;
+use cg_stream::record::{RecordType, Tool};
 
 use crate::options::Options;
 
@@ -28,12 +28,12 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
             return found;
         }
     }
-    let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
+    let tool = profile.runs().first().and_then(|run| run.tool.as_ref());
     match tool {
-        Some("memcheck") => vec![RecordType::Error, RecordType::Leak],
-        Some("helgrind" | "drd") => vec![RecordType::Error],
-        Some("massif") => vec![RecordType::Heap],
-        Some("dhat" | "heaptrack") => vec![RecordType::ProgramPoint],
+        Some(Tool::Memcheck) => vec![RecordType::Error, RecordType::Leak],
+        Some(Tool::Helgrind | Tool::Drd) => vec![RecordType::Error],
+        Some(Tool::Massif) => vec![RecordType::Heap],
+        Some(Tool::Dhat | Tool::Heaptrack) => vec![RecordType::ProgramPoint],
         _ => vec![RecordType::Fn],
     }
 }

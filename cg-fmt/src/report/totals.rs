@@ -3,7 +3,7 @@
 
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Counts, RunRecord};
+use cg_stream::record::{Count, Counts, RunRecord, Tool};
 
 use super::{arrange, origin};
 use crate::options::Options;
@@ -29,8 +29,7 @@ impl<'a> Totals<'a> {
     /// The report, where totals are all that was read and nothing else was asked for.
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> Option<Totals<'a>> {
         let is_of_counters = |run: &RunRecord| {
-            let tool = run.tool.as_deref();
-            matches!(tool, Some("perf-stat" | "gungraun")) && !run.is_diff()
+            matches!(run.tool, Some(Tool::PerfStat | Tool::Gungraun)) && !run.is_diff()
         };
         let runs = profile.runs();
         let has_records = profile.types().next().is_some() || !profile.snapshots().is_empty();

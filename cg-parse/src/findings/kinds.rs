@@ -3,35 +3,38 @@
 //! The sentences are those of `mc_errors.c`, `hg_errors.c` and `drd_error.c` from Valgrind 3.14 to 3.28, and of
 //! `m_errormgr.c` and `clo_track_fds` for descriptors. Kinds are called what XML calls them.
 
+use cg_stream::record::{ErrorKind, Tool};
+
 /// The kind of an error that has a stack and a sentence, and none of the sentences known here.
-pub(super) fn of_unknown(tool: Option<&str>) -> &'static str {
+pub(super) fn of_unknown(tool: Option<&Tool>) -> ErrorKind {
     match tool {
         // DRD's generic errors can have any sentence.
-        Some("drd") => "GenericErr",
-        _ => "Unknown",
+        Some(Tool::Drd) => ErrorKind::GenericErr,
+        _ => ErrorKind::Unknown,
     }
 }
 
 /// The kind that a sentence had in the version that wrote it.
 pub(super) fn of_version(
-    kind: &'static str,
+    kind: ErrorKind,
     sentence: &[u8],
     version: Option<(u64, u64)>,
-) -> &'static str {
-    let is_dubious = kind == "Misc" && memchr::memmem::find(sentence, b": dubious: ").is_some();
+) -> ErrorKind {
+    let is_dubious =
+        kind == ErrorKind::Misc && memchr::memmem::find(sentence, b": dubious: ").is_some();
     // Helgrind has had this kind since 3.21.
     if is_dubious && version.is_none_or(|version| version >= (3, 21)) {
-        return "Dubious";
+        return ErrorKind::Dubious;
     }
     kind
 }
 
 /// A tool and a kind of its errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SentenceKind {
     /// The tool, where the sentence gives it away: all tools have the errors about descriptors.
-    pub(super) tool: Option<&'static str>,
-    pub(super) name: &'static str,
+    pub(super) tool: Option<Tool>,
+    pub(super) name: ErrorKind,
 }
 
 /// The kind of the error that has this sentence; `None` where it is not that of an error.
@@ -43,105 +46,109 @@ pub(super) fn of(sentence: &[u8]) -> Option<SentenceKind> {
         })
     };
     if let Some(name) = of_memcheck(sentence) {
-        return kind("memcheck", name);
+        return kind(Tool::Memcheck, name);
     }
     if let Some(name) = of_helgrind(sentence) {
-        return kind("helgrind", name);
+        return kind(Tool::Helgrind, name);
     }
     if let Some(name) = of_drd(sentence) {
-        return kind("drd", name);
+        return kind(Tool::Drd, name);
     }
     of_descriptor(sentence).map(|name| SentenceKind { tool: None, name })
 }
 
-fn of_memcheck(sentence: &[u8]) -> Option<&'static str> {
+fn of_memcheck(sentence: &[u8]) -> Option<ErrorKind> {
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     let has = |part: &str| memchr::memmem::find(sentence, part.as_bytes()).is_some();
     Some(match sentence.first()? {
-        b'I' if begins("Invalid read of size ") => "InvalidRead",
-        b'I' if begins("Invalid write of size ") => "InvalidWrite",
-        b'I' if begins("Invalid free() / ") => "InvalidFree",
-        b'I' if begins("Invalid alignment value: ") => "InvalidAlignment",
+        b'I' if begins("Invalid read of size ") => ErrorKind::InvalidRead,
+        b'I' if begins("Invalid write of size ") => ErrorKind::InvalidWrite,
+        b'I' if begins("Invalid free() / ") => ErrorKind::InvalidFree,
+        b'I' if begins("Invalid alignment value: ") => ErrorKind::InvalidAlignment,
         b'I' if begins("Invalid size value: ") && has(" alignment value: ") => {
-            "InvalidSizeAndAlignment"
+            ErrorKind::InvalidSizeAndAlignment
         }
-        b'I' if begins("Invalid size value: ") => "InvalidSize",
-        b'I' if begins("Illegal memory pool address") => "InvalidMemPool",
+        b'I' if begins("Invalid size value: ") => ErrorKind::InvalidSize,
+        b'I' if begins("Illegal memory pool address") => ErrorKind::InvalidMemPool,
         b'C' if begins("Conditional jump or move depends on uninitialised value") => {
-            "UninitCondition"
+            ErrorKind::UninitCondition
         }
-        b'U' if begins("Use of uninitialised value of size ") => "UninitValue",
-        b'U' if begins("Un") && has(" found during client check request") => "ClientCheck",
-        b'U' if begins("Unsafe allocation with size of zero") => "InvalidSize",
-        b'S' if begins("Syscall param ") => "SyscallParam",
-        b'S' if begins("Source and destination overlap in ") => "Overlap",
-        b'J' if begins("Jump to the invalid address stated on the next line") => "InvalidJump",
-        b'M' if begins("Mismatched free() / ") => "MismatchedFree",
+        b'U' if begins("Use of uninitialised value of size ") => ErrorKind::UninitValue,
+        b'U' if begins("Un") && has(" found during client check request") => ErrorKind::ClientCheck,
+        b'U' if begins("Unsafe allocation with size of zero") => ErrorKind::InvalidSize,
+        b'S' if begins("Syscall param ") => ErrorKind::SyscallParam,
+        b'S' if begins("Source and destination overlap in ") => ErrorKind::Overlap,
+        b'J' if begins("Jump to the invalid address stated on the next line") => {
+            ErrorKind::InvalidJump
+        }
+        b'M' if begins("Mismatched free() / ") => ErrorKind::MismatchedFree,
         b'M' if begins("Mismatched ") && has(" alignment ") => {
-            "MismatchedAllocateDeallocateAlignment"
+            ErrorKind::MismatchedAllocateDeallocateAlignment
         }
-        b'M' if begins("Mismatched ") && has(" size value: ") => "MismatchedAllocateDeallocateSize",
+        b'M' if begins("Mismatched ") && has(" size value: ") => {
+            ErrorKind::MismatchedAllocateDeallocateSize
+        }
         b'A' if begins("Argument '") && has(" has a fishy (possibly negative) value: ") => {
-            "FishyValue"
+            ErrorKind::FishyValue
         }
         // Valgrind 3.22 to 3.25; later ones have the sentence about unsafe allocations.
-        _ if has("() invalid size value: ") => "InvalidSize",
+        _ if has("() invalid size value: ") => ErrorKind::InvalidSize,
         // The function is realloc up to Valgrind 3.26, and the one that was called from 3.27 on.
-        _ if sentence.ends_with(b"() with size 0") => "ReallocSizeZero",
-        _ if sentence.ends_with(b" contains unaddressable byte(s)") => "CoreMemError",
+        _ if sentence.ends_with(b"() with size 0") => ErrorKind::ReallocSizeZero,
+        _ if sentence.ends_with(b" contains unaddressable byte(s)") => ErrorKind::CoreMemError,
         _ => return None,
     })
 }
 
 /// Helgrind's sentences name its threads as `Thread #N`, those of the other tools do not.
-fn of_helgrind(sentence: &[u8]) -> Option<&'static str> {
+fn of_helgrind(sentence: &[u8]) -> Option<ErrorKind> {
     if sentence.starts_with(b"Possible data race during ") {
-        return Some("Race");
+        return Some(ErrorKind::Race);
     }
     let rest = sentence.strip_prefix(b"Thread #")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let said = &rest[digits..];
     let begins = |start: &str| said.starts_with(start.as_bytes());
     Some(if begins(": lock order \"") {
-        "LockOrder"
+        ErrorKind::LockOrder
     } else if begins(" unlocked a not-locked lock at ") {
-        "UnlockUnlocked"
+        ErrorKind::UnlockUnlocked
     } else if begins(" unlocked lock at ") {
-        "UnlockForeign"
+        ErrorKind::UnlockForeign
     } else if begins(" unlocked an invalid lock at ") {
-        "UnlockBogus"
+        ErrorKind::UnlockBogus
     } else if begins("'s call to ") {
-        "PthAPIerror"
+        ErrorKind::PthAPIerror
     } else if begins(": ") {
-        "Misc"
+        ErrorKind::Misc
     } else {
         return None;
     })
 }
 
-fn of_drd(sentence: &[u8]) -> Option<&'static str> {
+fn of_drd(sentence: &[u8]) -> Option<ErrorKind> {
     let has = |part: &str| memchr::memmem::find(sentence, part.as_bytes()).is_some();
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     Some(
         if begins("Conflicting load by thread ") || begins("Conflicting store by thread ") {
-            "ConflictingAccess"
+            ErrorKind::ConflictingAccess
         } else if begins("Lock on ") && has(" was held during ") {
-            "HoldtimeErr"
+            ErrorKind::HoldtimeErr
         } else if begins("Probably a race condition: condition variable ") {
-            "CondRaceErr"
+            ErrorKind::CondRaceErr
         } else if has(": mutex 0x") || (begins("The object at address ") && has(" is not a mutex"))
         {
-            "MutexErr"
+            ErrorKind::MutexErr
         } else if has(": cond 0x") {
-            "CondErr"
+            ErrorKind::CondErr
         } else if has(": semaphore 0x") {
-            "SemaphoreErr"
+            ErrorKind::SemaphoreErr
         } else if has(": barrier 0x") {
-            "BarrierErr"
+            ErrorKind::BarrierErr
         } else if has(": rwlock 0x") {
-            "RwlockErr"
+            ErrorKind::RwlockErr
         } else if begins("Not a ") {
-            "GenericErr"
+            ErrorKind::GenericErr
         } else {
             return None;
         },
@@ -149,18 +156,18 @@ fn of_drd(sentence: &[u8]) -> Option<&'static str> {
 }
 
 /// From Valgrind 3.23 on, what is wrong with file descriptors is an error of the core.
-fn of_descriptor(sentence: &[u8]) -> Option<&'static str> {
+fn of_descriptor(sentence: &[u8]) -> Option<ErrorKind> {
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     if is_open_descriptor(sentence) {
-        return Some("FdNotClosed");
+        return Some(ErrorKind::FdNotClosed);
     }
     if !begins("File descriptor ") {
         return None;
     }
     Some(if sentence.ends_with(b" is already closed") {
-        "FdBadClose"
+        ErrorKind::FdBadClose
     } else {
-        "FdBadUse"
+        ErrorKind::FdBadUse
     })
 }
 

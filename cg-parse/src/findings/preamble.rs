@@ -1,6 +1,6 @@
 //! The lines with which a tool begins: those of text logs, and of XML's `<preamble>`.
 
-use cg_stream::record::Name;
+use cg_stream::record::{Name, Tool};
 
 use super::fields::{amount, skip, whole_amount};
 use super::process::Process;
@@ -8,7 +8,7 @@ use super::process::Process;
 /// Reads a line of the preamble into the process; false where it is another line.
 pub(super) fn read(line: &[u8], process: &mut Process) -> bool {
     if let Some(tool) = tool_of_banner(line) {
-        process.tool = Some(tool.to_owned());
+        process.tool = Some(Tool::from(tool));
     } else if let Some(command) = skip(line, b"Command: ") {
         process.command = Some(Name::from_bytes(command).into_string());
         process.has_command_line = true;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary};
+use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary, Tool};
 use cg_stream::sorting::Order as _;
 
 use super::leak::LossRecord;
@@ -64,7 +64,7 @@ pub(super) struct AnnouncedThread {
 /// One process, or one of the programs that it was in turn.
 #[derive(Default)]
 pub(super) struct Process {
-    pub(super) tool: Option<String>,
+    pub(super) tool: Option<Tool>,
     pub(super) creator: Option<String>,
     /// Valgrind's version: `(3, 19)`.
     pub(super) version: Option<(u64, u64)>,

@@ -9,6 +9,7 @@ mod structs;
 mod counts;
 mod diff;
 mod facts;
+mod known;
 mod leak_kind;
 mod name;
 mod parts;
@@ -22,6 +23,7 @@ pub use facts::{
     HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts,
     SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
 };
+pub use known::{ErrorKind, Tool};
 pub use leak_kind::LeakKind;
 pub use name::Name;
 pub(crate) use name::SharedTexts;

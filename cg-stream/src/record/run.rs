@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CostFacts, CounterFacts, Description, DhatFacts, HeaptrackFacts, ProcessFacts, SamplingFacts,
-    ThreadFacts, Total,
+    ThreadFacts, Tool, Total,
 };
 
 /// Where a stream is from, what its events are called, and what they sum to.
@@ -13,9 +13,9 @@ use super::{
 pub struct RunRecord {
     /// Version of the stream's format: [`super::VERSION`].
     pub stream: u32,
-    /// The tool whose output this is: `callgrind`, `cachegrind`, `memcheck`, `helgrind`, `drd`, `massif`, `dhat`, …
+    /// The tool whose output this is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
+    pub tool: Option<Tool>,
     /// The writer as it names itself, with its version: `callgrind-3.19.0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator: Option<String>,
@@ -72,7 +72,7 @@ impl RunRecord {
     pub fn new(tool: &str) -> RunRecord {
         RunRecord {
             stream: super::VERSION,
-            tool: Some(tool.to_owned()),
+            tool: Some(Tool::from(tool)),
             ..RunRecord::default()
         }
     }

@@ -168,7 +168,7 @@ fn error_record<'a>(
         file: blamed.file,
         line: blamed.line,
         obj: blamed.obj,
-        kind: Name::from(error.kind.as_str()),
+        kind: Name::from(&*error.kind),
         what: Name::from(error.what.as_str()),
         cost: Counts::from([("count", error.count)]),
         size: error.size,

@@ -12,7 +12,7 @@ use super::parse::{FramePattern, FunctionPattern, Suppression};
 use super::wildcard::{self, is_like};
 use crate::finding::{Details, ErrorDetails, Finding};
 use crate::stack::Stack;
-use cg_stream::record::LeakKind;
+use cg_stream::record::{ErrorKind, LeakKind, Tool};
 
 /// A finding as suppressions see it.
 pub(super) struct SuppressionTarget<'a> {
@@ -29,7 +29,7 @@ pub(super) struct SuppressionTarget<'a> {
 
 impl<'a> SuppressionTarget<'a> {
     /// `None` for what no suppression can match.
-    pub(super) fn of(finding: &'a Finding, tool: Option<&str>) -> Option<SuppressionTarget<'a>> {
+    pub(super) fn of(finding: &'a Finding, tool: Option<&Tool>) -> Option<SuppressionTarget<'a>> {
         let mut target = SuppressionTarget {
             tool: tool.and_then(tool_name),
             kinds: Vec::new(),
@@ -130,11 +130,11 @@ fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>
 }
 
 /// The tool as it calls itself in suppressions.
-pub(super) fn tool_name(tool: &str) -> Option<&'static str> {
+pub(super) fn tool_name(tool: &Tool) -> Option<&'static str> {
     match tool {
-        "memcheck" => Some("Memcheck"),
-        "helgrind" => Some("Helgrind"),
-        "drd" => Some("drd"),
+        Tool::Memcheck => Some("Memcheck"),
+        Tool::Helgrind => Some("Helgrind"),
+        Tool::Drd => Some("drd"),
         _ => None,
     }
 }
@@ -152,37 +152,39 @@ pub(super) struct SuppressionKind {
 pub(super) fn kind_of(error: &ErrorDetails) -> SuppressionKind {
     let size = error.size.unwrap_or(0);
     let mut extra = None;
-    let names = match error.kind.as_str() {
-        "UninitValue" => vec![format!("Value{size}")],
-        "UninitCondition" => vec!["Cond".to_owned(), "Value0".to_owned()],
-        "InvalidRead" | "InvalidWrite" => vec![format!("Addr{size}")],
-        "SyscallParam" => {
+    let names = match &error.kind {
+        ErrorKind::UninitValue => vec![format!("Value{size}")],
+        ErrorKind::UninitCondition => vec!["Cond".to_owned(), "Value0".to_owned()],
+        ErrorKind::InvalidRead | ErrorKind::InvalidWrite => vec![format!("Addr{size}")],
+        ErrorKind::SyscallParam => {
             extra = system_call(&error.what).map(str::to_owned);
             vec!["Param".to_owned()]
         }
-        "FishyValue" => {
+        ErrorKind::FishyValue => {
             extra = function_and_argument(&error.what);
             vec!["FishyValue".to_owned()]
         }
-        "InvalidFree" | "MismatchedFree" => vec!["Free".to_owned()],
-        "InvalidJump" => vec!["Jump".to_owned()],
-        "InvalidMemPool" => vec!["Mempool".to_owned()],
-        "ClientCheck" => vec!["User".to_owned()],
-        "CoreMemError" => vec!["CoreMem".to_owned()],
-        "ReallocSizeZero" => vec!["ReallocZero".to_owned()],
-        "InvalidAlignment" | "InvalidSizeAndAlignment" => vec!["BadAlign".to_owned()],
-        "InvalidSize" => vec!["UnsafeZeroSize".to_owned(), "BadSize".to_owned()],
-        "MismatchedAllocateDeallocateSize" => vec!["SizeMismatch".to_owned()],
-        "MismatchedAllocateDeallocateAlignment" => vec!["AlignMismatch".to_owned()],
+        ErrorKind::InvalidFree | ErrorKind::MismatchedFree => vec!["Free".to_owned()],
+        ErrorKind::InvalidJump => vec!["Jump".to_owned()],
+        ErrorKind::InvalidMemPool => vec!["Mempool".to_owned()],
+        ErrorKind::ClientCheck => vec!["User".to_owned()],
+        ErrorKind::CoreMemError => vec!["CoreMem".to_owned()],
+        ErrorKind::ReallocSizeZero => vec!["ReallocZero".to_owned()],
+        ErrorKind::InvalidAlignment | ErrorKind::InvalidSizeAndAlignment => {
+            vec!["BadAlign".to_owned()]
+        }
+        ErrorKind::InvalidSize => vec!["UnsafeZeroSize".to_owned(), "BadSize".to_owned()],
+        ErrorKind::MismatchedAllocateDeallocateSize => vec!["SizeMismatch".to_owned()],
+        ErrorKind::MismatchedAllocateDeallocateAlignment => vec!["AlignMismatch".to_owned()],
         // Overlap, and all of Helgrind's, DRD's and the core's: the names are the same.
-        other => vec![other.to_owned()],
+        other => vec![other.to_string()],
     };
     SuppressionKind {
         names,
         extra,
         is_of_core: matches!(
-            error.kind.as_str(),
-            "FdBadClose" | "FdNotClosed" | "FdBadUse"
+            &error.kind,
+            ErrorKind::FdBadClose | ErrorKind::FdNotClosed | ErrorKind::FdBadUse
         ),
     }
 }
@@ -259,7 +261,7 @@ mod tests {
         );
         matches(
             &suppression,
-            &SuppressionTarget::of(&finding, Some("memcheck")).unwrap(),
+            &SuppressionTarget::of(&finding, Some(&Tool::Memcheck)).unwrap(),
         )
     }
 
@@ -299,7 +301,7 @@ mod tests {
             let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
             matches(
                 &suppression,
-                &SuppressionTarget::of(&leak(&stack, written), Some("memcheck")).unwrap(),
+                &SuppressionTarget::of(&leak(&stack, written), Some(&Tool::Memcheck)).unwrap(),
             )
         };
         assert!(check(
@@ -341,7 +343,7 @@ mod tests {
     fn errors_have_the_kinds_that_valgrind_gives_them() {
         let kind_of_size = |kind: &str, what: &str, size: Option<u64>| {
             let kind = kind_of(&ErrorDetails {
-                kind: kind.to_owned(),
+                kind: ErrorKind::from(kind),
                 what: what.to_owned(),
                 count: 1,
                 size,

@@ -12,6 +12,7 @@ pub(crate) use matching::system_call;
 pub(crate) use parse::Suppression;
 pub(crate) use write::suppressions_for;
 
+use cg_stream::record::Tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +73,7 @@ impl Suppressions {
     }
 
     /// The position of the first suppression that matches a finding of this tool.
-    pub(crate) fn find(&self, finding: &Finding, tool: Option<&str>) -> Option<usize> {
+    pub(crate) fn find(&self, finding: &Finding, tool: Option<&Tool>) -> Option<usize> {
         if self.all.is_empty() {
             return None;
         }

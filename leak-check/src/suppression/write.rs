@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use cg_stream::record::Frame;
+use cg_stream::record::{Frame, Tool};
 
 use super::matching;
 use super::name_pattern::{Scheme, has_types_of_rust, name_pattern};
@@ -39,7 +39,7 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
         if !ruling.status.is_shown() {
             continue;
         }
-        let tool = evidence.process(finding.process).run.tool.as_deref();
+        let tool = evidence.process(finding.process).run.tool.as_ref();
         let mut is_written = false;
         for &scheme in schemes(finding) {
             let Some(body) = body(finding, tool, scheme) else {
@@ -112,7 +112,7 @@ fn shortened(name: &str) -> String {
 }
 
 /// The lines between the name and the closing brace.
-fn body(finding: &Finding, tool: Option<&str>, scheme: Scheme) -> Option<String> {
+fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String> {
     let by_valgrind = finding
         .suppression
         .as_deref()

@@ -1,17 +1,17 @@
 //! What is said to somebody whose input has no stacks: which option would have brought them.
 
 use cg_stream::profile::Profile;
-use cg_stream::record::RecordType;
+use cg_stream::record::{RecordType, Tool};
 
 /// Of a profile without records that have stacks.
 pub(super) fn of_profile(profile: &Profile) -> String {
-    let tool = profile.runs().first().and_then(|run| run.tool.as_deref());
+    let tool = profile.runs().first().and_then(|run| run.tool.as_ref());
     let advice = match tool {
-        Some("callgrind") => {
+        Some(Tool::Callgrind) => {
             "this stream of Callgrind's has functions; cg-parse --stacks makes one of stacks, and cg-fmt does of the profile itself"
         }
-        Some("cachegrind") => "Cachegrind knows no calls; take a profile with Callgrind",
-        Some("massif") => "cg-parse --snapshots all takes those of every detailed snapshot",
+        Some(Tool::Cachegrind) => "Cachegrind knows no calls; take a profile with Callgrind",
+        Some(Tool::Massif) => "cg-parse --snapshots all takes those of every detailed snapshot",
         _ if !profile.table(RecordType::Fn).is_empty() => {
             "functions alone have none; cg-parse --stacks makes stacks of a graph of calls"
         }

@@ -1,6 +1,6 @@
 //! The lines of one process, in order: which of them begin a block, go on with one, or say something of the whole run.
 
-use cg_stream::record::Name;
+use cg_stream::record::{Name, Tool};
 
 use super::block::{About, LogBlock};
 use super::{frame, sentences, summary_lines};
@@ -157,7 +157,7 @@ impl ProcessLog {
         let has_summary = self.process.has_summary();
         // Nulgrind knows no errors before 3.23, and so has no summary of them.
         let version = self.process.version;
-        let never_has_summary = self.process.tool.as_deref() == Some("none")
+        let never_has_summary = self.process.tool == Some(Tool::Nulgrind)
             && version.is_some_and(|version| version < (3, 23));
         self.process.is_quiet = (!self.has_preamble && !has_summary) || never_has_summary;
         self.process.has_only_preamble = self.has_preamble
@@ -262,7 +262,7 @@ impl ProcessLog {
     /// Valgrind before 3.6 prints ERROR SUMMARY first and checks for leaks then.
     fn has_leak_check_where_it_comes_last(&self) -> bool {
         let comes_last = self.process.version.is_some_and(|version| version < (3, 6))
-            && self.process.tool.as_deref() == Some("memcheck");
+            && self.process.tool == Some(Tool::Memcheck);
         !comes_last
             || self.process.leak_summary.is_some()
             || self.process.all_heap_blocks_freed
@@ -276,8 +276,8 @@ impl ProcessLog {
                 return;
             }
             let sentence = std::mem::take(&mut self.unknown_sentence);
-            let kind = kinds::of_unknown(self.process.tool.as_deref());
-            self.begin_error(&sentence, kind, false, table);
+            let kind = kinds::of_unknown(self.process.tool.as_ref());
+            self.begin_error(&sentence, &kind, false, table);
         }
         if let Some(block) = &mut self.block {
             let frame = table.frame(raw, frame::parse);
@@ -299,7 +299,7 @@ impl ProcessLog {
                 return false;
             };
             self.finish_block(table);
-            self.set_tool("memcheck");
+            self.set_tool(Tool::Memcheck);
             self.block = Some(LogBlock::new(About::Leak(loss)));
             return true;
         }
@@ -320,7 +320,7 @@ impl ProcessLog {
             self.set_tool(tool);
         }
         let name = kinds::of_version(kind.name, message, self.process.version);
-        self.begin_error(message, name, true, table);
+        self.begin_error(message, &name, true, table);
         true
     }
 
@@ -453,11 +453,9 @@ impl ProcessLog {
         self.has_preamble && preamble::read(message, &mut self.process)
     }
 
-    fn set_tool(&mut self, tool: &str) {
+    fn set_tool(&mut self, tool: Tool) {
         self.is_valgrind = true;
-        if self.process.tool.is_none() {
-            self.process.tool = Some(tool.to_owned());
-        }
+        self.process.tool.get_or_insert(tool);
     }
 
     fn finish_block(&mut self, table: &mut FindingTable) {

@@ -1,6 +1,6 @@
 //! One document: the elements at its top, and what they say of the process.
 
-use cg_stream::record::Name;
+use cg_stream::record::{Name, Tool};
 use foldhash::HashMap;
 
 use super::error::{self, ErrorElement, Finished};
@@ -305,7 +305,7 @@ impl XmlDocument {
         match name {
             b"pid" => self.process.pid = whole_amount(text),
             b"ppid" => self.process.ppid = whole_amount(text),
-            b"tool" => self.process.tool = Some(string(text)),
+            b"tool" => self.process.tool = Some(Tool::from(string(text).as_str())),
             b"usercomment" => self.process.user_comment = Some(string(text)),
             b"all_heap_blocks_freed" if text == b"true" => {
                 self.process.set_all_heap_blocks_freed();
