@@ -192,7 +192,10 @@ fn a_program_that_is_killed_leaves_what_it_had() {
     );
     // A file that is cut has fewer allocations, no end, and says so.
     let bytes = std::fs::read(&recording).unwrap();
-    let cut = tools::run("cg-parse", &["-"], &bytes[..bytes.len() - 10]);
+    // The end of a gzip file is its check sum, behind the data.
+    let is_gzip = recording.extension().is_some_and(|packer| packer == "gz");
+    let kept = bytes.len() - if is_gzip { bytes.len() / 4 } else { 10 };
+    let cut = tools::run("cg-parse", &["-"], &bytes[..kept]);
     assert_eq!(cut.status, 2);
     assert!(cut.stderr.contains("data ends early"), "{}", cut.stderr);
     assert!(!cut.text().contains("\"type\":\"end\""));

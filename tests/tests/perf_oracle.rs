@@ -137,7 +137,7 @@ fn samples_periods_threads_and_functions_are_those_of_perf_report() {
             "-e",
             "cpu-clock:u",
             "-F",
-            "199",
+            "499",
             "--call-graph",
             "dwarf,4096",
         ],
