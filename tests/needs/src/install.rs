@@ -4,7 +4,7 @@
 //! elsewhere goes into [`folder`], with pinned versions, so that another clone neither gains nor misses anything.
 
 use std::fmt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
@@ -72,29 +72,36 @@ pub fn ensure(capability: &Capability) -> Outcome {
     }
 }
 
-/// Looks for a folder of the path whose commands work, and links to them from the folder that comes first.
+/// Looks for a folder of the path whose commands work, and has them started from the folder that comes first.
 fn prefer(capability: &Capability) -> Option<PathBuf> {
     let first = capability.commands.first()?;
     let whole = path();
+    let own = crate::folder().join("bin");
     let works = std::env::split_paths(&whole).find(|folder| {
         let front = [folder.clone()];
-        folder.join(first).exists()
+        *folder != own
+            && folder.join(first).exists()
             && std::env::join_paths(front.into_iter().chain(std::env::split_paths(&whole)))
                 .is_ok_and(|path| probe(capability, &path).is_ok())
     })?;
-    link(capability.commands, &works).ok()?;
+    put_in_front(capability.commands, &works).ok()?;
     probe(capability, &path()).ok().map(|()| works)
 }
 
-fn link(commands: &[&str], from: &Path) -> io::Result<()> {
+fn put_in_front(commands: &[&str], from: &Path) -> io::Result<()> {
     let bin = folder().join("bin");
     fs::create_dir_all(&bin)?;
     for command in commands {
         let target = from.join(command);
         if target.exists() {
-            let link = bin.join(command);
-            let _ = fs::remove_file(&link);
-            symlink(target, link)?;
+            // No link: Debian's valgrind is a script that starts what lies beside the name it was called by.
+            let launcher = bin.join(command);
+            let _ = fs::remove_file(&launcher);
+            fs::write(
+                &launcher,
+                format!("#!/bin/sh\nexec '{}' \"$@\"\n", target.display()),
+            )?;
+            fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))?;
         }
     }
     Ok(())

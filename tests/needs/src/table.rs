@@ -81,8 +81,9 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability {
         name: "annotate",
         purpose: "Valgrind's own reports, which the tools' figures are compared with",
-        // Those in Perl print their versions and fail.
-        probe: "for report in callgrind_annotate cg_annotate ms_print; do $report --version 2>&1 | grep -q \"^$report-\" || exit; done",
+        // Of the same version as what writes the profiles. Those in Perl print their versions and fail.
+        probe: "version=$(valgrind --version) && for report in callgrind_annotate cg_annotate ms_print; do
+            $report --version 2>&1 | grep -q \"^$report-${version#valgrind-}\" || exit; done",
         install: Debian(&["valgrind", "libc6-dbg", "perl", "python3"]),
         commands: &["callgrind_annotate", "cg_annotate", "ms_print"],
     },
