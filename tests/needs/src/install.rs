@@ -72,20 +72,23 @@ pub fn ensure(capability: &Capability) -> Outcome {
     }
 }
 
-/// Looks for a folder of the path whose commands work, and has them started from the folder that comes first.
+/// Looks for a folder of the path whose commands work when they are started from the folder that comes first, and leaves
+/// them there.
 fn prefer(capability: &Capability) -> Option<PathBuf> {
     let first = capability.commands.first()?;
-    let whole = path();
-    let own = crate::folder().join("bin");
-    let works = std::env::split_paths(&whole).find(|folder| {
-        let front = [folder.clone()];
+    let own = folder().join("bin");
+    let works = std::env::split_paths(&path()).find(|folder| {
         *folder != own
             && folder.join(first).exists()
-            && std::env::join_paths(front.into_iter().chain(std::env::split_paths(&whole)))
-                .is_ok_and(|path| probe(capability, &path).is_ok())
-    })?;
-    put_in_front(capability.commands, &works).ok()?;
-    probe(capability, &path()).ok().map(|()| works)
+            && put_in_front(capability.commands, folder).is_ok()
+            && probe(capability, &path()).is_ok()
+    });
+    if works.is_none() {
+        for command in capability.commands {
+            let _ = fs::remove_file(own.join(command));
+        }
+    }
+    works
 }
 
 fn put_in_front(commands: &[&str], from: &Path) -> io::Result<()> {
