@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Search, Snapshots};
 use cg_stream::profile::{Key, Names, Profile};
-use cg_stream::record::{Count, RecordType, SnapshotRecord};
+use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
+use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
-use cg_stream::{Completeness, Framing, Line};
+use cg_stream::{Completeness, Framing};
 
 /// One entry of every array: a run, or several runs of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -351,24 +352,14 @@ fn read_into(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(Framing, BTreeSet<RecordType>)> {
     let diffs = profile.diffs().len();
-    let mut types = BTreeSet::new();
-    let mut last = None;
-    let framing = cg_parse::stream::read(
-        file,
-        options,
-        diagnostics,
-        &mut |line: Line<'_>, _: &mut Diagnostics| {
-            // Records of a type stand together, so this is rarely asked of the set.
-            if last != Some(line.kind) {
-                last = Some(line.kind);
-                types.insert(line.kind);
-            }
-            if line.kind != RecordType::Line || with_lines {
-                profile.add(&line)?;
-            }
-            Ok(())
-        },
-    )?;
+    let mut sink = TypedRows {
+        profile,
+        with_lines,
+        types: BTreeSet::new(),
+        last: None,
+    };
+    let framing = cg_parse::stream::read(file, options, diagnostics, &mut sink)?;
+    let types = sink.types;
     if profile.diffs().len() > diffs {
         diagnostics.trouble(format!(
             "{}: is a comparison already; give the profiles it was made from",
@@ -376,6 +367,53 @@ fn read_into(
         ));
     }
     Ok((framing, types))
+}
+
+/// Adds rows to a profile and keeps their types.
+struct TypedRows<'p> {
+    profile: &'p mut Profile,
+    with_lines: bool,
+    types: BTreeSet<RecordType>,
+    last: Option<RecordType>,
+}
+
+impl TypedRows<'_> {
+    fn note(&mut self, of: RecordType) {
+        // Records of a type stand together, so this is rarely asked of the set.
+        if self.last != Some(of) {
+            self.last = Some(of);
+            self.types.insert(of);
+        }
+    }
+}
+
+impl RowSink for TypedRows<'_> {
+    fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
+        self.note(RecordType::Run);
+        self.profile.run(run)
+    }
+
+    fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
+        self.note(row.kind());
+        match self.wants(row.kind()) {
+            true => self.profile.row(row, tables),
+            false => Ok(()),
+        }
+    }
+
+    fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), cg_stream::Error> {
+        self.note(RecordType::Diff);
+        self.profile.diff(record)
+    }
+
+    fn end(&mut self, records: u64) -> Result<(), cg_stream::Error> {
+        self.note(RecordType::End);
+        self.profile.end(records)
+    }
+
+    fn wants(&self, of: RecordType) -> bool {
+        of != RecordType::Line || self.with_lines
+    }
 }
 
 /// The event that counts samples.

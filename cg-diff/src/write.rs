@@ -299,23 +299,13 @@ impl Comparison<'_> {
     }
 
     fn stack(&self, key: &Key) -> Vec<Frame<'_>> {
-        let Some(stack) = key.stack else {
-            return Vec::new();
-        };
-        let stacks = &self.runs.names.stacks;
-        stacks
-            .frames(stack)
+        let names = &self.runs.names;
+        let frames = key.stack.map(|stack| names.stacks.frames(stack));
+        let frames = frames.unwrap_or_default();
+        // Addresses are those of one run.
+        frames
             .iter()
-            .map(|frame| {
-                let function = self.function_name(frame.function);
-                Frame {
-                    name: function.name,
-                    file: function.file,
-                    line: frame.line,
-                    obj: function.obj,
-                    ..Frame::default().with_marks(frame.marks)
-                }
-            })
+            .map(|frame| names.frame(frame, None))
             .collect()
     }
 }

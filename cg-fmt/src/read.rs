@@ -6,7 +6,7 @@ use cg_parse::{Snapshots, stream};
 use cg_stream::profile::Profile;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Diagnostics;
-use cg_stream::{Completeness, Framing, Line};
+use cg_stream::{Completeness, Framing};
 
 use crate::options::{Options, OutputFormat, View};
 use crate::report::samples;
@@ -112,12 +112,7 @@ fn read_all(
     let mut profile = Profile::default();
     let mut framing = Framing::default();
     for file in &cg_parse::without_empty_bases(files) {
-        framing.add(stream::read(
-            file,
-            parse,
-            diagnostics,
-            &mut |line: Line<'_>, _: &mut Diagnostics| profile.add(&line),
-        )?);
+        framing.add(stream::read(file, parse, diagnostics, &mut profile)?);
     }
     Ok((profile, framing))
 }

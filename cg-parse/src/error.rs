@@ -77,6 +77,16 @@ impl From<TooMany> for Error {
     }
 }
 
+/// What a sink says of rows that it was handed is about the input, unless it is that they cannot be written.
+impl From<cg_stream::Error> for Error {
+    fn from(error: cg_stream::Error) -> Error {
+        match error.as_io() {
+            Some(_) => Error::Output(error.into()),
+            None => Error::whole(error.to_string()),
+        }
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

@@ -1,16 +1,14 @@
 //! What every reader of a format is given: lines, options, and where its records go.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 
-use cg_stream::Writer;
 use cg_stream::lines::LineReader;
+
+pub(crate) use crate::out::Out;
 
 /// The lines of an input.
 pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
-
-/// Where a format writes its records: a buffered writer over whatever the caller has.
-pub(crate) type Out<'a> = Writer<&'a mut dyn Write>;
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod format;
 mod input;
 mod json;
 mod number;
+mod out;
 mod packed;
 mod utf16;
 

@@ -6,12 +6,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cg_stream::{Diagnostics, Writer};
+use cg_stream::rows::RowSink;
+use cg_stream::{Diagnostics, Framing, Writer};
 
 use crate::costs::sums::{Summed, Sums};
 use crate::error::Error;
-use crate::findings::ProcessFindings;
-use crate::format::{Format, Options, Out, Revision};
+use crate::format::{Format, Lines, Options, Out, Revision};
 use crate::input::{self, Input};
 use crate::stable_names::StableNames;
 use crate::{detect, directory, findings, heaps, stacks, totals};
@@ -46,28 +46,35 @@ pub fn parse(
     output: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    if options.stable_names {
-        return parse_all(inputs, options, &mut StableNames::new(output), diagnostics);
+    let mut writer = Writer::new(output);
+    match options.stable_names {
+        true => parse_all(
+            inputs,
+            options,
+            &mut StableNames::new(&mut writer),
+            diagnostics,
+        )?,
+        false => parse_all(inputs, options, &mut writer, diagnostics)?,
     }
-    parse_all(inputs, options, output, diagnostics)
+    writer.flush().map_err(Error::Output)
 }
 
 fn parse_all(
     inputs: &[PathBuf],
     options: &Options,
-    output: &mut dyn Write,
+    sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
         inputs.iter().cloned().partition(|path| path.is_dir());
     for directory in &directories {
-        parse_directory(directory, options, output, diagnostics)?;
+        parse_directory(directory, options, sink, diagnostics)?;
     }
     if files.is_empty() {
         return Ok(());
     }
     diagnostics.begin_inputs(&files);
-    let result = Parser::new(options, output).read_files(&files, diagnostics);
+    let result = Parser::new(options, sink).read_files(&files, diagnostics);
     diagnostics.end_inputs();
     result
 }
@@ -77,7 +84,7 @@ fn parse_all(
 fn parse_directory(
     directory: &Path,
     options: &Options,
-    output: &mut dyn Write,
+    sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let name = directory.display();
@@ -95,7 +102,7 @@ fn parse_directory(
         ));
     }
     for results in all {
-        let mut parser = Parser::new(options, output);
+        let mut parser = Parser::new(options, sink);
         parser.is_of_revision = true;
         parser.out = parser.out.with_labels(results.labels);
         parser.read_files(&results.files, diagnostics)?;
@@ -103,15 +110,16 @@ fn parse_directory(
     Ok(())
 }
 
-/// [`parse`] for one input that is open.
-pub(crate) fn parse_input(
-    input: Input,
+/// [`parse`] for one input that is open, into any sink. Returns what was handed on.
+pub(crate) fn parse_lines(
+    source: &str,
+    lines: Lines,
     options: &Options,
-    output: &mut dyn Write,
+    sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut parser = Parser::new(options, output);
-    parser.read(input, diagnostics)?;
+) -> Result<Framing, Error> {
+    let mut parser = Parser::new(options, sink);
+    parser.read_lines(source, lines, diagnostics)?;
     parser.finish(diagnostics)
 }
 
@@ -126,10 +134,10 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(options: &'a Options, output: &'a mut dyn Write) -> Parser<'a> {
+    fn new(options: &'a Options, sink: &'a mut dyn RowSink) -> Parser<'a> {
         Parser {
             options,
-            out: Writer::new(output).with_overriding_labels(options.labels.clone()),
+            out: Out::new(sink).with_overriding_labels(options.labels.clone()),
             sums: Sums::new(options),
             all_read: true,
             is_of_revision: false,
@@ -144,18 +152,25 @@ impl<'a> Parser<'a> {
                 Err(error) => self.give_up(&input::name_of(path), &error, diagnostics),
             }
         }
-        self.finish(diagnostics)
+        self.finish(diagnostics).map(drop)
     }
 
     fn read(&mut self, input: Input, diagnostics: &mut Diagnostics) -> Result<(), Error> {
-        let source = input.name;
-        let mut lines = match input::lines(input.reader) {
-            Ok(lines) => lines,
+        match input::lines(input.reader) {
+            Ok(lines) => self.read_lines(&input.name, lines, diagnostics),
             Err(error) => {
-                self.give_up(&source, &error, diagnostics);
-                return Ok(());
+                self.give_up(&input.name, &error, diagnostics);
+                Ok(())
             }
-        };
+        }
+    }
+
+    fn read_lines(
+        &mut self,
+        source: &str,
+        mut lines: Lines,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
         let is_for_directories = self.options.revision != Revision::New && !self.is_of_revision;
         let Parser {
             options, out, sums, ..
@@ -174,64 +189,53 @@ impl<'a> Parser<'a> {
                 options.revision.suffix()
             ))),
             Format::Callgrind => {
-                sums.read(Summed::Callgrind, &source, &mut lines, out, diagnostics)
+                sums.read(Summed::Callgrind, source, &mut lines, out, diagnostics)
             }
             Format::Cachegrind => {
-                sums.read(Summed::Cachegrind, &source, &mut lines, out, diagnostics)
+                sums.read(Summed::Cachegrind, source, &mut lines, out, diagnostics)
             }
-            Format::Log | Format::Xml => {
-                let mut write = |found: &ProcessFindings<'_>, diagnostics: &mut Diagnostics| {
-                    found.write(out, diagnostics)
-                };
-                findings::parse(
-                    format,
-                    &source,
-                    &mut lines,
-                    options,
-                    &mut write,
-                    diagnostics,
-                )
-            }
-            Format::Massif => heaps::massif::parse(&source, &mut lines, options, out, diagnostics),
-            Format::Dhat => heaps::dhat::parse(&source, &mut lines, options, out, diagnostics),
-            Format::Perf => stacks::perf::parse(&source, &mut lines, options, out, diagnostics),
-            Format::Folded => stacks::folded::parse(&source, &mut lines, options, out, diagnostics),
-            Format::Pprof => stacks::pprof::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Log => findings::text::parse(source, &mut lines, options, out, diagnostics),
+            Format::Xml => findings::xml::parse(source, &mut lines, options, out, diagnostics),
+            Format::Massif => heaps::massif::parse(source, &mut lines, options, out, diagnostics),
+            Format::Dhat => heaps::dhat::parse(source, &mut lines, options, out, diagnostics),
+            Format::Perf => stacks::perf::parse(source, &mut lines, options, out, diagnostics),
+            Format::Folded => stacks::folded::parse(source, &mut lines, options, out, diagnostics),
+            Format::Pprof => stacks::pprof::parse(source, &mut lines, options, out, diagnostics),
             Format::Firefox => {
-                stacks::firefox::parse(&source, &mut lines, options, out, diagnostics)
+                stacks::firefox::parse(source, &mut lines, options, out, diagnostics)
             }
             Format::Gungraun => {
-                totals::gungraun::parse(&source, &mut lines, options, out, diagnostics)
+                totals::gungraun::parse(source, &mut lines, options, out, diagnostics)
             }
             Format::PerfStat => {
-                totals::perf_stat::parse(&source, &mut lines, options, out, diagnostics)
+                totals::perf_stat::parse(source, &mut lines, options, out, diagnostics)
             }
             Format::Heaptrack => {
-                heaps::heaptrack::parse(&source, &mut lines, options, out, diagnostics)
+                heaps::heaptrack::parse(source, &mut lines, options, out, diagnostics)
             }
             Format::Speedscope => {
-                stacks::speedscope::parse(&source, &mut lines, options, out, diagnostics)
+                stacks::speedscope::parse(source, &mut lines, options, out, diagnostics)
             }
-            Format::V8 => stacks::v8::parse(&source, &mut lines, options, out, diagnostics),
+            Format::V8 => stacks::v8::parse(source, &mut lines, options, out, diagnostics),
             Format::ChromeTrace => {
-                stacks::v8::parse_trace(&source, &mut lines, options, out, diagnostics)
+                stacks::v8::parse_trace(source, &mut lines, options, out, diagnostics)
             }
-            Format::Dtrace => stacks::dtrace::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Dtrace => stacks::dtrace::parse(source, &mut lines, options, out, diagnostics),
             Format::Bpftrace => {
-                stacks::bpftrace::parse(&source, &mut lines, options, out, diagnostics)
+                stacks::bpftrace::parse(source, &mut lines, options, out, diagnostics)
             }
-            Format::Sample => stacks::sample::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Sample => stacks::sample::parse(source, &mut lines, options, out, diagnostics),
             Format::Xctrace => {
-                stacks::xctrace::parse(&source, &mut lines, options, out, diagnostics)
+                stacks::xctrace::parse(source, &mut lines, options, out, diagnostics)
             }
-            Format::Vtune => stacks::vtune::parse(&source, &mut lines, options, out, diagnostics),
+            Format::Vtune => stacks::vtune::parse(source, &mut lines, options, out, diagnostics),
             Format::VisualStudio => {
-                stacks::visual_studio::parse(&source, &mut lines, options, out, diagnostics)
+                stacks::visual_studio::parse(source, &mut lines, options, out, diagnostics)
             }
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),
-            Err(error) => self.give_up(&source, &error, diagnostics),
+            Err(error) => self.give_up(source, &error, diagnostics),
             Ok(()) => {}
         }
         Ok(())
@@ -243,9 +247,9 @@ impl<'a> Parser<'a> {
         diagnostics.trouble(error.in_file(source));
     }
 
-    fn finish(mut self, diagnostics: &mut Diagnostics) -> Result<(), Error> {
+    fn finish(mut self, diagnostics: &mut Diagnostics) -> Result<Framing, Error> {
         self.sums.write(self.all_read, &mut self.out, diagnostics)?;
-        self.out.flush().map_err(Error::Output)
+        Ok(self.out.framing())
     }
 }
 

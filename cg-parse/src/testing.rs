@@ -3,11 +3,11 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_stream::Diagnostics;
+use cg_stream::{Diagnostics, Writer};
 
 use crate::format::Options;
-use crate::input::Input;
-use crate::profiles::parse_input;
+use crate::input;
+use crate::profiles::parse_lines;
 
 /// What a parse of some text came to.
 pub(crate) struct Parsed {
@@ -45,11 +45,14 @@ pub(crate) fn parse(text: &[u8], options: &Options) -> Parsed {
         said.lock().unwrap().push(message.to_owned());
     });
     let mut output = Vec::new();
-    let input = Input {
-        name: "in".to_owned(),
-        reader: Box::new(Cursor::new(text.to_vec())),
-    };
-    parse_input(input, options, &mut output, &mut diagnostics).unwrap();
+    let mut writer = Writer::new(&mut output);
+    match input::lines(Box::new(Cursor::new(text.to_vec()))) {
+        Ok(lines) => {
+            parse_lines("in", lines, options, &mut writer, &mut diagnostics).unwrap();
+        }
+        Err(error) => diagnostics.trouble(error.in_file("in")),
+    }
+    writer.flush().unwrap();
     let trouble = diagnostics.had_trouble();
     Parsed {
         records: String::from_utf8(output)

@@ -39,6 +39,15 @@ impl Error {
         Error(Box::new(ErrorKind::Whole(message.into())))
     }
 
+    /// The same error, of this line unless it is one of input and output or of a line already.
+    #[must_use]
+    pub(crate) fn of_line(self, line: u64) -> Error {
+        match *self.0 {
+            ErrorKind::Whole(message) => Error::at(line, message),
+            kind => Error(Box::new(kind)),
+        }
+    }
+
     /// The line it is about, counted from 1.
     pub fn line(&self) -> Option<u64> {
         match *self.0 {

@@ -4,6 +4,7 @@
 pub mod record;
 
 pub mod reader;
+pub mod rows;
 pub mod writer;
 
 pub mod intern;

@@ -97,6 +97,20 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
+    /// A line by itself.
+    ///
+    /// # Errors
+    /// Where it is no JSON object with a `type`.
+    pub fn of(raw: &'a [u8], number: u64) -> Result<Line<'a>, Error> {
+        let bytes = raw.strip_suffix(b"\n").unwrap_or(raw);
+        Ok(Line {
+            bytes,
+            raw,
+            kind: record_type(bytes, number)?,
+            number,
+        })
+    }
+
     /// The line as a record of the type `T`, which borrows its names from it.
     ///
     /// # Errors

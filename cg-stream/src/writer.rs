@@ -1,15 +1,10 @@
 //! Writing a stream: `run` first, `end` last, one record a line.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use memchr::memmem::Finder;
-
-use crate::record::{EndRecord, Frame, Record, RecordType, RunRecord};
-
-pub mod rendered;
-
-use rendered::{FieldWriter, RenderedRecord};
+use crate::Error;
+use crate::record::{DiffRecord, EndRecord, Record, RecordType, RunRecord};
+use crate::rows::{self, Rendered, Row, RowSink, RowTables};
 
 /// Writes records to any output, through a buffer of its own.
 ///
@@ -33,45 +28,11 @@ use rendered::{FieldWriter, RenderedRecord};
 pub struct Writer<W: Write> {
     output: W,
     buffer: Vec<u8>,
-    /// A record whose stacks are still to be put into it.
-    record: Vec<u8>,
-    placeholder: Finder<'static>,
+    /// What rows have in common.
+    rendered: Rendered,
     /// Records since the last `run`.
     records: u64,
-    /// What all `run` records say besides their own labels.
-    labels: BTreeMap<String, String>,
-    /// What all `run` records say, whatever their own labels are.
-    overriding_labels: BTreeMap<String, String>,
 }
-
-/// A frame as it stands in a record. Heap profiles have few frames in many stacks, and writing a frame anew for each
-/// stack it is in takes most of the time. A comma stands behind it.
-pub struct RenderedFrame(Vec<u8>);
-
-impl RenderedFrame {
-    /// The frame, ready to be written.
-    ///
-    /// # Errors
-    /// None that a frame can cause; the serialiser's signature has one.
-    pub fn new(frame: &Frame) -> io::Result<RenderedFrame> {
-        let mut json = serde_json::to_vec(frame).map_err(io::Error::from)?;
-        json.push(b',');
-        Ok(RenderedFrame(json))
-    }
-}
-
-impl RenderedFrame {
-    /// A stack that stands for one to be written in its place; see [`Writer::record_with_stacks`].
-    pub fn placeholder() -> Vec<Frame<'static>> {
-        vec![Frame::default()]
-    }
-}
-
-/// What [`RenderedFrame::placeholder`] is in a record. A quote inside a string is escaped, so that no text has this.
-const PLACEHOLDER: &[u8] = b"\"stack\":[{}]";
-
-/// What a record with an empty stack ends with, where the stack is its last field.
-const EMPTY_STACK: &[u8] = b"\"stack\":[]}";
 
 /// When the buffer is written out.
 const BUFFER_SIZE: usize = 64 * 1024;
@@ -82,24 +43,8 @@ impl<W: Write> Writer<W> {
         Writer {
             output,
             buffer: Vec::with_capacity(BUFFER_SIZE + 8 * 1024),
-            record: Vec::new(),
-            placeholder: Finder::new(PLACEHOLDER),
+            rendered: Rendered::default(),
             records: 0,
-            labels: BTreeMap::new(),
-            overriding_labels: BTreeMap::new(),
-        }
-    }
-
-    /// The writer, whose `run` records all have these labels besides their own.
-    pub fn with_labels(self, labels: BTreeMap<String, String>) -> Writer<W> {
-        Writer { labels, ..self }
-    }
-
-    /// The writer, whose `run` records all have these labels, in the place of others of the same key.
-    pub fn with_overriding_labels(self, overriding_labels: BTreeMap<String, String>) -> Writer<W> {
-        Writer {
-            overriding_labels,
-            ..self
         }
     }
 
@@ -109,16 +54,7 @@ impl<W: Write> Writer<W> {
     /// What the output reports.
     pub fn run(&mut self, record: &RunRecord) -> io::Result<()> {
         self.records = 0;
-        if self.labels.is_empty() && self.overriding_labels.is_empty() {
-            return self.put(record);
-        }
-        let mut labelled = record.clone();
-        let labels = &mut labelled.sampling.labels;
-        for (key, text) in &self.labels {
-            labels.entry(key.clone()).or_insert_with(|| text.clone());
-        }
-        labels.extend(self.overriding_labels.clone());
-        self.put(&labelled)
+        self.put(record)
     }
 
     /// Writes a record.
@@ -132,102 +68,6 @@ impl<W: Write> Writer<W> {
         );
         self.records += 1;
         self.put(record)
-    }
-
-    /// Writes a record whose own stack is empty with this one in its place. The record's type must have `stack` as its
-    /// last field.
-    ///
-    /// # Errors
-    /// As [`Writer::record`].
-    pub fn record_with_stack<'f, R: Record>(
-        &mut self,
-        record: &R,
-        stack: impl IntoIterator<Item = &'f RenderedFrame>,
-    ) -> io::Result<()> {
-        self.records += 1;
-        serde_json::to_writer(&mut self.buffer, record).map_err(io::Error::from)?;
-        debug_assert!(self.buffer.ends_with(EMPTY_STACK));
-        self.buffer.truncate(self.buffer.len() - b"]}".len());
-        self.finish_stack(stack)
-    }
-
-    /// Writes a record with these stacks where it has a placeholder, in the order of its fields: its own stack and those
-    /// of its notes. There is a stack for each placeholder, and no stack is one of a frame that nothing is known of.
-    ///
-    /// # Errors
-    /// As [`Writer::record`].
-    pub fn record_with_stacks<'f, R: Record, S>(
-        &mut self,
-        record: &R,
-        stacks: impl IntoIterator<Item = S>,
-    ) -> io::Result<()>
-    where
-        S: IntoIterator<Item = &'f RenderedFrame>,
-    {
-        self.records += 1;
-        self.record.clear();
-        serde_json::to_writer(&mut self.record, record).map_err(io::Error::from)?;
-        let mut rest = self.record.as_slice();
-        for stack in stacks {
-            let Some(found) = self.placeholder.find(rest) else {
-                debug_assert!(false, "more stacks than placeholders");
-                break;
-            };
-            let (before, after) = rest.split_at(found + b"\"stack\":[".len());
-            self.buffer.extend_from_slice(before);
-            put_stack(&mut self.buffer, stack);
-            rest = &after[b"{}".len()..];
-        }
-        debug_assert!(self.placeholder.find(rest).is_none());
-        self.buffer.extend_from_slice(rest);
-        self.finish_line()
-    }
-
-    /// Writes a record from rendered names and rows of counts.
-    ///
-    /// # Errors
-    /// What the output reports.
-    #[inline]
-    pub fn rendered<R: RenderedRecord>(&mut self, record: &R) -> io::Result<()> {
-        self.records += 1;
-        self.put_rendered(record);
-        self.buffer.push(b'}');
-        self.finish_line()
-    }
-
-    /// Writes a record from rendered names and counts, and a stack as its last field.
-    ///
-    /// # Errors
-    /// What the output reports.
-    #[inline]
-    pub fn rendered_with_stack<'f, R: RenderedRecord>(
-        &mut self,
-        record: &R,
-        stack: impl IntoIterator<Item = &'f RenderedFrame>,
-    ) -> io::Result<()> {
-        self.records += 1;
-        self.put_rendered(record);
-        self.buffer.extend_from_slice(b",\"stack\":[");
-        self.finish_stack(stack)
-    }
-
-    /// Writes the frames of a stack that has begun, and ends the record with it.
-    #[inline]
-    fn finish_stack<'f>(
-        &mut self,
-        stack: impl IntoIterator<Item = &'f RenderedFrame>,
-    ) -> io::Result<()> {
-        put_stack(&mut self.buffer, stack);
-        self.buffer.extend_from_slice(b"]}");
-        self.finish_line()
-    }
-
-    #[inline]
-    fn put_rendered<R: RenderedRecord>(&mut self, record: &R) {
-        self.buffer.extend_from_slice(R::HEAD);
-        record.put(&mut FieldWriter {
-            buffer: &mut self.buffer,
-        });
     }
 
     /// Passes a line on as it is, `\n` added.
@@ -281,21 +121,39 @@ impl<W: Write> Writer<W> {
     }
 }
 
-fn put_stack<'f>(buffer: &mut Vec<u8>, stack: impl IntoIterator<Item = &'f RenderedFrame>) {
-    for RenderedFrame(frame) in stack {
-        buffer.extend_from_slice(frame);
+impl<W: Write> RowSink for Writer<W> {
+    fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
+        self.rendered.begin_run(&run.events);
+        Ok(Writer::run(self, run)?)
     }
-    if buffer.last() == Some(&b',') {
-        buffer.pop();
+
+    #[inline]
+    fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {
+        if rows::put(row, tables, &mut self.rendered, &mut self.buffer) {
+            self.records += 1;
+            self.finish_line()?;
+        }
+        Ok(())
+    }
+
+    fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
+        Ok(self.record(&record)?)
+    }
+
+    fn end(&mut self, _records: u64) -> Result<(), Error> {
+        Ok(Writer::end(self)?)
+    }
+
+    fn cut(&mut self, _why: Option<&str>) -> Result<bool, Error> {
+        self.flush()?;
+        Ok(false)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{
-        Counts, ErrorRecord, FnRecord, HeapRecord, Name, Note, ProgramPointRecord,
-    };
+    use crate::record::{Counts, FnRecord, Name};
 
     #[test]
     fn type_is_the_first_key_and_end_counts_records() {
@@ -320,91 +178,6 @@ mod tests {
                 "{\"type\":\"end\",\"records\":1}\n"
             )
         );
-    }
-
-    #[test]
-    fn a_rendered_stack_is_the_stack() {
-        let frame = |name: &'static str| Frame {
-            name: Some(Name::from(name)),
-            line: Some(3),
-            ..Frame::default()
-        };
-        for stack in [
-            vec![],
-            vec![frame("f")],
-            vec![frame("f"), frame("\"main\"")],
-        ] {
-            let rendered: Vec<RenderedFrame> = stack
-                .iter()
-                .map(|frame| RenderedFrame::new(frame).unwrap())
-                .collect();
-            let mut writer = Writer::new(Vec::new());
-            let mut heap = HeapRecord {
-                places: Some(2),
-                ..HeapRecord::default()
-            };
-            let mut point = ProgramPointRecord {
-                accesses: Some(vec![]),
-                ..ProgramPointRecord::default()
-            };
-            writer.record_with_stack(&heap, &rendered).unwrap();
-            writer.record_with_stack(&point, &rendered).unwrap();
-            heap.stack.clone_from(&stack);
-            point.stack = stack;
-            writer.record(&heap).unwrap();
-            writer.record(&point).unwrap();
-            writer.flush().unwrap();
-            let text = String::from_utf8(writer.into_inner()).unwrap();
-            let lines: Vec<&str> = text.lines().collect();
-            assert_eq!(lines[..2], lines[2..]);
-        }
-    }
-
-    #[test]
-    fn rendered_stacks_stand_where_their_placeholders_did() {
-        let frame = |name: &'static str| Frame {
-            name: Some(Name::from(name)),
-            ..Frame::default()
-        };
-        let render = |stack: &[Frame]| -> Vec<RenderedFrame> {
-            let frames = stack.iter().map(|frame| RenderedFrame::new(frame).unwrap());
-            frames.collect()
-        };
-        let stacks = [
-            vec![frame("a"), frame("b")],
-            vec![],
-            vec![frame("\"stack\":[{}]")],
-        ];
-        for of_record in 0..3 {
-            let error = |stack_of: &dyn Fn(usize) -> Vec<Frame<'static>>| ErrorRecord {
-                what: Name::from("\"stack\":[{}]"),
-                stack: stack_of(of_record),
-                notes: Vec::from_iter((0..3).map(|of_note| Note {
-                    what: None,
-                    stack: stack_of(of_note),
-                })),
-                suppression: Some(Name::from("{}]")),
-                ..ErrorRecord::default()
-            };
-            let mut writer = Writer::new(Vec::new());
-            writer.record(&error(&|at| stacks[at].clone())).unwrap();
-            let with_placeholders = error(&|at| match stacks[at].is_empty() {
-                true => Vec::new(),
-                false => RenderedFrame::placeholder(),
-            });
-            let rendered: Vec<_> = [of_record, 0, 1, 2]
-                .iter()
-                .map(|at| render(&stacks[*at]))
-                .filter(|stack| !stack.is_empty())
-                .collect();
-            writer
-                .record_with_stacks(&with_placeholders, &rendered)
-                .unwrap();
-            writer.flush().unwrap();
-            let text = String::from_utf8(writer.into_inner()).unwrap();
-            let lines: Vec<&str> = text.lines().collect();
-            assert_eq!(lines[0], lines[1]);
-        }
     }
 
     #[test]

@@ -3,14 +3,10 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use cg_parse::findings::{Described, FoundError, FoundLeak, ProcessFindings, StackId};
-use cg_parse::stream::Visitor;
-use cg_stream::intern::Id as _;
-use cg_stream::record::{
-    EndRecord, ErrorKind, ErrorRecord, LeakKind, LeakRecord, RecordType, RunRecord, Tool,
-};
+use cg_stream::record::{Count, DiffRecord, ErrorKind, LeakKind, RecordType, RunRecord, Tool};
+use cg_stream::rows::{Cells, ErrorRow, KnownIds, LeakRow, Row, RowSink, RowTables, StackRef};
 use cg_stream::tool::Diagnostics;
-use cg_stream::{Completeness, Framing, Line};
+use cg_stream::{Completeness, Framing};
 
 use crate::children::Children;
 use crate::finding::{
@@ -53,8 +49,8 @@ struct Collector {
     allow_fragment: bool,
     evidence: Evidence,
     stacks: KnownStacks,
-    /// Those of the input that is being read, by the ids that its reader gave them.
-    frames: Vec<Option<KnownFrame>>,
+    /// Frames by the ids that the reader of the input gave them.
+    known: KnownIds<(), KnownFrame>,
     children: Children,
     source: String,
     /// `None` outside `run` and `end`.
@@ -63,6 +59,8 @@ struct Collector {
     has_loose_records: bool,
     /// The process of the last record outside `run` and `end`.
     loose: Option<ProcessId>,
+    /// What keeps processes of the input from being judged.
+    troubles: Vec<String>,
 }
 
 /// Tools with an error manager; the others write profiles, in which there is nothing to find.
@@ -72,83 +70,90 @@ const JUDGED: [Tool; 4] = [Tool::Memcheck, Tool::Helgrind, Tool::Drd, Tool::Nulg
 struct OpenSection {
     process: ProcessId,
     records: u64,
+    /// How much was said before it.
+    troubles: usize,
 }
 
-impl Visitor for Collector {
-    fn takes_findings(&self) -> bool {
-        true
-    }
-
-    fn findings(
-        &mut self,
-        found: &ProcessFindings<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), cg_stream::Error> {
-        if let Some(trouble) = found.trouble().filter(|_| found.has_only_preamble()) {
-            let process = self.process_of(found.run());
-            self.children.add(process, trouble);
-            return Ok(());
+impl RowSink for Collector {
+    fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
+        let troubles = self.troubles.len();
+        let mut process = self.process_of(run.clone());
+        if let Some(reason) = cannot_judge(&process.run) {
+            self.troubles.push(format!("{}: {reason}", process.title()));
+            process.not_judged = Some(reason);
         }
-        self.begin_section(found.run(), diagnostics);
-        for error in found.errors() {
-            self.take_found_error(error, found);
-        }
-        for leak in found.leaks() {
-            self.take_found_leak(leak, found);
-        }
-        match found.trouble() {
-            Some(trouble) => {
-                diagnostics.trouble(trouble);
-                self.section = None;
-            }
-            None => {
-                self.end_section(&EndRecord::default(), diagnostics);
-                found.check_sums(diagnostics);
-            }
-        }
+        self.section = Some(OpenSection {
+            process: self.add_process(process),
+            records: 0,
+            troubles,
+        });
         Ok(())
     }
 
-    fn line(
-        &mut self,
-        line: Line<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), cg_stream::Error> {
-        match line.kind {
-            RecordType::Run => {
-                let run: RunRecord = line.parse()?;
-                self.begin_section(run, diagnostics);
-                return Ok(());
-            }
-            RecordType::End => {
-                let end: EndRecord = line.parse()?;
-                self.end_section(&end, diagnostics);
-                return Ok(());
-            }
-            RecordType::Leak => {
-                let leak: LeakRecord = line.parse()?;
-                let Some(kind) = LeakKind::from_word(&leak.kind) else {
-                    return Err(cg_stream::Error::at(
-                        line.number,
-                        format!(
-                            "expected a leak kind (definite, indirect, possible or reachable), found \"{}\"",
-                            leak.kind
-                        ),
-                    ));
-                };
-                self.take_leak(leak, kind);
-            }
-            RecordType::Error => {
-                let error: ErrorRecord = line.parse()?;
-                self.take_error(error);
-            }
+    fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
+        self.known.begin(tables);
+        match row {
+            Row::Leak(leak) => self.take_leak(leak, tables)?,
+            Row::Error(error) => self.take_error(error, tables),
             _ => {}
         }
-        match &mut self.section {
-            Some(section) => section.records += 1,
-            None => self.has_loose_records = true,
-        }
+        self.count_record();
         Ok(())
+    }
+
+    fn diff(&mut self, _record: DiffRecord<'_>) -> Result<(), cg_stream::Error> {
+        self.count_record();
+        Ok(())
+    }
+
+    fn end(&mut self, records: u64) -> Result<(), cg_stream::Error> {
+        let Some(section) = self.section.take() else {
+            self.has_loose_records = true;
+            return Ok(());
+        };
+        let process = &mut self.evidence.processes[section.process.0];
+        let is_complete = process.run.process.complete != Some(false);
+        // A filter passes `end` on as it was, so it still says how many records there were before.
+        let is_filtered = section.records < records;
+        process.is_whole = is_complete && !is_filtered;
+        if process.is_whole || self.allow_fragment {
+            return Ok(());
+        }
+        let reason = if is_filtered {
+            format!(
+                "{} of its {records} records were filtered out",
+                records - section.records,
+            )
+        } else {
+            "it has no summary, as with -q, so nobody can tell whether it is whole".to_owned()
+        };
+        self.troubles.push(format!(
+            "{}: {reason}; --allow-fragment judges what there is",
+            process.title()
+        ));
+        process.not_judged = Some(reason);
+        Ok(())
+    }
+
+    /// A process of which nothing but the preamble is known may be a child that need not be judged.
+    fn cut(&mut self, why: Option<&str>) -> Result<bool, cg_stream::Error> {
+        let (Some(section), Some(why)) = (self.section.take(), why) else {
+            return Ok(false);
+        };
+        let process = self.evidence.process(section.process);
+        if !process.facts().only_preamble {
+            return Ok(false);
+        }
+        self.troubles.truncate(section.troubles);
+        let child = self.evidence.processes.split_off(section.process.0);
+        for process in child {
+            self.children.add(process, why);
+        }
+        Ok(true)
+    }
+
+    fn wants(&self, of: RecordType) -> bool {
+        matches!(of, RecordType::Leak | RecordType::Error)
     }
 }
 
@@ -158,129 +163,101 @@ impl Collector {
             allow_fragment,
             evidence: Evidence::default(),
             stacks: KnownStacks::default(),
-            frames: Vec::new(),
+            known: KnownIds::default(),
             children: Children::default(),
             source: String::new(),
             section: None,
             has_loose_records: false,
             loose: None,
+            troubles: Vec::new(),
         }
     }
 
     fn begin_input(&mut self, source: String) {
         self.source = source;
-        self.frames.clear();
         self.section = None;
         self.has_loose_records = false;
         self.loose = None;
     }
 
-    fn take_leak(&mut self, leak: LeakRecord<'_>, kind: LeakKind) {
+    fn count_record(&mut self) {
+        match &mut self.section {
+            Some(section) => section.records += 1,
+            None => self.has_loose_records = true,
+        }
+    }
+
+    fn take_leak(
+        &mut self,
+        leak: &LeakRow<'_>,
+        tables: &dyn RowTables,
+    ) -> Result<(), cg_stream::Error> {
+        let kind = LeakKind::from_word(leak.kind).ok_or_else(|| {
+            cg_stream::Error::whole(format!(
+                "expected a leak kind (definite, indirect, possible or reachable), found \"{}\"",
+                leak.kind
+            ))
+        })?;
+        let [bytes, blocks] = ["bytes", "blocks"].map(|event| self.count(leak.cost, event));
         let finding = Finding {
             process: self.current_process(leak.pid),
             details: Details::Leak(Leak {
                 kind,
-                bytes: leak.cost.get("bytes"),
-                blocks: leak.cost.get("blocks"),
+                bytes,
+                blocks,
                 indirect_bytes: leak.indirect_bytes,
             }),
-            stack: self.stacks.intern(leak.stack),
-            suppression: leak.suppression.map(|text| Rc::from(text.as_str())),
+            stack: self.stack(leak.stack, tables),
+            suppression: leak.suppression.map(Rc::from),
         };
         self.evidence.findings.push(finding);
+        Ok(())
     }
 
-    fn take_error(&mut self, error: ErrorRecord<'_>) {
-        let notes = error
-            .notes
-            .into_iter()
-            .map(|note| FindingNote {
-                what: note.what.map(|what| what.into_string()),
-                stack: self.stacks.intern(note.stack),
-            })
-            .collect();
+    fn take_error(&mut self, error: &ErrorRow<'_>, tables: &dyn RowTables) {
+        let notes = error.notes.iter().map(|note| FindingNote {
+            what: note.what.map(str::to_owned),
+            stack: self.stack(note.stack, tables),
+        });
+        let notes = notes.collect();
         let finding = Finding {
             process: self.current_process(error.pid),
-            stack: self.stacks.intern(error.stack),
-            suppression: error.suppression.map(|text| Rc::from(text.as_str())),
+            stack: self.stack(error.stack, tables),
+            suppression: error.suppression.map(Rc::from),
             details: Details::Error(ErrorDetails {
-                kind: ErrorKind::from(error.kind.as_str()),
-                what: error.what.into_string(),
-                count: error.cost.get("count"),
+                kind: ErrorKind::from(error.kind),
+                what: error.what.to_owned(),
+                count: self.count(error.cost, "count"),
                 size: error.size,
-                address: error.address.map(|address| address.into_string()),
-                block: error.block,
+                address: error.address.map(str::to_owned),
+                block: error.block.cloned(),
                 thread: error.thread,
-                thread_name: error.thread_name.map(|name| name.into_string()),
+                thread_name: error.thread_name.map(str::to_owned),
                 notes,
             }),
         };
         self.evidence.findings.push(finding);
     }
 
-    fn take_found_leak(&mut self, leak: FoundLeak<'_>, found: &ProcessFindings<'_>) {
-        let Some(kind) = LeakKind::from_word(leak.kind) else {
-            return;
-        };
-        let finding = Finding {
-            process: self.current_process(None),
-            details: Details::Leak(Leak {
-                kind,
-                bytes: leak.bytes.into(),
-                blocks: leak.blocks.into(),
-                indirect_bytes: leak.indirect_bytes,
-            }),
-            stack: self.found_stack(leak.stack, found),
-            suppression: leak.suppression.map(Rc::from),
-        };
-        self.evidence.findings.push(finding);
+    /// The count of an event in a row.
+    fn count(&self, cells: Cells<'_>, event: &str) -> Count {
+        let section = self.section.as_ref();
+        let events = section.map(|section| &self.evidence.process(section.process).run.events);
+        cells.get(event, events.map(Vec::as_slice).unwrap_or_default())
     }
 
-    fn take_found_error(&mut self, error: FoundError<'_>, found: &ProcessFindings<'_>) {
-        let Described {
-            size,
-            address,
-            block,
-        } = error.described();
-        let address = address.map(str::to_owned);
-        let notes = error.notes.into_iter().map(|note| FindingNote {
-            what: note.what.map(|what| what.into_string()),
-            stack: self.found_stack(note.stack, found),
-        });
-        let details = Details::Error(ErrorDetails {
-            notes: notes.collect(),
-            kind: ErrorKind::from(error.kind),
-            what: error.what.into_string(),
-            count: error.count.into(),
-            size,
-            address,
-            block,
-            thread: error.thread,
-            thread_name: error.thread_name.map(str::to_owned),
-        });
-        let finding = Finding {
-            process: self.current_process(None),
-            details,
-            stack: self.found_stack(error.stack, found),
-            suppression: error.suppression.map(Rc::from),
+    fn stack(&mut self, stack: StackRef<'_>, tables: &dyn RowTables) -> Stack {
+        let ids = match stack {
+            StackRef::Frames(frames) => return self.stacks.intern(frames),
+            StackRef::Ids(ids) => ids,
         };
-        self.evidence.findings.push(finding);
-    }
-
-    fn found_stack(&mut self, stack: StackId, found: &ProcessFindings<'_>) -> Stack {
-        let frames = found.frames(stack);
-        for &id in frames {
-            if self.frames.len() <= id.index() {
-                self.frames.resize(id.index() + 1, None);
-            }
-            let known = &mut self.frames[id.index()];
-            if known.is_none() {
-                *known = Some(self.stacks.frame(found.frame(id)));
+        for id in ids {
+            if self.known.frame(*id).is_none() {
+                let frame = self.stacks.frame(&tables.frame(*id));
+                self.known.set_frame(*id, frame);
             }
         }
-        let frames = frames
-            .iter()
-            .filter_map(|id| self.frames[id.index()].clone());
+        let frames = ids.iter().filter_map(|id| self.known.frame(*id).cloned());
         self.stacks.of_known(frames)
     }
 
@@ -324,49 +301,10 @@ impl Collector {
         }
     }
 
-    fn begin_section(&mut self, run: RunRecord, diagnostics: &mut Diagnostics) {
-        let process = self.add_process(self.process_of(run));
-        self.section = Some(OpenSection {
-            process,
-            records: 0,
-        });
-        let process = &mut self.evidence.processes[process.0];
-        if let Some(reason) = cannot_judge(&process.run) {
-            diagnostics.trouble(format!("{}: {reason}", process.title()));
-            process.not_judged = Some(reason);
-        }
-    }
-
-    fn end_section(&mut self, end: &EndRecord, diagnostics: &mut Diagnostics) {
-        let Some(section) = self.section.take() else {
-            self.has_loose_records = true;
-            return;
-        };
-        let process = &mut self.evidence.processes[section.process.0];
-        let is_complete = process.run.process.complete != Some(false);
-        // A filter passes `end` on as it was, so it still says how many records there were before.
-        let is_filtered = section.records < end.records;
-        process.is_whole = is_complete && !is_filtered;
-        let reason = if is_filtered {
-            format!(
-                "{} of its {} records were filtered out",
-                end.records - section.records,
-                end.records
-            )
-        } else {
-            "it has no summary, as with -q, so nobody can tell whether it is whole".to_owned()
-        };
-        if process.is_whole || self.allow_fragment {
-            return;
-        }
-        diagnostics.trouble(format!(
-            "{}: {reason}; --allow-fragment judges what there is",
-            process.title()
-        ));
-        process.not_judged = Some(reason);
-    }
-
     fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
+        for trouble in self.troubles.drain(..) {
+            diagnostics.trouble(trouble);
+        }
         match framing.completeness() {
             _ if self.has_loose_records && !self.allow_fragment => diagnostics.trouble(format!(
                 "{}: a fragment of a stream, without run and end records; --allow-fragment judges it",

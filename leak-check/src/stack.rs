@@ -166,8 +166,8 @@ pub(crate) struct KnownStacks {
 
 impl KnownStacks {
     /// The frame, as it is held.
-    pub(crate) fn frame(&mut self, frame: Frame<'_>) -> KnownFrame {
-        let frame = frame.into_owned();
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>) -> KnownFrame {
+        let frame = frame.clone().into_owned();
         if let Some(known) = self.frames.get(&frame) {
             return known.clone();
         }
@@ -187,8 +187,8 @@ impl KnownStacks {
     }
 
     /// The stack of these frames.
-    pub(crate) fn intern(&mut self, stack: Vec<Frame>) -> Stack {
-        let frames: Vec<KnownFrame> = stack.into_iter().map(|frame| self.frame(frame)).collect();
+    pub(crate) fn intern(&mut self, stack: &[Frame]) -> Stack {
+        let frames: Vec<KnownFrame> = stack.iter().map(|frame| self.frame(frame)).collect();
         self.of_known(frames.into_iter())
     }
 }
@@ -209,10 +209,10 @@ mod tests {
     #[test]
     fn equal_stacks_are_held_once_and_other_ones_are_not_equal() {
         let mut stacks = KnownStacks::default();
-        let one = stacks.intern(stack(&["malloc", "make", "main"]));
-        let again = stacks.intern(stack(&["malloc", "make", "main"]));
-        let other = stacks.intern(stack(&["malloc", "main", "make"]));
-        let shorter = stacks.intern(stack(&["malloc", "make"]));
+        let one = stacks.intern(&stack(&["malloc", "make", "main"]));
+        let again = stacks.intern(&stack(&["malloc", "make", "main"]));
+        let other = stacks.intern(&stack(&["malloc", "main", "make"]));
+        let shorter = stacks.intern(&stack(&["malloc", "make"]));
         assert!(Rc::ptr_eq(&one.0, &again.0));
         assert_eq!(one, again);
         assert_ne!(one, other);

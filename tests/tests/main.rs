@@ -17,6 +17,7 @@ mod inline;
 mod laws;
 mod memcheck_oracle;
 mod names;
+mod one_door;
 mod page;
 mod parts;
 mod perf_oracle;

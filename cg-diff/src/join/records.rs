@@ -6,7 +6,7 @@ use cg_names::blame::is_allocator_or_replacement;
 use cg_names::rules::MatchedRules;
 use cg_parse::Snapshots;
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackFrames, StackId, Symbol};
-use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
 use super::assign::{self, LikelyPair};
@@ -271,17 +271,9 @@ impl<'a> RecordJoin<'a> {
             return *inner;
         }
         let frames = self.joiner.runs.names.stacks.frames(stack);
-        let name = |symbol: Option<Symbol>| {
-            symbol.map(|symbol| Name::from(self.joiner.names.text(symbol)))
-        };
-        let is_allocators = |frame: &FrameKey| {
-            is_allocator_or_replacement(&Frame {
-                name: name(frame.function.name),
-                file: name(frame.function.file),
-                obj: name(frame.function.obj),
-                ..Frame::default()
-            })
-        };
+        let symbols = &self.joiner.names.symbols;
+        let is_allocators =
+            |frame: &FrameKey| is_allocator_or_replacement(&frame.function.frame(symbols));
         let inner = frames
             .iter()
             .position(|frame| !is_allocators(frame))

@@ -75,7 +75,7 @@ pub(crate) fn run(
     let exit_status = options.exit_status;
     let mut filter = Filter::new(options, output);
     for file in &cg_parse::without_empty_bases(files) {
-        stream::read(file, &parse_options, diagnostics, &mut filter)?;
+        stream::read_lines(file, &parse_options, diagnostics, &mut filter)?;
     }
     let kept = filter.finish(diagnostics)?;
     Ok(match exit_status && kept == 0 {
@@ -371,7 +371,7 @@ fn write_sorted(
 }
 
 impl Visitor for Filter<'_> {
-    fn line(&mut self, line: Line<'_>, _diagnostics: &mut Diagnostics) -> Result<(), Error> {
+    fn line(&mut self, line: Line<'_>) -> Result<(), Error> {
         let role = match line.kind {
             RecordType::Run => {
                 if self.options.ask_runs() {

@@ -18,7 +18,7 @@ use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::events::Holds;
-use super::stacks::{FrameId, NodeId, Place, StackRows, Stacks, frame_name};
+use super::stacks::{FrameId, NodeId, Place, StackRows, Stacks, frame_name, line_in_file};
 use crate::options::Options;
 
 /// The version of the format.
@@ -46,6 +46,8 @@ pub(crate) fn write(
     let stacks = Stacks::of(profile, options, holds, diagnostics)?;
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
+        line: line_in_file(frame),
+        site: None,
         addr: None,
         waker: false,
         ..frame.clone()

@@ -13,7 +13,7 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
 use super::events::Holds;
-use super::stacks::{Children, FrameTexts, Losses, NodeId, StackNodes, Stacks, frame_name};
+use super::stacks::{Children, FrameTexts, Losses, Made, NodeId, StackNodes, Stacks, frame_name};
 use crate::options::Options;
 
 /// Writes the stacks of a profile with one of their events.
@@ -30,6 +30,7 @@ pub(crate) fn write(
     let mut losses = Losses::default();
     let mut left_out = LeftOut::default();
     let mut frames = Vec::new();
+    let mut made = Made::default();
     stacks.each(|stack| {
         if stack.counts.iter().all(|count| *count == 0) {
             left_out.zero += 1;
@@ -42,8 +43,10 @@ pub(crate) fn write(
         }
         frames.clear();
         losses.note(&stack);
-        for frame in stack.frames {
-            frames.push(texts.of(&frame_name(&stacks.written(frame)), marks(frame.marks()))?);
+        for (number, frame) in stack.frames() {
+            frames.push(made.of(number, || {
+                texts.of(&frame_name(&stacks.written(frame)), marks(frame.marks()))
+            })?);
         }
         if let Some(node) = nodes.stack(&frames)? {
             nodes.add(node, stack.counts);

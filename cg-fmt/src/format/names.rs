@@ -74,6 +74,7 @@ impl WrittenNames {
             name: name(&frame.name, Self::function),
             file: name(&frame.file, Self::file),
             line: frame.line,
+            site: name(&frame.site, Self::file),
             obj: name(&frame.obj, Self::object),
             addr: frame.addr.as_deref().map(Name::from),
             ..Frame::default().with_marks(frame.marks())

@@ -12,7 +12,7 @@ use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
 use super::events::Holds;
-use super::stacks::{Place, StackRows, Stacks, frame_name};
+use super::stacks::{Place, StackRows, Stacks, frame_name, line_in_file};
 use crate::options::Options;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -28,7 +28,7 @@ pub(crate) fn write(
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
-        line: frame.line,
+        line: line_in_file(frame),
         ..Frame::default()
     })?;
     let mut out = BufWriter::with_capacity(64 * 1024, out);

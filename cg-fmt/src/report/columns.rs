@@ -3,7 +3,7 @@
 use cg_document::{Audience, Cell, Column, Layout, Worth};
 use cg_names::whose::{Facts, Whose, whose_by};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::{Count, Frame, Name};
+use cg_stream::record::{Count, Frame};
 
 use super::events::{EventColumn, EventColumns};
 use crate::options::PercentOf;
@@ -120,14 +120,3 @@ pub(crate) fn code<'a>(frame: impl Fn(usize) -> Frame<'a> + 'a) -> Column<'a> {
 /// The name of that column, and what it says of the program's own.
 pub(crate) const CODE: &str = "code";
 pub(crate) const OWN: &str = "own";
-
-/// What is known of a function, as a frame.
-pub(crate) fn frame_of(profile: &Profile, function: FunctionKey) -> Frame<'_> {
-    let name = |symbol| profile.text(symbol).map(Name::from);
-    Frame {
-        name: name(function.name),
-        file: name(function.file),
-        obj: name(function.obj),
-        ..Frame::default()
-    }
-}

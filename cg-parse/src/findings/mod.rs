@@ -1,7 +1,7 @@
 //! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
 //!
-//! Both readers fill a `process::Process` for each process they meet, which is handed on as [`ProcessFindings`]. `section` makes a section of the stream of it: a
-//! `run` record, `error` and `leak` records in the order of the log, and `end` unless the log was cut short. Names, frames
+//! Both readers fill a `process::Process` for each process they meet, and `section` hands it on: a `run`, rows of `error` and
+//! `leak` in the order of the log, and the end unless the log was cut short. Names, frames
 //! and stacks are kept once in a `table::FindingTable`, and a finding is a few numbers into it, so that memory grows with
 //! what is distinct in a log and with four bytes a frame of every distinct stack, not with the log.
 //!
@@ -35,7 +35,6 @@
 
 mod described;
 mod fields;
-mod found;
 mod kinds;
 mod leak;
 mod preamble;
@@ -48,27 +47,30 @@ pub(crate) mod text;
 pub(crate) mod xml;
 
 pub use described::Described;
-pub use found::{FoundError, FoundLeak, FoundNote, ProcessFindings};
-pub use table::{FrameId, StackId};
 
 use cg_stream::Diagnostics;
 
 use crate::error::Error;
-use crate::format::{Format, Lines, Options};
+use crate::format::Out;
+use process::Process;
+use table::FindingTable;
 
-/// Parses a log or, where the format says so, XML, and hands on each process.
-pub(crate) fn parse(
-    format: Format,
+/// Hands on what was read of each process, and why that cannot be all of it.
+///
+/// # Errors
+/// Where the table had no room for all of it, and those of the output.
+fn hand_on<'a>(
+    processes: impl Iterator<Item = (&'a Process, Option<String>)>,
+    table: &FindingTable,
     source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    take: found::Take<'_>,
+    out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    match format {
-        Format::Xml => xml::parse(source, lines, options, take, diagnostics),
-        _ => text::parse(source, lines, options, take, diagnostics),
+    for (process, trouble) in processes {
+        table.check_room()?;
+        process.write(table, source, trouble.as_deref(), out, diagnostics)?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,40 +6,40 @@ use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary
 use cg_stream::sorting::Order as _;
 
 use super::leak::LossRecord;
-use super::table::{StackId, WordsId};
+use super::table::{NameId, StackId};
 
 /// An error as it is kept.
 #[derive(Clone, Debug)]
-pub(super) struct ErrorRow {
-    pub(super) kind: WordsId,
+pub(super) struct KeptError {
+    pub(super) kind: NameId,
     /// Whether it is an error for sure, and no message of other words that has a stack too.
     pub(super) is_known: bool,
-    pub(super) what: WordsId,
+    pub(super) what: NameId,
     /// How often it happened, as far as the log tells: a text log that is not of `-s` shows each error once.
     pub(super) count: u64,
     pub(super) thread: Option<u64>,
-    pub(super) thread_name: Option<WordsId>,
+    pub(super) thread_name: Option<NameId>,
     pub(super) stack: StackId,
-    pub(super) notes: Box<[NoteRow]>,
-    pub(super) suppression: Option<WordsId>,
+    pub(super) notes: Box<[KeptNote]>,
+    pub(super) suppression: Option<NameId>,
 }
 
 /// What else is said of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoteRow {
-    pub(super) what: Option<WordsId>,
+pub(super) struct KeptNote {
+    pub(super) what: Option<NameId>,
     pub(super) stack: StackId,
 }
 
 /// A loss record as it is kept.
 #[derive(Clone, Debug)]
-pub(super) struct LeakRow {
+pub(super) struct KeptLeak {
     pub(super) kind: LeakKind,
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) indirect_bytes: u64,
     pub(super) stack: StackId,
-    pub(super) suppression: Option<WordsId>,
+    pub(super) suppression: Option<NameId>,
 }
 
 /// The signal that ended the process.
@@ -92,8 +92,8 @@ pub(super) struct Process {
     pub(super) user_comment: Option<String>,
     /// The variables of `%q{VARIABLE}` in Valgrind's file names, with their values.
     pub(super) log_file_qualifiers: Vec<(String, String)>,
-    pub(super) errors: Vec<ErrorRow>,
-    pub(super) leaks: Vec<LeakRow>,
+    pub(super) errors: Vec<KeptError>,
+    pub(super) leaks: Vec<KeptLeak>,
     /// How often a leak check printed what a later one replaced.
     replaced_leaks: HashMap<(LeakKind, StackId), u64>,
     pub(super) leak_check: LeakCheck,
@@ -174,7 +174,7 @@ impl Process {
             is_over: false,
             is_delta: loss.is_delta,
         };
-        let row = LeakRow {
+        let row = KeptLeak {
             kind: loss.kind,
             bytes: loss.bytes,
             blocks: loss.blocks,
@@ -283,9 +283,9 @@ impl Process {
     }
 
     /// Gives an error that was printed before the count that its second printing has.
-    pub(super) fn count_again(&mut self, again: ErrorRow) {
+    pub(super) fn count_again(&mut self, again: KeptError) {
         self.has_counts = true;
-        let is_same = |error: &ErrorRow| error.what == again.what && error.stack == again.stack;
+        let is_same = |error: &KeptError| error.what == again.what && error.stack == again.stack;
         // Two contexts can differ in their notes alone, and a description of memory can have changed since.
         let position = self
             .errors

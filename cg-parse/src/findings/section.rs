@@ -1,39 +1,54 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frames_before_program;
+use cg_stream::Diagnostics;
 use cg_stream::record::{
-    Count, Counts, ErrorRecord, Frame, LeakRecord, LogFileQualifier, Name, Note, ProcessFacts,
-    RunRecord, SignalFacts, ThreadFacts, Total, UsedSuppression,
+    Count, Counts, Frame, LogFileQualifier, Name, ProcessFacts, RunRecord, SignalFacts,
+    ThreadFacts, Total, UsedSuppression,
 };
-
-use cg_stream::writer::RenderedFrame;
+use cg_stream::rows::{Cells, ErrorRow, LeakRow, NameRef, NoteRef, NotesRef, StackRef};
 
 use super::described::Described;
-use super::found::{FoundError, FoundNote};
-use super::process::{AnnouncedThread, ErrorRow, FatalSignal, LeakRow, Process};
-use super::table::{FindingTable, StackId};
+use super::process::{AnnouncedThread, FatalSignal, KeptError, KeptLeak, Process};
+use super::table::{FindingTable, NameId, StackId};
+use crate::error::Error;
 use crate::format::Out;
 
 impl Process {
-    /// Writes the section; it has an `end` where it is whole.
-    pub(super) fn write_records(
+    /// Writes the section, which has no `end` where there is a reason why the log cannot be the whole one. What is whole
+    /// is held against Valgrind's own summaries.
+    pub(super) fn write(
         &self,
         table: &FindingTable,
         source: &str,
-        is_whole: bool,
+        trouble: Option<&str>,
         out: &mut Out,
-    ) -> std::io::Result<()> {
-        out.run(&self.run_record(table, source))?;
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let run = self.run_record(table, source);
+        out.run(&run)?;
+        // Bytes and blocks of leaks stand in front of it where there are any.
+        let count = run.events.len() - 1;
         for error in &self.errors {
-            self.write_error(error.found(table), table, out)?;
+            self.write_error(error.finding(table), count, table, out)?;
         }
         if let Some(signal) = &self.fatal_signal {
-            self.write_error(signal.found(), table, out)?;
+            let (sentence, event) = (signal.sentence(), signal.event());
+            let finding = signal.finding(&sentence, event.as_deref());
+            self.write_error(finding, count, table, out)?;
         }
         for leak in &self.leaks {
             self.write_leak(leak, table, out)?;
         }
-        if is_whole { out.end() } else { out.flush() }
+        match trouble {
+            None => {
+                out.end()?;
+                self.check_sums(source, diagnostics);
+            }
+            Some(trouble) if !out.cut(Some(trouble))? => diagnostics.trouble(trouble),
+            Some(_) => {}
+        }
+        Ok(())
     }
 
     pub(super) fn run_record(&self, table: &FindingTable, source: &str) -> RunRecord {
@@ -111,96 +126,102 @@ impl Process {
 
     fn write_error(
         &self,
-        found: FoundError,
+        finding: Finding<'_>,
+        count_event: usize,
         table: &FindingTable,
         out: &mut Out,
-    ) -> std::io::Result<()> {
-        let stacks: Vec<StackId> = std::iter::once(found.stack)
-            .chain(found.notes.iter().map(|note| note.stack))
-            .filter(|stack| *stack != StackId::EMPTY)
-            .collect();
+    ) -> Result<(), Error> {
         // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
-        let blamed = stacks.first().copied().unwrap_or_default();
-        let before = frames_before_program(found.kind, table.frames_of(blamed).len());
+        let mut stacks =
+            std::iter::once(finding.stack).chain(finding.notes.iter().map(|(_, stack)| *stack));
+        let blamed = stacks
+            .find(|stack| *stack != StackId::EMPTY)
+            .unwrap_or_default();
+        let before = frames_before_program(finding.kind, table.frames_of(blamed).len());
         let place = table.to_blame(blamed, before);
+        let sentences = finding.notes.iter().filter_map(|(what, _)| *what);
         let Described {
             size,
             address,
             block,
-        } = found.described();
-        let address = address.map(|address| Name::from(address.to_owned()));
-        let notes = found.notes.into_iter().map(|note| Note {
-            what: note.what,
-            stack: placeholder(note.stack),
+        } = Described::of(finding.what, sentences);
+        let notes = finding.notes.iter().map(|(what, stack)| NoteRef {
+            what: *what,
+            stack: StackRef::Ids(table.frames_of(*stack)),
         });
-        let record = ErrorRecord {
-            name: place.name,
-            file: place.file,
-            line: place.line,
-            obj: place.obj,
-            kind: Name::from(found.kind),
-            what: found.what,
-            cost: Counts::from([("count", Count::from(found.count))]),
+        let notes: Vec<NoteRef> = notes.collect();
+        let cost = [Count::from(finding.count)];
+        let row = ErrorRow {
+            name: name(place.name),
+            file: name(place.file),
+            line: place.line.map(u64::from),
+            obj: name(place.obj),
+            kind: finding.kind,
+            what: finding.what,
+            cost: Cells::From(count_event, &cost),
             size,
             address,
-            block,
-            thread: found.thread,
-            thread_name: found.thread_name.map(Name::from),
+            block: block.as_ref(),
+            thread: finding.thread,
+            thread_name: finding.thread_name,
             pid: self.pid,
-            stack: placeholder(found.stack),
-            notes: notes.collect(),
-            suppression: found.suppression.map(Name::from),
+            stack: StackRef::Ids(table.frames_of(finding.stack)),
+            notes: NotesRef::Refs(&notes),
+            suppression: finding.suppression,
         };
-        let stacks = stacks.into_iter().map(|stack| table.rendered_stack(stack));
-        out.record_with_stacks(&record, stacks.collect::<std::io::Result<Vec<_>>>()?)
+        out.row(row, table)
     }
 
     fn write_leak(
         &self,
-        leak: &LeakRow,
+        leak: &KeptLeak,
         table: &FindingTable,
         out: &mut Out,
-    ) -> std::io::Result<()> {
+    ) -> Result<(), Error> {
         let place = table.to_blame(leak.stack, 0);
-        let record = LeakRecord {
-            name: place.name,
-            file: place.file,
-            line: place.line,
-            obj: place.obj,
-            kind: Name::from(leak.kind.word()),
-            cost: Counts::from([
-                ("bytes", Count::from(leak.bytes)),
-                ("blocks", Count::from(leak.blocks)),
-            ]),
+        let cost = [leak.bytes, leak.blocks].map(Count::from);
+        let row = LeakRow {
+            name: name(place.name),
+            file: name(place.file),
+            line: place.line.map(u64::from),
+            obj: name(place.obj),
+            kind: leak.kind.word(),
+            cost: Cells::From(0, &cost),
             indirect_bytes: leak.indirect_bytes,
             pid: self.pid,
-            stack: placeholder(leak.stack),
-            suppression: leak.suppression.map(|text| Name::from(table.text(text))),
+            stack: StackRef::Ids(table.frames_of(leak.stack)),
+            suppression: leak.suppression.map(|text| table.text(text)),
         };
-        let stack = Some(leak.stack).filter(|stack| *stack != StackId::EMPTY);
-        let stack = stack.map(|stack| table.rendered_stack(stack)).transpose()?;
-        out.record_with_stacks(&record, stack)
+        out.row(row, table)
     }
 }
 
-/// What stands in a record for a stack that is written from rendered frames.
-fn placeholder(stack: StackId) -> Vec<Frame<'static>> {
-    match stack {
-        StackId::EMPTY => Vec::new(),
-        _ => RenderedFrame::placeholder(),
-    }
+fn name(id: Option<NameId>) -> Option<NameRef<'static>> {
+    id.map(NameRef::Id)
 }
 
-impl ErrorRow {
-    pub(super) fn found<'a>(&self, table: &'a FindingTable) -> FoundError<'a> {
+/// An error, or the signal that ended the process.
+struct Finding<'a> {
+    kind: &'a str,
+    what: &'a str,
+    count: u64,
+    thread: Option<u64>,
+    thread_name: Option<&'a str>,
+    stack: StackId,
+    notes: Vec<(Option<&'a str>, StackId)>,
+    suppression: Option<&'a str>,
+}
+
+impl KeptError {
+    fn finding<'a>(&self, table: &'a FindingTable) -> Finding<'a> {
         let text = |name| table.text(name);
-        let notes = self.notes.iter().map(|note| FoundNote {
-            what: note.what.map(|what| Name::from(text(what))),
-            stack: note.stack,
-        });
-        FoundError {
+        let notes = self
+            .notes
+            .iter()
+            .map(|note| (note.what.map(text), note.stack));
+        Finding {
             kind: text(self.kind),
-            what: Name::from(text(self.what)),
+            what: text(self.what),
             count: self.count,
             thread: self.thread,
             thread_name: self.thread_name.map(text),
@@ -213,24 +234,25 @@ impl ErrorRow {
 
 impl FatalSignal {
     /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
-    pub(super) fn found<'a>(&self) -> FoundError<'a> {
-        let event = self.event.as_deref().map(|event| match &self.address {
-            Some(address) => format!("{event} at address {address}"),
-            None => event.to_owned(),
-        });
-        FoundError {
+    fn finding<'a>(&self, sentence: &'a str, event: Option<&'a str>) -> Finding<'a> {
+        Finding {
             kind: "FatalSignal",
-            what: Name::from(self.sentence()),
+            what: sentence,
             count: 1,
             thread: self.thread,
             thread_name: None,
             stack: self.stack,
-            notes: Vec::from_iter(event.map(|event| FoundNote {
-                what: Some(Name::from(event)),
-                stack: StackId::EMPTY,
-            })),
+            notes: Vec::from_iter(event.map(|event| (Some(event), StackId::EMPTY))),
             suppression: None,
         }
+    }
+
+    fn event(&self) -> Option<String> {
+        let event = self.event.as_deref()?;
+        Some(match &self.address {
+            Some(address) => format!("{event} at address {address}"),
+            None => event.to_owned(),
+        })
     }
 
     /// As text logs say it.

@@ -1,13 +1,13 @@
 //! The stacks of an error or a leak while they are read: its own, and those of its notes.
 
-use super::process::NoteRow;
+use super::process::KeptNote;
 use super::table::{FindingTable, FrameId, StackId};
 
 /// Stacks that are being put together.
 #[derive(Debug, Default)]
 pub(super) struct GatheredStacks {
     main: StackId,
-    notes: Vec<NoteRow>,
+    notes: Vec<KeptNote>,
     /// The frames of the stack that is being read.
     frames: Vec<FrameId>,
     /// Whose stack that is.
@@ -27,7 +27,7 @@ enum Owner {
 
 impl GatheredStacks {
     /// Stacks whose notes begin with these.
-    pub(super) fn with_notes(notes: Vec<NoteRow>) -> GatheredStacks {
+    pub(super) fn with_notes(notes: Vec<KeptNote>) -> GatheredStacks {
         GatheredStacks {
             notes,
             ..GatheredStacks::default()
@@ -85,13 +85,13 @@ impl GatheredStacks {
     }
 
     /// The main stack and the notes.
-    pub(super) fn finish(mut self, table: &mut FindingTable) -> (StackId, Vec<NoteRow>) {
+    pub(super) fn finish(mut self, table: &mut FindingTable) -> (StackId, Vec<KeptNote>) {
         self.end_stack(table);
         (self.main, self.notes)
     }
 
     fn push_note(&mut self, what: &[u8], table: &mut FindingTable) {
-        self.notes.push(NoteRow {
+        self.notes.push(KeptNote {
             what: Some(table.name(what)),
             stack: StackId::EMPTY,
         });
@@ -106,7 +106,7 @@ impl GatheredStacks {
         match std::mem::take(&mut self.owner) {
             Owner::Note(note) => self.notes[note].stack = stack,
             Owner::Main if self.main == StackId::EMPTY => self.main = stack,
-            Owner::Main | Owner::Nameless => self.notes.push(NoteRow { what: None, stack }),
+            Owner::Main | Owner::Nameless => self.notes.push(KeptNote { what: None, stack }),
         }
     }
 }

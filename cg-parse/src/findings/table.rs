@@ -4,22 +4,19 @@
 //! when these are new.
 
 use std::cell::OnceCell;
-use std::io;
 
 use cg_names::blame::frame_to_blame_by;
 use cg_names::demangle::demangle;
 use cg_names::whose::Facts;
 use cg_stream::intern::{Bytes, Id as _, Slices, Texts, TooMany};
 use cg_stream::record::{Frame, Name};
-use cg_stream::writer::RenderedFrame;
+use cg_stream::rows::{Named, RowTables, TableNumber};
+
+pub(super) use cg_stream::rows::{FrameId, NameId};
 
 cg_stream::ids! {
-    /// A name, a sentence, or any other text of a [`FindingTable`].
-    pub(super) struct WordsId;
-    /// A frame of an input.
-    pub struct FrameId;
     /// A stack of an input. Equal stacks have equal ids.
-    pub struct StackId;
+    pub(super) struct StackId;
 }
 
 impl StackId {
@@ -36,20 +33,11 @@ impl Default for StackId {
 /// What a log says of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameRow {
-    pub(super) name: Option<WordsId>,
-    pub(super) file: Option<WordsId>,
+    pub(super) name: Option<NameId>,
+    pub(super) file: Option<NameId>,
     pub(super) line: Option<u32>,
-    pub(super) obj: Option<WordsId>,
-    pub(super) addr: Option<WordsId>,
-}
-
-/// What of a frame takes time to find out, from when it was asked for. Of the frames of a log few are looked at for whom
-/// to blame, and none is written where no stream is.
-#[derive(Default)]
-struct AskedFrame {
-    /// What the frame tells of whose code it is.
-    facts: OnceCell<Facts>,
-    rendered: OnceCell<RenderedFrame>,
+    pub(super) obj: Option<NameId>,
+    pub(super) addr: Option<NameId>,
 }
 
 /// Names, frames and stacks by id.
@@ -57,12 +45,14 @@ struct AskedFrame {
 /// A table that has no id left gives the first one instead and remembers that it did: nothing is handed on of what was
 /// read so.
 pub(super) struct FindingTable {
-    names: Texts<WordsId>,
+    number: TableNumber,
+    /// Names, sentences and whatever else is text.
+    names: Texts<NameId>,
     /// The frames as the input writes them.
     raw_frames: Bytes<FrameId>,
     frames: Vec<FrameRow>,
-    /// What was asked of each frame.
-    asked: Vec<AskedFrame>,
+    /// What each frame tells of whose code it is, from when it was asked for: few are looked at for whom to blame.
+    facts: Vec<OnceCell<Facts>>,
     /// Names that were left mangled are demangled.
     demangles: bool,
     stacks: Slices<StackId, FrameId>,
@@ -73,8 +63,9 @@ impl FindingTable {
     /// An empty table; it demangles names or leaves them as they are.
     pub(super) fn new(demangles: bool) -> FindingTable {
         let mut table = FindingTable {
+            number: TableNumber::new(),
             demangles,
-            asked: Vec::new(),
+            facts: Vec::new(),
             names: Texts::default(),
             raw_frames: Bytes::default(),
             frames: Vec::new(),
@@ -103,19 +94,19 @@ impl FindingTable {
     }
 
     /// The id of these bytes of an input, as a [`Name`].
-    pub(super) fn name(&mut self, bytes: &[u8]) -> WordsId {
+    pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
         self.words(Name::from_bytes(bytes).as_str())
     }
 
-    fn words(&mut self, text: &str) -> WordsId {
+    fn words(&mut self, text: &str) -> NameId {
         self.names.intern(text).unwrap_or_else(|TooMany| {
             self.is_full = true;
-            WordsId::FIRST
+            NameId::FIRST
         })
     }
 
     /// The id of a function's name.
-    pub(super) fn function(&mut self, bytes: &[u8]) -> WordsId {
+    pub(super) fn function(&mut self, bytes: &[u8]) -> NameId {
         if self.demangles {
             self.name(&demangle(bytes))
         } else {
@@ -144,7 +135,7 @@ impl FindingTable {
     }
 
     /// The text of a name.
-    pub(super) fn text(&self, id: WordsId) -> &str {
+    pub(super) fn text(&self, id: NameId) -> &str {
         self.names.text(id)
     }
 
@@ -161,7 +152,7 @@ impl FindingTable {
         if id.index() == self.frames.len() {
             let row = parse(raw, self);
             self.frames.push(row);
-            self.asked.push(AskedFrame::default());
+            self.facts.push(OnceCell::new());
         }
         id
     }
@@ -188,33 +179,19 @@ impl FindingTable {
     }
 
     /// The frame of a stack to blame, behind these innermost ones; nothing is known of that of an empty stack.
-    pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> Frame<'_> {
+    pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> FrameRow {
         let frames = &self.frames_of(id)[skipped..];
         let position = frame_to_blame_by(frames.len(), |position| {
             frames.get(position).map(|frame| self.facts(*frame))
         });
-        frames
-            .get(position)
-            .map_or_else(Frame::default, |frame| self.record_frame(*frame))
+        let blamed = frames.get(position).map(|frame| self.frames[frame.index()]);
+        blamed.unwrap_or_default()
     }
 
     /// What a frame tells of whose code it is.
     fn facts(&self, id: FrameId) -> Facts {
         let facts = || Facts::of(&self.record_frame(id));
-        *self.asked[id.index()].facts.get_or_init(facts)
-    }
-
-    /// A stack ready to be written.
-    pub(super) fn rendered_stack(&self, id: StackId) -> io::Result<Vec<&RenderedFrame>> {
-        let render = |frame: &FrameId| {
-            let rendered = &self.asked[frame.index()].rendered;
-            if let Some(rendered) = rendered.get() {
-                return Ok(rendered);
-            }
-            let frame = RenderedFrame::new(&self.record_frame(*frame))?;
-            Ok(rendered.get_or_init(|| frame))
-        };
-        self.frames_of(id).iter().map(render).collect()
+        *self.facts[id.index()].get_or_init(facts)
     }
 
     /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.
@@ -226,7 +203,7 @@ impl FindingTable {
     #[inline]
     pub(super) fn record_frame(&self, id: FrameId) -> Frame<'_> {
         let row = self.frames[id.index()];
-        let name = |id: Option<WordsId>| id.map(|id| Name::from(self.text(id)));
+        let name = |id: Option<NameId>| id.map(|id| Name::from(self.text(id)));
         Frame {
             name: name(row.name),
             file: name(row.file),
@@ -235,6 +212,20 @@ impl FindingTable {
             addr: name(row.addr),
             ..Frame::default()
         }
+    }
+}
+
+impl RowTables for FindingTable {
+    fn number(&self) -> TableNumber {
+        self.number
+    }
+
+    fn name(&self, _: Named, id: NameId) -> Name<'_> {
+        Name::from(self.text(id))
+    }
+
+    fn frame(&self, id: FrameId) -> Frame<'_> {
+        self.record_frame(id)
     }
 }
 

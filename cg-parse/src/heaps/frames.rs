@@ -1,60 +1,112 @@
 //! The frames of a heap profile: few of them, in many stacks.
 
 use std::cell::OnceCell;
-use std::io;
 
 use cg_names::blame::frame_to_blame_by;
 use cg_names::whose::Facts;
-use cg_stream::record::Frame;
-use cg_stream::writer::RenderedFrame;
+use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::record::{Frame, Name};
+use cg_stream::rows::{FrameId, NameId, NameRef, Named, RowTables, TableNumber};
 
-/// The frames of a file's table, each ready to be written; a position beyond the table is a frame of nothing.
+/// The frames of a file. The one behind those of the file's own table is a frame of nothing, which stands for positions
+/// beyond that table.
 pub(super) struct FrameTable<'a> {
+    number: TableNumber,
     frames: Vec<TableFrame<'a>>,
-    beyond: TableFrame<'a>,
 }
 
-pub(super) struct TableFrame<'a> {
+struct TableFrame<'a> {
     frame: Frame<'a>,
-    pub(super) rendered: RenderedFrame,
     /// From when it was asked for: of the frames of a file few are looked at for whom to blame.
     facts: OnceCell<Facts>,
 }
 
-impl TableFrame<'_> {
-    fn facts(&self) -> Facts {
-        *self.facts.get_or_init(|| Facts::of(&self.frame))
+/// The names at the head of a row with a stack: those of the frame to blame.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Blamed {
+    pub(super) name: Option<NameRef<'static>>,
+    pub(super) file: Option<NameRef<'static>>,
+    pub(super) line: Option<u64>,
+    pub(super) obj: Option<NameRef<'static>>,
+}
+
+/// The names of a frame have ids of their own, one behind the other.
+const NAMES: usize = 3;
+
+impl<'a> FrameTable<'a> {
+    pub(super) fn new(frames: impl Iterator<Item = Frame<'a>>) -> FrameTable<'a> {
+        let mut table = FrameTable {
+            number: TableNumber::new(),
+            frames: Vec::new(),
+        };
+        frames.for_each(|frame| table.push(frame));
+        table
+    }
+
+    fn push(&mut self, frame: Frame<'a>) {
+        self.frames.push(TableFrame {
+            frame,
+            facts: OnceCell::new(),
+        });
+    }
+
+    /// Adds a frame behind the others.
+    pub(super) fn add(&mut self, frame: Frame<'a>) -> Result<FrameId, TooMany> {
+        self.push(frame);
+        FrameId::at(self.frames.len() - 1)
+    }
+
+    pub(super) fn get(&self, id: FrameId) -> &Frame<'a> {
+        &self.frames[id.index()].frame
+    }
+
+    /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it; none of an empty stack.
+    pub(super) fn to_blame(&self, stack: &[FrameId]) -> Option<FrameId> {
+        let facts = |frame: &FrameId| {
+            let TableFrame { frame, facts } = &self.frames[frame.index()];
+            *facts.get_or_init(|| Facts::of(frame))
+        };
+        let at = |position: usize| stack.get(position).map(facts);
+        stack.get(frame_to_blame_by(stack.len(), at)).copied()
+    }
+
+    /// The names of a frame.
+    pub(super) fn blamed(&self, id: Option<FrameId>) -> Blamed {
+        let Some(id) = id else {
+            return Blamed::default();
+        };
+        let frame = self.get(id);
+        let name = |name: &Option<Name>, of: Named| {
+            name.as_ref()?;
+            let id = NameId::at(NAMES * id.index() + of as usize);
+            id.ok().map(NameRef::Id)
+        };
+        Blamed {
+            name: name(&frame.name, Named::Function),
+            file: name(&frame.file, Named::File),
+            line: frame.line,
+            obj: name(&frame.obj, Named::Object),
+        }
     }
 }
 
-impl<'a> FrameTable<'a> {
-    pub(super) fn new(frames: impl Iterator<Item = Frame<'a>>) -> io::Result<FrameTable<'a>> {
-        let prepare = |frame: Frame<'a>| {
-            Ok(TableFrame {
-                rendered: RenderedFrame::new(&frame)?,
-                facts: OnceCell::new(),
-                frame,
-            })
+impl RowTables for FrameTable<'_> {
+    fn number(&self) -> TableNumber {
+        self.number
+    }
+
+    fn name(&self, of: Named, id: NameId) -> Name<'_> {
+        let frame = &self.frames[id.index() / NAMES].frame;
+        let name = match of {
+            Named::Function => &frame.name,
+            Named::File => &frame.file,
+            Named::Object => &frame.obj,
+            Named::Other => &None,
         };
-        Ok(FrameTable {
-            frames: frames.map(prepare).collect::<io::Result<_>>()?,
-            beyond: prepare(Frame::default())?,
-        })
+        name.as_deref().map_or_else(Name::default, Name::from)
     }
 
-    pub(super) fn at(&self, position: u32) -> &TableFrame<'a> {
-        self.frames.get(position as usize).unwrap_or(&self.beyond)
-    }
-
-    pub(super) fn count_beyond(&self, stack: &[u32]) -> usize {
-        let is_beyond = |position: &&u32| **position as usize >= self.frames.len();
-        stack.iter().filter(is_beyond).count()
-    }
-
-    /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it.
-    pub(super) fn to_blame(&self, stack: &[u32]) -> Frame<'a> {
-        let at = |position: usize| stack.get(position).map(|frame| self.at(*frame));
-        let blamed = frame_to_blame_by(stack.len(), |position| at(position).map(TableFrame::facts));
-        at(blamed).map_or_else(Frame::default, |found| found.frame.clone())
+    fn frame(&self, id: FrameId) -> Frame<'_> {
+        self.get(id).clone()
     }
 }

@@ -16,7 +16,7 @@ use cg_stream::intern::TooMany;
 use cg_stream::record::{Count, RunRecord};
 use cg_stream::sorting::Order as _;
 
-use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
+use super::table::{FrameId, FrameParts, NameId, Row, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -117,7 +117,7 @@ struct Entry {
     line: u64,
     /// Its stacks, innermost frame first.
     stacks: Vec<Vec<FrameId>>,
-    thread: Option<TextId>,
+    thread: Option<NameId>,
     pid: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 use cg_stream::record::RunRecord;
 
-use super::table::{FrameId, FrameParts, Row, StackTable, TextId};
+use super::table::{FrameId, FrameParts, NameId, Row, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -98,7 +98,7 @@ struct Script {
     demangle: bool,
     /// The frames of an entry in each of its stacks, innermost first.
     blocks: Vec<Vec<FrameId>>,
-    thread: Option<TextId>,
+    thread: Option<NameId>,
     pid: Option<u64>,
     /// A number whose next line tells whether it is a count, and its line.
     number: Option<(u64, u64)>,

@@ -12,7 +12,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord};
 
 use super::outline::Outline;
-use super::table::{FrameParts, Row, StackId, StackTable, TextId};
+use super::table::{FrameParts, NameId, Row, StackId, StackTable};
 use super::{rate, write};
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -54,14 +54,14 @@ struct Report {
     outline: Outline,
     /// The lines from a thread to the one that was read last.
     open: Vec<Open>,
-    thread: Option<TextId>,
+    thread: Option<NameId>,
 }
 
 /// A line of the call graph, with samples that are not yet known to be of lines below it.
 struct Open {
     depth: usize,
     stack: Option<StackId>,
-    thread: Option<TextId>,
+    thread: Option<NameId>,
     own: Count,
     samples: u64,
     line: u64,

@@ -10,13 +10,12 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use cg_names::demangle::demangle_path;
 use cg_stream::intern::{Id, Keys, Texts, TooMany};
 use cg_stream::record::{Count, Frame, FrameMarks, Name};
+use cg_stream::rows::{Named, RowTables, TableNumber};
 use foldhash::fast::FixedState;
 
+pub(crate) use cg_stream::rows::{FrameId, NameId};
+
 cg_stream::ids! {
-    /// A function, file, object, thread or process.
-    pub(crate) struct TextId;
-    /// A frame: what is known of it.
-    pub(crate) struct FrameId;
     /// A stack that has a frame at least.
     pub(crate) struct StackId;
     /// A stack of a thread, which has costs.
@@ -28,10 +27,10 @@ cg_stream::ids! {
 /// What is known of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FrameParts {
-    pub(crate) name: Option<TextId>,
-    pub(crate) file: Option<TextId>,
+    pub(crate) name: Option<NameId>,
+    pub(crate) file: Option<NameId>,
     pub(crate) line: Option<u64>,
-    pub(crate) obj: Option<TextId>,
+    pub(crate) obj: Option<NameId>,
     /// Frames that differ in their address are different ones here, and one to readers of the stream.
     pub(crate) addr: Option<u64>,
     pub(crate) marks: FrameMarks,
@@ -43,9 +42,9 @@ pub(crate) struct Row {
     /// `None` of a sample without frames.
     pub(crate) stack: Option<StackId>,
     /// The thread's name.
-    pub(crate) thread: Option<TextId>,
+    pub(crate) thread: Option<NameId>,
     /// The process's name.
-    pub(crate) process: Option<TextId>,
+    pub(crate) process: Option<NameId>,
     /// The process.
     pub(crate) pid: Option<u64>,
     /// The stack was made from a graph of calls.
@@ -93,7 +92,8 @@ impl Hash for RowKey {
 /// The stacks of a profile with their costs.
 #[derive(Default)]
 pub(crate) struct StackTable {
-    texts: Texts<TextId>,
+    number: TableNumber,
+    texts: Texts<NameId>,
     frames: Keys<FrameId, FrameParts>,
     stacks: Keys<StackId, Node>,
     /// By stack, behind that of the stack without frames: the frame that was pushed onto it last, and what that came to. Most
@@ -147,7 +147,7 @@ impl StackTable {
 
     /// A name as a profile has it.
     #[inline]
-    pub(crate) fn text(&mut self, name: &[u8]) -> Result<TextId, TooMany> {
+    pub(crate) fn text(&mut self, name: &[u8]) -> Result<NameId, TooMany> {
         match std::str::from_utf8(name) {
             Ok(text) => self.texts.intern(text),
             Err(_) => self.texts.intern(&Name::from_bytes(name)),
@@ -156,7 +156,7 @@ impl StackTable {
 
     /// A name, unless it is empty.
     #[inline]
-    pub(crate) fn given(&mut self, name: &[u8]) -> Result<Option<TextId>, TooMany> {
+    pub(crate) fn given(&mut self, name: &[u8]) -> Result<Option<NameId>, TooMany> {
         if name.is_empty() {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl StackTable {
         &mut self,
         name: &[u8],
         is_demangled: bool,
-    ) -> Result<Option<TextId>, TooMany> {
+    ) -> Result<Option<NameId>, TooMany> {
         match is_demangled {
             true => self.given(&demangle_path(name)),
             false => self.given(name),
@@ -402,11 +402,11 @@ impl StackTable {
         self.texts.all()
     }
 
-    pub(crate) fn text_of(&self, text: TextId) -> &str {
+    pub(crate) fn text_of(&self, text: NameId) -> &str {
         self.texts.text(text)
     }
 
-    pub(crate) fn name(&self, text: Option<TextId>) -> Option<&str> {
+    pub(crate) fn name(&self, text: Option<NameId>) -> Option<&str> {
         text.map(|text| self.text_of(text))
     }
 
@@ -422,6 +422,20 @@ impl StackTable {
             ..Frame::default()
         }
         .with_marks(frame.marks)
+    }
+}
+
+impl RowTables for StackTable {
+    fn number(&self) -> TableNumber {
+        self.number
+    }
+
+    fn name(&self, _: Named, id: NameId) -> Name<'_> {
+        Name::from(self.text_of(id))
+    }
+
+    fn frame(&self, id: FrameId) -> Frame<'_> {
+        self.record_frame(self.frames.get(id))
     }
 }
 

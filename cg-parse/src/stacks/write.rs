@@ -14,13 +14,10 @@ use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord, Status,
     Total,
 };
+use cg_stream::rows::{Cells, NameRef, StackRef, StackRow};
 use cg_stream::sorting::Order as _;
-use cg_stream::writer::RenderedFrame;
-use cg_stream::writer::rendered::{
-    RenderedEvents, RenderedFunction, RenderedNames, RenderedStackRecord,
-};
 
-use super::table::{FrameId, FrameParts, StackTable, TextId};
+use super::table::{FrameId, FrameParts, NameId, StackTable};
 use crate::error::Error;
 use crate::format::Out;
 
@@ -37,7 +34,7 @@ pub(crate) fn write(
     }
     write_open(run, table, out)?;
     read?;
-    out.end().map_err(Error::Output)
+    out.end()
 }
 
 /// The same without `end`.
@@ -50,56 +47,35 @@ pub(crate) fn write_open(
     run.events = table.events().to_vec();
     let totals = (0..run.events.len()).map(|event| total(table, event));
     run.total = Total::One(Counts::from_row_with_zeros(&run.events, totals).into_owned());
-    out.run(&run).map_err(Error::Output)?;
+    out.run(&run)?;
 
     let writing = Writing::new(table);
-    let rendered = table
-        .frames()
-        .iter()
-        .map(|frame| RenderedFrame::new(&table.record_frame(frame)))
-        .collect::<Result<Vec<RenderedFrame>, _>>()
-        .map_err(Error::Output)?;
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
     let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
     let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
-    let events = RenderedEvents::new(&run.events);
-    let mut names = RenderedNames::default();
     let mut counts = Vec::new();
+    let mut stack = Vec::new();
     for position in writing.ordered_by(cost) {
         let row = table.row_at(position);
         let blamed = writing.blamed_parts(position);
-        let texts = [
-            blamed.name,
-            blamed.file,
-            blamed.obj,
-            row.thread,
-            row.process,
-        ];
-        for text in texts.into_iter().flatten() {
-            names.render(text, || Name::from(table.text_of(text)));
-        }
-        let name = |text: Option<TextId>| text.map(|text| names.get(text));
         counts.clear();
         counts.extend((0..run.events.len()).map(|event| table.cost(position, event)));
-        let record = RenderedStackRecord {
-            function: RenderedFunction {
-                name: name(blamed.name),
-                file: name(blamed.file),
-                obj: name(blamed.obj),
-            },
+        stack.clear();
+        stack.extend(table.frames_of(row.stack));
+        let record = StackRow {
+            name: blamed.name.map(NameRef::Id),
+            file: blamed.file.map(NameRef::Id),
             line: blamed.line,
-            thread_name: name(row.thread),
-            process: name(row.process),
+            obj: blamed.obj.map(NameRef::Id),
+            thread_name: row.thread.map(NameRef::Id),
+            process: row.process.map(NameRef::Id),
             pid: row.pid,
             estimated: row.estimated,
             cut: row.cut,
-            events: &events,
-            cost: &counts,
+            cost: Cells::From(0, &counts),
+            stack: StackRef::Ids(&stack),
         };
-        let stack = table.frames_of(row.stack);
-        let stack = stack.map(|frame| &rendered[frame.index()]);
-        out.rendered_with_stack(&record, stack)
-            .map_err(Error::Output)?;
+        out.row(record, table)?;
     }
     Ok(())
 }
@@ -147,7 +123,7 @@ pub(crate) fn write_diff(
         ..DiffSummary::default()
     };
     summary.put_into(&mut run);
-    out.run(&run).map_err(Error::Output)?;
+    out.run(&run)?;
 
     let writing = Writing::new(table);
     let delta = |row: usize| table.cost(row, 1) - table.cost(row, 0);
@@ -172,10 +148,10 @@ pub(crate) fn write_diff(
                 .collect(),
             ..DiffRecord::default()
         };
-        out.record(&record).map_err(Error::Output)?;
+        out.diff(record)?;
     }
     read?;
-    out.end().map_err(Error::Output)
+    out.end()
 }
 
 /// The sum of an event over all rows.
@@ -234,7 +210,7 @@ impl<'t> Writing<'t> {
     fn ordered_by<K: Ord>(&self, first: impl Fn(usize) -> K) -> Vec<usize> {
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
-        let rank = |text: Option<TextId>| text.map(|text| texts[text.index()]);
+        let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
         // As one number, which is compared at once.
         let names = |row: usize| {
             let FrameParts {
@@ -288,7 +264,7 @@ impl<'t> Writing<'t> {
 
     /// By frame: its place in the order of all frames.
     fn ranks_of_frames(&self, texts: &[u32]) -> Vec<u32> {
-        let rank = |text: Option<TextId>| text.map(|text| texts[text.index()]);
+        let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
         let key = |frame: usize| {
             let frame = &self.table.frames()[frame];
             let names = (rank(frame.name), rank(frame.file), rank(frame.obj));

@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
-use super::table::{FrameId, FrameParts, Row, StackId, StackTable, TextId};
+use super::table::{FrameId, FrameParts, NameId, Row, StackId, StackTable};
 use super::write;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
@@ -68,7 +68,7 @@ pub(crate) fn parse(
 /// A value that may come again.
 #[derive(Clone, Copy)]
 enum Value {
-    Text(TextId),
+    Text(NameId),
     Number(u64),
     Frame(FrameId),
     Stack(Option<StackId>),
@@ -78,8 +78,8 @@ enum Value {
 /// Whose a sample is.
 #[derive(Clone, Copy, Default)]
 struct Thread {
-    name: Option<TextId>,
-    process: Option<TextId>,
+    name: Option<NameId>,
+    process: Option<NameId>,
     pid: Option<u64>,
 }
 

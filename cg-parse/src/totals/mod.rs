@@ -17,8 +17,8 @@ fn write(mut run: RunRecord, totals: &[(String, u64)], out: &mut Out) -> Result<
             .map(|(event, count)| (Name::from(event.clone()), Count::from(*count)))
             .collect(),
     ));
-    out.run(&run).map_err(Error::Output)?;
-    out.end().map_err(Error::Output)
+    out.run(&run)?;
+    out.end()
 }
 
 #[cfg(test)]

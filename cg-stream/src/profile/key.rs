@@ -14,6 +14,19 @@ pub struct FunctionKey {
     pub obj: Option<Symbol>,
 }
 
+impl FunctionKey {
+    /// The function as a frame of which nothing else is known.
+    pub fn frame(self, symbols: &Symbols) -> Frame<'_> {
+        let name = |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(symbols.text(symbol)));
+        Frame {
+            name: name(self.name),
+            file: name(self.file),
+            obj: name(self.obj),
+            ..Frame::default()
+        }
+    }
+}
+
 crate::ids! {
     /// A name of a [`Symbols`] table. Two symbols of a table are equal where their names are.
     pub struct Symbol;
@@ -79,7 +92,7 @@ pub struct FrameKey {
 
 crate::ids! {
     /// A frame that stacks have.
-    struct FrameId;
+    pub(super) struct FrameId;
 }
 
 /// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses. A frame is kept
@@ -90,8 +103,6 @@ pub struct Stacks {
     stacks: Slices<StackId, FrameId>,
     /// Beside the frames of all stacks, as far as the last one that has any.
     addresses: Vec<Option<Symbol>>,
-    /// The stack that is looked up.
-    wanted: Vec<FrameId>,
 }
 
 /// The frames of a stack, innermost first.
@@ -128,6 +139,12 @@ impl<'p> StackFrames<'p> {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// All of them, innermost first, each with its position among the frames of all stacks.
+    pub fn numbered(self) -> impl Iterator<Item = (usize, &'p FrameKey)> + Clone {
+        let StackFrames { frames, stack } = self;
+        (stack.iter()).map(move |id| (id.index(), &frames[id.index()]))
+    }
+
     /// All of them, innermost first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = &'p FrameKey> + ExactSizeIterator + Clone {
         let StackFrames { frames, stack } = self;
@@ -136,43 +153,32 @@ impl<'p> StackFrames<'p> {
 }
 
 impl Stacks {
+    /// The id of a frame.
+    pub(super) fn frame(&mut self, frame: FrameKey) -> Result<FrameId, TooMany> {
+        self.frames.intern(frame)
+    }
+
+    /// The id of a stack of these frames, innermost first, where they have any with their addresses.
     pub(super) fn intern(
         &mut self,
-        stack: &[Frame],
-        symbols: &mut Symbols,
+        frames: &[FrameId],
+        addresses: Option<&[Option<Symbol>]>,
+        symbols: &Symbols,
     ) -> Result<StackId, TooMany> {
-        self.wanted.clear();
-        for frame in stack {
-            self.wanted.push(self.frames.intern(FrameKey {
-                function: function_key(symbols, &frame.name, &frame.file, &frame.obj)?,
-                line: frame.line,
-                site: symbol(symbols, &frame.site)?,
-                marks: frame.marks(),
-            })?);
-        }
         let known = self.stacks.len();
-        let id = self.stacks.intern(&self.wanted)?;
-        if stack.iter().all(|frame| frame.addr.is_none()) {
+        let id = self.stacks.intern(frames)?;
+        let Some(addresses) = addresses else {
             return Ok(id);
-        }
+        };
         let place = self.stacks.place(id);
         if self.addresses.len() < place.end {
             self.addresses.resize(place.end, None);
         }
-        if self.stacks.len() > known {
-            for (addr, frame) in self.addresses[place].iter_mut().zip(stack) {
-                *addr = symbol(symbols, &frame.addr)?;
-            }
-            return Ok(id);
-        }
-        let addresses = &mut self.addresses[place];
-        let held = addresses
-            .iter()
-            .map(|addr| addr.map(|addr| symbols.text(addr)));
-        if held.lt(stack.iter().map(|frame| frame.addr.as_deref())) {
-            for (addr, frame) in addresses.iter_mut().zip(stack) {
-                *addr = symbol(symbols, &frame.addr)?;
-            }
+        let held = &mut self.addresses[place];
+        let text = |address: &Option<Symbol>| address.map(|address| symbols.text(address));
+        let is_new = self.stacks.len() > known;
+        if is_new || held.iter().map(text).lt(addresses.iter().map(text)) {
+            held.copy_from_slice(addresses);
         }
         Ok(id)
     }
@@ -193,28 +199,6 @@ impl Stacks {
     }
 }
 
-/// The symbol of a name that may not be given.
-pub(super) fn symbol(
-    symbols: &mut Symbols,
-    name: &Option<Name>,
-) -> Result<Option<Symbol>, TooMany> {
-    name.as_deref().map(|text| symbols.intern(text)).transpose()
-}
-
-/// The key for names as records have them.
-pub(super) fn function_key(
-    symbols: &mut Symbols,
-    name: &Option<Name>,
-    file: &Option<Name>,
-    obj: &Option<Name>,
-) -> Result<FunctionKey, TooMany> {
-    Ok(FunctionKey {
-        name: symbol(symbols, name)?,
-        file: symbol(symbols, file)?,
-        obj: symbol(symbols, obj)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,24 +206,34 @@ mod tests {
     #[test]
     fn a_frame_is_kept_once_and_addresses_stay_with_their_stacks() {
         let (mut stacks, mut symbols) = (Stacks::default(), Symbols::default());
-        let frame = |name: &'static str, addr: Option<&'static str>| Frame {
-            name: Some(Name::from(name)),
-            addr: addr.map(Name::from),
-            ..Frame::default()
+        let mut intern = |frames: &[(&str, Option<&str>)]| {
+            let mut ids = Vec::new();
+            let mut addresses = Vec::new();
+            for (name, address) in frames {
+                let function = FunctionKey {
+                    name: Some(symbols.intern(name).unwrap()),
+                    ..FunctionKey::default()
+                };
+                ids.push(
+                    stacks
+                        .frame(FrameKey {
+                            function,
+                            ..FrameKey::default()
+                        })
+                        .unwrap(),
+                );
+                addresses.push(address.map(|address| symbols.intern(address).unwrap()));
+            }
+            let has_addresses = addresses.iter().any(Option::is_some);
+            let addresses = has_addresses.then_some(addresses.as_slice());
+            stacks.intern(&ids, addresses, &symbols).unwrap()
         };
-        let mut intern = |frames: &[Frame]| stacks.intern(frames, &mut symbols).unwrap();
-        let without = intern(&[frame("f", None), frame("main", None)]);
-        let with = intern(&[frame("main", Some("0x1"))]);
-        let behind = intern(&[frame("main", None), frame("f", None)]);
+        let without = intern(&[("f", None), ("main", None)]);
+        let with = intern(&[("main", Some("0x1"))]);
+        let behind = intern(&[("main", None), ("f", None)]);
         // The same stack with addresses that come later, and earlier, as texts.
-        assert_eq!(
-            intern(&[frame("f", None), frame("main", Some("0x9"))]),
-            without
-        );
-        assert_eq!(
-            intern(&[frame("f", None), frame("main", Some("0x2"))]),
-            without
-        );
+        assert_eq!(intern(&[("f", None), ("main", Some("0x9"))]), without);
+        assert_eq!(intern(&[("f", None), ("main", Some("0x2"))]), without);
         assert_eq!(stacks.frames.len(), 2);
         let shown = |id: StackId| -> Vec<(&str, Option<&str>)> {
             let names = stacks.frames(id).iter().map(|frame| frame.function.name);

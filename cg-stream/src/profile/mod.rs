@@ -3,6 +3,7 @@
 //! This is what cg-diff compares and cg-fmt formats. Names are interned and counts lie in flat columns, so memory goes
 //! with the number of distinct rows. Sums are exact: one that 64 bits cannot hold is an error of the line that made it.
 
+mod adding;
 mod by_function;
 mod by_innermost;
 mod key;
@@ -17,9 +18,11 @@ pub use key::{FrameKey, FunctionKey, Key, StackFrames, StackId, Stacks, Symbol, 
 pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use crate::record::{
-    Count, Counts, DiffRecord, RecordType, RunRecord, SharedTexts, SnapshotRecord,
+    Count, Counts, DiffRecord, Frame, Name, RecordType, RunRecord, SharedTexts, SnapshotRecord,
 };
+use crate::rows::{Row, RowSink, RowTables, hand_over};
 use crate::{Error, Line};
+use adding::{Adding, Known};
 use rows::{TABLES, table_index};
 use sum::add_exact;
 use table::event_index;
@@ -65,6 +68,7 @@ pub struct Profile {
     diffs: Vec<DiffRecord<'static>>,
     diff_texts: SharedTexts,
     unknown: u64,
+    known: Known,
 }
 
 /// The interned names and stacks of profiles that are compared.
@@ -74,6 +78,28 @@ pub struct Names {
     pub symbols: Symbols,
     /// Every distinct stack.
     pub stacks: Stacks,
+}
+
+impl Names {
+    /// A frame of a stack, at this address. All frames that are made of ids are made here.
+    pub fn frame(&self, frame: &FrameKey, addr: Option<Symbol>) -> Frame<'_> {
+        let name =
+            |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(self.symbols.text(symbol)));
+        Frame {
+            line: frame.line,
+            site: name(frame.site),
+            addr: name(addr),
+            ..frame.function.frame(&self.symbols).with_marks(frame.marks)
+        }
+    }
+
+    /// The frames of a stack, innermost first.
+    pub fn stack(&self, stack: StackId) -> impl Iterator<Item = Frame<'_>> {
+        let frames = self.stacks.frames(stack).iter();
+        frames
+            .zip(self.stacks.addresses(stack))
+            .map(|(frame, addr)| self.frame(frame, addr))
+    }
 }
 
 impl Profile {
@@ -95,20 +121,7 @@ impl Profile {
     /// # Errors
     /// Where the line is not the record its `type` says, and where a sum is beyond 64 bits with it.
     pub fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
-        if self.add_row(line)? {
-            return Ok(());
-        }
-        match line.kind {
-            RecordType::Run => self.add_run(line)?,
-            RecordType::Snapshot => self.snapshots.push(line.parse()?),
-            RecordType::Diff => {
-                let record: DiffRecord = line.parse()?;
-                self.diffs.push(record.shared(&mut self.diff_texts));
-            }
-            RecordType::Other => self.unknown += 1,
-            _ => {}
-        }
-        Ok(())
+        hand_over(line, self)
     }
 
     /// Checks, once all is added, that 64 bits can hold the self cost of all records of each type, as they can that of
@@ -181,6 +194,11 @@ impl Profile {
         &self.names.symbols
     }
 
+    /// The interned names and stacks.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// The interned stacks.
     pub fn stacks(&self) -> &Stacks {
         &self.names.stacks
@@ -189,22 +207,6 @@ impl Profile {
     /// The text of a name, if there is one.
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
         symbol.map(|symbol| self.names.symbols.text(symbol))
-    }
-
-    fn add_run(&mut self, line: &Line<'_>) -> Result<(), Error> {
-        let run: RunRecord = line.parse()?;
-        for event in &run.events {
-            self.add_run_event(event);
-        }
-        self.total.resize(self.events.len(), 0);
-        for (event, count) in run.total.one().into_iter().flat_map(Counts::iter) {
-            let index = event_index(&mut self.events, event, 0);
-            self.total.resize(self.events.len(), 0);
-            add_exact(&mut self.total[index], count)
-                .map_err(|beyond| Error::at(line.number, beyond.of(event).to_string()))?;
-        }
-        self.runs.push(run);
-        Ok(())
     }
 
     /// Puts an event behind the others that `run` records name and in front of those that only records brought, which
@@ -225,6 +227,58 @@ impl Profile {
             }
         }
         self.run_events += 1;
+    }
+}
+
+impl RowSink for Profile {
+    fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
+        for event in &run.events {
+            self.add_run_event(event);
+        }
+        self.total.resize(self.events.len(), 0);
+        for (event, count) in run.total.one().into_iter().flat_map(Counts::iter) {
+            let index = event_index(&mut self.events, event, 0);
+            self.total.resize(self.events.len(), 0);
+            add_exact(&mut self.total[index], count)
+                .map_err(|beyond| Error::whole(beyond.of(event).to_string()))?;
+        }
+        let position = |event| event_index(&mut self.events, event, 0);
+        self.known.events = run
+            .events
+            .iter()
+            .map(|event| event.as_str())
+            .map(position)
+            .collect();
+        self.runs.push(run.clone());
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {
+        let Profile {
+            names,
+            events,
+            known,
+            ..
+        } = self;
+        let mut adding = Adding::new(names, events, known, tables);
+        if rows::add(row, &mut adding, &mut self.tables)? {
+            return Ok(());
+        }
+        match row {
+            Row::Snapshot(record) => self.snapshots.push((*record).clone()),
+            Row::Unread(RecordType::Other) => self.unknown += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
+        self.diffs.push(record.shared(&mut self.diff_texts));
+        Ok(())
+    }
+
+    fn end(&mut self, _records: u64) -> Result<(), Error> {
+        Ok(())
     }
 }
 

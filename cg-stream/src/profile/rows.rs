@@ -1,11 +1,11 @@
-//! From records to rows and back, for every type that is declared.
+//! From rows to sums and back to records, for every type that is declared.
 //!
-//! What a role means is written here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a record's field
-//! up, `out_of_row!` makes the field of the sum again.
+//! What a role means is written here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a field of a row
+//! up, `out_of_row!` makes the field of the sum's record again.
 
 use std::io;
 
-use super::key::{Key, StackId, Symbol, function_key, symbol};
+use super::key::{Key, StackId, Symbol};
 use super::sum::NotAdded;
 use super::table::{Detail, Rows};
 use super::{FunctionKey, Names, Profile};
@@ -16,36 +16,118 @@ use crate::record::{
     InlineRecord, LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType,
     StackRecord,
 };
-use crate::{Error, Line, Writer};
+use crate::rows::{
+    AddressRef, CallRow, ErrorRow, FnRow, FunctionRef, HeapRow, InlineRow, LeakRow, LineRow,
+    NameRef, Named, NamesRef, NotesRef, ProgramPointRow, Row, StackRef, StackRow,
+};
+use crate::{Error, Writer};
 
-/// A record type that is added up.
-trait Added<'a>: Record + Sized {
-    /// Adds the record to the row with its key.
-    fn add(
-        self,
-        names: &mut Names,
-        events: &mut Vec<String>,
-        table: &mut Rows,
-    ) -> Result<(), NotAdded>;
+use super::adding::Adding;
 
+/// A row that is added up.
+trait Added {
+    /// Adds the row to the one with its key.
+    fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded>;
+}
+
+/// A record that a sum stands for.
+trait Summed<'a>: Record + Sized {
     /// The record that a row stands for, with these of the profile's events.
     fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> Self;
+}
+
+/// Puts a field of a row into a key.
+trait ToKey {
+    /// How the key holds it.
+    type Held;
+    fn to_key(&self, of: Named, adding: &mut Adding<'_>) -> Result<Self::Held, TooMany>;
+}
+
+impl ToKey for Option<NameRef<'_>> {
+    type Held = Option<Symbol>;
+
+    fn to_key(&self, of: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
+        self.map(|name| adding.symbol(of, name)).transpose()
+    }
+}
+
+impl ToKey for &str {
+    type Held = Option<Symbol>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
+        adding.names.symbols.intern(self).map(Some)
+    }
+}
+
+impl ToKey for Option<AddressRef<'_>> {
+    type Held = Option<Symbol>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
+        self.map(|address| adding.address(address)).transpose()
+    }
+}
+
+impl ToKey for Option<u64> {
+    type Held = Option<u64>;
+
+    fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<Option<u64>, TooMany> {
+        Ok(*self)
+    }
+}
+
+impl ToKey for u64 {
+    type Held = Option<u64>;
+
+    fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<Option<u64>, TooMany> {
+        Ok(Some(*self))
+    }
+}
+
+impl ToKey for bool {
+    type Held = bool;
+
+    fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<bool, TooMany> {
+        Ok(*self)
+    }
+}
+
+impl ToKey for FunctionRef<'_> {
+    type Held = Option<FunctionKey>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<FunctionKey>, TooMany> {
+        Ok(Some(FunctionKey {
+            name: self.name.to_key(Named::Function, adding)?,
+            file: self.file.to_key(Named::File, adding)?,
+            obj: self.obj.to_key(Named::Object, adding)?,
+        }))
+    }
+}
+
+impl ToKey for StackRef<'_> {
+    type Held = Option<StackId>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<StackId>, TooMany> {
+        adding.stack(*self).map(Some)
+    }
+}
+
+impl ToKey for NamesRef<'_> {
+    type Held = Option<StackId>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<StackId>, TooMany> {
+        adding.names_as_frames(self)
+    }
 }
 
 /// A field of a key, as records have it.
 trait Keyed<'a>: Sized {
     /// How the key holds it.
     type Held;
-    fn to_key(&self, names: &mut Names) -> Result<Self::Held, TooMany>;
     fn of_key(held: Self::Held, names: &'a Names) -> Self;
 }
 
 impl<'a> Keyed<'a> for Option<Name<'a>> {
     type Held = Option<Symbol>;
-
-    fn to_key(&self, names: &mut Names) -> Result<Option<Symbol>, TooMany> {
-        symbol(&mut names.symbols, self)
-    }
 
     fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
         held.map(|symbol| Name::from(names.symbols.text(symbol)))
@@ -55,10 +137,6 @@ impl<'a> Keyed<'a> for Option<Name<'a>> {
 impl<'a> Keyed<'a> for Name<'a> {
     type Held = Option<Symbol>;
 
-    fn to_key(&self, names: &mut Names) -> Result<Option<Symbol>, TooMany> {
-        names.symbols.intern(self).map(Some)
-    }
-
     fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
         <Option<Name> as Keyed>::of_key(held, names).unwrap_or_default()
     }
@@ -66,10 +144,6 @@ impl<'a> Keyed<'a> for Name<'a> {
 
 impl Keyed<'_> for Option<u64> {
     type Held = Option<u64>;
-
-    fn to_key(&self, _: &mut Names) -> Result<Option<u64>, TooMany> {
-        Ok(*self)
-    }
 
     fn of_key(held: Option<u64>, _: &Names) -> Self {
         held
@@ -79,10 +153,6 @@ impl Keyed<'_> for Option<u64> {
 impl Keyed<'_> for u64 {
     type Held = Option<u64>;
 
-    fn to_key(&self, _: &mut Names) -> Result<Option<u64>, TooMany> {
-        Ok(Some(*self))
-    }
-
     fn of_key(held: Option<u64>, _: &Names) -> Self {
         held.unwrap_or(0)
     }
@@ -91,10 +161,6 @@ impl Keyed<'_> for u64 {
 impl Keyed<'_> for bool {
     type Held = bool;
 
-    fn to_key(&self, _: &mut Names) -> Result<bool, TooMany> {
-        Ok(*self)
-    }
-
     fn of_key(held: bool, _: &Names) -> Self {
         held
     }
@@ -102,10 +168,6 @@ impl Keyed<'_> for bool {
 
 impl<'a> Keyed<'a> for FunctionName<'a> {
     type Held = Option<FunctionKey>;
-
-    fn to_key(&self, names: &mut Names) -> Result<Option<FunctionKey>, TooMany> {
-        function_key(&mut names.symbols, &self.name, &self.file, &self.obj).map(Some)
-    }
 
     fn of_key(held: Option<FunctionKey>, names: &'a Names) -> Self {
         let function = held.unwrap_or_default();
@@ -120,45 +182,13 @@ impl<'a> Keyed<'a> for FunctionName<'a> {
 impl<'a> Keyed<'a> for Vec<Frame<'a>> {
     type Held = Option<StackId>;
 
-    fn to_key(&self, names: &mut Names) -> Result<Option<StackId>, TooMany> {
-        names.stacks.intern(self, &mut names.symbols).map(Some)
-    }
-
     fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
-        let Some(stack) = held else {
-            return Vec::new();
-        };
-        let frames = names.stacks.frames(stack).iter();
-        frames
-            .zip(names.stacks.addresses(stack))
-            .map(|(frame, addr)| Frame {
-                name: Keyed::of_key(frame.function.name, names),
-                file: Keyed::of_key(frame.function.file, names),
-                line: frame.line,
-                site: Keyed::of_key(frame.site, names),
-                obj: Keyed::of_key(frame.function.obj, names),
-                addr: Keyed::of_key(addr, names),
-                ..Frame::default().with_marks(frame.marks)
-            })
-            .collect()
+        held.map_or_else(Vec::new, |stack| names.stack(stack).collect())
     }
 }
 
 impl<'a> Keyed<'a> for Vec<Name<'a>> {
     type Held = Option<StackId>;
-
-    fn to_key(&self, names: &mut Names) -> Result<Option<StackId>, TooMany> {
-        if self.is_empty() {
-            return Ok(None);
-        }
-        let frames: Vec<Frame> = (self.iter())
-            .map(|name| Frame {
-                name: Some(name.clone()),
-                ..Frame::default()
-            })
-            .collect();
-        names.stacks.intern(&frames, &mut names.symbols).map(Some)
-    }
 
     fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
         let frames = held.map(|stack| names.stacks.frames(stack));
@@ -169,56 +199,89 @@ impl<'a> Keyed<'a> for Vec<Name<'a>> {
     }
 }
 
+/// Puts a field of a row into a detail.
+trait ToDetail {
+    /// How the detail holds it.
+    type Held;
+    fn to_detail(&self, adding: &mut Adding<'_>) -> Self::Held;
+}
+
+impl ToDetail for Option<u64> {
+    type Held = Option<u64>;
+
+    fn to_detail(&self, _: &mut Adding<'_>) -> Option<u64> {
+        *self
+    }
+}
+
+impl ToDetail for Option<&HeapBlock> {
+    type Held = Option<HeapBlock>;
+
+    fn to_detail(&self, _: &mut Adding<'_>) -> Option<HeapBlock> {
+        self.cloned()
+    }
+}
+
+impl ToDetail for Option<&[Option<u64>]> {
+    type Held = Option<Vec<Option<u64>>>;
+
+    fn to_detail(&self, _: &mut Adding<'_>) -> Option<Vec<Option<u64>>> {
+        self.map(<[_]>::to_vec)
+    }
+}
+
+impl ToDetail for Option<&str> {
+    type Held = Option<Name<'static>>;
+
+    fn to_detail(&self, _: &mut Adding<'_>) -> Option<Name<'static>> {
+        self.map(|text| Name::from(text.to_owned()))
+    }
+}
+
+impl ToDetail for StackRef<'_> {
+    type Held = Vec<Frame<'static>>;
+
+    fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Frame<'static>> {
+        adding.frames(*self)
+    }
+}
+
+impl ToDetail for NotesRef<'_> {
+    type Held = Vec<Note<'static>>;
+
+    fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Note<'static>> {
+        let note = |note: crate::rows::NoteRef<'_>| Note {
+            what: note.what.to_detail(adding),
+            stack: adding.frames(note.stack),
+        };
+        self.iter().map(note).collect()
+    }
+}
+
 /// A field of a detail, as records have it.
 trait Kept<'a>: Sized {
     /// How the detail holds it.
     type Held;
-    fn to_detail(self) -> Self::Held;
     fn of_detail(held: &'a Self::Held) -> Self;
 }
 
-impl Kept<'_> for Option<u64> {
-    type Held = Option<u64>;
+/// What a detail holds as records have it.
+macro_rules! kept_as_it_is {
+    ($($type:ty),*) => {$(
+        impl<'a> Kept<'a> for $type {
+            type Held = $type;
 
-    fn to_detail(self) -> Option<u64> {
-        self
-    }
-
-    fn of_detail(held: &Option<u64>) -> Self {
-        *held
-    }
+            fn of_detail(held: &'a $type) -> Self {
+                held.clone()
+            }
+        }
+    )*};
 }
 
-impl Kept<'_> for Option<HeapBlock> {
-    type Held = Option<HeapBlock>;
-
-    fn to_detail(self) -> Self {
-        self
-    }
-
-    fn of_detail(held: &Self) -> Self {
-        held.clone()
-    }
-}
-
-impl Kept<'_> for Option<Vec<Option<u64>>> {
-    type Held = Option<Vec<Option<u64>>>;
-
-    fn to_detail(self) -> Self {
-        self
-    }
-
-    fn of_detail(held: &Self) -> Self {
-        held.clone()
-    }
-}
+kept_as_it_is!(Option<u64>, Option<HeapBlock>, Option<Vec<Option<u64>>>);
 
 impl<'a> Kept<'a> for Option<Name<'a>> {
     type Held = Option<Name<'static>>;
-
-    fn to_detail(self) -> Option<Name<'static>> {
-        self.map(Name::into_owned)
-    }
 
     fn of_detail(held: &'a Option<Name<'static>>) -> Self {
         held.as_deref().map(Name::from)
@@ -228,10 +291,6 @@ impl<'a> Kept<'a> for Option<Name<'a>> {
 impl<'a> Kept<'a> for Vec<Frame<'a>> {
     type Held = Vec<Frame<'static>>;
 
-    fn to_detail(self) -> Vec<Frame<'static>> {
-        self.into_iter().map(Frame::into_owned).collect()
-    }
-
     fn of_detail(held: &'a Vec<Frame<'static>>) -> Self {
         held.clone()
     }
@@ -240,51 +299,65 @@ impl<'a> Kept<'a> for Vec<Frame<'a>> {
 impl<'a> Kept<'a> for Vec<Note<'a>> {
     type Held = Vec<Note<'static>>;
 
-    fn to_detail(self) -> Vec<Note<'static>> {
-        self.into_iter().map(Note::into_owned).collect()
-    }
-
     fn of_detail(held: &'a Vec<Note<'static>>) -> Self {
         held.clone()
     }
 }
 
+/// What the names of a word are the names of.
+macro_rules! named {
+    (Option Function) => {
+        Named::Function
+    };
+    (Option File) => {
+        Named::File
+    };
+    (Option Object) => {
+        Named::Object
+    };
+    ($($other:ident)*) => {
+        Named::Other
+    };
+}
+
 /// Puts a field into the key of its row.
 macro_rules! into_key {
-    (function $field:ident of $record:ident, $key:ident, $names:ident) => {
-        $key.function.$field = Keyed::to_key(&$record.$field, $names)?;
+    (function $field:ident $of:expr, $row:ident, $key:ident, $adding:ident) => {
+        $key.function.$field = $row.$field.to_key($of, $adding)?;
     };
-    (key $field:ident of $record:ident, $key:ident, $names:ident) => {
-        $key.$field = Keyed::to_key(&$record.$field, $names)?;
+    (key $field:ident $of:expr, $row:ident, $key:ident, $adding:ident) => {
+        $key.$field = $row.$field.to_key($of, $adding)?;
     };
-    ($other:ident $field:ident of $record:ident, $key:ident, $names:ident) => {};
+    ($other:ident $field:ident $of:expr, $row:ident, $key:ident, $adding:ident) => {};
 }
 
 /// Adds a field to its row.
 macro_rules! into_row {
-    (cost $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.add_costs($row, &$record.$field, $events)?;
+    (cost $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        $table.add_costs($row, $added.$field, $adding)?;
     };
-    (incl $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.add_incls($row, &$record.$field, $events)?;
+    (incl $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        if let Some(incl) = Option::from($added.$field) {
+            $table.add_incls($row, incl, $adding)?;
+        }
     };
-    (incl_or_cost $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.add_incls_or_costs($row, &$record.$field, &$record.cost, $events)?;
+    (incl_or_cost $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        $table.add_incls_or_costs($row, $added.$field, $added.cost, $adding)?;
     };
-    (sum $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        let sum = $table.numbers.$field.sum($row, $record.$field);
+    (sum $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        let sum = $table.numbers.$field.sum($row, $added.$field);
         sum.map_err(|beyond| beyond.of(stringify!($field)))?;
     };
-    (max $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.numbers.$field.max($row, $record.$field);
+    (max $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        $table.numbers.$field.max($row, $added.$field);
     };
-    (min $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.numbers.$field.min($row, $record.$field);
+    (min $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        $table.numbers.$field.min($row, $added.$field);
     };
-    (any $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {
-        $table.numbers.$field.any($row, $record.$field);
+    (any $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        $table.numbers.$field.any($row, $added.$field);
     };
-    ($other:ident $field:ident of $record:ident, $table:ident, $row:ident, $events:ident) => {};
+    ($other:ident $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {};
 }
 
 /// Whether a role is one of the detail's.
@@ -302,13 +375,13 @@ macro_rules! is_detail {
 
 /// Puts a field into the detail of its row.
 macro_rules! into_detail {
-    (agreed $field:ident of $record:ident, $detail:ident) => {
-        $detail.$field = Kept::to_detail($record.$field);
+    (agreed $field:ident of $row:ident, $detail:ident, $adding:ident) => {
+        $detail.$field = $row.$field.to_detail($adding);
     };
-    (detail $field:ident of $record:ident, $detail:ident) => {
-        $detail.$field = Kept::to_detail($record.$field);
+    (detail $field:ident of $row:ident, $detail:ident, $adding:ident) => {
+        $detail.$field = $row.$field.to_detail($adding);
     };
-    ($other:ident $field:ident of $record:ident, $detail:ident) => {};
+    ($other:ident $field:ident of $row:ident, $detail:ident, $adding:ident) => {};
 }
 
 /// Takes out of a detail what another does not agree on.
@@ -377,37 +450,34 @@ impl<T: Default> Number<T> for T {
 
 /// Makes the tables of all declared types.
 macro_rules! rows {
-    ($($(#[$of_type:meta])* $kind:ident $word:literal $record:ident {
-        $($(#[$of_field:meta])* $role:ident $field:ident: $type:ty,)*
+    ($($(#[$of_type:meta])* $kind:ident $type:literal $record:ident $row:ident {
+        $($(#[$of_field:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
     })*) => {
         /// The record types that are added up in tables.
-        pub(super) const TABLES: [RecordType; [$($word),*].len()] = [$(RecordType::$kind),*];
+        pub(super) const TABLES: [RecordType; [$($type),*].len()] = [$(RecordType::$kind),*];
 
         $(
-            impl<'a> Added<'a> for $record<'a> {
-                fn add(
-                    self,
-                    names: &mut Names,
-                    events: &mut Vec<String>,
-                    table: &mut Rows,
-                ) -> Result<(), NotAdded> {
-                    let record = self;
+            impl Added for $row<'_> {
+                fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded> {
+                    let added = self;
                     let mut key = Key::default();
-                    $(into_key!($role $field of record, key, names);)*
+                    $(into_key!($role $field named!($word $($of)?), added, key, adding);)*
                     let rows = table.len();
                     let row = table.row(key)?;
-                    $(into_row!($role $field of record, table, row, events);)*
+                    $(into_row!($role $field of added, table, row, adding);)*
                     if false $(|| is_detail!($role))* {
                         #[allow(unused_mut, reason = "most types have no field for it")]
                         let mut detail = Detail::default();
-                        $(into_detail!($role $field of record, detail);)*
+                        $(into_detail!($role $field of added, detail, adding);)*
                         table.add_detail(row, row == rows, detail, |_known, _other| {
                             $(agree!($role $field of _known, _other);)*
                         });
                     }
                     Ok(())
                 }
+            }
 
+            impl<'a> Summed<'a> for $record<'a> {
                 fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> $record<'a> {
                     let table = profile.table(RecordType::$kind);
                     $record { $($field: out_of_row!($role $field of profile, table, row, events),)* }
@@ -415,22 +485,25 @@ macro_rules! rows {
             }
         )*
 
-        impl Profile {
-            /// Adds a line of a type that is added up; false for a line of another type.
-            pub(super) fn add_row(&mut self, line: &Line<'_>) -> Result<bool, Error> {
-                let Some(table) = table_index(line.kind) else {
-                    return Ok(false);
-                };
-                let (names, events) = (&mut self.names, &mut self.events);
-                let table = &mut self.tables[table];
-                let added = match line.kind {
-                    $(RecordType::$kind => line.parse::<$record>()?.add(names, events, table),)*
-                    _ => Ok(()),
-                };
-                added.map_err(|refusal| Error::at(line.number, refusal.to_string()))?;
-                Ok(true)
-            }
+        /// Adds a row of a type that is added up; false for one of another type.
+        pub(super) fn add(
+            row: &Row<'_>,
+            adding: &mut Adding<'_>,
+            tables: &mut [Rows; TABLES.len()],
+        ) -> Result<bool, Error> {
+            let Some(table) = table_index(row.kind()) else {
+                return Ok(false);
+            };
+            let table = &mut tables[table];
+            let added = match row {
+                $(Row::$kind(row) => row.add(adding, table),)*
+                _ => return Ok(false),
+            };
+            added.map_err(|refusal| Error::whole(refusal.to_string()))?;
+            Ok(true)
+        }
 
+        impl Profile {
             /// Writes rows of a type as the records that they stand for, in this order and with these of the profile's
             /// [events](Profile::events): the first of them always, the others where they are not 0.
             ///

@@ -1,9 +1,11 @@
 //! Rows of one record type, their counts side by side in flat columns.
 
+use super::adding::Adding;
 use super::key::Key;
 use super::sum::{self, Beyond, NotAdded};
 use crate::intern::{Id, Keys, TooMany};
-use crate::record::{Count, Counts, Frame, HeapBlock, Name, Note};
+use crate::record::{Count, Frame, HeapBlock, Name, Note};
+use crate::rows::Cells;
 
 crate::ids! {
     struct RowId;
@@ -190,41 +192,32 @@ impl Rows {
         Ok(row)
     }
 
-    /// Adds self cost under the names of its events.
+    /// Adds self cost.
+    #[inline]
     pub(super) fn add_costs(
         &mut self,
         row: usize,
-        counts: &Counts,
-        events: &mut Vec<String>,
+        cells: Cells<'_>,
+        adding: &mut Adding<'_>,
     ) -> Result<(), NotAdded> {
-        let mut next = 0;
-        for (event, count) in counts.iter() {
-            let index = event_index(events, event, next);
-            sum::add_exact(self.cost.cell(row, index), count).map_err(|sum| sum.of(event))?;
-            next = index + 1;
-        }
-        Ok(())
+        adding.counts(cells, |event, count, name| {
+            sum::add_exact(self.cost.cell(row, event), count).map_err(|sum| sum.of(name))
+        })
     }
 
-    /// Adds inclusive cost under the names of its events.
+    /// Adds inclusive cost, where any event is named.
+    #[inline]
     pub(super) fn add_incls(
         &mut self,
         row: usize,
-        counts: &Counts,
-        events: &mut Vec<String>,
+        cells: Cells<'_>,
+        adding: &mut Adding<'_>,
     ) -> Result<(), NotAdded> {
-        if counts.is_empty() {
-            return Ok(());
-        }
-        self.set_has_incl(row);
-        let mut next = 0;
-        for (event, count) in counts.iter() {
-            let index = event_index(events, event, next);
-            sum::add_inclusive(self.incl.cell(row, index), count)
-                .map_err(|sum| sum.of(&format!("inclusive {event}")))?;
-            next = index + 1;
-        }
-        Ok(())
+        adding.counts(cells, |event, count, name| {
+            self.set_has_incl(row);
+            sum::add_inclusive(self.incl.cell(row, event), count)
+                .map_err(|sum| sum.of(&format!("inclusive {name}")))
+        })
     }
 
     /// Adds inclusive cost where that is the self cost unless it is given. `cost`, which the row has already, is that of
@@ -232,28 +225,30 @@ impl Rows {
     pub(super) fn add_incls_or_costs(
         &mut self,
         row: usize,
-        incl: &Counts,
-        cost: &Counts,
-        events: &mut Vec<String>,
+        incl: Option<Cells<'_>>,
+        cost: Cells<'_>,
+        adding: &mut Adding<'_>,
     ) -> Result<(), NotAdded> {
-        if incl.is_empty() {
+        let Some(incl) = incl else {
             return match self.incl(row) {
-                Some(_) => self.add_incls(row, cost, events),
+                Some(_) => self.add_incls(row, cost, adding),
                 None => Ok(()),
             };
-        }
+        };
         if self.incl(row).is_none() {
             // The self cost of the records before this one.
             let mut before = self.cost(row).to_vec();
-            for (event, count) in cost.iter() {
-                before[event_index(events, event, 0)] -= count;
-            }
+            adding.counts(cost, |event, count, _| {
+                // The self cost of this record is in the row.
+                before[event] -= count;
+                Ok::<(), NotAdded>(())
+            })?;
             for (event, count) in before.into_iter().enumerate() {
                 self.add_incl(row, event, count)
                     .map_err(|sum| sum.of("inclusive cost"))?;
             }
         }
-        self.add_incls(row, incl, events)
+        self.add_incls(row, incl, adding)
     }
 
     pub(super) fn add_cost(

@@ -1,15 +1,33 @@
 //! The one place that says which record types are added up, and what their fields are.
 //!
-//! `records!` hands the declaration to the macro it is given: [`super::structs`] makes the structs and [`RecordType`]
-//! of it, and `profile::rows` what adds records up by key and makes records of the sums again. A field is written
+//! `records!` hands the declaration to the macro it is given: [`super::structs`] makes the structs that hold text and
+//! [`RecordType`] of it, [`crate::rows`] the rows that hold ids and how they are written as JSON, and `profile::rows` what
+//! adds rows up by key and makes records of the sums again. A field is written
 //!
 //! ```text
 //! /// What it means.
-//! ROLE NAME: TYPE,
+//! ROLE NAME: WORD,
+//! ROLE NAME as "key": WORD,
 //! ```
 //!
-//! and fields are written to a stream in the order they have here. The role says what becomes of the field where records
-//! are added up:
+//! and fields are written to a stream in the order they have here, under their names unless a key is said. The word says
+//! what a field holds and whether it is left out where it holds nothing:
+//!
+//! | word | holds | left out |
+//! |---|---|---|
+//! | `Option<Function>`, `Option<File>`, `Option<Object>` | a name of a function, a source file, an ELF object | not given |
+//! | `Option<Name>` | another name: of a thread, of a process | not given |
+//! | `Text`, `Option<Text>` | a text that hardly comes twice: a sentence | never; not given |
+//! | `Option<Address>` | an address of code | not given |
+//! | `u64`, `NonZero`, `Option<u64>` | a number | never; 0; not given |
+//! | `bool`, `Mark` | what is so or not | never; not so |
+//! | `Counts`, `Option<Counts>` | a count an event | never; no event named |
+//! | `Stack`, `Inlined` | frames, innermost first | never; no frame |
+//! | `Callee` | a function | never |
+//! | `Names`, `Notes` | names; sentences with stacks | none |
+//! | `Option<HeapBlock>`, `Option<Accesses>` | a heap block; counts by byte | not given |
+//!
+//! The role says what becomes of the field where records are added up:
 //!
 //! | role | of several records |
 //! |---|---|
@@ -36,13 +54,13 @@ macro_rules! records {
         $declare! {
 
         /// A function: self cost in `cost`, inclusive cost in `incl`.
-        Fn "fn" FnRecord {
+        Fn "fn" FnRecord FnRow {
             /// The function's name.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// The file the function itself is in, not that of code inlined into it.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// The ELF object.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
@@ -52,27 +70,25 @@ macro_rules! records {
             /// Self cost.
             cost cost: Counts,
             /// Inclusive cost; empty where the profile cannot tell it.
-            #[serde(skip_serializing_if = "Counts::is_empty")]
-            incl incl: Counts,
+            incl incl: Option<Counts>,
             /// The cycle this function is in, numbered from 1, where inclusive cost had to be computed over a cycle.
             min cycle: Option<u64>,
         }
 
         /// A source line inside a function. `file` is the line's own, so inlined code keeps the file it came from.
-        Line "line" LineRecord {
+        Line "line" LineRecord LineRow {
             /// The function the line's cost belongs to.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// The file of the line.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// The ELF object.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// Line number; 0 is an unknown line.
             key line: u64,
             /// Instruction address (`0x…`), where the profile has them.
-            key addr: Option<Name>,
+            key addr: Option<Address>,
             /// The inlined functions that the instruction at `addr` is of, innermost first and without the function itself.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            detail inlined: Vec<Frame>,
+            detail inlined: Inlined,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
@@ -80,34 +96,31 @@ macro_rules! records {
             /// Self cost.
             cost cost: Counts,
             /// Self cost in the function's first level, with the calls that leave from here; empty where it is the self cost.
-            #[serde(skip_serializing_if = "Counts::is_empty")]
-            incl_or_cost incl: Counts,
+            incl_or_cost incl: Option<Counts>,
         }
 
         /// A call arc: the calls from one place to one function.
-        Call "call" CallRecord {
+        Call "call" CallRecord CallRow {
             /// The calling function's name.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// The calling function's file.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// The calling function's ELF object.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// The file of the call site, where it is not that of the calling function: the call was inlined from there.
-            key site: Option<Name>,
+            key site: Option<File>,
             /// Line number of the call site; 0 is an unknown line.
-            #[serde(skip_serializing_if = "is_zero")]
-            key line: u64,
+            key line: NonZero,
             /// Address of the call instruction (`0x…`), where the profile has them.
-            key addr: Option<Name>,
+            key addr: Option<Address>,
             /// The inlined functions that the call leaves from, innermost first and without the calling function itself.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            key inlined: Vec<Frame>,
+            key inlined: Inlined,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
             key thread: Option<u64>,
             /// The called function.
-            key callee: FunctionName,
+            key callee: Callee,
             /// How many calls were made.
             sum calls: u64,
             /// Inclusive cost of these calls.
@@ -115,15 +128,15 @@ macro_rules! records {
         }
 
         /// Code of one chain of inlined functions.
-        Inline "inline" InlineRecord {
+        Inline "inline" InlineRecord InlineRow {
             /// The innermost function.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// Its file.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// The ELF object.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// Where the profile has no addresses: names of functions of which each may be the innermost.
-            key ambiguous: Vec<Name>,
+            key ambiguous: Names,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
@@ -132,24 +145,23 @@ macro_rules! records {
             cost cost: Counts,
             /// Self cost and that of what was inlined into this chain, with the calls that leave from there; empty where the
             /// profile cannot tell it.
-            #[serde(skip_serializing_if = "Counts::is_empty")]
-            incl incl: Counts,
+            incl incl: Option<Counts>,
             /// Innermost frame first; the last is the function that the others were inlined into.
-            key stack: Vec<Frame>,
+            key stack: Stack,
         }
 
         /// A Memcheck loss record. Over the records of one kind, `cost` sums to that row of the LEAK SUMMARY.
-        Leak "leak" LeakRecord {
+        Leak "leak" LeakRecord LeakRow {
             /// Function of the frame to blame.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// File of the frame to blame.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// Line of the frame to blame.
             key line: Option<u64>,
             /// Object of the frame to blame.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// `definite`, `indirect`, `possible` or `reachable`.
-            key kind: Name,
+            key kind: Text,
             /// `bytes` (direct) and `blocks`.
             cost cost: Counts,
             /// Bytes reachable only through these blocks. They are counted in the `indirect` records too, so they stand beside
@@ -158,57 +170,57 @@ macro_rules! records {
             /// The process.
             agreed pid: Option<u64>,
             /// Innermost frame first.
-            key stack: Vec<Frame>,
+            key stack: Stack,
             /// A suppression that Valgrind wrote for this record (`--gen-suppressions`), as text.
-            detail suppression: Option<Name>,
+            detail suppression: Option<Text>,
         }
 
         /// An error of Memcheck, Helgrind or DRD.
-        Error "error" ErrorRecord {
+        Error "error" ErrorRecord ErrorRow {
             /// Function of the frame to blame.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// File of the frame to blame.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// Line of the frame to blame.
             key line: Option<u64>,
             /// Object of the frame to blame.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// The kind as Valgrind's XML names it: `InvalidRead`, `UninitCondition`, `Race`, …
-            key kind: Name,
+            key kind: Text,
             /// The sentence.
-            key what: Name,
+            key what: Text,
             /// `count`: how often it happened, as far as the input tells.
             cost cost: Counts,
             /// How many bytes were read, written or used, where the sentence tells.
             detail size: Option<u64>,
             /// The address, `0x` and hex digits as the input has them, where a sentence tells.
-            detail address: Option<Name>,
+            detail address: Option<Text>,
             /// The heap block that the address is in or near, where a sentence tells.
             detail block: Option<HeapBlock>,
             /// Valgrind's number of the thread.
             detail thread: Option<u64>,
             /// The thread's name.
-            detail thread_name: Option<Name>,
+            detail thread_name: Option<Text>,
             /// The process.
             agreed pid: Option<u64>,
             /// Innermost frame first.
-            key stack: Vec<Frame>,
+            key stack: Stack,
             /// What else Valgrind says about it.
-            detail notes: Vec<Note>,
+            detail notes: Notes,
             /// A suppression that Valgrind wrote for this error (`--gen-suppressions`), as text.
-            detail suppression: Option<Name>,
+            detail suppression: Option<Text>,
         }
 
         /// Bytes live at one allocation stack of a Massif snapshot.
-        Heap "heap" HeapRecord {
+        Heap "heap" HeapRecord HeapRow {
             /// Function of the frame to blame.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// File of the frame to blame.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// Line of the frame to blame.
             key line: Option<u64>,
             /// Object of the frame to blame.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// The snapshot's number.
             key snapshot: u64,
             /// True for the snapshot that Massif marked as the peak.
@@ -218,19 +230,19 @@ macro_rules! records {
             /// For a group that Massif folded as below its threshold: how many places it stands for.
             sum places: Option<u64>,
             /// Innermost frame first. A folded group's stack begins at the frame that called the places it stands for.
-            key stack: Vec<Frame>,
+            key stack: Stack,
         }
 
         /// A program point of DHAT or heaptrack: a stack that allocates.
-        ProgramPoint "program_point" ProgramPointRecord {
+        ProgramPoint "program_point" ProgramPointRecord ProgramPointRow {
             /// Function of the frame to blame.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// File of the frame to blame.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// Line of the frame to blame.
             key line: Option<u64>,
             /// Object of the frame to blame.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// `total_bytes total_blocks gmax_bytes gmax_blocks end_bytes end_blocks read_bytes write_bytes`, as far as the
             /// mode has them; of heaptrack `total_bytes allocations temporary peak_bytes leaked_bytes`.
             cost cost: Counts,
@@ -241,38 +253,35 @@ macro_rules! records {
             /// Summed lifetimes of all blocks, in the run's `time_unit`.
             sum lifetime: Option<u64>,
             /// Access counts for each byte of the block, where all blocks have one size; `null` is a count that overflowed.
-            detail accesses: Option<Vec<Option<u64>>>,
+            detail accesses: Option<Accesses>,
             /// Innermost frame first.
-            key stack: Vec<Frame>,
+            key stack: Stack,
         }
 
         /// A sampled or folded call stack.
-        Stack "stack" StackRecord {
+        Stack "stack" StackRecord StackRow {
             /// Function of the frame to blame.
-            function name: Option<Name>,
+            function name as "fn": Option<Function>,
             /// File of the frame to blame.
-            function file: Option<Name>,
+            function file: Option<File>,
             /// Line of the frame to blame.
             key line: Option<u64>,
             /// Object of the frame to blame.
-            function obj: Option<Name>,
+            function obj: Option<Object>,
             /// The thread's name.
-            #[serde(rename = "thread")]
-            key thread_name: Option<Name>,
+            key thread_name as "thread": Option<Name>,
             /// The process's name.
             key process: Option<Name>,
             /// The process.
             agreed pid: Option<u64>,
             /// True where the stack is an estimate made from a graph of calls.
-            #[serde(skip_serializing_if = "is_false")]
-            any estimated: bool,
+            any estimated: Mark,
             /// True where the producer did not follow the stack to its outermost frame.
-            #[serde(skip_serializing_if = "is_false")]
-            key cut: bool,
+            key cut: Mark,
             /// Self cost of this stack.
             cost cost: Counts,
             /// Innermost frame first.
-            key stack: Vec<Frame>,
+            key stack: Stack,
         }
 
             }

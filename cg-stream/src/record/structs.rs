@@ -1,49 +1,71 @@
 //! The structs of the record types in [`super::declaration`], and [`RecordType`].
 //!
-//! Each borrows its names from the line it was read from and has `type` as its first key. A field that holds nothing is
-//! left out where its type can say so, and so are an empty list of notes and whatever an attribute says.
+//! Each borrows its names from the line it was read from and has `type` as its first key.
 
 use serde::{Deserialize, Serialize};
 
 use super::declaration::records;
 use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, is_false, is_zero};
 
-/// Makes the type of a declared field, with serde's attributes: one field after the other is moved from the second
-/// braces to the first.
+/// Makes the type of a declared field out of its word, with serde's attributes: one field after the other is moved from
+/// the second braces to the first.
 macro_rules! record_struct {
-    ($head:tt { $($done:tt)* } { $(#[$meta:meta])* function name: Option<Name>, $($rest:tt)* }) => {
-        record_struct! { $head { $($done)*
-            $(#[$meta])* #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
-            pub name: Option<Name<'a>>,
-        } { $($rest)* } }
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident as $key:literal: Option<$name:ident>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(rename = $key, borrow, skip_serializing_if = "Option::is_none")]
+            $field: Option<Name<'a>> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Name>, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<u64>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<u64> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<HeapBlock>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<HeapBlock> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Accesses>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<Vec<Option<u64>>> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Counts>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Counts::is_empty")] $field: Counts<'a> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<$name:ident>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
             $(#[$meta])* #[serde(borrow, skip_serializing_if = "Option::is_none")] $field: Option<Name<'a>> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Name, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Text, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Name<'a> }
     };
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Counts, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Counts<'a> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: FunctionName, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Callee, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: FunctionName<'a> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Frame>, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Stack, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Vec<Frame<'a>> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Name>, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Inlined, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Frame<'a>> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Names, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
             $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Name<'a>> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Vec<Note>, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Notes, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
             $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Note<'a>> }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<$of:ty>, $($rest:tt)* }) => {
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Mark, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<$of> }
+            $(#[$meta])* #[serde(skip_serializing_if = "is_false")] $field: bool }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: NonZero, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "is_zero")] $field: u64 }
     };
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: $type:ident, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* } $(#[$meta])* $field: $type }
@@ -61,7 +83,7 @@ macro_rules! record_struct {
 
 /// Makes [`RecordType`] and the structs of all declared types.
 macro_rules! structs {
-    ($($(#[$meta:meta])* $kind:ident $word:literal $record:ident $fields:tt)*) => {
+    ($($(#[$meta:meta])* $kind:ident $word:literal $record:ident $row:ident $fields:tt)*) => {
         /// What the `type` of a record says it is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum RecordType {

@@ -99,11 +99,13 @@ pub fn size<Size>(full: Size, tenth: Size) -> Size {
 /// Where things are installed that are not the whole machine's: a folder of the build folder.
 pub fn folder() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-        // Cargo marks the build folder, which is wherever it is configured to be.
+        // The build folder is wherever it is configured to be. Cargo marks it by the tag where it made the folder itself,
+        // and keeps what it knows of the compiler in any.
         let program = std::env::current_exe().unwrap();
+        let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
         let build = program
             .ancestors()
-            .find(|folder| folder.join("CACHEDIR.TAG").exists());
+            .find(|folder| marks.iter().any(|mark| folder.join(mark).exists()));
         build.expect("a program built by Cargo").join("needs")
     });
     &FOLDER

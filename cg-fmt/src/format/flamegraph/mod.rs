@@ -6,7 +6,6 @@
 //!
 //! The same input gives the same bytes: nothing of the picture is random, and frames are in the order of their names.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::ensure;
@@ -15,15 +14,16 @@ use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{Facts, whose_by};
 use cg_stream::intern::Id;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
-use foldhash::fast::FixedState;
 
 use super::color::{self, Palette, Shade};
 use super::events::Holds;
 use super::folded::say_changed;
-use super::stacks::{CountedStack, FrameId, FrameTexts, NodeId, StackNodes, Stacks, frame_name};
+use super::stacks::{
+    CountedStack, FrameId, FrameTexts, Made, NodeId, StackNodes, Stacks, frame_name,
+};
 use crate::options::Options;
 
 mod gone;
@@ -112,6 +112,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
         let mut negative = (0_u64, 0);
         let mut estimated = 0;
         let mut frames = Vec::new();
+        let mut made = Made::default();
         stacks.each(|stack| {
             if stack.counts.iter().any(|count| *count < 0) {
                 negative.0 += 1;
@@ -123,8 +124,10 @@ impl<'s, 'a> Drawing<'s, 'a> {
             }
             frames.clear();
             if is_diff {
-                for frame in stack.frames {
-                    frames.push(texts.of(&frame_name(&stacks.written(frame)), "")?);
+                for (number, frame) in stack.frames() {
+                    frames.push(
+                        made.of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?,
+                    );
                 }
             } else {
                 shading.frames(stacks, &stack, &mut texts, &mut frames)?;
@@ -368,43 +371,37 @@ impl<'s, 'a> Drawing<'s, 'a> {
 
 /// Whose code frames are. One text has one colour: a function that is another's too is told apart by it.
 #[derive(Default)]
-struct Shading<'a> {
-    facts: HashMap<Frame<'a>, Facts, FixedState>,
+struct Shading {
+    facts: Made<Facts>,
+    /// The text of each frame without anything behind it, which may be of another colour than the frame in a stack.
+    texts: Made<FrameId>,
     /// Of the stack at hand.
     facts_of_stack: Vec<Facts>,
     shades: Vec<Shade>,
 }
 
-impl<'a> Shading<'a> {
+impl Shading {
     /// The frames of a stack, innermost first.
     fn frames(
         &mut self,
-        stacks: &Stacks<'a>,
-        stack: &CountedStack<'_, 'a>,
+        stacks: &Stacks<'_>,
+        stack: &CountedStack<'_, '_>,
         texts: &mut FrameTexts,
         frames: &mut Vec<FrameId>,
     ) -> anyhow::Result<()> {
         self.facts_of_stack.clear();
-        for frame in stack.frames {
-            let facts = match self.facts.get(frame) {
-                Some(facts) => *facts,
-                None => {
-                    let facts = Facts::of(frame);
-                    self.facts.insert(frame.clone(), facts);
-                    facts
-                }
-            };
+        for (number, frame) in stack.frames() {
+            let facts = self.facts.of(number, || anyhow::Ok(Facts::of(frame)))?;
             self.facts_of_stack.push(facts);
         }
-        for (frame, whose) in stack.frames.iter().zip(whose_by(&self.facts_of_stack)) {
+        for ((number, frame), whose) in stack.frames().zip(whose_by(&self.facts_of_stack)) {
             let shade = Shade::of_frame(frame, whose);
-            let written = stacks.written(frame);
-            let name = frame_name(&written);
-            let mut text = texts.of(&name, "")?;
+            let mut text =
+                (self.texts).of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?;
             if text.index() == self.shades.len() {
                 self.shades.push(shade);
             } else if self.shades[text.index()] != shade {
-                text = texts.of(&name, shade.suffix())?;
+                text = texts.of(&frame_name(&stacks.written(frame)), shade.suffix())?;
                 if text.index() == self.shades.len() {
                     self.shades.push(shade);
                 }

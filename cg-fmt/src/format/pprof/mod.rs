@@ -18,7 +18,7 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use super::events::Holds;
-use super::stacks::{PlaceId, StackRow, StackRows, Stacks, frame_name};
+use super::stacks::{PlaceId, StackRow, StackRows, Stacks, frame_name, line_in_file};
 use crate::options::Options;
 
 mod message;
@@ -36,7 +36,7 @@ pub(crate) fn write(
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
-        line: frame.line,
+        line: line_in_file(frame),
         obj: frame.obj.clone(),
         ..Frame::default()
     })?;

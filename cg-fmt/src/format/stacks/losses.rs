@@ -2,11 +2,13 @@
 
 use cg_stream::tool::Diagnostics;
 
-use super::CountedStack;
+use super::{CountedStack, Made};
 
 /// What stacks had that may have been left out.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Losses {
+    noted: Made<()>,
+    sites: bool,
     files: bool,
     lines: bool,
     objects: bool,
@@ -19,9 +21,14 @@ pub(crate) struct Losses {
 impl Losses {
     /// Takes note of what a stack has.
     pub(crate) fn note(&mut self, stack: &CountedStack) {
-        for frame in stack.frames {
+        for (number, frame) in stack.frames() {
+            if self.noted.get(number).is_some() {
+                continue;
+            }
+            self.noted.set(number, ());
             self.files |= frame.file.is_some();
             self.lines |= frame.line.is_some();
+            self.sites |= frame.site.is_some();
             self.objects |= frame.obj.is_some();
             self.addresses |= frame.addr.is_some();
             self.marks |= frame.inlined || frame.jit || frame.waker;
@@ -31,10 +38,15 @@ impl Losses {
     }
 
     /// Says what was left out of a format that holds only some of it.
-    pub(crate) fn say(self, format: &str, holds: &[&str], diagnostics: &mut Diagnostics) {
+    pub(crate) fn say(&self, format: &str, holds: &[&str], diagnostics: &mut Diagnostics) {
         let all = [
             (self.files, "files"),
             (self.lines, "lines"),
+            // Where there are no lines at all that is said.
+            (
+                self.sites && holds.contains(&"lines"),
+                "lines of other files than their functions'",
+            ),
             (self.objects, "objects"),
             (self.addresses, "addresses"),
             (self.threads, "threads"),

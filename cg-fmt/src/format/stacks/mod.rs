@@ -5,8 +5,8 @@
 
 use anyhow::{bail, ensure};
 use cg_document::number::{percent, plural};
-use cg_stream::profile::{Key, Profile};
-use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, Frame, RecordType};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
@@ -18,12 +18,15 @@ use crate::report::events::{events_of, has_event};
 use crate::report::kinds::noun;
 use crate::report::origin::origin;
 
+mod frames;
 mod lack;
 mod losses;
 mod nodes;
 mod rows;
 mod text;
 
+use frames::FrameSet;
+pub(crate) use frames::Made;
 pub(crate) use losses::Losses;
 pub(crate) use nodes::{Children, FrameId, NodeId, StackNodes};
 pub(crate) use rows::{Place, PlaceId, StackRow, StackRows};
@@ -61,14 +64,30 @@ enum Source<'a> {
 /// A stack with its counts.
 #[derive(Clone, Copy)]
 pub(crate) struct CountedStack<'s, 'a> {
+    set: &'s FrameSet<'a>,
     /// Innermost first; one at least.
-    pub(crate) frames: &'s [Frame<'a>],
+    numbers: &'s [usize],
     /// An entry a [column](Stacks::columns).
     pub(crate) counts: &'s [Count],
     pub(crate) thread: Option<&'a str>,
     pub(crate) process: Option<&'a str>,
     /// True where some of it is an estimate made from a graph of calls.
     pub(crate) is_estimated: bool,
+}
+
+impl<'s, 'a> CountedStack<'s, 'a> {
+    /// The frames, innermost first. Equal ones have equal numbers in all stacks.
+    pub(crate) fn frames(self) -> impl ExactSizeIterator<Item = (usize, &'s Frame<'a>)> {
+        let frames = self.set.all();
+        self.numbers
+            .iter()
+            .map(move |number| (*number, &frames[*number]))
+    }
+}
+
+/// The line of a frame, for formats that have one file for a function: a line of another file is none of its lines.
+pub(crate) fn line_in_file(frame: &Frame<'_>) -> Option<u64> {
+    frame.line.filter(|_| frame.site.is_none())
 }
 
 impl<'a> Stacks<'a> {
@@ -257,21 +276,23 @@ impl<'a> Stacks<'a> {
         mut visit: impl FnMut(CountedStack<'_, 'a>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut counts = Vec::with_capacity(self.columns());
+        let mut set = FrameSet::default();
+        let mut numbers = Vec::new();
         match &self.source {
             Source::Rows(kind, events, snapshot) => {
                 let table = self.profile.table(*kind);
-                let mut frames = Vec::new();
                 for (row, key) in table.keys().iter().enumerate() {
                     if snapshot.is_some() && key.snapshot != *snapshot {
                         continue;
                     }
-                    frames_of(self.profile, key, &mut frames);
+                    set.of_row(self.profile, key, &mut numbers);
                     counts.clear();
                     let cost = table.cost(row);
                     let count = |event: &usize| cost.get(*event).copied().unwrap_or(0);
                     counts.extend(events.iter().map(count));
                     visit(CountedStack {
-                        frames: &frames,
+                        set: &set,
+                        numbers: &numbers,
                         counts: &counts,
                         thread: self.profile.text(key.thread_name),
                         process: self.profile.text(key.process),
@@ -291,8 +312,10 @@ impl<'a> Stacks<'a> {
                             entry.copied().flatten().unwrap_or(0)
                         }));
                     }
+                    set.of_frames(&row.stack, &mut numbers);
                     visit(CountedStack {
-                        frames: &row.stack,
+                        set: &set,
+                        numbers: &numbers,
                         counts: &counts,
                         thread: None,
                         process: None,
@@ -309,36 +332,6 @@ fn written_names(profile: &Profile, options: &Options) -> WrittenNames {
     match options.stable_names {
         true => WrittenNames::stable(profile),
         false => WrittenNames::default(),
-    }
-}
-
-/// The frames of a row, innermost first. A record that lost its stack still has the frame to blame.
-fn frames_of<'a>(profile: &'a Profile, key: &Key, frames: &mut Vec<Frame<'a>>) {
-    let name = |symbol| profile.text(symbol).map(Name::from);
-    frames.clear();
-    if let Some(stack) = key.stack {
-        let held = profile.stacks().frames(stack);
-        frames.extend(
-            held.iter()
-                .zip(profile.stacks().addresses(stack))
-                .map(|(frame, addr)| Frame {
-                    name: name(frame.function.name),
-                    file: name(frame.function.file),
-                    line: frame.line,
-                    obj: name(frame.function.obj),
-                    addr: name(addr),
-                    ..Frame::default().with_marks(frame.marks)
-                }),
-        );
-    }
-    if frames.is_empty() {
-        frames.push(Frame {
-            name: name(key.function.name),
-            file: name(key.function.file),
-            line: key.line,
-            obj: name(key.function.obj),
-            ..Frame::default()
-        });
     }
 }
 

@@ -5,7 +5,7 @@ use cg_stream::record::{Count, Frame};
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
-use super::{FrameId, Losses, NodeId, StackNodes, Stacks};
+use super::{FrameId, Losses, Made, NodeId, StackNodes, Stacks};
 
 cg_stream::ids! {
     /// The name of a thread or process.
@@ -66,17 +66,15 @@ impl StackRows {
             losses: Losses::default(),
         };
         let mut frames = Vec::new();
+        let mut made = Made::default();
         stacks.each(|stack| {
             rows.losses.note(&stack);
             frames.clear();
-            for frame in stack.frames {
-                let written = stacks.written(frame);
-                let held = hold(&written);
-                let position = match rows.frames.get_index_of(&held) {
-                    Some(known) => known,
-                    None => rows.frames.insert_full(held.into_owned()).0,
-                };
-                frames.push(FrameId::at(position)?);
+            for (number, frame) in stack.frames() {
+                frames.push(made.of(number, || {
+                    let held = hold(&stacks.written(frame)).into_owned();
+                    FrameId::at(rows.frames.insert_full(held).0)
+                })?);
             }
             let mut place =
                 |name: Option<&str>| name.map(|name| rows.places.intern(name)).transpose();

@@ -6,7 +6,7 @@ use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
 use super::points;
-use crate::report::columns::{code, frame_of, push_events, push_function, set_totals};
+use crate::report::columns::{code, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 
 /// The rows of a record type as a table, in the order of their cost.
@@ -39,7 +39,9 @@ pub(crate) fn table_of<'a>(
         points::push_columns(&mut columns, profile, rows);
     }
     push_keys(&mut columns, profile, rows, kind);
-    columns.push(code(move |row| frame_of(profile, rows.key(row).function)));
+    columns.push(code(move |row| {
+        rows.key(row).function.frame(profile.symbols())
+    }));
     if kind != RecordType::Call {
         set_totals(&mut columns, events);
     }

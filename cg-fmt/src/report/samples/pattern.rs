@@ -10,7 +10,7 @@ use cg_document::number;
 use cg_names::occupation::{Occupation, Role, Service, occupation};
 use cg_names::whose::{Facts, whose_by};
 use cg_stream::profile::{FrameKey, FunctionKey, Profile, Rows};
-use cg_stream::record::{Count, Frame, Name, RecordType, RunRecord};
+use cg_stream::record::{Count, RecordType, RunRecord};
 use cg_stream::sorting::Order as _;
 
 use crate::report::grouping::UNKNOWN;
@@ -251,14 +251,7 @@ fn samples(profile: &Profile) -> Option<Count> {
 /// What a frame tells of whose code it is and what it does.
 fn told(profile: &Profile, frame: &FrameKey) -> (Facts, Role) {
     let function = frame.function;
-    let name = |symbol| profile.text(symbol).map(Name::from);
-    let facts = Facts::of(&Frame {
-        name: name(function.name),
-        file: name(function.file),
-        obj: name(function.obj),
-        kernel: frame.marks.kernel,
-        ..Frame::default()
-    });
+    let facts = Facts::of(&profile.names().frame(frame, None));
     let text = |symbol| profile.text(symbol).unwrap_or_default();
     (facts, Role::of(text(function.name), text(function.obj)))
 }

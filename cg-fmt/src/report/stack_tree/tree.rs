@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cg_document::{Cell, NAMELESS, number};
 use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
-use cg_stream::record::{Count, Frame, Name, RecordType};
+use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
 use crate::report::passed_through::PassedThrough;
@@ -217,15 +217,8 @@ fn folded_path(
         .iter()
         .map(|frame| {
             let function = frame.function;
-            *known.entry(function).or_insert_with(|| {
-                let name = |symbol| profile.text(symbol).map(Name::from);
-                Facts::of(&Frame {
-                    name: name(function.name),
-                    file: name(function.file),
-                    obj: name(function.obj),
-                    ..Frame::default()
-                })
-            })
+            let facts = || Facts::of(&function.frame(profile.symbols()));
+            *known.entry(function).or_insert_with(facts)
         })
         .collect();
     whose::folded(&whose::whose_by(&facts))

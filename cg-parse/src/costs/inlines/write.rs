@@ -1,15 +1,12 @@
 //! Writes chains of inlined functions as records.
 
 use std::cmp::Ordering;
-use std::io;
 
 use cg_debug_info::{Chains, NodeId, Place};
-use cg_stream::record::{Counts, Frame, InlineFacts, InlineObject, InlineRecord, Name};
+use cg_stream::intern::Id as _;
+use cg_stream::record::{InlineFacts, InlineObject, Name};
+use cg_stream::rows::{InlineRow, NameId, NamesRef, StackRef};
 use cg_stream::sorting::Order as _;
-use cg_stream::writer::RenderedFrame;
-use cg_stream::writer::rendered::RenderedLabels;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::chain::{ChainId, ChainKey, Inlined};
 use super::objects::TracedObject;
@@ -17,57 +14,23 @@ use super::paths::is_same_file;
 use super::resolve::{InlinedFunction, Inlines};
 use crate::costs::ids::StringId;
 use crate::costs::section::Section;
+use crate::costs::write::PartOf;
+use crate::costs::write::tables::{ChainFrame, SectionTables, name};
+use crate::error::Error;
 use crate::format::Out;
 
 /// Objects that have less than this part of the cost are not worth a word.
 const SAID_FROM: u64 = 1000;
 
-/// A frame before its names are looked up.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct ChainFrame {
-    function: InlinedFunction,
-    /// Where the next inner function is called; 0 of the innermost.
-    line: u64,
-    /// The file of the line, where it is not the function's own.
-    site: StringId,
-}
-
-/// Frames as they stand in records. A function is inlined at one line of another in many chains.
-#[derive(Default)]
-struct RenderedFrames {
-    places: HashMap<(ChainFrame, StringId), usize, FixedState>,
-    frames: Vec<RenderedFrame>,
-}
-
-impl RenderedFrames {
-    /// Where a frame of an object stands among the frames.
-    fn place(
-        &mut self,
-        section: &Section,
-        frame: ChainFrame,
-        object: StringId,
-    ) -> io::Result<usize> {
-        if let Some(place) = self.places.get(&(frame, object)) {
-            return Ok(*place);
+impl InlinedFunction {
+    /// The function as a frame at no line.
+    fn frame(self) -> ChainFrame {
+        ChainFrame {
+            name: self.name,
+            file: self.file,
+            line: 0,
+            site: StringId::NOT_GIVEN,
         }
-        self.frames.push(RenderedFrame::new(&Frame {
-            obj: section.name(object),
-            ..record_frame(section, frame)
-        })?);
-        let place = self.frames.len() - 1;
-        self.places.insert((frame, object), place);
-        Ok(place)
-    }
-}
-
-/// A frame as records have it, without its object.
-fn record_frame<'s>(section: &'s Section, frame: ChainFrame) -> Frame<'s> {
-    Frame {
-        name: section.name(frame.function.name),
-        file: section.name(frame.function.file),
-        line: (frame.line != 0).then_some(frame.line),
-        site: section.name(frame.site),
-        ..Frame::default()
     }
 }
 
@@ -75,10 +38,11 @@ impl Inlines {
     /// Writes an `inline` record for every chain that has cost, self or inclusive, and for every function.
     pub(crate) fn write(
         &self,
-        section: &Section,
-        labels: RenderedLabels,
+        tables: &mut SectionTables<'_>,
+        of: PartOf,
         out: &mut Out,
-    ) -> io::Result<()> {
+    ) -> Result<(), Error> {
+        let section = tables.section;
         let ranking = section.ranking_event();
         let chains = &self.chains;
         let mut rows: Vec<(ChainId, ChainKey, Vec<ChainFrame>)> = (chains.all())
@@ -92,7 +56,7 @@ impl Inlines {
                     section.by_function(section.key_of(key_a.host), section.key_of(key_b.host))
                 })
         });
-        let mut rendered = RenderedFrames::default();
+        let mut stack = Vec::new();
         for (row, key, frames) in rows {
             let host = section.key_of(key.host);
             let Some(innermost) = frames.first() else {
@@ -105,28 +69,28 @@ impl Inlines {
                 Some(_) => None,
             };
             let last = frames.len() - 1;
-            let mut stack = Vec::with_capacity(frames.len());
+            stack.clear();
             for (position, frame) in frames.iter().enumerate() {
                 let object = match position == last {
                     true => host.object,
                     false => StringId::NOT_GIVEN,
                 };
-                stack.push(rendered.place(section, *frame, object)?);
+                stack.push(tables.frame_in(*frame, object)?);
             }
-            let record = InlineRecord {
-                name: section.name(innermost.function.name),
-                file: section.name(innermost.function.file),
-                obj: section.name(host.object),
-                ambiguous: self.ambiguous(section, key),
-                part: labels.part,
-                thread: labels.thread,
-                cost: section.counts(chains.own(row)),
+            let ambiguous = self.ambiguous(section, key);
+            let row = InlineRow {
+                name: name(innermost.name),
+                file: name(innermost.file),
+                obj: name(host.object),
+                ambiguous: NamesRef::Ids(&ambiguous),
+                part: of.part,
+                thread: of.thread,
+                cost: tables.cells(chains.own(row)),
                 incl: (inclusive.filter(|_| section.has_inclusive()))
-                    .map_or_else(Counts::default, |inclusive| section.counts(inclusive)),
-                stack: Vec::new(),
+                    .map(|inclusive| tables.cells(inclusive)),
+                stack: StackRef::Ids(&stack),
             };
-            let stack = stack.into_iter().map(|place| &rendered.frames[place]);
-            out.record_with_stack(&record, stack)?;
+            out.row(row, &*tables)?;
         }
         Ok(())
     }
@@ -146,13 +110,7 @@ impl Inlines {
                 // What is between the two is not known, and not where the one is called in the other.
                 Some(Inlined::Innermost(function)) => {
                     let function = self.functions[place][function.index()];
-                    for _ in 0..2 {
-                        frames.push(ChainFrame {
-                            function,
-                            line: 0,
-                            site: StringId::NOT_GIVEN,
-                        });
-                    }
+                    frames.extend([function, function].map(InlinedFunction::frame));
                 }
                 Some(Inlined::OneOf(_)) | None => {}
             }
@@ -164,17 +122,13 @@ impl Inlines {
         match frames.last_mut() {
             // The profile's own name of the function that the others are inlined into.
             Some(last) => self.rename(section, last, host),
-            None => frames.push(ChainFrame {
-                function: host,
-                line: 0,
-                site: StringId::NOT_GIVEN,
-            }),
+            None => frames.push(host.frame()),
         }
         frames
     }
 
     /// The names of the functions of which code may be each.
-    fn ambiguous<'s>(&self, section: &'s Section, key: ChainKey) -> Vec<Name<'s>> {
+    fn ambiguous(&self, section: &Section, key: ChainKey) -> Vec<NameId> {
         let Some(Inlined::OneOf(several)) = key.inlined else {
             return Vec::new();
         };
@@ -182,12 +136,14 @@ impl Inlines {
             return Vec::new();
         };
         let names = self.several[several].iter();
-        let mut names: Vec<Name> = names
-            .filter_map(|function| section.name(self.functions[place][function.index()].name))
-            .collect();
-        names.sort_unstable();
+        let names = names.map(|function| self.functions[place][function.index()].name);
+        let mut names: Vec<StringId> = names.filter(|name| *name != StringId::NOT_GIVEN).collect();
+        names.order_by(|a, b| section.by_string(*a, *b));
         names.dedup();
-        names
+        let ids = names
+            .iter()
+            .filter_map(|name| NameId::at(name.index()).ok());
+        ids.collect()
     }
 
     fn push_frames(
@@ -201,11 +157,7 @@ impl Inlines {
         let mut call: Option<Place> = None;
         for node in chains.chain(innermost) {
             let function = self.functions[place][node.function.index()];
-            let mut frame = ChainFrame {
-                function,
-                line: 0,
-                site: StringId::NOT_GIVEN,
-            };
+            let mut frame = function.frame();
             if let Some(call) = call {
                 frame.line = u64::from(call.line);
                 if let Some(file) = call.file {
@@ -220,9 +172,10 @@ impl Inlines {
 
     /// Gives a frame its function; its line's file is said only where it is another than the function's.
     fn rename(&self, section: &Section, frame: &mut ChainFrame, function: InlinedFunction) {
-        let was = std::mem::replace(&mut frame.function, function);
+        let file = std::mem::replace(&mut frame.file, function.file);
+        frame.name = function.name;
         let site = match frame.site {
-            StringId::NOT_GIVEN if frame.line != 0 => was.file,
+            StringId::NOT_GIVEN if frame.line != 0 => file,
             site => site,
         };
         let is_own = is_same_file(
@@ -243,12 +196,12 @@ impl Inlines {
     }
 
     /// The inlined functions of a chain of an object, without the function that they are inlined into.
-    pub(crate) fn inlined<'s>(
+    pub(crate) fn inlined(
         &self,
-        section: &'s Section,
+        section: &Section,
         object: StringId,
         innermost: NodeId,
-    ) -> Vec<Frame<'s>> {
+    ) -> Vec<ChainFrame> {
         let mut frames = Vec::new();
         if let Some(place) = self.objects.position(object)
             && let Some(chains) = self.objects.objects[place].chains()
@@ -256,8 +209,7 @@ impl Inlines {
             self.push_frames(section, place, chains, innermost, &mut frames);
             frames.pop();
         }
-        let frames = frames.into_iter();
-        frames.map(|frame| record_frame(section, frame)).collect()
+        frames
     }
 
     /// What the `run` record says of it.
@@ -382,8 +334,8 @@ impl Inlines {
 fn by_frames(section: &Section, a: &[ChainFrame], b: &[ChainFrame]) -> Ordering {
     let by_frame = |a: &ChainFrame, b: &ChainFrame| {
         section
-            .by_string(a.function.name, b.function.name)
-            .then_with(|| section.by_string(a.function.file, b.function.file))
+            .by_string(a.name, b.name)
+            .then_with(|| section.by_string(a.file, b.file))
             .then_with(|| a.line.cmp(&b.line))
             .then_with(|| section.by_string(a.site, b.site))
     };

@@ -1,7 +1,6 @@
 //! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`; or its stacks instead.
 
 use cg_stream::record::{CostFacts, Counts, Name, RunRecord, Total};
-use cg_stream::writer::rendered::RenderedLabels;
 
 use super::inlines::Inlines;
 use super::section::Section;
@@ -10,8 +9,17 @@ use super::stacks::graph::StackGraph;
 use crate::error::Error;
 use crate::format::{Options, Out};
 use records::Records;
+use tables::SectionTables;
 
 mod records;
+pub(crate) mod tables;
+
+/// The part and the thread that rows are of, where they are kept apart.
+#[derive(Clone, Copy)]
+pub(crate) struct PartOf {
+    pub(crate) part: Option<u64>,
+    pub(crate) thread: Option<u64>,
+}
 
 /// Writes all of a section. Without an `end` record where something that belongs to it could not be read.
 ///
@@ -27,21 +35,22 @@ pub(crate) fn write(
     settled.map_err(|no_room| Error::whole(no_room.to_string()))?;
     let section = &*section;
     check_total(section)?;
-    (out.run(&run_record(section, inlines))).map_err(Error::Output)?;
-    let labels = RenderedLabels {
+    out.run(&run_record(section, inlines))?;
+    let of = PartOf {
         part: (section.run.part.one().copied()).filter(|_| options.per_part),
         thread: (section.run.thread.one().copied()).filter(|_| options.per_part),
     };
-    let mut records = Records::new(section, inlines, labels);
-    records.write_functions(out).map_err(Error::Output)?;
+    let mut tables = SectionTables::new(section);
+    let mut records = Records::new(&mut tables, inlines, of);
+    records.write_functions(out)?;
     if options.lines || options.instr {
         records.write_lines(out)?;
     }
     if options.calls {
-        records.write_arcs(out).map_err(Error::Output)?;
+        records.write_arcs(out)?;
     }
     if let Some(inlines) = inlines {
-        (inlines.write(section, labels, out)).map_err(Error::Output)?;
+        inlines.write(&mut tables, of, out)?;
     }
     finish(section, out)
 }
@@ -73,12 +82,11 @@ fn check_total(section: &Section) -> Result<(), Error> {
 }
 
 fn finish(section: &Section, out: &mut Out) -> Result<(), Error> {
-    let ended = if section.is_complete() {
+    if section.is_complete() {
         out.end()
     } else {
-        out.flush()
-    };
-    ended.map_err(Error::Output)
+        out.cut(None).map(drop)
+    }
 }
 
 fn run_record(section: &Section, inlines: Option<&Inlines>) -> RunRecord {

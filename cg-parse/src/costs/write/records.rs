@@ -1,57 +1,51 @@
 //! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
 
-use std::io;
-
 use cg_debug_info::NodeId;
 use cg_stream::intern::Id as _;
-use cg_stream::record::Name;
+use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
 use cg_stream::sorting::Order as _;
-use cg_stream::writer::rendered::{
-    RenderedCall, RenderedCounts, RenderedEvents, RenderedFn, RenderedFunction, RenderedLabels,
-    RenderedLine, RenderedName, RenderedNames, RenderedStack,
-};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::PartOf;
+use super::tables::{SectionTables, function, name};
 use crate::costs::ids::{FunctionId, StringId};
 use crate::costs::inlines::Inlines;
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::Section;
 use crate::costs::tables::Signedness;
 use crate::error::Error;
 use crate::format::Out;
 
 /// What is needed to write the records of a section.
-pub(super) struct Records<'s> {
+pub(super) struct Records<'t, 's> {
     section: &'s Section,
+    tables: &'t mut SectionTables<'s>,
     inlines: Option<&'s Inlines>,
-    labels: RenderedLabels,
-    events: RenderedEvents,
-    names: RenderedNames<StringId>,
+    of: PartOf,
     /// The event that ranks.
     ranking: usize,
     /// Chains of inlined functions, by object and innermost function.
-    chains: HashMap<(StringId, NodeId), RenderedStack, FixedState>,
+    chains: HashMap<(StringId, NodeId), Vec<FrameId>, FixedState>,
 }
 
-impl<'s> Records<'s> {
+impl<'t, 's> Records<'t, 's> {
     pub(super) fn new(
-        section: &'s Section,
+        tables: &'t mut SectionTables<'s>,
         inlines: Option<&'s Inlines>,
-        labels: RenderedLabels,
-    ) -> Records<'s> {
+        of: PartOf,
+    ) -> Records<'t, 's> {
         Records {
-            section,
+            section: tables.section,
+            ranking: tables.section.ranking_event(),
+            tables,
             inlines,
-            labels,
-            events: RenderedEvents::new(section.events()),
-            names: RenderedNames::default(),
-            ranking: section.ranking_event(),
+            of,
             chains: HashMap::default(),
         }
     }
 
-    pub(super) fn write_functions(&mut self, out: &mut Out) -> io::Result<()> {
+    pub(super) fn write_functions(&self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
         let mut rows: Vec<(u64, FunctionId)> = section
             .present()
@@ -63,16 +57,20 @@ impl<'s> Records<'s> {
         });
         let cycles = section.cycle_numbers();
         for (_, function) in rows {
-            let key = section.key_of(function);
-            self.render_function(key);
-            out.rendered(&RenderedFn {
-                function: self.function(key),
-                labels: self.labels,
+            let names = self::function(section.key_of(function));
+            let row = FnRow {
+                name: names.name,
+                file: names.file,
+                obj: names.obj,
+                part: self.of.part,
+                thread: self.of.thread,
                 calls: (section.has_inclusive()).then(|| section.calls(function)),
-                cost: self.counts(section.cost(function)),
-                incl: (section.has_inclusive()).then(|| self.counts(section.inclusive(function))),
+                cost: self.tables.cells(section.cost(function)),
+                incl: (section.has_inclusive())
+                    .then(|| self.tables.cells(section.inclusive(function))),
                 cycle: cycles.get(&function).copied(),
-            })?;
+            };
+            out.row(row, &*self.tables)?;
         }
         Ok(())
     }
@@ -83,13 +81,11 @@ impl<'s> Records<'s> {
         let (functions, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(lines.len());
         for (line, key) in lines.all() {
-            self.render_function(section.key_of(key.function));
-            self.render(key.file);
             let rank = self.rank_of(lines.own_count(line, self.ranking));
             rows.push((rank, order[key.function.index()], line));
             if let (Some(inlines), Some(address)) = (self.inlines, key.address) {
                 let object = section.key_of(key.function).object;
-                self.render_chain(object, inlines.innermost(object, address));
+                self.add_chain(object, inlines.innermost(object, address))?;
             }
         }
         rows.order_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
@@ -111,38 +107,35 @@ impl<'s> Records<'s> {
             let has_inclusive = lines
                 .inclusive(line, section.signedness(), &mut inclusive)
                 .map_err(|no_room| Error::whole(no_room.to_string()))?;
-            let record = RenderedLine {
-                function: self.function(FunctionKey {
-                    file: key.file,
-                    ..function
-                }),
+            let innermost = self.inlines.zip(key.address);
+            let innermost = innermost
+                .and_then(|(inlines, address)| inlines.innermost(function.object, address));
+            let row = LineRow {
+                name: name(function.name),
+                file: name(key.file),
+                obj: name(function.object),
                 line: key.line,
-                addr: key.address,
-                inlined: self
-                    .inlines
-                    .and_then(|inlines| inlines.innermost(function.object, key.address?))
-                    .and_then(|node| self.chains.get(&(function.object, node))),
-                labels: self.labels,
-                cost: self.counts(&own),
-                incl: has_inclusive.then(|| self.counts(&inclusive)),
+                addr: key.address.map(AddressRef::Number),
+                inlined: self.chain(function.object, innermost),
+                part: self.of.part,
+                thread: self.of.thread,
+                cost: self.tables.cells(&own),
+                incl: has_inclusive.then(|| self.tables.cells(&inclusive)),
             };
-            out.rendered(&record).map_err(Error::Output)?;
+            out.row(row, &*self.tables)?;
         }
         Ok(())
     }
 
-    pub(super) fn write_arcs(&mut self, out: &mut Out) -> io::Result<()> {
+    pub(super) fn write_arcs(&mut self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
         let arcs = section.arcs();
         let (_, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(arcs.len());
         for (arc, key) in arcs.all() {
-            self.render_function(section.key_of(key.caller));
-            self.render_function(section.key_of(key.callee));
-            self.render(key.site);
             let ends = [key.caller, key.callee].map(|function| order[function.index()]);
             rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
-            self.render_chain(section.key_of(key.caller).object, key.inlined);
+            self.add_chain(section.key_of(key.caller).object, key.inlined)?;
         }
         rows.order_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
             (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
@@ -155,20 +148,22 @@ impl<'s> Records<'s> {
         });
         for (_, _, arc) in rows {
             let key = arcs.key(arc);
-            out.rendered(&RenderedCall {
-                function: self.function(section.key_of(key.caller)),
-                site: self.name(key.site),
+            let caller = section.key_of(key.caller);
+            let row = CallRow {
+                name: name(caller.name),
+                file: name(caller.file),
+                obj: name(caller.object),
+                site: name(key.site),
                 line: key.line,
-                addr: key.address,
-                inlined: (key.inlined).and_then(|node| {
-                    let object = section.key_of(key.caller).object;
-                    self.chains.get(&(object, node))
-                }),
-                labels: self.labels,
-                callee: self.function(section.key_of(key.callee)),
+                addr: key.address.map(AddressRef::Number),
+                inlined: self.chain(caller.object, key.inlined),
+                part: self.of.part,
+                thread: self.of.thread,
+                callee: function(section.key_of(key.callee)),
                 calls: *arcs.facts(arc),
-                incl: self.counts(arcs.inclusive(arc)),
-            })?;
+                incl: self.tables.cells(arcs.inclusive(arc)),
+            };
+            out.row(row, &*self.tables)?;
         }
         Ok(())
     }
@@ -186,52 +181,24 @@ impl<'s> Records<'s> {
         }
     }
 
-    /// Renders a name, unless it is not given or was rendered before.
-    #[inline]
-    fn render(&mut self, id: StringId) {
-        if id != StringId::NOT_GIVEN {
-            let strings = &self.section.strings;
-            self.names.render(id, || Name::from_bytes(strings.get(id)));
+    /// Looks up the frames of a chain of inlined functions, unless that was done before.
+    fn add_chain(&mut self, object: StringId, innermost: Option<NodeId>) -> Result<(), Error> {
+        if let (Some(inlines), Some(node)) = (self.inlines, innermost)
+            && !self.chains.contains_key(&(object, node))
+        {
+            let mut frames = Vec::new();
+            for frame in inlines.inlined(self.section, object, node) {
+                frames.push(self.tables.frame_in(frame, StringId::NOT_GIVEN)?);
+            }
+            self.chains.insert((object, node), frames);
         }
+        Ok(())
     }
 
-    /// Renders a chain of inlined functions, unless that was done before.
-    fn render_chain(&mut self, object: StringId, innermost: Option<NodeId>) {
-        let section = self.section;
-        if let (Some(inlines), Some(node)) = (self.inlines, innermost) {
-            let render = || RenderedStack::new(&inlines.inlined(section, object, node));
-            self.chains.entry((object, node)).or_insert_with(render);
-        }
-    }
-
+    /// The frames of a chain that was looked up.
     #[inline]
-    fn render_function(&mut self, key: FunctionKey) {
-        self.render(key.name);
-        self.render(key.file);
-        self.render(key.object);
-    }
-
-    /// A name that was rendered, unless it is not given.
-    #[inline]
-    fn name(&self, id: StringId) -> Option<RenderedName<'_>> {
-        (id != StringId::NOT_GIVEN).then(|| self.names.get(id))
-    }
-
-    #[inline]
-    fn function(&self, key: FunctionKey) -> RenderedFunction<'_> {
-        RenderedFunction {
-            name: self.name(key.name),
-            file: self.name(key.file),
-            obj: self.name(key.object),
-        }
-    }
-
-    #[inline]
-    fn counts<'c>(&'c self, cells: &'c [u64]) -> RenderedCounts<'c> {
-        RenderedCounts {
-            events: &self.events,
-            cells,
-            is_signed: self.section.signedness() == Signedness::Signed,
-        }
+    fn chain(&self, object: StringId, innermost: Option<NodeId>) -> StackRef<'_> {
+        let chain = innermost.and_then(|node| self.chains.get(&(object, node)));
+        chain.map_or_else(StackRef::default, |frames| StackRef::Ids(frames))
     }
 }

@@ -3,10 +3,12 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_stream::Diagnostics;
+use cg_stream::{Diagnostics, Writer};
 use serde_json::Value;
 
-use super::ProcessFindings;
+use super::hand_on;
+use super::process::Process;
+use super::table::FindingTable;
 use crate::format::{Lines, Options, Out};
 
 mod document;
@@ -57,7 +59,8 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
     });
     let mut output = Vec::new();
     {
-        let mut out = Out::new(&mut output as &mut dyn std::io::Write);
+        let mut writer = Writer::new(&mut output);
+        let mut out = Out::new(&mut writer);
         let text = text.into();
         let is_xml = memchr::memmem::find(&text, b"<valgrindoutput").is_some();
         let mut lines = Lines::new(Box::new(Cursor::new(text)));
@@ -67,13 +70,10 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
             super::text::parse
         };
         let options = Options::default();
-        let mut write = |found: &ProcessFindings<'_>, diagnostics: &mut Diagnostics| {
-            found.write(&mut out, diagnostics)
-        };
-        if let Err(error) = parse("log", &mut lines, &options, &mut write, &mut diagnostics) {
+        if let Err(error) = parse("log", &mut lines, &options, &mut out, &mut diagnostics) {
             diagnostics.trouble(error.in_file("log"));
         }
-        out.flush().unwrap();
+        writer.flush().unwrap();
     }
     let records = output
         .split(|byte| *byte == b'\n')
@@ -90,6 +90,28 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
         warnings: told(false),
         troubles: told(true),
     }
+}
+
+#[test]
+fn nothing_is_handed_on_where_there_was_no_room_for_all_of_it() {
+    let process = Process::default();
+    let handed_on = |table: &FindingTable| {
+        let mut output = Vec::new();
+        let mut writer = Writer::new(&mut output);
+        let result = hand_on(
+            [(&process, None)].into_iter(),
+            table,
+            "log",
+            &mut Out::new(&mut writer),
+            &mut Diagnostics::to(|_, _| {}),
+        );
+        drop(writer);
+        let lines = output.split(|byte| *byte == b'\n').count() - 1;
+        (result.map_err(|error| error.to_string()), lines)
+    };
+    assert_eq!(handed_on(&FindingTable::new(true)), (Ok(()), 2));
+    let message = "more than four billion different names, stacks or rows".to_owned();
+    assert_eq!(handed_on(&FindingTable::full()), (Err(message), 0));
 }
 
 /// Every prefix is read without a panic, and none is whole but the whole one.

@@ -1,21 +1,21 @@
 //! A block of a text log while it is read: a sentence, its stack, and what else is said with stacks of their own.
 
 use crate::findings::leak::LossRecord;
-use crate::findings::process::{AnnouncedThread, ErrorRow, FatalSignal, NoteRow, Process};
+use crate::findings::process::{AnnouncedThread, FatalSignal, KeptError, KeptNote, Process};
 use crate::findings::stacks::GatheredStacks;
-use crate::findings::table::{FindingTable, WordsId};
+use crate::findings::table::{FindingTable, NameId};
 
 /// What a block is about.
 #[derive(Debug)]
 pub(super) enum About {
     /// An error; `again` is the count where it is the second printing that `-s` gives.
     Error {
-        kind: WordsId,
+        kind: NameId,
         /// Whether the sentence is one that only errors have.
         is_known: bool,
         what: Vec<u8>,
         thread: Option<u64>,
-        thread_name: Option<WordsId>,
+        thread_name: Option<NameId>,
         again: Option<u64>,
     },
     Leak(LossRecord),
@@ -47,7 +47,7 @@ impl LogBlock {
     }
 
     /// A block whose first notes came before it.
-    pub(super) fn with_notes(about: About, notes: Vec<NoteRow>) -> LogBlock {
+    pub(super) fn with_notes(about: About, notes: Vec<KeptNote>) -> LogBlock {
         LogBlock {
             about,
             stacks: GatheredStacks::with_notes(notes),
@@ -78,7 +78,7 @@ impl LogBlock {
                 thread_name,
                 again,
             } => {
-                let error = ErrorRow {
+                let error = KeptError {
                     kind,
                     is_known,
                     what: table.name(&what),

@@ -20,18 +20,18 @@ use foldhash::HashMap;
 
 use self::prefix::{Mark, Prefixed};
 use self::process_log::ProcessLog;
-use super::found::{Take, hand_on};
+use super::hand_on;
 use super::preamble;
 use super::table::FindingTable;
 use crate::error::Error;
-use crate::format::{Lines, Options};
+use crate::format::{Lines, Options, Out};
 
 /// Parses a log and hands on each process in it, in the order in which they appear.
 pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
     options: &Options,
-    take: Take<'_>,
+    out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut log = Log::new(options.demangle);
@@ -39,7 +39,7 @@ pub(crate) fn parse(
         log.line(lines.last_line(), lines.line_number());
     }
     log.finish(lines.ended_with_newline());
-    log.hand_on(source, take, diagnostics)
+    log.hand_on(source, out, diagnostics)
 }
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
@@ -252,7 +252,7 @@ impl Log {
     fn hand_on(
         &self,
         source: &str,
-        take: Take<'_>,
+        out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         if self.processes.is_empty() {
@@ -264,6 +264,6 @@ impl Log {
             .processes
             .iter()
             .map(|process| (&process.process, process.trouble(source)));
-        hand_on(processes, &self.table, source, take, diagnostics)
+        hand_on(processes, &self.table, source, out, diagnostics)
     }
 }

@@ -5,7 +5,7 @@ use cg_stream::record::{Name, Tool};
 use super::block::{About, LogBlock};
 use super::{frame, sentences, summary_lines};
 use crate::findings::process::Process;
-use crate::findings::table::{FindingTable, WordsId};
+use crate::findings::table::{FindingTable, NameId};
 use crate::findings::{kinds, leak, preamble};
 
 /// What is known of one process, and the block that is being read of it.
@@ -24,7 +24,7 @@ pub(super) struct ProcessLog {
     unknown_sentence: Vec<u8>,
     /// The thread that was named last. Valgrind names one when it differs from the last, which is 1 at first.
     thread: u64,
-    thread_name: Option<WordsId>,
+    thread_name: Option<NameId>,
     /// The count that `-s` gives for the block that follows.
     again: Option<u64>,
     /// Whether the errors are being printed again, and another ERROR SUMMARY must follow.

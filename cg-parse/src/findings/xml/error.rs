@@ -6,9 +6,9 @@ use super::frame;
 use super::scanner::{XmlToken, unescape_into};
 use crate::findings::fields::whole_amount;
 use crate::findings::leak::{self, LossRecord};
-use crate::findings::process::{ErrorRow, Process};
+use crate::findings::process::{KeptError, Process};
 use crate::findings::stacks::GatheredStacks;
-use crate::findings::table::{FindingTable, WordsId};
+use crate::findings::table::{FindingTable, NameId};
 use crate::number::whole_u64;
 
 /// An `<error>` while it is read.
@@ -18,7 +18,7 @@ pub(super) struct ErrorElement {
     /// Whether it has something twice that every error has once: it is mixed with another one.
     pub(super) is_mixed_up: bool,
     thread: Option<u64>,
-    thread_name: Option<WordsId>,
+    thread_name: Option<NameId>,
     kind: Vec<u8>,
     what: Vec<u8>,
     leaked_bytes: Option<u64>,
@@ -27,7 +27,7 @@ pub(super) struct ErrorElement {
     inside: Inside,
     /// DRD's words for the thing that was first observed here.
     observed: Vec<u8>,
-    suppression: Option<WordsId>,
+    suppression: Option<NameId>,
 }
 
 /// The element inside `<error>` that decides what a text means.
@@ -152,7 +152,7 @@ impl ErrorElement {
             }
             return Finished::Leak;
         }
-        process.errors.push(ErrorRow {
+        process.errors.push(KeptError {
             kind: table.name(&self.kind),
             is_known: true,
             what: table.name(&self.what),

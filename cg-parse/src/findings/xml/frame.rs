@@ -3,13 +3,13 @@
 use memchr::memmem;
 
 use super::scanner::unescape_into;
-use crate::findings::table::{FindingTable, FrameRow, WordsId};
+use crate::findings::table::{FindingTable, FrameRow, NameId};
 use crate::number::whole_u64;
 
 /// Takes apart what is inside a `<frame>`.
 pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     let mut text = Vec::new();
-    let mut name = |tag: &str, table: &mut FindingTable| -> Option<WordsId> {
+    let mut name = |tag: &str, table: &mut FindingTable| -> Option<NameId> {
         text.clear();
         unescape_into(element(frame, tag)?, &mut text);
         Some(match tag {
@@ -30,7 +30,7 @@ pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
 }
 
 /// The file in its directory. An absolute one needs none.
-fn file(frame: &[u8], table: &mut FindingTable) -> Option<WordsId> {
+fn file(frame: &[u8], table: &mut FindingTable) -> Option<NameId> {
     let file = element(frame, "file")?;
     let mut path = Vec::new();
     if let Some(directory) = element(frame, "dir")

@@ -24,10 +24,10 @@ use cg_stream::Diagnostics;
 
 use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
-use super::found::{Take, hand_on};
+use super::hand_on;
 use super::table::FindingTable;
 use crate::error::Error;
-use crate::format::{Lines, Options};
+use crate::format::{Lines, Options, Out};
 use crate::head::Head;
 
 pub(super) use self::scanner::unescape_into;
@@ -43,7 +43,7 @@ pub(crate) fn parse(
     source: &str,
     lines: &mut Lines,
     options: &Options,
-    take: Take<'_>,
+    out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut scanner = XmlScanner::new();
@@ -57,7 +57,7 @@ pub(crate) fn parse(
             lines.consume(length);
         }
         if !documents.ready.is_empty() {
-            documents.hand_on(source, take, diagnostics)?;
+            documents.hand_on(source, out, diagnostics)?;
         }
     }
     documents.finish(scanner.is_inside_element());
@@ -66,7 +66,7 @@ pub(crate) fn parse(
             "expected a document of Valgrind, found no <valgrindoutput>",
         ));
     }
-    documents.hand_on(source, take, diagnostics)
+    documents.hand_on(source, out, diagnostics)
 }
 
 /// The documents of an input.
@@ -175,14 +175,14 @@ impl Documents {
     fn hand_on(
         &mut self,
         source: &str,
-        take: Take<'_>,
+        out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         let processes = self
             .ready
             .iter()
             .map(|document| (&document.process, document.trouble(source)));
-        hand_on(processes, &self.table, source, take, diagnostics)?;
+        hand_on(processes, &self.table, source, out, diagnostics)?;
         self.ready.clear();
         if self.closed.is_none() && !self.open.iter().any(XmlDocument::may_have_stacks) {
             self.table.forget_stacks();

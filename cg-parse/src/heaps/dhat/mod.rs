@@ -12,9 +12,9 @@
 use std::io::Read as _;
 
 use cg_stream::Diagnostics;
-use cg_stream::record::{
-    Count, Counts, DhatFacts, Frame, Name, ProgramPointRecord, RunRecord, Total,
-};
+use cg_stream::intern::Id as _;
+use cg_stream::record::{Count, Counts, DhatFacts, Frame, Name, RunRecord, Total};
+use cg_stream::rows::{Cells, FrameId, ProgramPointRow, StackRef};
 
 use super::frames::FrameTable;
 use crate::error::Error;
@@ -44,23 +44,45 @@ pub(crate) fn parse(
     lines.read_to_end(&mut text).map_err(Error::Input)?;
     let file = File::read(&text)?;
     let events: Vec<&Event> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
-    out.run(&run_record(source, &file, &events)?)
-        .map_err(Error::Output)?;
+    out.run(&run_record(source, &file, &events)?)?;
     let described = FrameText {
         has_column: file.is_of_dhat_rs(),
         demangle: options.demangle,
     };
     let texts = file.frames.iter().map(|text| text.as_bytes());
-    let frames = FrameTable::new(texts.map(|text| described.frame(text))).map_err(Error::Output)?;
+    let mut frames = FrameTable::new(texts.map(|text| described.frame(text)));
+    let nothing = frames.add(Frame::default())?;
     let mut beyond = 0;
+    let mut stack = Vec::new();
+    let mut cost: Vec<Count> = Vec::new();
     for (point, number) in file.points.iter().zip(1..) {
         let in_point = |message| Error::whole(format!("program point {number}: {message}"));
-        let stack = point.stack().map_err(in_point)?;
-        let record = record(point, &events, frames.to_blame(&stack)).map_err(in_point)?;
-        let rendered = stack.iter().map(|position| &frames.at(*position).rendered);
-        out.record_with_stack(&record, rendered)
-            .map_err(Error::Output)?;
-        beyond += frames.count_beyond(&stack);
+        stack.clear();
+        for position in point.stack().map_err(in_point)? {
+            let is_in_table = (position as usize) < file.frames.len();
+            beyond += usize::from(!is_in_table);
+            stack.push(match is_in_table {
+                true => FrameId::at(position as usize)?,
+                false => nothing,
+            });
+        }
+        cost.clear();
+        cost.extend(events.iter().map(|event| Count::from((event.count)(point))));
+        let blamed = frames.blamed(frames.to_blame(&stack));
+        let accesses = point.accesses().map_err(in_point)?;
+        let row = ProgramPointRow {
+            name: blamed.name,
+            file: blamed.file,
+            line: blamed.line,
+            obj: blamed.obj,
+            cost: Cells::From(0, &cost),
+            max_bytes: point.max_bytes,
+            max_blocks: point.max_blocks,
+            lifetime: point.lifetime,
+            accesses: accesses.as_deref(),
+            stack: StackRef::Ids(&stack),
+        };
+        out.row(row, &frames)?;
     }
     if beyond > 0 {
         // No DHAT writes such files, but people who cut them down for a test do.
@@ -69,7 +91,7 @@ pub(crate) fn parse(
             file.frames.len()
         ));
     }
-    out.end().map_err(Error::Output)
+    out.end()
 }
 
 /// An event of the stream.
@@ -157,36 +179,6 @@ fn run_record(source: &str, file: &File, events: &[&Event]) -> Result<RunRecord,
         verb: text(&file.verb),
     };
     Ok(run)
-}
-
-/// The record of a point, without its stack.
-fn record<'a>(
-    point: &ProgramPoint,
-    events: &[&Event],
-    blamed: Frame<'a>,
-) -> Result<ProgramPointRecord<'a>, String> {
-    let counts = events
-        .iter()
-        .map(|event| (Name::from(event.name), Count::from((event.count)(point))));
-    Ok(ProgramPointRecord {
-        name: blamed.name,
-        file: blamed.file,
-        line: blamed.line,
-        obj: blamed.obj,
-        // As in `Counts::from_row`: the first event always, the others where they are not 0.
-        cost: Counts(
-            counts
-                .enumerate()
-                .filter(|(position, (_, count))| *position == 0 || *count != 0)
-                .map(|(_, pair)| pair)
-                .collect(),
-        ),
-        max_bytes: point.max_bytes,
-        max_blocks: point.max_blocks,
-        lifetime: point.lifetime,
-        accesses: point.accesses()?,
-        stack: Vec::new(),
-    })
 }
 
 #[cfg(test)]

@@ -24,8 +24,9 @@
 
 use cg_stream::Diagnostics;
 use cg_stream::record::{
-    Count, Counts, HeaptrackFacts, Name, ProgramPointRecord, RunRecord, SnapshotRecord, Total,
+    Count, Counts, Frame, HeaptrackFacts, Name, RunRecord, SnapshotRecord, Total,
 };
+use cg_stream::rows::{Cells, NoTables, ProgramPointRow, Row, StackRef};
 use cg_stream::sorting::Order as _;
 
 use super::frames::FrameTable;
@@ -94,7 +95,7 @@ pub(crate) fn parse(
     }
     write(source, &mut recording, options, out)?;
     read?;
-    out.end().map_err(Error::Output)
+    out.end()
 }
 
 /// The events of a recording, in the order that rows are ranked by.
@@ -146,11 +147,10 @@ fn write(
         true => EVENTS.to_vec(),
         false => [&EVENTS[..], &[SUPPRESSED_EVENT]].concat(),
     };
-    out.run(&run_record(source, recording, &events, &total)?)
-        .map_err(Error::Output)?;
+    out.run(&run_record(source, recording, &events, &total)?)?;
     let symbols = &recording.symbols;
-    let frames = FrameTable::new(symbols.frames(options.demangle)).map_err(Error::Output)?;
-    write_points(symbols, &frames, points, &events, &total, out)?;
+    let mut frames = FrameTable::new(symbols.frames(options.demangle));
+    write_points(symbols, &frames, points, events.len(), &total, out)?;
     let trees = recording.trees.as_ref();
     let tree = |moment| trees.and_then(|trees: &Trees| trees.of(moment));
     recording.timeline.snapshots(
@@ -160,9 +160,9 @@ fn write(
             if tree.is_some() && snapshot.detail == "empty" {
                 snapshot.detail = "detailed".to_owned();
             }
-            out.record(&snapshot).map_err(Error::Output)?;
+            out.row(Row::Snapshot(&snapshot), &NoTables)?;
             match tree {
-                Some(tree) => tree.write(&snapshot, symbols, &frames, out),
+                Some(tree) => tree.write(&snapshot, symbols, &mut frames, events.len(), out),
                 None => Ok(()),
             }
         },
@@ -217,48 +217,41 @@ fn too_large() -> Error {
 }
 
 /// Writes the points in the order of their costs, and of their names where these are equal.
-fn write_points<'a>(
-    symbols: &'a Symbols,
-    frames: &FrameTable<'a>,
+fn write_points(
+    symbols: &Symbols,
+    frames: &FrameTable<'_>,
     mut points: Vec<Point>,
-    events: &[&'static str],
+    events: usize,
     total: &[Count],
     out: &mut Out,
 ) -> Result<(), Error> {
     let mut stack = Vec::new();
+    let nothing = Frame::default();
     let mut blamed = |trace: u32| {
         symbols.stack(trace, &mut stack);
-        frames.to_blame(&stack)
+        let blamed = frames.to_blame(&stack);
+        blamed.map_or(&nothing, |frame| frames.get(frame))
     };
     let ranking = total.iter().position(|sum| *sum != 0).unwrap_or(0);
     points.order_by_cached_key(|point| {
         let frame = blamed(point.trace);
         let cost = std::cmp::Reverse(point.costs[ranking]);
-        (cost, frame.name, frame.file, frame.obj, point.trace)
+        (cost, &frame.name, &frame.file, &frame.obj, point.trace)
     });
     let mut stack = Vec::new();
     for point in &points {
         symbols.stack(point.trace, &mut stack);
-        let frame = frames.to_blame(&stack);
-        let counts = events.iter().zip(point.costs);
-        let record = ProgramPointRecord {
-            name: frame.name,
-            file: frame.file,
-            line: frame.line,
-            obj: frame.obj,
-            // As in `Counts::from_row`: the first event always, the others where they are not 0.
-            cost: Counts(
-                counts
-                    .enumerate()
-                    .filter(|(position, (_, count))| *position == 0 || *count != 0)
-                    .map(|(_, (event, count))| (Name::from(*event), Count::from(count)))
-                    .collect(),
-            ),
-            ..ProgramPointRecord::default()
+        let blamed = frames.blamed(frames.to_blame(&stack));
+        let row = ProgramPointRow {
+            name: blamed.name,
+            file: blamed.file,
+            line: blamed.line,
+            obj: blamed.obj,
+            cost: Cells::Unsigned(&point.costs[..events]),
+            stack: StackRef::Ids(&stack),
+            ..ProgramPointRow::default()
         };
-        let rendered = stack.iter().map(|position| &frames.at(*position).rendered);
-        out.record_with_stack(&record, rendered)
-            .map_err(Error::Output)?;
+        out.row(row, frames)?;
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use cg_names::demangle::demangle_path;
+use cg_stream::intern::Id as _;
 use cg_stream::record::{Frame, Name};
+use cg_stream::rows::FrameId;
 use std::borrow::Cow;
 
 /// The longest stack, with inlined frames. heaptrack records 64 frames at most; a file that has far more is not its.
@@ -144,8 +146,8 @@ impl Symbols {
         })
     }
 
-    /// Replaces `stack` by the frames of a trace, innermost first, as positions among [`Symbols::frames`].
-    pub(super) fn stack(&self, trace: Index, stack: &mut Vec<u32>) {
+    /// Replaces `stack` by the frames of a trace, innermost first, as they are numbered in a table of [`Symbols::frames`].
+    pub(super) fn stack(&self, trace: Index, stack: &mut Vec<FrameId>) {
         stack.clear();
         let mut next = trace;
         while let Some(trace) = next
@@ -159,7 +161,8 @@ impl Symbols {
             stack.extend(
                 pointer
                     .into_iter()
-                    .flat_map(|pointer| pointer.places.clone()),
+                    .flat_map(|pointer| pointer.places.clone())
+                    .filter_map(|position| FrameId::at(position as usize).ok()),
             );
             next = trace.parent;
         }

@@ -7,17 +7,16 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use cg_stream::record::{Count, Counts, Frame, HeapRecord, Name, SnapshotRecord};
+use cg_stream::record::{Count, Frame, Name, SnapshotRecord};
+use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
 use cg_stream::sorting::Order as _;
-use cg_stream::writer::RenderedFrame;
 
-use super::LEVEL_EVENT;
 use super::replay::{Kind, Replay};
 use super::symbols::Symbols;
 use super::timeline::Moment;
 use crate::error::Error;
 use crate::format::Out;
-use crate::heaps::frames::FrameTable;
+use crate::heaps::frames::{Blamed, FrameTable};
 
 /// More trees than this are never held; half of them stay then.
 const MOST_TREES: usize = 128;
@@ -142,36 +141,42 @@ impl Tree {
     }
 
     /// Writes the `heap` records of a snapshot: one a trace that holds much, one a function to blame for much in smaller
-    /// traces, and one for all others.
+    /// traces, and one for all others. The run's events have that of levels at this position.
     pub(super) fn write<'a>(
         &self,
         snapshot: &SnapshotRecord,
         symbols: &'a Symbols,
-        frames: &FrameTable<'a>,
+        frames: &mut FrameTable<'a>,
+        event: usize,
         out: &mut Out,
     ) -> Result<(), Error> {
         let is_large = |bytes: u64| bytes >= snapshot.heap_bytes.div_ceil(THRESHOLD);
-        let record = |frame: Frame<'a>, bytes: u64, places: Option<u64>| HeapRecord {
-            name: frame.name,
-            file: frame.file,
-            line: frame.line,
-            obj: frame.obj,
-            snapshot: snapshot.snapshot,
-            peak: snapshot.detail == "peak",
-            places,
-            cost: Counts::from([(LEVEL_EVENT, Count::from(bytes))]),
-            ..HeapRecord::default()
-        };
+        let mut write =
+            |frames: &FrameTable, blamed: Blamed, bytes: u64, places, stack: &[FrameId]| {
+                let cost = [Count::from(bytes)];
+                let row = HeapRow {
+                    name: blamed.name,
+                    file: blamed.file,
+                    line: blamed.line,
+                    obj: blamed.obj,
+                    snapshot: snapshot.snapshot,
+                    peak: snapshot.detail == "peak",
+                    places,
+                    cost: Cells::From(event, &cost),
+                    stack: StackRef::Ids(stack),
+                };
+                out.row(row, frames)
+            };
         let mut stack = Vec::new();
         let mut sites: BTreeMap<Site, (u64, u64)> = BTreeMap::new();
         for (trace, bytes) in &self.traces {
             symbols.stack(*trace, &mut stack);
-            let frame = frames.to_blame(&stack);
+            let blamed = frames.to_blame(&stack);
             if is_large(*bytes) {
-                let rendered = stack.iter().map(|position| &frames.at(*position).rendered);
-                out.record_with_stack(&record(frame, *bytes, None), rendered)
-                    .map_err(Error::Output)?;
+                write(frames, frames.blamed(blamed), *bytes, None, &stack)?;
             } else {
+                let frame = blamed.map(|blamed| frames.get(blamed).clone());
+                let frame = frame.unwrap_or_default();
                 let site = sites.entry((frame.name, frame.file, frame.obj));
                 let (sum, places) = site.or_default();
                 *sum += bytes;
@@ -188,20 +193,22 @@ impl Tree {
                 places_of_rest += places;
                 continue;
             }
-            let frame = Frame {
+            let frame = frames.add(Frame {
                 name,
                 file,
                 obj,
                 ..Frame::default()
-            };
-            let rendered = RenderedFrame::new(&frame).map_err(Error::Output)?;
-            out.record_with_stack(&record(frame, bytes, Some(places)), [&rendered])
-                .map_err(Error::Output)?;
+            })?;
+            write(
+                frames,
+                frames.blamed(Some(frame)),
+                bytes,
+                Some(places),
+                &[frame],
+            )?;
         }
         if rest > 0 {
-            let none: [&RenderedFrame; 0] = [];
-            out.record_with_stack(&record(Frame::default(), rest, Some(places_of_rest)), none)
-                .map_err(Error::Output)?;
+            write(frames, Blamed::default(), rest, Some(places_of_rest), &[])?;
         }
         Ok(())
     }

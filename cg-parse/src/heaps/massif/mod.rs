@@ -24,7 +24,8 @@
 use std::mem;
 
 use cg_stream::Diagnostics;
-use cg_stream::record::{Counts, Description, Name, RunRecord, Total};
+use cg_stream::record::{Count, Counts, Description, Name, RunRecord, Total};
+use cg_stream::rows::{NoTables, Row};
 
 use crate::error::Error;
 use crate::format::{Lines, Options, Out, Snapshots};
@@ -37,6 +38,9 @@ mod tree;
 
 use kept::KeptTrees;
 use snapshot::Snapshot;
+
+/// What trees count. Bytes are always named; blocks are what some snapshots of an xtree file count.
+const EVENTS: [&str; 2] = ["bytes", "blocks"];
 
 /// True for a line that only Massif's files begin with.
 pub(crate) fn is_header_line(line: &[u8]) -> bool {
@@ -70,7 +74,11 @@ pub(crate) fn parse(
         {
             diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
         }
-        if adds_up { out.end() } else { out.flush() }.map_err(Error::Output)?;
+        if adds_up {
+            out.end()?;
+        } else {
+            out.cut(None)?;
+        }
         if !is_begun {
             return Ok(());
         }
@@ -168,7 +176,7 @@ impl Massif {
         out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<bool, Error> {
-        out.run(&self.run_record(source)?).map_err(Error::Output)?;
+        out.run(&self.run_record(source)?)?;
         let mut adds_up = true;
         let mut text = Vec::new();
         for (index, snapshot) in self.snapshots.iter().enumerate() {
@@ -181,7 +189,7 @@ impl Massif {
                     tree.line, snapshot.record.snapshot, tree.bytes, snapshot.record.heap_bytes
                 ));
             }
-            out.record(&snapshot.record).map_err(Error::Output)?;
+            out.row(Row::Snapshot(&snapshot.record), &NoTables)?;
             if self.kept.take(index, &mut text).map_err(Error::Input)? {
                 adds_up &=
                     tree::write_records(&text, source, snapshot, self.described, out, diagnostics)?;
@@ -199,31 +207,24 @@ impl Massif {
             .map(str::to_owned);
         run.command = self.command.clone();
         run.source = vec![source.to_owned()];
-        // Bytes are always named; blocks are what some snapshots of an xtree file count.
-        let mut total = vec![("bytes", 0)];
+        let mut total: Vec<Count> = vec![0];
         for index in self.kept.indexes() {
             let Some(tree) = &self.snapshots[index].tree else {
                 continue;
             };
-            let event = self.snapshots[index].cost_name();
-            let count = i128::from(tree.bytes);
-            match total.iter_mut().find(|(known, _)| *known == event) {
-                Some((_, sum)) => *sum += count,
-                None => total.push((event, count)),
-            }
+            let event = self.snapshots[index].event();
+            total.resize(total.len().max(event + 1), 0);
+            total[event] += Count::from(tree.bytes);
         }
-        if let Some((event, _)) = total.iter().find(|(_, sum)| u64::try_from(*sum).is_err()) {
+        let sums = || EVENTS.into_iter().zip(total.iter().copied());
+        if let Some((event, _)) = sums().find(|(_, sum)| u64::try_from(*sum).is_err()) {
             return Err(Error::whole(format!(
                 "the sum of {event} over the snapshots does not fit in 64 bits"
             )));
         }
-        run.events = total.iter().map(|(event, _)| (*event).to_owned()).collect();
-        run.total = Total::One(Counts(
-            total
-                .into_iter()
-                .map(|(event, count)| (Name::from(event), count))
-                .collect(),
-        ));
+        run.events = sums().map(|(event, _)| event.to_owned()).collect();
+        let total = sums().map(|(event, count)| (Name::from(event), count));
+        run.total = Total::One(Counts(total.collect()));
         let desc = self.desc.clone().filter(|text| text != "(none)");
         run.desc = desc.map(Description::Text);
         run.time_unit.clone_from(&self.time_unit);

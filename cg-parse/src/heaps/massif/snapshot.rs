@@ -64,12 +64,10 @@ impl Snapshot {
         Ok(Snapshot { record, tree })
     }
 
-    /// What the tree's numbers count: a few of an xtree file's events count blocks.
-    pub(super) fn cost_name(&self) -> &'static str {
-        match &self.record.event {
-            Some(event) if event.ends_with("Bk") => "blocks",
-            _ => "bytes",
-        }
+    /// What the tree's numbers count, as a position among [`EVENTS`]: a few of an xtree file's events count blocks.
+    pub(super) fn event(&self) -> usize {
+        let event = self.record.event.as_deref();
+        usize::from(event.is_some_and(|event| event.ends_with("Bk")))
     }
 }
 

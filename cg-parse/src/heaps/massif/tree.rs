@@ -7,10 +7,9 @@
 
 use std::collections::HashMap;
 
-use cg_names::blame::frame_to_blame_by;
 use cg_stream::Diagnostics;
-use cg_stream::record::{Count, Counts, Frame, HeapRecord};
-use cg_stream::writer::RenderedFrame;
+use cg_stream::record::Count;
+use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
 use foldhash::fast::FixedState;
 
 use super::is_separator;
@@ -18,8 +17,8 @@ use super::shape::TreeNode;
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use crate::format::Out;
+use crate::heaps::frames::FrameTable;
 use cg_names::frame_text::FrameText;
-use cg_names::whose::Facts;
 
 /// A node whose children are being read.
 struct Open {
@@ -39,16 +38,10 @@ pub(super) fn write_records(
     diagnostics: &mut Diagnostics,
 ) -> Result<bool, Error> {
     let mut writing = Writing {
-        record: HeapRecord {
-            snapshot: snapshot.record.snapshot,
-            peak: snapshot.record.detail == "peak",
-            ..HeapRecord::default()
-        },
+        snapshot,
+        frames: FrameTable::new(std::iter::empty()),
+        known: HashMap::default(),
         stack: Vec::new(),
-        facts: Vec::new(),
-        known_facts: HashMap::default(),
-        rendered: Vec::new(),
-        cost_name: snapshot.cost_name(),
         path: Vec::new(),
         described,
         source,
@@ -71,17 +64,12 @@ pub(super) fn write_records(
 
 /// The state between two nodes of a tree.
 struct Writing<'t, 'o, 'w> {
-    /// The record to be written next; its own stack stays empty.
-    record: HeapRecord<'t>,
+    snapshot: &'o Snapshot,
+    frames: FrameTable<'t>,
+    /// The frames by their text: a tree has few different ones.
+    known: HashMap<&'t [u8], FrameId, FixedState>,
     /// The frames of `path`, whose first is the root and has none.
-    stack: Vec<Frame<'t>>,
-    /// What each of them tells of whose code it is.
-    facts: Vec<Facts>,
-    /// The same by the text of the frame: a tree has few different frames.
-    known_facts: HashMap<&'t [u8], Facts, FixedState>,
-    /// `stack`, ready to be written.
-    rendered: Vec<RenderedFrame>,
-    cost_name: &'static str,
+    stack: Vec<FrameId>,
     path: Vec<Open>,
     described: FrameText,
     source: &'o str,
@@ -97,20 +85,17 @@ impl<'t> Writing<'t, '_, '_> {
             parent.children += Count::from(node.bytes);
         }
         if let Some(places) = node.places() {
-            self.record.places = Some(places);
-            self.write(node.bytes.into())?;
-            self.record.places = None;
-            return Ok(());
+            return self.write(node.bytes.into(), Some(places));
         }
         if node.depth > 0 {
-            let frame = self.described.frame(node.description);
-            self.rendered
-                .push(RenderedFrame::new(&frame).map_err(Error::Output)?);
-            let facts = self
-                .known_facts
-                .entry(node.description)
-                .or_insert_with(|| Facts::of(&frame));
-            self.facts.push(*facts);
+            let frame = match self.known.get(node.description) {
+                Some(frame) => *frame,
+                None => {
+                    let frame = self.frames.add(self.described.frame(node.description))?;
+                    self.known.insert(node.description, frame);
+                    frame
+                }
+            };
             self.stack.push(frame);
         }
         self.path.push(Open {
@@ -120,7 +105,7 @@ impl<'t> Writing<'t, '_, '_> {
         });
         // A place that has no bytes at this time is a place all the same.
         if node.children == 0 && node.bytes == 0 && node.depth > 0 {
-            self.write(0)?;
+            self.write(0, None)?;
         }
         Ok(())
     }
@@ -148,27 +133,30 @@ impl<'t> Writing<'t, '_, '_> {
                 ));
             }
             if beyond != 0 {
-                self.write(beyond)?;
+                self.write(beyond, None)?;
             }
             self.stack.pop();
-            self.facts.pop();
-            self.rendered.pop();
         }
         Ok(())
     }
 
-    fn write(&mut self, count: Count) -> Result<(), Error> {
-        let at = |position: usize| self.facts.get(position).copied();
-        let blamed = self.stack.get(frame_to_blame_by(self.facts.len(), at));
-        let blamed = blamed.cloned().unwrap_or_default();
-        let record = &mut self.record;
-        record.name = blamed.name;
-        record.file = blamed.file;
-        record.line = blamed.line;
-        record.obj = blamed.obj;
-        record.cost = Counts::from([(self.cost_name, count)]);
-        self.out
-            .record_with_stack(record, &self.rendered)
-            .map_err(Error::Output)
+    fn write(&mut self, count: Count, places: Option<u64>) -> Result<(), Error> {
+        let Writing {
+            snapshot, frames, ..
+        } = self;
+        let blamed = frames.blamed(frames.to_blame(&self.stack));
+        let cost = [count];
+        let row = HeapRow {
+            name: blamed.name,
+            file: blamed.file,
+            line: blamed.line,
+            obj: blamed.obj,
+            snapshot: snapshot.record.snapshot,
+            peak: snapshot.record.detail == "peak",
+            cost: Cells::From(snapshot.event(), &cost),
+            places,
+            stack: StackRef::Ids(&self.stack),
+        };
+        self.out.row(row, frames)
     }
 }

@@ -33,7 +33,7 @@ use self::frame::{Found, FrameTexts};
 use self::recent_lines::RecentLines;
 use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
-use super::table::{Row, StackTable, TextId};
+use super::table::{NameId, Row, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -214,7 +214,7 @@ struct Script {
 
 /// A sample whose frames are read.
 struct Open {
-    thread: Option<TextId>,
+    thread: Option<NameId>,
     pid: Option<u64>,
     event: Option<usize>,
     period: Option<u64>,

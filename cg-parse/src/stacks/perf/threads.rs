@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cg_stream::intern::{Id, Keys, TooMany};
 
 use super::sample_line::Task;
-use crate::stacks::table::{StackTable, TextId};
+use crate::stacks::table::{NameId, StackTable};
 
 cg_stream::ids! {
     struct ThreadId;
@@ -14,7 +14,7 @@ cg_stream::ids! {
 /// The threads that samples are of.
 pub(super) struct Threads {
     /// By process, thread and name: a thread is called something else before it executes another program.
-    threads: Keys<ThreadId, (Option<u64>, Option<u64>, TextId)>,
+    threads: Keys<ThreadId, (Option<u64>, Option<u64>, NameId)>,
     /// When the last sample of each was taken.
     last: Vec<Option<u64>>,
     /// What was told last by fields of samples: most come again before long.
@@ -31,7 +31,7 @@ struct Recent {
 /// Whose a sample is.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Thread {
-    pub(super) name: Option<TextId>,
+    pub(super) name: Option<NameId>,
     pub(super) pid: Option<u64>,
     id: Option<ThreadId>,
 }
@@ -87,7 +87,7 @@ impl Threads {
     }
 
     /// The name that each thread has in the end.
-    pub(super) fn names(&self, table: &StackTable) -> BTreeMap<(Option<u64>, Option<u64>), TextId> {
+    pub(super) fn names(&self, table: &StackTable) -> BTreeMap<(Option<u64>, Option<u64>), NameId> {
         let mut latest = BTreeMap::new();
         for ((pid, tid, name), last) in self.threads.all().iter().zip(&self.last) {
             let found = (*last, table.name(Some(*name)), *name);

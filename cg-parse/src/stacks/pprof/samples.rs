@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::super::address;
 use super::super::symbols::{BuildId, CountedFrom, FoundObject, Symbol};
-use super::super::table::{FrameId, FrameParts, Row, StackTable, TextId};
+use super::super::table::{FrameId, FrameParts, NameId, Row, StackTable};
 use super::LabelCounts;
 use super::tables::{Line, Location, Tables};
 use super::wire::{Fields, Message, Value};
@@ -44,10 +44,10 @@ struct Sample {
 /// What the labels of a sample say of where it was taken.
 #[derive(Default)]
 struct Place {
-    thread: Option<TextId>,
+    thread: Option<NameId>,
     /// The number of the thread, for a thread without a name.
     thread_number: Option<i64>,
-    process: Option<TextId>,
+    process: Option<NameId>,
     pid: Option<u64>,
 }
 

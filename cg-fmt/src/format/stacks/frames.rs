@@ -1,0 +1,118 @@
+//! The frames of the stacks to write, each once, so that a format makes something of each once.
+
+use std::collections::HashMap;
+
+use cg_stream::intern::Id as _;
+use cg_stream::profile::{Key, Profile, Symbol};
+use cg_stream::record::Frame;
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
+
+/// Frames by number.
+#[derive(Default)]
+pub(super) struct FrameSet<'a> {
+    frames: IndexSet<Frame<'a>, FixedState>,
+    /// The numbers of a profile's frames, by their position and, unless they have none, their address.
+    known: Vec<Option<usize>>,
+    known_at: HashMap<(usize, usize), usize, FixedState>,
+}
+
+impl<'a> FrameSet<'a> {
+    pub(super) fn all(&self) -> &IndexSet<Frame<'a>, FixedState> {
+        &self.frames
+    }
+
+    /// Puts the numbers of the frames of a row in `numbers`. A record that lost its stack still has the frame to blame.
+    pub(super) fn of_row(&mut self, profile: &'a Profile, key: &Key, numbers: &mut Vec<usize>) {
+        numbers.clear();
+        if let Some(stack) = key.stack {
+            let addresses = profile.stacks().addresses(stack);
+            let frames = profile.stacks().frames(stack).numbered();
+            for ((position, frame), address) in frames.zip(addresses) {
+                let known = self.known(position, address);
+                let number = known.unwrap_or_else(|| {
+                    let frame = profile.names().frame(frame, address);
+                    let number = self.frames.insert_full(frame).0;
+                    self.set_known(position, address, number);
+                    number
+                });
+                numbers.push(number);
+            }
+        }
+        if numbers.is_empty() {
+            let blamed = Frame {
+                line: key.line,
+                ..key.function.frame(profile.symbols())
+            };
+            numbers.push(self.frames.insert_full(blamed).0);
+        }
+    }
+
+    /// Puts the numbers of these frames in `numbers`.
+    pub(super) fn of_frames(&mut self, frames: &[Frame<'a>], numbers: &mut Vec<usize>) {
+        numbers.clear();
+        for frame in frames {
+            let number = match self.frames.get_index_of(frame) {
+                Some(known) => known,
+                None => self.frames.insert_full(frame.clone()).0,
+            };
+            numbers.push(number);
+        }
+    }
+
+    fn known(&self, position: usize, address: Option<Symbol>) -> Option<usize> {
+        match address {
+            None => self.known.get(position).copied().flatten(),
+            Some(address) => self.known_at.get(&(position, address.index())).copied(),
+        }
+    }
+
+    fn set_known(&mut self, position: usize, address: Option<Symbol>, number: usize) {
+        match address {
+            None => {
+                let length = self.known.len().max(position + 1);
+                self.known.resize(length, None);
+                self.known[position] = Some(number);
+            }
+            Some(address) => {
+                self.known_at.insert((position, address.index()), number);
+            }
+        }
+    }
+}
+
+/// What a format made of frames, by their numbers.
+pub(crate) struct Made<T>(Vec<Option<T>>);
+
+impl<T> Default for Made<T> {
+    fn default() -> Made<T> {
+        Made(Vec::new())
+    }
+}
+
+impl<T: Copy> Made<T> {
+    /// What a frame was made before.
+    pub(crate) fn get(&self, number: usize) -> Option<T> {
+        self.0.get(number).copied().flatten()
+    }
+
+    pub(crate) fn set(&mut self, number: usize, made: T) {
+        let length = self.0.len().max(number + 1);
+        self.0.resize(length, None);
+        self.0[number] = Some(made);
+    }
+
+    /// What a frame is made, now or before.
+    pub(crate) fn of<E>(
+        &mut self,
+        number: usize,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(made) = self.get(number) {
+            return Ok(made);
+        }
+        let made = make()?;
+        self.set(number, made);
+        Ok(made)
+    }
+}

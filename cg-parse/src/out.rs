@@ -1,0 +1,103 @@
+//! Where readers of formats hand their rows.
+
+use std::collections::BTreeMap;
+
+use cg_stream::Framing;
+use cg_stream::record::{DiffRecord, RunRecord};
+use cg_stream::rows::{Row, RowSink, RowTables};
+
+use crate::error::Error;
+
+/// A sink, what all `run` records say besides what readers know, and what was handed on.
+pub(crate) struct Out<'a> {
+    sink: &'a mut dyn RowSink,
+    /// Labels that stand back behind a run's own.
+    labels: BTreeMap<String, String>,
+    /// Labels that take the place of a run's own.
+    overriding_labels: BTreeMap<String, String>,
+    framing: Framing,
+    /// Records since the last `run`.
+    records: u64,
+}
+
+impl<'a> Out<'a> {
+    pub(crate) fn new(sink: &'a mut dyn RowSink) -> Out<'a> {
+        Out {
+            sink,
+            labels: BTreeMap::new(),
+            overriding_labels: BTreeMap::new(),
+            framing: Framing::default(),
+            records: 0,
+        }
+    }
+
+    /// The same; all `run` records have these labels besides their own.
+    pub(crate) fn with_labels(self, labels: BTreeMap<String, String>) -> Out<'a> {
+        Out { labels, ..self }
+    }
+
+    /// The same; all `run` records have these labels in the place of others of the same key.
+    pub(crate) fn with_overriding_labels(
+        self,
+        overriding_labels: BTreeMap<String, String>,
+    ) -> Out<'a> {
+        Out {
+            overriding_labels,
+            ..self
+        }
+    }
+
+    /// What was handed on so far.
+    pub(crate) fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Begins a section.
+    pub(crate) fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
+        self.framing.runs += 1;
+        self.records = 0;
+        if self.labels.is_empty() && self.overriding_labels.is_empty() {
+            return Ok(self.sink.run(run)?);
+        }
+        let mut labelled = run.clone();
+        let labels = &mut labelled.sampling.labels;
+        for (key, text) in &self.labels {
+            labels.entry(key.clone()).or_insert_with(|| text.clone());
+        }
+        labels.extend(self.overriding_labels.clone());
+        Ok(self.sink.run(&labelled)?)
+    }
+
+    /// Hands on a row, whose ids are those of these tables.
+    #[inline]
+    pub(crate) fn row<'r>(
+        &mut self,
+        row: impl Into<Row<'r>>,
+        tables: &dyn RowTables,
+    ) -> Result<(), Error> {
+        self.records += 1;
+        self.framing.records += 1;
+        Ok(self.sink.row(&row.into(), tables)?)
+    }
+
+    /// Hands on a row of a comparison.
+    pub(crate) fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
+        self.records += 1;
+        self.framing.records += 1;
+        Ok(self.sink.diff(record)?)
+    }
+
+    /// Ends a section that is whole.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        self.framing.ends += 1;
+        Ok(self.sink.end(self.records)?)
+    }
+
+    /// Leaves a section without its end, for this reason if one is known. True where the sink will say the reason itself.
+    pub(crate) fn cut(&mut self, why: Option<&str>) -> Result<bool, Error> {
+        let is_taken = self.sink.cut(why)?;
+        // Who says the reason has come to an end with the section.
+        self.framing.ends += u64::from(is_taken);
+        Ok(is_taken)
+    }
+}

@@ -1,0 +1,213 @@
+//! What rows are added up with: the names of the profile, and what ids of a reader's tables are in it.
+
+use super::key::{FrameId, StackId, Symbol};
+use super::table::event_index;
+use super::{FrameKey, FunctionKey, Names};
+use crate::intern::TooMany;
+use crate::record::{Count, Frame};
+use crate::rows::{
+    self, AddressRef, Cells, KnownIds, NameRef, Named, NamesRef, RowTables, StackRef,
+};
+
+/// A frame of a profile, and its address, which is none of the profile's frames.
+type AddressedFrame = (FrameId, Option<Symbol>);
+
+/// What is kept from one row to the next.
+#[derive(Clone, Default)]
+pub(super) struct Known {
+    ids: KnownIds<Symbol, AddressedFrame>,
+    /// By event of the run that rows are of: its position in the profile.
+    pub(super) events: Vec<usize>,
+    /// The stack that is looked up, and the addresses of its frames.
+    frames: Vec<FrameId>,
+    addresses: Vec<Option<Symbol>>,
+    text: Vec<u8>,
+}
+
+/// Adds a row up.
+pub(super) struct Adding<'p> {
+    pub(super) names: &'p mut Names,
+    pub(super) events: &'p mut Vec<String>,
+    known: &'p mut Known,
+    tables: &'p dyn RowTables,
+}
+
+impl<'p> Adding<'p> {
+    pub(super) fn new(
+        names: &'p mut Names,
+        events: &'p mut Vec<String>,
+        known: &'p mut Known,
+        tables: &'p dyn RowTables,
+    ) -> Adding<'p> {
+        known.ids.begin(tables);
+        Adding {
+            names,
+            events,
+            known,
+            tables,
+        }
+    }
+
+    /// The symbol of a name.
+    #[inline]
+    pub(super) fn symbol(&mut self, of: Named, name: NameRef<'_>) -> Result<Symbol, TooMany> {
+        match name {
+            NameRef::Text(text) => self.names.symbols.intern(text),
+            NameRef::Id(id) => match self.known.ids.name(of, id) {
+                Some(symbol) => Ok(symbol),
+                None => {
+                    let symbol = self.names.symbols.intern(&self.tables.name(of, id))?;
+                    self.known.ids.set_name(of, id, symbol);
+                    Ok(symbol)
+                }
+            },
+        }
+    }
+
+    /// The symbol of an address.
+    pub(super) fn address(&mut self, address: AddressRef<'_>) -> Result<Symbol, TooMany> {
+        let address = match address {
+            AddressRef::Text(text) => return self.names.symbols.intern(text),
+            AddressRef::Number(address) => address,
+        };
+        let text = &mut self.known.text;
+        text.clear();
+        rows::address_text(address, text);
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        self.names.symbols.intern(text)
+    }
+
+    /// The id of a stack.
+    pub(super) fn stack(&mut self, stack: StackRef<'_>) -> Result<StackId, TooMany> {
+        let mut has_addresses = false;
+        self.known.frames.clear();
+        self.known.addresses.clear();
+        let mut push = |known: &mut Known, (frame, address): AddressedFrame| {
+            known.frames.push(frame);
+            known.addresses.push(address);
+            has_addresses |= address.is_some();
+        };
+        match stack {
+            StackRef::Ids(ids) => {
+                for id in ids {
+                    let frame = match self.known.ids.frame(*id) {
+                        Some(frame) => *frame,
+                        None => {
+                            let frame = self.frame(&self.tables.frame(*id))?;
+                            self.known.ids.set_frame(*id, frame);
+                            frame
+                        }
+                    };
+                    push(self.known, frame);
+                }
+            }
+            StackRef::Frames(frames) => {
+                for frame in frames {
+                    let frame = self.frame(frame)?;
+                    push(self.known, frame);
+                }
+            }
+        }
+        let Names { symbols, stacks } = &mut *self.names;
+        let addresses = has_addresses.then_some(self.known.addresses.as_slice());
+        stacks.intern(&self.known.frames, addresses, symbols)
+    }
+
+    /// The names as a stack of frames that have nothing but a name; none of no names.
+    pub(super) fn names_as_frames(
+        &mut self,
+        names: &NamesRef<'_>,
+    ) -> Result<Option<StackId>, TooMany> {
+        self.known.frames.clear();
+        for name in names.iter() {
+            let function = FunctionKey {
+                name: Some(self.symbol(Named::Function, name)?),
+                ..FunctionKey::default()
+            };
+            let frame = self.names.stacks.frame(FrameKey {
+                function,
+                ..FrameKey::default()
+            })?;
+            self.known.frames.push(frame);
+        }
+        if self.known.frames.is_empty() {
+            return Ok(None);
+        }
+        let Names { symbols, stacks } = &mut *self.names;
+        stacks.intern(&self.known.frames, None, symbols).map(Some)
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<AddressedFrame, TooMany> {
+        let symbols = &mut self.names.symbols;
+        let mut symbol = |name: &Option<crate::record::Name<'_>>| {
+            name.as_deref().map(|text| symbols.intern(text)).transpose()
+        };
+        let key = FrameKey {
+            function: FunctionKey {
+                name: symbol(&frame.name)?,
+                file: symbol(&frame.file)?,
+                obj: symbol(&frame.obj)?,
+            },
+            line: frame.line,
+            site: symbol(&frame.site)?,
+            marks: frame.marks(),
+        };
+        let address = symbol(&frame.addr)?;
+        Ok((self.names.stacks.frame(key)?, address))
+    }
+
+    /// The frames of a stack as records have them.
+    pub(super) fn frames(&self, stack: StackRef<'_>) -> Vec<Frame<'static>> {
+        match stack {
+            StackRef::Ids(ids) => {
+                let frames = ids.iter().map(|id| self.tables.frame(*id).into_owned());
+                frames.collect()
+            }
+            StackRef::Frames(frames) => frames.iter().cloned().map(Frame::into_owned).collect(),
+        }
+    }
+
+    /// Visits each count with the position of its event in the profile.
+    #[inline]
+    pub(super) fn counts<E>(
+        &mut self,
+        cells: Cells<'_>,
+        mut visit: impl FnMut(usize, Count, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match cells {
+            Cells::Unsigned(cells) => {
+                self.by_position(0, cells.iter().map(|cell| (*cell).into()), visit)
+            }
+            Cells::Signed(cells) => {
+                let cells = cells.iter().map(|cell| cell.cast_signed().into());
+                self.by_position(0, cells, visit)
+            }
+            Cells::From(first, counts) => self.by_position(first, counts.iter().copied(), visit),
+            Cells::Named(counts) => {
+                let mut next = 0;
+                for (event, count) in counts.iter() {
+                    let index = event_index(self.events, event, next);
+                    visit(index, count, event)?;
+                    next = index + 1;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn by_position<E>(
+        &self,
+        first: usize,
+        counts: impl Iterator<Item = Count>,
+        mut visit: impl FnMut(usize, Count, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let events = self.known.events.get(first..).unwrap_or_default();
+        for (position, (event, count)) in events.iter().zip(counts).enumerate() {
+            if position == 0 || count != 0 {
+                visit(*event, count, &self.events[*event])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! What a sink made of the ids of the tables it was given last.
+
+use super::{FrameId, NameId, Named, RowTables, TableNumber};
+use crate::intern::Id as _;
+
+/// What names and frames came to, each looked up once.
+#[derive(Clone, Debug)]
+pub struct KnownIds<N, F> {
+    tables: TableNumber,
+    names: Vec<[Option<N>; NAMED]>,
+    frames: Vec<Option<F>>,
+}
+
+/// How many sorts of names there are.
+const NAMED: usize = Named::Other as usize + 1;
+
+impl<N, F> Default for KnownIds<N, F> {
+    fn default() -> KnownIds<N, F> {
+        KnownIds {
+            tables: TableNumber::NONE,
+            names: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+}
+
+impl<N: Copy, F: Clone> KnownIds<N, F> {
+    /// Forgets what the ids of other tables came to. True where there was something to forget.
+    #[inline]
+    pub fn begin(&mut self, tables: &dyn RowTables) -> bool {
+        let number = tables.number();
+        let is_other = number != self.tables && number != TableNumber::NONE;
+        if is_other {
+            self.tables = number;
+            self.names.clear();
+            self.frames.clear();
+        }
+        is_other
+    }
+
+    /// What a name came to.
+    #[inline]
+    pub fn name(&self, of: Named, id: NameId) -> Option<N> {
+        self.names.get(id.index())?[of as usize]
+    }
+
+    /// Keeps what a name came to.
+    pub fn set_name(&mut self, of: Named, id: NameId, name: N) {
+        if self.names.len() <= id.index() {
+            self.names.resize(id.index() + 1, [None; NAMED]);
+        }
+        self.names[id.index()][of as usize] = Some(name);
+    }
+
+    /// What a frame came to.
+    #[inline]
+    pub fn frame(&self, id: FrameId) -> Option<&F> {
+        self.frames.get(id.index())?.as_ref()
+    }
+
+    /// Keeps what a frame came to.
+    pub fn set_frame(&mut self, id: FrameId, frame: F) {
+        if self.frames.len() <= id.index() {
+            self.frames.resize(id.index() + 1, None);
+        }
+        self.frames[id.index()] = Some(frame);
+    }
+}

@@ -1,0 +1,252 @@
+//! A raw profile and the stream that cg-parse writes of it are one to every tool: the same bytes, the same status, the
+//! same words. Inside a tool rows of a raw profile never become text; a stream is text when it comes in.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use tests::data;
+use tests::tools::{Run, command, run};
+
+/// A profile or log of every format, and of every shape that some code treats apart.
+const PROFILES: &[&str] = &[
+    "callgrind/3.14.0-rec_sep.callgrind.out",
+    "callgrind/3.14.0-weird_default.callgrind.out",
+    "callgrind/3.19.0-leaky_xtleak.kcg",
+    "callgrind/3.19.0-parts_multi.callgrind.out",
+    "callgrind/3.19.0-rec_instr_jumps.callgrind.out",
+    "callgrind/3.19.0-sepc_callers3.callgrind.out",
+    "callgrind/pprof-go-gg_calltree.callgrind",
+    "callgrind/xdebug-cachegrind.out.w",
+    "cachegrind/3.27.1-rec_default.cachegrind.out",
+    "cachegrind/3.19.0-diff_rec_O2.cgdiff.out",
+    "massif/3.19.0-heapy_i.massif.out",
+    "massif/3.19.0-heapy_xtmemory.ms",
+    "massif/3.27.1-leaky3.massif.out",
+    "dhat/3.19.0-inl.dhat.json",
+    "dhat/3.27.1-weird.dhat.json",
+    "dhat/dhat-rs-dhat-heap-trim.json",
+    "heaptrack/1.4.0-shapes.zst",
+    "memcheck/3.27.1-leaky.log",
+    "memcheck/3.27.1-leaky.xml",
+    "memcheck/3.27.1-weird.log",
+    "memcheck/3.27.1-weird.xml",
+    "memcheck/3.27.1-drd_threads2.log",
+    "memcheck/3.27.1-helgrind_threads2.xml",
+    "gungraun/0.20-compared.summary.json",
+    "perf-stat/6.1-counters.csv",
+    "perf/6.1-busy.perf.txt",
+    "perf/6.1-busy_dwarf_srcline.perf.txt",
+    "perf/6.1-busy_two_events.perf.txt",
+    "folded/heaptrack-leaky2.folded",
+    "stacks/after.folded",
+    "pprof/go-cpu.pb.gz",
+    "pprof/go-heap.txt",
+    "pprof/jemalloc.heap",
+    "firefox/samply-import-fp.json.gz",
+    "firefox/small-v70.json",
+    "speedscope/evented.json",
+    "v8/node.cpuprofile",
+    "v8/node.heapprofile",
+    "printouts/bpftrace.txt",
+    "printouts/dtrace.txt",
+    "printouts/sample.txt",
+    "printouts/visual-studio.csv",
+    "printouts/vtune.csv",
+    "printouts/xctrace.xml",
+];
+
+/// What is asked of cg-fmt, and what cg-parse has to be asked for so that a stream has it too.
+const VIEWS: &[(&[&str], &[&str])] = &[
+    (&[], &["--snapshots", "all"]),
+    (&["-f", "csv"], &[]),
+    (&["-f", "tsv", "--by", "function"], &[]),
+    (&["-f", "markdown"], &["--snapshots", "all"]),
+    (&["-f", "markdown", "--top", "3", "--width", "80"], &[]),
+    (&["-f", "json"], &[]),
+    (&["-f", "json", "--type", "call"], &["--calls"]),
+    (&["-f", "csv", "--group-by", "obj"], &[]),
+    (&["-f", "csv", "--tree=callees"], &["--calls"]),
+    (&["--tree=both", "--top", "5"], &["--calls"]),
+    (&["-f", "csv", "--type", "line"], &["--lines"]),
+    (&["-f", "csv", "--type", "call"], &["--calls"]),
+    (&["--source"], &["--lines", "--calls"]),
+    (&["-f", "html", "--type", "fn"], &[]),
+    (&["-f", "svg"], &["--snapshots", "all"]),
+    (&["-f", "folded"], &["--stacks"]),
+    (&["-f", "folded", "--names", "stable"], &["--stacks"]),
+    (&["-f", "flamegraph"], &["--stacks"]),
+    (&["-f", "speedscope"], &["--stacks"]),
+    (&["-f", "pprof"], &["--stacks"]),
+    (&["-f", "firefox"], &["--stacks"]),
+    (&["-f", "callgrind"], &["--calls"]),
+    (&["-f", "dot"], &["--calls"]),
+];
+
+/// What a tool comes to where cg-parse comes before it: the words of both, as the tool says them.
+fn through_a_stream(tool: &str, args: &[&str], parse: &Run) -> Run {
+    let after = run(tool, args, &parse.stdout);
+    let said = parse.stderr.replace("cg-parse: ", &format!("{tool}: "));
+    Run {
+        stderr: said + &after.stderr,
+        ..after
+    }
+}
+
+#[test]
+fn cg_fmt_shows_a_profile_as_it_shows_its_stream() {
+    for profile in PROFILES {
+        for (args, parse) in VIEWS {
+            let parse = run("cg-parse", &[parse, &[*profile][..]].concat(), b"");
+            let raw = run("cg-fmt", &[args, &[*profile][..]].concat(), b"");
+            if parse.status != 0 {
+                assert_eq!(raw.status, 2, "{profile} {args:?}");
+                continue;
+            }
+            let is_usage = raw.stderr.contains("try '--help'");
+            assert!(!is_usage, "{args:?} asks nothing: {}", raw.stderr);
+            let streamed = through_a_stream("cg-fmt", args, &parse);
+            assert!(raw == streamed, "{profile} {args:?}\n{raw:?}\n{streamed:?}");
+        }
+    }
+}
+
+/// Pages estimate the stacks of raw profiles of calls, which a stream of functions has none of.
+#[test]
+fn a_page_of_stacks_is_that_of_their_stream() {
+    for profile in PROFILES {
+        if profile.starts_with("callgrind/") || profile.starts_with("cachegrind/") {
+            continue;
+        }
+        let parse = run("cg-parse", &["--snapshots", "all", profile], b"");
+        let raw = run("cg-fmt", &["-f", "html", profile], b"");
+        let streamed = through_a_stream("cg-fmt", &["-f", "html"], &parse);
+        let [raw_status, status] = [raw.status, streamed.status];
+        assert!(
+            raw.stdout == streamed.stdout && raw_status == status,
+            "{profile}"
+        );
+    }
+}
+
+#[test]
+fn cg_filter_passes_on_of_a_profile_what_it_does_of_its_stream() {
+    for profile in PROFILES {
+        for (args, parse) in [
+            (&[""][..], &[][..]),
+            (&["ma", "--top", "2"], &[]),
+            (&["-v", "m"], &[]),
+            (&["--type", "call", ""], &["--calls"]),
+            (&["--type", "line", ""], &["--lines"]),
+        ] {
+            let parse = run("cg-parse", &[parse, &[*profile][..]].concat(), b"");
+            let raw = run("cg-filter", &[args, &[*profile][..]].concat(), b"");
+            let streamed = through_a_stream("cg-filter", args, &parse);
+            assert!(raw == streamed, "{profile} {args:?}\n{raw:?}\n{streamed:?}");
+        }
+    }
+}
+
+/// Runs a tool in a folder.
+fn run_in(folder: &Path, tool: &str, args: &[&str]) -> (i32, Vec<u8>, String) {
+    let output = command(tool)
+        .current_dir(folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), output.stdout, stderr)
+}
+
+/// Two runs each that differ, but for formats of which there is one file: it is compared with itself.
+const PAIRS: &[[&str; 2]] = &[
+    ["pair/before.callgrind.out", "pair/after.callgrind.out"],
+    [
+        "callgrind/3.14.0-rec_sep.callgrind.out",
+        "callgrind/3.19.0-rec_default.callgrind.out",
+    ],
+    [
+        "cachegrind/3.14.0-rec_default.cachegrind.out",
+        "cachegrind/3.27.1-rec_default.cachegrind.out",
+    ],
+    [
+        "massif/3.19.0-heapy_i.massif.out",
+        "massif/3.27.1-leaky3.massif.out",
+    ],
+    ["dhat/3.19.0-inl.dhat.json", "dhat/3.19.0-heapy.dhat.json"],
+    ["heaptrack/1.4.0-shapes.zst", "heaptrack/1.4.0-shapes.zst"],
+    ["memcheck/3.14.0-leaky.xml", "memcheck/3.27.1-leaky.log"],
+    [
+        "memcheck/3.27.1-helgrind_threads2.log",
+        "memcheck/3.27.1-drd_threads2.xml",
+    ],
+    [
+        "perf/6.1-busy.perf.txt",
+        "perf/6.1-busy_dwarf_srcline.perf.txt",
+    ],
+    ["stacks/before.folded", "stacks/after.folded"],
+    ["pprof/go-cpu.pb.gz", "pprof/gperftools.cpu"],
+    ["firefox/small-v55.json", "firefox/small-v70.json"],
+    ["speedscope/evented.json", "speedscope/small.json"],
+    ["v8/node.cpuprofile", "v8/node.cpuprofile"],
+    ["printouts/bpftrace.txt", "printouts/dtrace.txt"],
+    ["printouts/vtune.csv", "printouts/sample.txt"],
+    ["printouts/xctrace.xml", "printouts/visual-studio.csv"],
+    ["perf-stat/6.1-counters.csv", "perf-stat/6.1-counters.csv"],
+    [
+        "gungraun/0.20-compared.summary.json",
+        "gungraun/0.20-compared.summary.json",
+    ],
+];
+
+#[test]
+fn cg_diff_compares_profiles_as_it_compares_their_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let [raw, streams] = ["raw", "streams"].map(|name| folder.path().join(name));
+    for profiles in PAIRS {
+        for folder in [&raw, &streams] {
+            let _ = fs::remove_dir_all(folder);
+            fs::create_dir(folder).unwrap();
+        }
+        let names = ["old", "new"];
+        for (profile, name) in profiles.iter().zip(names) {
+            fs::copy(data(profile), raw.join(name)).unwrap();
+            let (_, stream, _) = run_in(&raw, "cg-parse", &["--calls", name]);
+            fs::write(streams.join(name), stream).unwrap();
+        }
+        for args in [&["--all"][..], &["--all", "--inclusive"], &[]] {
+            let args = [args, &names].concat();
+            let [(raw_status, raw, _), (status, stdout, _)] =
+                [&raw, &streams].map(|folder| run_in(folder, "cg-diff", &args));
+            assert!(
+                raw_status == status && raw == stdout,
+                "{profiles:?} {args:?}: {raw_status} {status}\n{}\n{}",
+                String::from_utf8_lossy(&raw),
+                String::from_utf8_lossy(&stdout)
+            );
+        }
+    }
+}
+
+#[test]
+fn leak_check_judges_a_log_as_it_judges_its_stream() {
+    let logs = PROFILES
+        .iter()
+        .filter(|profile| profile.starts_with("memcheck/"));
+    for log in logs {
+        let parse = run("cg-parse", &[log], b"");
+        for format in [
+            "text", "markdown", "html", "json", "junit", "sarif", "github", "gitlab",
+        ] {
+            let raw = run("leak-check", &["-f", format, log], b"");
+            let streamed = through_a_stream("leak-check", &["-f", format], &parse);
+            assert!(
+                (raw.status, &raw.stdout) == (streamed.status, &streamed.stdout),
+                "{log} {format}\n{raw:?}\n{streamed:?}"
+            );
+        }
+    }
+}
