@@ -9,11 +9,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Parse what profilers write into a stream of JSON lines.
 ///
-/// The format is recognised by content: callgrind, cachegrind, memcheck, helgrind and drd (text and XML), massif and
-/// dhat; heaptrack's recordings; totals of perf stat and gungraun; perf script's text, folded stacks, pprof, the Firefox
-/// Profiler (samply), speedscope, V8 (.cpuprofile, .heapprofile) and traces of Chrome, DTrace, bpftrace, macOS' sample and
-/// xctrace export, VTune's and Visual Studio's CSV. Each may be packed by gzip or
-/// zstd. Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// The format is recognised by content; --from, below, lists all that are read. Each may be packed by gzip or zstd.
+/// Several callgrind or cachegrind profiles, and the parts of one, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -97,7 +94,7 @@ pub(crate) struct Args {
         help_heading = "Input",
         value_parser = formats()
     )]
-    from: Option<Format>,
+    from: Option<&'static Format>,
 
     /// Read a benchmark's earlier results.
     ///
@@ -201,9 +198,11 @@ impl Args {
 }
 
 /// Formats as they are called on the command line.
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL
-        .map(|(name, others, _)| PossibleValue::new(name).aliases(others.iter().copied()));
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let names = Format::by_name().into_iter().map(|format| {
+        let name = PossibleValue::new(format.name).help(format.reads);
+        name.aliases(format.aliases)
+    });
     PossibleValuesParser::new(names)
         .try_map(|name| Format::named(&name).ok_or("expected the name of a format"))
 }

@@ -1,21 +1,22 @@
 //! Recognises a format by content, never by file name.
 //!
-//! What a format shows itself by is known to its reader; the lists here say in which order readers are asked.
+//! What a format shows itself by is known to its reader, and which of its functions says so to the list of formats; here
+//! is in which order kinds of signs are asked for, and how much of an input has to be seen.
 
 use cg_stream::lines::LineReader;
 use std::io::Read;
 
+use crate::costs;
 use crate::error::Error;
-use crate::format::Format;
+use crate::formats::{FORMATS, Format, Sign};
 use crate::head::{FARTHEST_LOOK, Head, Reach};
 use crate::unsupported::{self, Binary};
-use crate::{costs, findings, heaps, stacks, totals};
 
 /// The format of an input: the one asked for, else the one its first lines show.
 pub(crate) fn format_of<R: Read>(
     lines: &mut LineReader<R>,
-    asked_for: Option<Format>,
-) -> Result<Format, Error> {
+    asked_for: Option<&'static Format>,
+) -> Result<&'static Format, Error> {
     if asked_for.is_none() && is_stream(lines)? {
         return Err(Error::whole(
             "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read it as it is",
@@ -82,70 +83,44 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
     }
 }
 
-/// Whether a format is recognised in the beginning of an input.
-type ByHead = fn(&Head) -> bool;
-/// Whether a line is one that only a format has.
-type ByLine = fn(&[u8]) -> bool;
-
-/// Formats that show themselves at the beginning of an input, or by words that are in no other.
-const BY_BEGINNING: &[(Format, ByHead)] = &[
-    (Format::Pprof, stacks::pprof::is_profile),
-    (Format::Xml, findings::xml::is_document),
-    (Format::Dhat, heaps::dhat::is_document),
-    (Format::Firefox, stacks::firefox::is_profile),
-    (Format::Heaptrack, heaps::heaptrack::is_recording),
-    (Format::Speedscope, stacks::speedscope::is_profile),
-    (Format::V8, stacks::v8::is_profile),
-    (Format::ChromeTrace, stacks::v8::is_trace),
-    (Format::Gungraun, totals::gungraun::is_summary),
-    (Format::PerfStat, totals::perf_stat::is_output),
-    (Format::Xctrace, stacks::xctrace::is_export),
-];
-
-/// Formats that a line shows: the first line that only one of them has. A program's own output can stand in front.
-const BY_LINE: &[(Format, ByLine)] = &[
-    (Format::Massif, heaps::massif::is_header_line),
-    (Format::Log, findings::text::is_log_line),
-    (Format::Sample, stacks::sample::is_header_line),
-    (Format::Vtune, stacks::vtune::is_header_line),
-    (Format::VisualStudio, stacks::visual_studio::is_header_line),
-];
-
-/// Formats that take many lines to be told, asked in this order once all is seen that will be looked at. A log or a
-/// profile that begins with a program's output would have shown itself until then.
-const BY_MANY_LINES: &[(Format, ByHead)] = &[
-    (Format::Perf, stacks::perf::is_perf_script),
-    (Format::Bpftrace, stacks::bpftrace::is_bpftrace),
-    (Format::Dtrace, stacks::dtrace::is_dtrace),
-    (Format::Folded, stacks::folded::is_folded),
-];
-
 /// The format that the beginning of an input shows, if it does.
-fn recognise(head: &Head) -> Option<Format> {
-    if stacks::perf::begins_with_samples(head) {
-        return Some(Format::Perf);
-    }
-    let find = |formats: &[(Format, ByHead)]| {
-        let found = formats.iter().find(|(_, is_of)| is_of(head));
-        found.map(|(format, _)| *format)
+fn recognise(head: &Head) -> Option<&'static Format> {
+    let find = |shows: &dyn Fn(&Sign) -> bool| {
+        FORMATS.iter().find(|format| format.signs.iter().any(shows))
     };
-    if let Some(format) = find(BY_BEGINNING) {
+    let begins = |sign: &Sign| matches!(sign, Sign::Beginning(is_of) if is_of(head));
+    if let Some(format) = find(&begins) {
         return Some(format);
     }
     let costs = costs::recognise::recognise(head);
     let before = costs.map_or(usize::MAX, |(at, _)| at);
-    let by_line = head
-        .whole_lines()
-        .take_while(|(at, _)| *at < before)
-        .find_map(|(_, line)| BY_LINE.iter().find(|(_, is_of)| is_of(line)));
-    if let Some((format, _)) = by_line {
-        return Some(*format);
+    if let Some(format) = by_line(head, before) {
+        return Some(format);
     }
     match costs {
-        Some((_, format)) => format,
+        Some((_, tool)) => {
+            let tool = tool?;
+            find(&|sign| matches!(sign, Sign::CostHeader(of) if *of == tool))
+        }
         None if head.reach == Reach::Beginning => None,
-        None => find(BY_MANY_LINES),
+        None => find(&|sign| matches!(sign, Sign::ManyLines(is_of) if is_of(head))),
     }
+}
+
+/// The format of the first line in front of this place that only one format has.
+fn by_line(head: &Head, before: usize) -> Option<&'static Format> {
+    // There may be a megabyte of lines: those that are asked of each are looked for once.
+    let signs = FORMATS.iter().flat_map(|format| {
+        let signs = format.signs.iter();
+        signs.filter_map(move |sign| match sign {
+            Sign::Line(is_of) => Some((format, is_of)),
+            _ => None,
+        })
+    });
+    let signs: Vec<_> = signs.collect();
+    let lines = head.whole_lines().take_while(|(at, _)| *at < before);
+    let mut shown = lines.filter_map(|(_, line)| signs.iter().find(|(_, is_of)| is_of(line)));
+    shown.next().map(|(format, _)| *format)
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
@@ -163,4 +138,97 @@ fn unrecognised(bytes: &[u8]) -> Error {
             crate::error::excerpt(first)
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether an input shows that it is of a format, whatever others it shows.
+    fn shows(head: &Head, format: &Format) -> bool {
+        format.signs.iter().any(|sign| match sign {
+            Sign::Beginning(is_of) | Sign::ManyLines(is_of) => is_of(head),
+            Sign::Line(is_of) => head.whole_lines().any(|(_, line)| is_of(line)),
+            Sign::CostHeader(tool) => {
+                costs::recognise::recognise(head).is_some_and(|(_, found)| found == Some(*tool))
+            }
+        })
+    }
+
+    #[test]
+    fn of_two_formats_that_an_input_shows_it_is_the_one_asked_first() {
+        let samples = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n".repeat(2000);
+        let cases = [
+            // What is at the beginning is asked in the order of the list.
+            (format!("{samples}<valgrindoutput>\n"), "perf", "xml"),
+            (
+                r#"{"cmd":"<valgrindoutput>","dhatFileVersion":2}"#.to_owned(),
+                "xml",
+                "dhat",
+            ),
+            (
+                r#"{"dhatFileVersion":2,"threads":[]}"#.to_owned(),
+                "dhat",
+                "firefox",
+            ),
+            (
+                r#"{"meta":{"stackwalk":1},"shared":{"frames":[]}}"#.to_owned(),
+                "firefox",
+                "speedscope",
+            ),
+            (
+                r#"{"shared":{"frames":[]},"nodes":[{"id":1,"callFrame":{}}]}"#.to_owned(),
+                "speedscope",
+                "v8",
+            ),
+            (
+                r#"{"traceEvents":[],"benchmark_exe":"a","profiles":[]}"#.to_owned(),
+                "chrome-trace",
+                "gungraun",
+            ),
+            // It goes before a line in front of it, that before many lines.
+            (
+                "==1== Memcheck\n<valgrindoutput>\n".to_owned(),
+                "xml",
+                "memcheck",
+            ),
+            (
+                "==1== Memcheck\nmain;f 1\nmain;g 2\n".to_owned(),
+                "memcheck",
+                "folded",
+            ),
+            // Of lines and headers of costs the first shows it.
+            (
+                "==1== Memcheck\nsnapshot=0\n".to_owned(),
+                "memcheck",
+                "massif",
+            ),
+            (
+                "snapshot=0\n==1== Memcheck\n".to_owned(),
+                "massif",
+                "memcheck",
+            ),
+            (
+                "==1== Memcheck\nversion: 1\nevents: Ir\nfn=f\n1 1\n".to_owned(),
+                "memcheck",
+                "callgrind",
+            ),
+            (
+                "version: 1\nevents: Ir\nfn=f\n1 1\n==1== Memcheck\n".to_owned(),
+                "callgrind",
+                "memcheck",
+            ),
+            // Many lines are asked about in the order of the list.
+            ("@[\n    main;f 1\n]: 3\n".to_owned(), "bpftrace", "folded"),
+        ];
+        for (text, first, second) in cases {
+            let head = Head::new(text.as_bytes(), true);
+            for name in [first, second] {
+                let format = Format::named(name).unwrap();
+                assert!(shows(&head, format), "{name}: {text}");
+            }
+            let found = format_of(&mut LineReader::new(text.as_bytes()), None);
+            assert_eq!(found.ok(), Format::named(first), "{text}");
+        }
+    }
 }

@@ -5,101 +5,17 @@ use std::io::Read;
 
 use cg_stream::lines::LineReader;
 
+use crate::formats::Format;
 pub(crate) use crate::out::Out;
 
 /// The lines of an input.
 pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
 
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Callgrind's profile format, by whichever program wrote it; xtree files are of it too.
-    Callgrind,
-    /// Cachegrind's profile format.
-    Cachegrind,
-    /// A text log of Memcheck, Helgrind or DRD.
-    Log,
-    /// Valgrind's XML output (protocols 4 to 6), of Memcheck, Helgrind or DRD.
-    Xml,
-    /// Massif's snapshots.
-    Massif,
-    /// DHAT's JSON, of Valgrind or of dhat-rs.
-    Dhat,
-    /// The text of `perf script`.
-    Perf,
-    /// Folded stacks: `main;work;read 17`, a line a stack.
-    Folded,
-    /// Profiles of pprof: its protocol buffer, and the older formats that its tools read.
-    Pprof,
-    /// Profiles of the Firefox Profiler, as samply and Firefox write them.
-    Firefox,
-    /// heaptrack's recordings.
-    Heaptrack,
-    /// Speedscope's own JSON.
-    Speedscope,
-    /// A CPU or heap profile of V8: `.cpuprofile`, `.heapprofile`.
-    V8,
-    /// A trace of Chrome that has CPU profiles in it.
-    ChromeTrace,
-    /// Summaries of gungraun and iai-callgrind, in JSON.
-    Gungraun,
-    /// Counters of `perf stat -x,` or `perf stat -j`.
-    PerfStat,
-    /// What DTrace prints of an aggregation by stack.
-    Dtrace,
-    /// What bpftrace prints of a map by stack.
-    Bpftrace,
-    /// What `sample` of macOS prints.
-    Sample,
-    /// The XML of `xctrace export`.
-    Xctrace,
-    /// VTune's top-down tree as comma-separated values.
-    Vtune,
-    /// Visual Studio's call tree as comma-separated values.
-    VisualStudio,
-}
-
-impl Format {
-    /// All formats: the name that each is asked for by, and other names for it.
-    pub const ALL: [(&'static str, &'static [&'static str], Format); 22] = [
-        ("callgrind", &[], Format::Callgrind),
-        ("cachegrind", &[], Format::Cachegrind),
-        ("memcheck", &["helgrind", "drd", "log"], Format::Log),
-        ("xml", &[], Format::Xml),
-        ("massif", &[], Format::Massif),
-        ("dhat", &[], Format::Dhat),
-        ("perf", &[], Format::Perf),
-        ("folded", &[], Format::Folded),
-        ("pprof", &[], Format::Pprof),
-        ("firefox", &["samply"], Format::Firefox),
-        ("heaptrack", &[], Format::Heaptrack),
-        ("speedscope", &[], Format::Speedscope),
-        ("v8", &["cpuprofile", "heapprofile"], Format::V8),
-        ("chrome-trace", &[], Format::ChromeTrace),
-        ("gungraun", &["iai-callgrind"], Format::Gungraun),
-        ("perf-stat", &[], Format::PerfStat),
-        ("dtrace", &[], Format::Dtrace),
-        ("bpftrace", &[], Format::Bpftrace),
-        ("sample", &[], Format::Sample),
-        ("xctrace", &[], Format::Xctrace),
-        ("vtune", &[], Format::Vtune),
-        ("visual-studio", &[], Format::VisualStudio),
-    ];
-
-    /// The format that goes by this name.
-    pub fn named(name: &str) -> Option<Format> {
-        let mut formats = Format::ALL.into_iter();
-        formats
-            .find(|(known, others, _)| *known == name || others.contains(&name))
-            .map(|(_, _, format)| format)
-    }
-}
-
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The format, where it is not to be recognised by content.
-    pub from: Option<Format>,
+    pub from: Option<&'static Format>,
     /// Keep parts, threads and files apart instead of summing them.
     pub per_part: bool,
     /// Write `line` records.

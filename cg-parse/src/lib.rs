@@ -1,7 +1,7 @@
 //! Parses what Valgrind's tools and other profilers write into a cost stream. This crate alone knows their file formats.
 //!
-//! Readers stand together by what they read: `costs`, `findings`, `heaps` and `stacks`. A format is one module with one
-//! function of one signature, and gets what `format` has for all of them; a `match` in `profiles` picks.
+//! Readers stand together by what they read: `costs`, `findings`, `heaps`, `stacks` and `totals`. A format is one module with
+//! one function of one signature, which gets what `format` has for all of them, and one entry of the list in `formats`.
 #![warn(missing_docs)]
 
 mod error;
@@ -19,6 +19,8 @@ mod heaps;
 mod stacks;
 mod totals;
 
+mod formats;
+
 mod detect;
 mod directory;
 mod head;
@@ -33,6 +35,7 @@ mod testing;
 
 pub use cg_debug_info::Search;
 pub use error::Error;
-pub use format::{Format, Options, Revision, Snapshots};
+pub use format::{Options, Revision, Snapshots};
+pub use formats::{Answer, FORMATS, Format};
 pub use input::without_empty_bases;
 pub use profiles::parse;

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
-use crate::costs::sums::{Summed, Sums};
+use crate::costs::sums::Sums;
 use crate::error::Error;
-use crate::format::{Format, Lines, Options, Out, Revision};
+use crate::format::{Lines, Options, Out, Revision};
+use crate::formats::Reader;
 use crate::input::{self, Input};
 use crate::stable_names::StableNames;
-use crate::{detect, directory, findings, heaps, stacks, totals};
+use crate::{detect, directory};
 
 /// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
@@ -178,60 +179,19 @@ impl<'a> Parser<'a> {
         let format = detect::format_of(&mut lines, options.from);
         if let Ok(format) = format
             && options.inline
-            && let Some(why) = has_no_chains(format)
+            && let Some(why) = format.without_inline
         {
             diagnostics.warn(format!("{source}: --inline tells nothing here: {why}"));
         }
-        let read = format.and_then(|format| match format {
-            // A summary has old figures in it; of other files nobody knows which are older.
-            _ if is_for_directories && format != Format::Gungraun => Err(Error::whole(format!(
+        let read = format.and_then(|format| match format.reader {
+            Reader::Revisions(read) => read(source, &mut lines, options, out, diagnostics),
+            // Of other files nobody knows which are older.
+            _ if is_for_directories => Err(Error::whole(format!(
                 "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
                 options.revision.suffix()
             ))),
-            Format::Callgrind => {
-                sums.read(Summed::Callgrind, source, &mut lines, out, diagnostics)
-            }
-            Format::Cachegrind => {
-                sums.read(Summed::Cachegrind, source, &mut lines, out, diagnostics)
-            }
-            Format::Log => findings::text::parse(source, &mut lines, options, out, diagnostics),
-            Format::Xml => findings::xml::parse(source, &mut lines, options, out, diagnostics),
-            Format::Massif => heaps::massif::parse(source, &mut lines, options, out, diagnostics),
-            Format::Dhat => heaps::dhat::parse(source, &mut lines, options, out, diagnostics),
-            Format::Perf => stacks::perf::parse(source, &mut lines, options, out, diagnostics),
-            Format::Folded => stacks::folded::parse(source, &mut lines, options, out, diagnostics),
-            Format::Pprof => stacks::pprof::parse(source, &mut lines, options, out, diagnostics),
-            Format::Firefox => {
-                stacks::firefox::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Gungraun => {
-                totals::gungraun::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::PerfStat => {
-                totals::perf_stat::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Heaptrack => {
-                heaps::heaptrack::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Speedscope => {
-                stacks::speedscope::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::V8 => stacks::v8::parse(source, &mut lines, options, out, diagnostics),
-            Format::ChromeTrace => {
-                stacks::v8::parse_trace(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Dtrace => stacks::dtrace::parse(source, &mut lines, options, out, diagnostics),
-            Format::Bpftrace => {
-                stacks::bpftrace::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Sample => stacks::sample::parse(source, &mut lines, options, out, diagnostics),
-            Format::Xctrace => {
-                stacks::xctrace::parse(source, &mut lines, options, out, diagnostics)
-            }
-            Format::Vtune => stacks::vtune::parse(source, &mut lines, options, out, diagnostics),
-            Format::VisualStudio => {
-                stacks::visual_studio::parse(source, &mut lines, options, out, diagnostics)
-            }
+            Reader::Records(read) => read(source, &mut lines, options, out, diagnostics),
+            Reader::Sums(tool) => sums.read(tool, source, &mut lines, out, diagnostics),
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),
@@ -251,36 +211,4 @@ impl<'a> Parser<'a> {
         self.sums.write(self.all_read, &mut self.out, diagnostics)?;
         Ok(self.out.framing())
     }
-}
-
-/// Why inlined functions cannot be told of a format's profiles by the debug information; `None` where they can.
-fn has_no_chains(format: Format) -> Option<&'static str> {
-    Some(match format {
-        Format::Callgrind => return None,
-        Format::Cachegrind => {
-            "profiles of Cachegrind have neither addresses nor objects; those of Callgrind have"
-        }
-        // An executable that is not loaded at the addresses it was linked for, and any library, is somewhere else in each
-        // run, and text and JSON do not say which object a frame with a line is in.
-        Format::Log | Format::Xml | Format::Massif | Format::Dhat => {
-            "Valgrind's stacks have addresses of the run and not of the objects; inlined functions are frames of them unless it ran with --read-inline-info=no"
-        }
-        Format::Gungraun | Format::PerfStat => "totals have no functions",
-        Format::Perf
-        | Format::Folded
-        | Format::Pprof
-        | Format::Firefox
-        | Format::Heaptrack
-        | Format::Speedscope
-        | Format::V8
-        | Format::ChromeTrace
-        | Format::Dtrace
-        | Format::Bpftrace
-        | Format::Sample
-        | Format::Xctrace
-        | Format::Vtune
-        | Format::VisualStudio => {
-            "inlined functions are frames of stacks, where the profiler knew them"
-        }
-    })
 }

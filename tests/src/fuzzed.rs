@@ -4,57 +4,57 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use cg_document::separated::{self, Reader};
 use cg_document::text::{self, Screen};
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
-use cg_parse::{Format, Options};
+use cg_parse::{FORMATS, Format, Options};
 use cg_stream::Diagnostics;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::tools;
 
-/// What is fuzzed, what it reads, and the folder or file of the test data that seeds are taken from.
-pub const READERS: [(&str, Format, &str); 22] = [
-    ("callgrind", Format::Callgrind, "callgrind"),
-    ("cachegrind", Format::Cachegrind, "cachegrind"),
-    ("log", Format::Log, "memcheck"),
-    ("xml", Format::Xml, "memcheck"),
-    ("massif", Format::Massif, "massif"),
-    ("dhat", Format::Dhat, "dhat"),
-    ("heaptrack", Format::Heaptrack, "heaptrack"),
-    ("perf", Format::Perf, "perf"),
-    ("folded", Format::Folded, "folded"),
-    ("pprof", Format::Pprof, "pprof"),
-    ("firefox", Format::Firefox, "firefox"),
-    ("speedscope", Format::Speedscope, "speedscope"),
-    ("v8", Format::V8, "v8"),
-    ("gungraun", Format::Gungraun, "gungraun"),
-    ("perf-stat", Format::PerfStat, "perf-stat"),
-    ("chrome-trace", Format::ChromeTrace, "v8"),
-    ("dtrace", Format::Dtrace, "printouts/dtrace.txt"),
-    ("bpftrace", Format::Bpftrace, "printouts/bpftrace.txt"),
-    ("sample", Format::Sample, "printouts/sample.txt"),
-    ("xctrace", Format::Xctrace, "printouts/xctrace.xml"),
-    ("vtune", Format::Vtune, "printouts/vtune.csv"),
-    (
-        "visual-studio",
-        Format::VisualStudio,
-        "printouts/visual-studio.csv",
-    ),
-];
-
 /// Inputs beyond this length take long and tell nothing new.
 const LONGEST: usize = 1 << 16;
+
+/// Holds a reader to the laws of [`reader`], that of the format which the first byte stands for; the others are its input.
+/// False where nothing was read: `CG_FUZZ_FORMAT` names a format that alone is wanted.
+///
+/// # Panics
+/// Where a law does not hold, or nothing goes by the name.
+pub fn reader_of_first_byte(bytes: &[u8]) -> bool {
+    static WANTED: LazyLock<Option<&Format>> = LazyLock::new(|| {
+        let name = std::env::var("CG_FUZZ_FORMAT").ok()?;
+        Some(Format::named(&name).expect("CG_FUZZ_FORMAT names a format"))
+    });
+    let Some((first, input)) = bytes.split_first() else {
+        return false;
+    };
+    let format = &FORMATS[usize::from(*first) % FORMATS.len()];
+    if WANTED.is_some_and(|wanted| wanted != format) {
+        return false;
+    }
+    reader(format, input);
+    true
+}
+
+/// An input of a format as [`reader_of_first_byte`] takes it.
+///
+/// # Panics
+/// Where the format is in no list.
+pub fn with_first_byte(format: &Format, input: &[u8]) -> Vec<u8> {
+    let place = FORMATS.iter().position(|known| known == format).unwrap();
+    [&[u8::try_from(place).unwrap()], input].concat()
+}
 
 /// Holds what a reader makes of some bytes to the laws: the bytes packed, and trickling out of a pipe one by one, are the
 /// same input; the costs of a whole stream sum to its total.
 ///
 /// # Panics
 /// Where a law does not hold.
-pub fn reader(format: Format, bytes: &[u8]) {
+pub fn reader(format: &'static Format, bytes: &[u8]) {
     // A recording of perf is read by perf itself, as a file and not packed.
     if bytes.len() > LONGEST || bytes.starts_with(b"PERFILE2") {
         return;
@@ -74,12 +74,12 @@ pub fn reader(format: Format, bytes: &[u8]) {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(bytes).unwrap();
         fs::write(&path, gzip.finish().unwrap()).unwrap();
-        assert_eq!(parsed(format, &path), plain, "packed by gzip");
+        assert_eq!(parsed(format, &path), plain, "{format:?}, packed by gzip");
     }
     assert_eq!(
         parsed_from_pipe(format, bytes),
         plain,
-        "byte by byte out of a pipe"
+        "{format:?}, byte by byte out of a pipe"
     );
 }
 
@@ -92,7 +92,7 @@ struct Parsed {
     whole: Option<String>,
 }
 
-fn parsed(format: Format, path: &Path) -> Parsed {
+fn parsed(format: &'static Format, path: &Path) -> Parsed {
     let options = Options {
         from: Some(format),
         lines: true,
@@ -126,7 +126,7 @@ fn parsed(format: Format, path: &Path) -> Parsed {
     }
 }
 
-fn parsed_from_pipe(format: Format, bytes: &[u8]) -> Parsed {
+fn parsed_from_pipe(format: &'static Format, bytes: &[u8]) -> Parsed {
     use std::os::fd::AsRawFd as _;
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));

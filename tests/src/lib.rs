@@ -15,6 +15,8 @@ pub mod transcript;
 
 use std::path::{Path, PathBuf};
 
+use cg_parse::Format;
+
 /// The folder of the workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -28,4 +30,13 @@ pub fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("data")
         .join(path)
+}
+
+/// The files of the test data that are of a format.
+///
+/// # Panics
+/// Where one that the list names is not there.
+pub fn seeds(format: &Format) -> Vec<PathBuf> {
+    let seeds = format.seeds_below(&data(""));
+    seeds.unwrap_or_else(|error| panic!("{format:?}: {error}"))
 }

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use cg_parse::FORMATS;
 use tests::corpus::{self, Verdict};
 use tests::data;
 
@@ -51,6 +52,18 @@ fn check_folder(format: &str) {
 }
 
 #[test]
+fn every_format_is_read_and_has_the_sums_of_a_second_reader_that_knows_it() {
+    for format in FORMATS {
+        for seed in tests::seeds(format) {
+            let verdict = corpus::check(&seed);
+            let is_read = matches!(verdict, Verdict::Agrees(_) | Verdict::Unchecked);
+            let is_cut = CUT.iter().any(|cut| seed.ends_with(cut));
+            assert_ne!(is_read, is_cut, "{}: {verdict}", seed.display());
+        }
+    }
+}
+
+#[test]
 fn callgrind_profiles_have_the_sums_of_their_cost_lines() {
     check_folder("pair");
     check_folder("callgrind");
@@ -79,7 +92,7 @@ fn stacks_have_the_sums_of_their_samples() {
 
 #[test]
 fn documents_of_samplers_have_the_sums_of_their_weights() {
-    for format in ["firefox", "speedscope", "v8", "gungraun"] {
+    for format in ["firefox", "speedscope", "v8", "chrome-trace", "gungraun"] {
         check_folder(format);
         // Each of them is added up, and not only read.
         for entry in fs::read_dir(data(format)).unwrap() {

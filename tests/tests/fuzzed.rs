@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tests::{data, fuzzed, workspace};
+use cg_parse::{FORMATS, Format};
+use tests::{data, fuzzed};
 
-/// The files below a folder that are short enough for a test; of a file, it alone.
+/// Files of this many bytes are short enough for a test.
+const LONGEST: u64 = 1 << 14;
+
+/// The files below a folder that are short enough.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    const LONGEST: u64 = 1 << 14;
-    if folder.is_file() {
-        return vec![folder.to_owned()];
-    }
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -50,7 +50,7 @@ fn variants(bytes: &[u8]) -> Vec<Vec<u8>> {
     variants
 }
 
-/// The seeds of a target, and what it has found.
+/// The short seeds of a target, and what it has found.
 fn seeds(target: &str, folder: &str) -> Vec<PathBuf> {
     let mut seeds = files(&data(folder));
     assert!(!seeds.is_empty(), "{target} has no seeds");
@@ -58,17 +58,55 @@ fn seeds(target: &str, folder: &str) -> Vec<PathBuf> {
     seeds
 }
 
+/// The short seeds of a format, the shortest first.
+fn seeds_of(format: &Format) -> Vec<PathBuf> {
+    let mut seeds = tests::seeds(format);
+    let length = |path: &PathBuf| path.metadata().unwrap().len();
+    seeds.retain(|path| length(path) <= LONGEST);
+    seeds.sort_by_key(length);
+    assert!(!seeds.is_empty(), "{format:?} has no seed that is short");
+    seeds
+}
+
+fn check_reader(format: &'static Format, path: &Path, bytes: &[u8]) {
+    let held = std::panic::catch_unwind(|| fuzzed::reader(format, bytes));
+    let text = bytes.escape_ascii().to_string();
+    assert!(held.is_ok(), "{format:?}: {}: {text}", path.display());
+}
+
 #[test]
 fn readers_keep_their_laws() {
-    for (target, format, folder) in fuzzed::READERS {
-        for path in seeds(target, folder) {
+    for format in FORMATS {
+        let mut paths = seeds_of(format);
+        paths.extend(files(&data("fuzzed").join(format.name)));
+        for path in paths {
             for bytes in variants(&fs::read(&path).unwrap()) {
-                let held = std::panic::catch_unwind(|| fuzzed::reader(format, &bytes));
-                let text = bytes.escape_ascii().to_string();
-                assert!(held.is_ok(), "{target}: {}: {text}", path.display());
+                check_reader(format, &path, &bytes);
             }
         }
     }
+}
+
+#[test]
+fn readers_keep_their_laws_over_what_is_of_another_format() {
+    for of in FORMATS {
+        let path = &seeds_of(of)[0];
+        let bytes = fs::read(path).unwrap();
+        for format in FORMATS.iter().filter(|format| *format != of) {
+            check_reader(format, path, &bytes);
+        }
+    }
+}
+
+#[test]
+fn the_first_byte_names_the_reader() {
+    for format in FORMATS {
+        let bytes = fs::read(&seeds_of(format)[0]).unwrap();
+        let with_byte = fuzzed::with_first_byte(format, &bytes);
+        assert_eq!(&FORMATS[usize::from(with_byte[0])], format);
+        assert!(fuzzed::reader_of_first_byte(&with_byte));
+    }
+    assert!(!fuzzed::reader_of_first_byte(b""));
 }
 
 #[test]
@@ -99,9 +137,8 @@ fn viewers_keep_their_laws() {
 
 #[test]
 fn pipelines_keep_their_laws() {
-    for (target, _, folder) in fuzzed::READERS {
-        let seeds = seeds(target, folder);
-        let bytes = fs::read(&seeds[0]).unwrap();
+    for format in FORMATS {
+        let bytes = fs::read(&seeds_of(format)[0]).unwrap();
         for bytes in variants(&bytes).into_iter().take(2) {
             fuzzed::pipeline(&bytes);
         }
@@ -109,20 +146,11 @@ fn pipelines_keep_their_laws() {
 }
 
 #[test]
-fn every_reader_has_a_target_that_reads_it() {
-    for (name, _, format) in cg_parse::Format::ALL {
-        let mut readers = fuzzed::READERS.iter();
-        assert!(
-            readers.any(|(_, of, _)| *of == format),
-            "{name} has no target"
-        );
-    }
-    for (target, format, _) in fuzzed::READERS {
-        let source = workspace().join(format!("fuzz/fuzz_targets/{target}.rs"));
-        let source = fs::read_to_string(source).unwrap();
-        assert!(
-            source.contains(&format!("Format::{format:?}, bytes")),
-            "{target}"
-        );
+fn what_was_found_is_of_a_target() {
+    for entry in fs::read_dir(data("fuzzed")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_target = ["renderer", "viewer"].contains(&name.as_str());
+        let is_format = FORMATS.iter().any(|format| format.name == name);
+        assert!(is_target || is_format, "{name}");
     }
 }

@@ -1,5 +1,6 @@
 //! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
 
+mod adding;
 mod command_line;
 mod contract;
 mod corpus;

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use cg_parse::FORMATS;
 use serde_json::Value;
 use tests::data;
 use tests::tools::{run, stdout};
 
-/// Inputs of each format, each with others of its kind: every pair of a row is tried.
+/// Inputs of a format with others of its kind: every pair of a row is tried.
 const TOGETHER: [&[&str]; 14] = [
     &[
         "callgrind/3.14.0-parts_combined.callgrind.out",
@@ -72,6 +73,12 @@ const TOGETHER: [&[&str]; 14] = [
         "perf-stat/6.1-processors.jsonl",
     ],
 ];
+
+/// Each of [`TOGETHER`], and of each format a profile with itself.
+fn together() -> impl Iterator<Item = &'static [&'static str]> {
+    let of_formats = FORMATS.iter().map(|format| &format.seeds[..1]);
+    TOGETHER.into_iter().chain(of_formats)
+}
 
 /// Formats whose files can be put behind each other as they are.
 const CONCATENATED: [&[&str]; 6] = [
@@ -139,7 +146,7 @@ fn assert_same_records(a: &[String], b: &[String], what: &str) {
 
 #[test]
 fn inputs_read_together_are_their_streams_added_up() {
-    for inputs in TOGETHER {
+    for inputs in together() {
         let streams: Vec<Vec<u8>> = inputs.iter().map(|input| parsed(&[input])).collect();
         for (a, of_a) in inputs.iter().zip(&streams) {
             for (b, of_b) in inputs.iter().zip(&streams) {
@@ -149,6 +156,22 @@ fn inputs_read_together_are_their_streams_added_up() {
                 assert_same_records(&records, &records_apart, &what);
                 assert_eq!(facts, facts_apart, "{what}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_file_put_behind_itself_is_its_stream_added_up_or_is_refused() {
+    for format in FORMATS {
+        let seed = format.seeds[0];
+        let once = parsed(&[seed]);
+        let raw = fs::read(data(seed)).unwrap().repeat(2);
+        let twice = run("cg-parse", &[&WHOLE[..], &["-"]].concat(), &raw);
+        if twice.status == 0 {
+            let (facts, records) = added_up(&twice.stdout);
+            let (facts_apart, records_apart) = added_up(&once.repeat(2));
+            assert_same_records(&records, &records_apart, seed);
+            assert_eq!(facts["total"], facts_apart["total"], "{seed}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What shows an input to be Callgrind's or Cachegrind's.
 
-use crate::format::Format;
+use super::sums::Summed;
 use crate::head::{Head, Reach};
 
 /// Where an input shows itself as one of the two, and as which; `None` for which where more of it has to be seen.
-pub(crate) fn recognise(head: &Head) -> Option<(usize, Option<Format>)> {
+pub(crate) fn recognise(head: &Head) -> Option<(usize, Option<Summed>)> {
     // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`). Its `cmd:` is
     // not escaped, so whatever stands behind it may be an argument's further lines.
     let mut only_cachegrind_keys = true;
@@ -12,11 +12,11 @@ pub(crate) fn recognise(head: &Head) -> Option<(usize, Option<Format>)> {
     let mut header_lines = 0;
     for (start, line) in head.whole_lines() {
         if line.starts_with(b"# callgrind format") {
-            return Some((start, Some(Format::Callgrind)));
+            return Some((start, Some(Summed::Callgrind)));
         }
         if line.starts_with(b"events:") {
             if !only_cachegrind_keys || header_lines == 0 {
-                return Some((start, Some(Format::Callgrind)));
+                return Some((start, Some(Summed::Callgrind)));
             }
             let body = head.whole_lines().skip_while(|(at, _)| *at <= start);
             return Some((
@@ -39,7 +39,7 @@ pub(crate) fn recognise(head: &Head) -> Option<(usize, Option<Format>)> {
 /// Cachegrind's body has nothing but files, functions, absolute lines with counts, and `summary:` at the end. One that
 /// begins with a position at once is Cachegrind's unless a line of Callgrind's follows. Blank lines and comments in front
 /// are Callgrind's custom, but somebody may have put them into a profile of Cachegrind's: there its end decides.
-fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -> Option<Format> {
+fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -> Option<Summed> {
     let mut is_in_front = true;
     let mut has_blank_in_front = false;
     while let Some(line) = lines.next() {
@@ -50,25 +50,25 @@ fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -
         // A function may be called `(1)`; in front of a name this is Callgrind's compression.
         let is_compressed = has_blank_in_front && defines_number(line);
         if is_callgrind_line(line) || is_compressed {
-            return Some(Format::Callgrind);
+            return Some(Summed::Callgrind);
         }
         if line.starts_with(b"summary:") {
             if !is_in_front {
-                return Some(Format::Cachegrind);
+                return Some(Summed::Cachegrind);
             }
             // In front of the costs it is Callgrind's, unless there are none.
             return match lines.find(|line| !is_blank_or_comment(line)) {
-                Some(_) => Some(Format::Callgrind),
+                Some(_) => Some(Summed::Callgrind),
                 None if reach == Reach::Beginning => None,
-                None => Some(Format::Cachegrind),
+                None => Some(Summed::Cachegrind),
             };
         }
         is_in_front = false;
     }
     match reach {
         Reach::Beginning if is_in_front || has_blank_in_front => None,
-        Reach::All if has_blank_in_front => Some(Format::Callgrind),
-        _ => Some(Format::Cachegrind),
+        Reach::All if has_blank_in_front => Some(Summed::Callgrind),
+        _ => Some(Summed::Cachegrind),
     }
 }
 

@@ -137,6 +137,14 @@ impl<'a> Scanner<'a> {
         Ok(&rest[..length])
     }
 
+    /// Fails where anything but white space is left.
+    pub(crate) fn expect_end(&mut self) -> Result<(), Error> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.unexpected("the end of the file")),
+        }
+    }
+
     /// The error for what stands here instead of what is expected.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Error {
         match self.peek() {

@@ -28,7 +28,7 @@ pub(crate) fn is_dtrace(head: &Head) -> bool {
     let (mut frames, mut counts, mut others) = (0u64, 0u64, 0u64);
     for (start, line) in head.whole_lines() {
         match Line::of(line) {
-            Line::Blank => {}
+            Line::Blank | Line::Probe => {}
             _ if !head.bytes[start..].starts_with(b" ") => others += 1,
             Line::Frame => frames += u64::from(line.contains(&b'`')),
             Line::Number(_) => counts += 1,
@@ -69,6 +69,8 @@ pub(crate) fn parse(
 /// What a line is by itself.
 enum Line {
     Blank,
+    /// The heading of the columns, or the probe that printed what follows.
+    Probe,
     Frame,
     Number(u64),
     Text,
@@ -83,8 +85,23 @@ impl Line {
         if text.contains(&b'`') || is_address(text) {
             return Line::Frame;
         }
+        if is_probe(text) {
+            return Line::Probe;
+        }
         whole_u64(text).map_or(Line::Text, Line::Number)
     }
+}
+
+/// `CPU     ID                    FUNCTION:NAME`, and below it `  0  64091                        :tick-60s`.
+fn is_probe(text: &[u8]) -> bool {
+    let mut words = text
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let [cpu, id, name, behind] = [(); 4].map(|()| words.next());
+    let is_number = |word: Option<&[u8]>| word.is_some_and(|word| whole_u64(word).is_some());
+    let is_heading = (cpu, id) == (Some(b"CPU"), Some(b"ID"));
+    let is_name = name.is_some_and(|name| name.contains(&b':')) && behind.is_none();
+    is_name && (is_heading || is_number(cpu) && is_number(id))
 }
 
 fn is_address(text: &[u8]) -> bool {
@@ -113,14 +130,19 @@ impl Script {
             let number = lines.line_number();
             self.line(lines.last_line(), number)?;
         }
+        self.end_entry(lines.line_number(), "the end of the input")
+    }
+
+    /// Ends what was read; frames without a count are an error.
+    fn end_entry(&mut self, line_number: u64, found: &str) -> Result<(), Error> {
         self.take_count()?;
-        if self.blocks.iter().any(|block| !block.is_empty()) {
-            return Err(Error::at(
-                lines.line_number(),
-                "expected a count behind these frames, found the end of the input",
-            ));
+        match self.blocks.iter().all(Vec::is_empty) {
+            true => Ok(()),
+            false => Err(Error::at(
+                line_number,
+                format!("expected a count behind these frames, found {found}"),
+            )),
         }
-        Ok(())
     }
 
     fn line(&mut self, line: &[u8], line_number: u64) -> Result<(), Error> {
@@ -144,6 +166,10 @@ impl Script {
                 if self.blocks.last().is_some_and(|block| !block.is_empty()) {
                     self.blocks.push(Vec::new());
                 }
+            }
+            Line::Probe => {
+                self.end_entry(line_number, "the next probe")?;
+                self.is_in_header = true;
             }
             Line::Number(number) => {
                 self.take_count()?;

@@ -1,19 +1,7 @@
 //! Call stacks that profilers sampled, or that were counted under their names.
 //!
 //! A format reads an input into a [`table`] and hands that to [`write`], which is the one place that knows the records.
-//! So a reader is one function, and what makes its format recognisable is another:
-//!
-//! | format | read by |
-//! |---|---|
-//! | folded stacks | [`folded`] |
-//! | pprof | [`pprof`] |
-//! | text of `perf script` | [`perf`] |
-//! | Firefox Profiler, samply | [`firefox`] |
-//! | speedscope | [`speedscope`] |
-//! | DTrace, bpftrace | [`dtrace`], [`bpftrace`] |
-//! | macOS: `sample`, `xctrace export` | [`sample`], [`xctrace`] |
-//! | VTune, Visual Studio | [`vtune`], [`visual_studio`] |
-//! | V8: `.cpuprofile`, `.heapprofile`, traces of Chrome | [`v8`] |
+//! So a reader is one function, and what makes its format recognisable is another; the list of formats names both.
 
 mod address;
 mod count;

@@ -32,18 +32,17 @@ pub(crate) fn parse(
     out: &mut Out,
     _diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut run = RunRecord::new("sample");
-    run.source = vec![source.to_owned()];
-    let mut report = Report {
-        run,
-        table: StackTable::new([EVENT]),
-        demangle: options.demangle,
-        outline: Outline::default(),
-        open: Vec::new(),
-        thread: None,
-    };
-    let read = report.read(lines);
-    write::write(report.run, &report.table, read, out)
+    loop {
+        let mut report = Report::new(source, options);
+        // That of a further report was read as the end of the one before it.
+        report.header(lines.last_line());
+        let read = report.read(lines);
+        let has_next = matches!(read, Ok(true));
+        write::write(report.run, &report.table, read.map(drop), out)?;
+        if !has_next {
+            return Ok(());
+        }
+    }
 }
 
 /// A report while it is read.
@@ -68,14 +67,29 @@ struct Open {
 }
 
 impl Report {
-    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+    fn new(source: &str, options: &Options) -> Report {
+        let mut run = RunRecord::new("sample");
+        run.source = vec![source.to_owned()];
+        Report {
+            run,
+            table: StackTable::new([EVENT]),
+            demangle: options.demangle,
+            outline: Outline::default(),
+            open: Vec::new(),
+            thread: None,
+        }
+    }
+
+    /// Reads to the end of the report; true where it ends at the first line of another.
+    fn read(&mut self, lines: &mut Lines) -> Result<bool, Error> {
         let mut is_in_graph = false;
         while lines.advance().map_err(Error::Input)? {
             let number = lines.line_number();
             let line = lines.last_line().trim_ascii_end();
             if is_in_graph {
                 if line.starts_with(b"Total number in stack") {
-                    return self.close_to(0);
+                    self.close_to(0)?;
+                    return to_next_report(lines);
                 }
                 if !line.is_empty() {
                     self.line(line, number)?;
@@ -212,6 +226,16 @@ impl Report {
         };
         Ok(self.table.frame(parts)?)
     }
+}
+
+/// Passes over what stands behind a call graph; true where another report begins.
+fn to_next_report(lines: &mut Lines) -> Result<bool, Error> {
+    while lines.advance().map_err(Error::Input)? {
+        if is_header_line(lines.last_line()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What a line calls a thread: `Thread_1575: worker`, `Thread_1575   DispatchQueue_1: com.apple.main-thread  (serial)`, or

@@ -60,7 +60,7 @@ pub(crate) fn parse(
                 lacking += 1;
                 continue;
             }
-            super::write(benchmark.run(source, profile, is_old), &totals, out)?;
+            super::write(benchmark.run(source, profile, is_old), &totals, true, out)?;
             written += 1;
         }
         if benchmark.unread > 0 {

@@ -8,8 +8,13 @@ use cg_stream::record::{Count, Counts, Name, RunRecord, Total};
 use crate::error::Error;
 use crate::format::Out;
 
-/// Writes a run of these totals, in this order.
-fn write(mut run: RunRecord, totals: &[(String, u64)], out: &mut Out) -> Result<(), Error> {
+/// Writes a run of these totals, in this order; its end only where they are all of it.
+fn write(
+    mut run: RunRecord,
+    totals: &[(String, u64)],
+    is_whole: bool,
+    out: &mut Out,
+) -> Result<(), Error> {
     run.events = totals.iter().map(|(event, _)| event.clone()).collect();
     run.total = Total::One(Counts(
         totals
@@ -18,7 +23,10 @@ fn write(mut run: RunRecord, totals: &[(String, u64)], out: &mut Out) -> Result<
             .collect(),
     ));
     out.run(&run)?;
-    out.end()
+    match is_whole {
+        true => out.end(),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -56,9 +56,9 @@ pub(crate) fn parse(
     for scope in &scopes {
         scope.tell(source, diagnostics);
         let totals = scope.totals()?;
-        super::write(scope.run(source), &totals, out)?;
+        // Each scope may lack what was not read.
+        super::write(scope.run(source), &totals, read.is_ok(), out)?;
     }
-    // Each scope that was read is whole; that some are not there is an error.
     read
 }
 

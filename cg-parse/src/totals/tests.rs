@@ -105,7 +105,7 @@ fn text_that_is_no_counter_is_an_error_with_its_line() {
     let parsed = parse(
         text.as_bytes(),
         &Options {
-            from: Some(crate::Format::PerfStat),
+            from: crate::Format::named("perf-stat"),
             ..Options::default()
         },
     );

@@ -26,6 +26,8 @@ pub(super) fn read(document: &Value) -> Option<Sums> {
         cpu_profile(document, &mut counted);
     } else if document["head"].get("selfSize").is_some() {
         heap_profile(&document["head"], &mut counted);
+    } else if document["traceEvents"].is_array() {
+        trace(document, &mut counted);
     } else if document.get("benchmark_exe").is_some() {
         summary(document, &mut sums)?;
     } else {
@@ -136,6 +138,19 @@ fn cpu_profile(document: &Value, counted: &mut Counted) {
     }
     for delta in list(&document["timeDeltas"]) {
         counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
+    }
+}
+
+/// Samples of the profiles in a trace, and the times in front of them.
+fn trace(document: &Value, counted: &mut Counted) {
+    for event in list(&document["traceEvents"]) {
+        let data = &event["args"]["data"];
+        for _ in list(&data["cpuProfile"]["samples"]) {
+            counted.add("samples", 1.0);
+        }
+        for delta in list(&data["timeDeltas"]) {
+            counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Dialects and traps as small texts, each beside what comes out; figures are worked out by hand.
 
-use crate::format::{Format, Options};
+use crate::format::Options;
+use crate::formats::Format;
 use crate::testing::{Parsed, check_all_prefixes, parse};
 
 fn options() -> Options {
     Options {
-        from: Some(Format::Callgrind),
+        from: Format::named("callgrind"),
         ..Options::default()
     }
 }

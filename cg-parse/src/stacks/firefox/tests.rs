@@ -240,7 +240,7 @@ fn sums_beyond_64_bits_are_an_error() {
 fn a_prefix_is_cut_short_and_says_where() {
     let text = profile(&NEW, r#""stack":[2]"#).replace(r#","libs""#, ",\n\"libs\"");
     let options = Options {
-        from: Some(crate::Format::Firefox),
+        from: crate::Format::named("firefox"),
         ..Options::default()
     };
     check_all_prefixes(text.as_bytes(), &options);

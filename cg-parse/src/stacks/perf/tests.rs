@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use cg_stream::lines::LineReader;
 
 use crate::detect;
-use crate::format::{Format, Options};
+use crate::format::Options;
+use crate::formats::Format;
 use crate::testing::{Parsed, check_all_prefixes, parse};
 
 fn script(text: &str) -> Parsed {
@@ -235,7 +236,7 @@ fn every_selection_of_fields_is_read() {
         let parsed = parse(
             text.as_bytes(),
             &Options {
-                from: Some(crate::Format::Perf),
+                from: Format::named("perf"),
                 ..Options::default()
             },
         );
@@ -501,15 +502,15 @@ fn a_beginning_of_nothing_but_samples_is_recognised_whatever_follows() {
     let samples = CHAINS.repeat(super::LOOK / CHAINS.len() + 1);
     let massif = "desc: (none)\ncmd: ./a\ntime_unit: i\n";
     for (text, expected) in [
-        (format!("{samples}{massif}"), Format::Perf),
-        (format!("# comment\n{samples}{massif}"), Format::Perf),
+        (format!("{samples}{massif}"), "perf"),
+        (format!("# comment\n{samples}{massif}"), "perf"),
         // A program can print samples of its own.
-        (format!("started\n{samples}{massif}"), Format::Massif),
-        (format!("{CHAINS}{massif}"), Format::Massif),
-        (format!("started\n{samples}"), Format::Perf),
+        (format!("started\n{samples}{massif}"), "massif"),
+        (format!("{CHAINS}{massif}"), "massif"),
+        (format!("started\n{samples}"), "perf"),
     ] {
         let recognised = detect::format_of(&mut LineReader::new(text.as_bytes()), None);
-        assert_eq!(recognised.ok(), Some(expected), "{}", &text[..40]);
+        assert_eq!(recognised.ok(), Format::named(expected), "{}", &text[..40]);
     }
 }
 

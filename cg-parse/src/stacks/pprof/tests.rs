@@ -267,7 +267,7 @@ fn sums_beyond_64_bits_are_an_error() {
 fn no_prefix_of_a_profile_is_taken_for_a_whole_one() {
     let profile = profile(&[sample(&[LEAF, 2], &[1, 10])]);
     let options = Options {
-        from: Some(crate::Format::Pprof),
+        from: crate::Format::named("pprof"),
         ..Options::default()
     };
     check_all_prefixes(&profile.0, &options);

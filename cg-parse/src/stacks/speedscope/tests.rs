@@ -136,7 +136,7 @@ fn what_does_not_fit_together_is_an_error() {
 fn no_prefix_is_taken_for_a_whole_file() {
     let text = file(r#"{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}"#);
     let options = Options {
-        from: Some(crate::Format::Speedscope),
+        from: crate::Format::named("speedscope"),
         ..Options::default()
     };
     check_all_prefixes(text.as_bytes(), &options);

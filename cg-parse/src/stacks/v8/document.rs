@@ -42,10 +42,8 @@ impl<'a> Document<'a> {
                 }
             }
         }
-        match scanner.peek() {
-            None => Ok(document),
-            Some(_) => Err(scanner.unexpected("the end of the file")),
-        }
+        scanner.expect_end()?;
+        Ok(document)
     }
 
     pub(super) fn is_of_heap(&self) -> bool {

@@ -138,7 +138,7 @@ fn no_prefix_is_taken_for_a_whole_profile() {
     );
     let tree = r#"{"head":{"callFrame":{"functionName":"(root)"},"selfSize":0,"id":1,"children":[{"callFrame":{"functionName":"f"},"selfSize":9,"id":2,"children":[]}]}}"#;
     let options = Options {
-        from: Some(crate::Format::V8),
+        from: crate::Format::named("v8"),
         ..Options::default()
     };
     for text in [flat.as_str(), tree] {

@@ -154,7 +154,8 @@ impl<'a> Trace<'a> {
     fn read(&mut self, text: &'a [u8], options: &Options) -> Result<(), Error> {
         let mut scanner = Scanner::new(text);
         if scanner.take(b'[') {
-            return self.events(&mut scanner, options, false);
+            self.events(&mut scanner, options, false)?;
+            return scanner.expect_end();
         }
         scanner.expect(b'{')?;
         while let Some(key) = scanner.next_key()? {
@@ -165,7 +166,7 @@ impl<'a> Trace<'a> {
                 scanner.skip_value()?;
             }
         }
-        Ok(())
+        scanner.expect_end()
     }
 
     /// Reads a list of events. Only one that is inside an object has to end.
@@ -181,6 +182,7 @@ impl<'a> Trace<'a> {
                 behind.take(b',') && behind.peek().is_none()
             };
             if is_at_end && !has_end {
+                scanner.take(b',');
                 return Ok(());
             }
             if !scanner.next_element()? {

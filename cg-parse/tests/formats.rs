@@ -1,0 +1,242 @@
+//! The list of formats: what an entry claims holds for its seeds, and the documents say what the list says.
+//!
+//! `UPDATE_EXPECT=1` writes the tables of the documents anew.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use cg_parse::{Answer, FORMATS, Format, Options};
+use cg_stream::Diagnostics;
+use serde_json::Value;
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The files of the test data that are of a format.
+fn seeds(format: &Format) -> Vec<PathBuf> {
+    let seeds = format.seeds_below(&workspace().join("tests/data"));
+    seeds.unwrap_or_else(|error| panic!("{format:?}: {error}"))
+}
+
+/// What a parse came to.
+#[derive(PartialEq)]
+struct Parsed {
+    text: String,
+    messages: Vec<String>,
+}
+
+impl Parsed {
+    fn records(&self) -> impl Iterator<Item = Value> {
+        let lines = self.text.lines();
+        lines.map(|line| serde_json::from_str(line).unwrap())
+    }
+}
+
+fn parse(input: &Path, options: &Options) -> Parsed {
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::clone(&messages);
+    let mut diagnostics =
+        Diagnostics::to(move |message, _| said.lock().unwrap().push(message.to_owned()));
+    let mut output = Vec::new();
+    cg_parse::parse(&[input.to_owned()], options, &mut output, &mut diagnostics).unwrap();
+    drop(diagnostics);
+    Parsed {
+        text: String::from_utf8(output).unwrap(),
+        messages: Arc::into_inner(messages).unwrap().into_inner().unwrap(),
+    }
+}
+
+fn from(format: &'static Format) -> Options {
+    Options {
+        from: Some(format),
+        lines: true,
+        calls: true,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn every_name_is_of_one_format() {
+    let mut names = BTreeSet::new();
+    for format in FORMATS {
+        for name in format.aliases.iter().chain([&format.name]) {
+            assert!(names.insert(name), "{name} is of two formats");
+            assert_eq!(Format::named(name), Some(format));
+        }
+    }
+    assert_eq!(Format::named("none"), None);
+    assert_eq!(Format::by_name().len(), FORMATS.len());
+}
+
+#[test]
+fn every_seed_is_recognised_and_the_first_is_read_without_a_word() {
+    for format in FORMATS {
+        let first = workspace().join("tests/data").join(format.seeds[0]);
+        assert!(first.is_file(), "{format:?} has no seed");
+        assert_eq!(parse(&first, &from(format)).messages, [""; 0], "{format:?}");
+        for seed in seeds(format) {
+            let recognised = Options {
+                from: None,
+                ..from(format)
+            };
+            let is_same = parse(&seed, &recognised) == parse(&seed, &from(format));
+            assert!(is_same, "{format:?}: {}", seed.display());
+        }
+    }
+}
+
+#[test]
+fn seeds_are_of_the_tools_that_their_format_names() {
+    for format in FORMATS {
+        let mut tools = BTreeSet::new();
+        for seed in seeds(format) {
+            let parsed = parse(&seed, &from(format));
+            let runs = parsed.records().filter(|record| record["type"] == "run");
+            tools.extend(runs.map(|run| run["tool"].as_str().unwrap().to_owned()));
+        }
+        let named = format.tools.iter().map(|tool| (*tool).to_owned());
+        assert_eq!(tools, named.collect(), "{format:?}");
+    }
+}
+
+/// The questions that a record answers.
+fn answered(record: &Value) -> Vec<Answer> {
+    let none = Vec::new();
+    let stack = record["stack"].as_array().unwrap_or(&none);
+    let neighbours = || stack.iter().zip(stack.iter().skip(1));
+    // Valgrind marks no frame, but gives the frames of one call one address.
+    let is_inlined = |(inner, outer): (&Value, &Value)| {
+        inner["inlined"] == true || inner["addr"].is_string() && inner["addr"] == outer["addr"]
+    };
+    let has_line = record["type"] == "line" || stack.iter().any(|frame| frame["line"].is_u64());
+    let answers = [
+        (Answer::Lines, has_line),
+        (Answer::Calls, record["type"] == "call"),
+        (Answer::Stacks, stack.len() > 1),
+        (Answer::Inlined, neighbours().any(is_inlined)),
+    ];
+    let given = answers.into_iter().filter(|(_, is_given)| *is_given);
+    given.map(|(answer, _)| answer).collect()
+}
+
+#[test]
+fn seeds_answer_what_their_format_claims_and_nothing_else() {
+    for format in FORMATS {
+        let stacks = Options {
+            from: Some(format),
+            stacks: true,
+            ..Options::default()
+        };
+        let mut answers = Vec::new();
+        for seed in seeds(format) {
+            for options in [&from(format), &stacks] {
+                answers.extend(
+                    parse(&seed, options)
+                        .records()
+                        .flat_map(|record| answered(&record)),
+                );
+            }
+        }
+        // Out of debug information, which the seeds come without: the option itself says whether it would be looked for.
+        let inline = Options {
+            inline: true,
+            ..from(format)
+        };
+        let first = workspace().join("tests/data").join(format.seeds[0]);
+        let messages = parse(&first, &inline).messages;
+        if !messages
+            .iter()
+            .any(|message| message.contains("--inline tells nothing here"))
+        {
+            answers.push(Answer::Inlined);
+        }
+        for answer in [
+            Answer::Lines,
+            Answer::Calls,
+            Answer::Stacks,
+            Answer::Inlined,
+        ] {
+            let (found, claimed) = (answers.contains(&answer), format.answers.contains(&answer));
+            assert_eq!(found, claimed, "{format:?}: {answer:?}");
+        }
+    }
+}
+
+/// The table of the README: which formats there are, and what they can tell.
+fn table_of_readme() -> String {
+    let mut table = String::from(
+        "| format | what is read | lines | calls | stacks | inlined |\n|---|---|:---:|:---:|:---:|:---:|\n",
+    );
+    for format in Format::by_name() {
+        let names = [&[format.name], format.aliases].concat();
+        let answers = [
+            Answer::Lines,
+            Answer::Calls,
+            Answer::Stacks,
+            Answer::Inlined,
+        ];
+        let answers = answers.map(|answer| match format.answers.contains(&answer) {
+            true => "yes",
+            false => "",
+        });
+        table += &row(&[
+            &[code(&names), format.reads.to_owned()][..],
+            &answers.map(str::to_owned),
+        ]
+        .concat());
+    }
+    table
+}
+
+/// The table of FORMAT.md: which tools and events streams of a format have.
+fn table_of_format() -> String {
+    let mut table =
+        String::from("| `cg-parse --from` | `tool` | events | remarks |\n|---|---|---|---|\n");
+    for format in Format::by_name() {
+        table += &row(&[
+            code(&[format.name]),
+            code(format.tools),
+            format.events.to_owned(),
+            format.remarks.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn code(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+fn row(cells: &[String]) -> String {
+    let cells = cells.iter().map(|cell| match cell.as_str() {
+        "" => " |".to_owned(),
+        cell => format!(" {cell} |"),
+    });
+    format!("|{}\n", cells.collect::<String>())
+}
+
+#[test]
+fn documents_have_the_tables_of_the_list() {
+    const BEGIN: &str = "<!-- Of cg-parse/src/formats.rs, by UPDATE_EXPECT=1 cargo test -p cg-parse --test all formats -->\n\n";
+    const END: &str = "\n<!-- end -->\n";
+    for (document, table) in [
+        ("README.md", table_of_readme()),
+        ("cg-stream/FORMAT.md", table_of_format()),
+    ] {
+        let path = workspace().join(document);
+        let text = fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once(BEGIN).expect(document);
+        let (found, behind) = rest.split_once(END).expect(document);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&path, [before, BEGIN, &table, END, behind].concat()).unwrap();
+        } else {
+            assert_eq!(found, table, "{document}: UPDATE_EXPECT=1 writes it");
+        }
+    }
+}

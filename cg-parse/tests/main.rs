@@ -1,0 +1,4 @@
+//! The tests of the crate from the outside, in one program: one is linked.
+
+mod callgrind;
+mod formats;

@@ -1,0 +1,13 @@
+    Format {
+        name: "toy",
+        aliases: &[],
+        reads: "stacks of a profiler that nobody uses",
+        tools: &["toy"],
+        events: "`samples`",
+        remarks: "",
+        answers: &[Stacks],
+        without_inline: FRAMES_OF_STACKS,
+        signs: &[Sign::Line(stacks::toy::is_header_line)],
+        reader: Reader::Records(stacks::toy::parse),
+        seeds: &["toy/three.toy"],
+    },

@@ -1,0 +1,65 @@
+//! Stacks of a profiler that nobody uses: the line `toy stacks`, then a line a stack, outermost frame first.
+//!
+//! ```text
+//! toy stacks
+//! 17 main > parse > read
+//! ```
+
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use super::table::{FrameParts, Row, StackTable};
+use super::write;
+use crate::error::{Error, excerpt};
+use crate::format::{Lines, Options, Out};
+use crate::number::whole_u64;
+
+const HEADER: &[u8] = b"toy stacks";
+
+/// True for the line that only such a file begins with.
+pub(crate) fn is_header_line(line: &[u8]) -> bool {
+    line == HEADER
+}
+
+pub(crate) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    _diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut run = RunRecord::new("toy");
+    run.source = vec![source.to_owned()];
+    let mut table = StackTable::new(["samples"]);
+    let read = read(lines, options, &mut table);
+    write::write(run, &table, read, out)
+}
+
+fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<(), Error> {
+    while lines.advance().map_err(Error::Input)? {
+        let number = lines.line_number();
+        let line = lines.last_line().trim_ascii_end();
+        if line == HEADER {
+            continue;
+        }
+        let mut words = line.split(|byte| *byte == b' ');
+        let count = words.next().and_then(whole_u64).ok_or_else(|| {
+            Error::at(number, format!("expected a count, found {}", excerpt(line)))
+        })?;
+        let mut stack = None;
+        for name in words.filter(|word| *word != b">") {
+            let name = table.function(name, options.demangle)?;
+            let frame = table.frame(FrameParts {
+                name,
+                ..FrameParts::default()
+            })?;
+            stack = Some(table.push(stack, frame)?);
+        }
+        let row = table.row(Row {
+            stack,
+            ..Row::default()
+        })?;
+        table.add(row, 0, count.into());
+    }
+    Ok(())
+}

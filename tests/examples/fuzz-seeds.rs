@@ -1,0 +1,32 @@
+//! `fuzz-seeds FOLDER`: writes what the fuzzing of readers begins with, a folder below FOLDER for each format. The first
+//! byte of each file says which format it is.
+#![allow(clippy::print_stderr, reason = "this program prints")]
+#![allow(clippy::unwrap_used, reason = "a seed that is not there is a fault")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cg_parse::FORMATS;
+use tests::{data, fuzzed};
+
+fn main() -> ExitCode {
+    let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: fuzz-seeds FOLDER");
+        return ExitCode::from(2);
+    };
+    for format in FORMATS {
+        let folder = folder.join(format.name);
+        fs::create_dir_all(&folder).unwrap();
+        let found = fs::read_dir(data("fuzzed").join(format.name));
+        let found = found
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().path());
+        for path in tests::seeds(format).into_iter().chain(found) {
+            let seed = fuzzed::with_first_byte(format, &fs::read(&path).unwrap());
+            fs::write(folder.join(path.file_name().unwrap()), seed).unwrap();
+        }
+    }
+    ExitCode::SUCCESS
+}
