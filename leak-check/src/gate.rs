@@ -1,7 +1,7 @@
 //! The gate: reads, judges, reports, and says yes or no.
 
 use std::collections::HashSet;
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -17,6 +17,9 @@ use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
 use crate::ruling::RulingStatus;
 use crate::suppression::{self, Suppressions};
+
+/// A report is written in pieces of this size.
+const BUFFER_SIZE: usize = 64 * 1024;
 
 /// What a run of leak-check is asked to do.
 pub(crate) struct Options {
@@ -103,8 +106,9 @@ pub(crate) fn run(
         ));
     }
 
-    let text = if options.write_suppressions {
-        written_suppressions(&evidence, &verdict, diagnostics)
+    if options.write_suppressions {
+        let text = written_suppressions(&evidence, &verdict, diagnostics);
+        output.write_all(text.as_bytes())?;
     } else {
         let report = GateReport {
             evidence: &evidence,
@@ -114,9 +118,11 @@ pub(crate) fn run(
             lines: StackLines::new(&options.paths, options.all_frames),
             could_not_judge: diagnostics.had_trouble(),
         };
-        report::render(&report, options.format, options.in_colour)?
-    };
-    output.write_all(&text).and_then(|()| output.flush())?;
+        let mut buffered = BufWriter::with_capacity(BUFFER_SIZE, &mut *output);
+        report::write(&report, options.format, options.in_colour, &mut buffered)?;
+        buffered.flush()?;
+    }
+    output.flush()?;
 
     let all_unused = options.list_unused_suppressions;
     warn_of_unused(&suppressions, &verdict, all_unused, diagnostics);
@@ -144,7 +150,7 @@ fn written_suppressions(
     evidence: &Evidence,
     verdict: &Verdict,
     diagnostics: &mut Diagnostics,
-) -> Vec<u8> {
+) -> String {
     let written = suppression::suppressions_for(evidence, verdict);
     if written.without_stack > 0 {
         diagnostics.warn(format!(
@@ -159,7 +165,7 @@ fn written_suppressions(
             written.of_objects
         ));
     }
-    written.text.into_bytes()
+    written.text
 }
 
 /// Names the suppressions that matched nothing: all of them where that is asked for, else those that could not match.

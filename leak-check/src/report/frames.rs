@@ -72,22 +72,21 @@ impl<'a> StackLines<'a> {
     /// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames in a row that
     /// are not the program's own: a Rust test has some twenty of them below its own.
     pub(crate) fn of(&self, stack: &Stack) -> Vec<String> {
-        let folded = self.folded(stack);
-        let known = self.known.borrow();
-        let lines = folded.into_iter().enumerate();
-        lines
-            .map(|(position, (line, count))| {
-                let word = if position == 0 { "at" } else { "by" };
-                let line = &known.texts[line as usize];
-                match count {
-                    1 => format!("{word} {line}"),
-                    count => format!("{word} {line}, {count} times"),
-                }
-            })
-            .collect()
+        let lines = self.folded(stack).into_iter().enumerate();
+        lines.map(|(at, line)| self.shown(at, line)).collect()
     }
 
-    /// What [`StackLines::of`] makes lines of.
+    /// The line at a position of a stack.
+    pub(crate) fn shown(&self, position: usize, (line, count): FoldedLine) -> String {
+        let word = if position == 0 { "at " } else { "by " };
+        let text = &*self.known.borrow().texts[line as usize];
+        match count {
+            1 => [word, text].concat(),
+            count => format!("{word}{text}, {count} times"),
+        }
+    }
+
+    /// The lines of a stack by their numbers.
     pub(crate) fn folded(&self, stack: &Stack) -> Vec<FoldedLine> {
         let mut pieces = match self.all_frames {
             true => (0..stack.len()).map(StackLine::Frame).collect(),

@@ -3,6 +3,8 @@
 //! A step shows 10 annotations of each level and drops the others without a word, so those on lines of the repository
 //! come first, only what will be shown is written as a command, and the rest is counted.
 
+use std::io::{self, Write};
+
 use super::{GateReport, ReportEntry, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
@@ -12,10 +14,9 @@ use cg_stream::sorting::Order as _;
 /// Annotations of one level that a step shows.
 const SHOWN: usize = 10;
 
-pub(super) fn render(report: &GateReport<'_>) -> String {
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let groups = report.groups();
     let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
-    let mut text = String::new();
     for (level, fails) in [("error", true), ("notice", false)] {
         let mut placed: Vec<_> = entries
             .iter()
@@ -30,13 +31,13 @@ pub(super) fn render(report: &GateReport<'_>) -> String {
             }
             properties.push_str(&format!(",title={}", property(&kinds::rule(entry))));
             let mut message = report.message(entry);
-            for line in report.lines.of(&entry.finding.stack) {
+            for line in report.stack_lines(entry) {
                 message.push_str(&format!("\n  {line}"));
             }
             for line in report.process_lines(entry) {
                 message.push_str(&format!("\n  in {line}"));
             }
-            text.push_str(&format!("::{level} {properties}::{}\n", data(&message)));
+            writeln!(output, "::{level} {properties}::{}", data(&message))?;
         }
         if placed.len() > SHOWN {
             let cut = plural(
@@ -44,17 +45,17 @@ pub(super) fn render(report: &GateReport<'_>) -> String {
                 "finding is",
                 "findings are",
             );
-            text.push_str(&format!(
-                "{} not annotated: GitHub shows {SHOWN} of a kind\n",
+            writeln!(
+                output,
+                "{} not annotated: GitHub shows {SHOWN} of a kind",
                 cut
-            ));
+            )?;
         }
     }
     if report.could_not_judge {
-        text.push_str("::warning title=leak-check::not everything could be judged, see the log of this step\n");
+        output.write_all(b"::warning title=leak-check::not everything could be judged, see the log of this step\n")?;
     }
-    text.push_str(&format!("leak-check: {}\n", report.verdict_line()));
-    text
+    writeln!(output, "leak-check: {}", report.verdict_line())
 }
 
 /// A message: what would end the command or be taken for an escape is escaped.

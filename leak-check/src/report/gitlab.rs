@@ -1,13 +1,13 @@
 //! GitLab's Code Quality report: an array of issues, each with a fingerprint of its own and a path in the repository.
 
-use std::io;
+use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use super::{GateReport, kinds, ordinal};
 use cg_stream::record::LeakKind;
 
-pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut ordinals = ordinal::Ordinals::default();
     let mut issues: Vec<Value> = Vec::new();
     for entry in report.groups().iter().flat_map(|group| &group.entries) {
@@ -29,7 +29,6 @@ pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
             },
         }));
     }
-    let mut text = serde_json::to_vec_pretty(&issues).map_err(io::Error::from)?;
-    text.push(b'\n');
-    Ok(text)
+    serde_json::to_writer_pretty(&mut *output, &issues)?;
+    output.write_all(b"\n")
 }

@@ -1,6 +1,6 @@
 //! A page for a browser: the verdict, what it is of, a fold for each finding, the processes. It has room for all findings.
 
-use std::io;
+use std::io::{self, Write};
 
 use cg_document::html::{self, Tone};
 use cg_document::number::plural;
@@ -12,10 +12,8 @@ use super::markdown::{fold, push_gone, push_growth, push_list};
 use crate::finding::JudgedProcess;
 use crate::ruling::RulingStatus;
 
-pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
-    let mut page = Vec::new();
-    html::write(&document(report), tone(report), &mut page)?;
-    Ok(page)
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
+    html::write(&document(report), tone(report), output)
 }
 
 fn tone(report: &GateReport<'_>) -> Tone {

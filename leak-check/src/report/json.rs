@@ -1,6 +1,6 @@
 //! The report as a stream: the records of the inputs, each with what became of it and its fingerprint.
 
-use std::io;
+use std::io::{self, Write};
 
 use cg_stream::record::{
     Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, Total,
@@ -33,9 +33,8 @@ impl Record for Judged<'_, ErrorRecord<'_>> {
     const TYPE: RecordType = RecordType::Error;
 }
 
-pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut writer = Writer::new(&mut text);
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new(output);
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
         let mut run = process.run.clone();
@@ -61,11 +60,11 @@ pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
         }
         writer.end()?;
     }
-    Ok(text)
+    Ok(())
 }
 
 fn write_finding(
-    writer: &mut Writer<&mut Vec<u8>>,
+    writer: &mut Writer<&mut dyn Write>,
     report: &GateReport<'_>,
     finding: &Finding,
     ruling: &Ruling,

@@ -2,7 +2,7 @@
 //! all that fails in the process.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
@@ -13,7 +13,7 @@ use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
 
-pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
@@ -38,9 +38,7 @@ pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
     }
     let mut junit = quick_junit::Report::new("leak-check");
     junit.add_test_suites(suites.into_values());
-    let mut text = Vec::new();
-    junit.serialize(&mut text).map_err(io::Error::other)?;
-    Ok(text)
+    junit.serialize(output).map_err(io::Error::other)
 }
 
 /// The test binary, else the program.

@@ -15,7 +15,7 @@ use crate::ruling::RulingStatus;
 /// The first line of every comment, so that the next run can find and replace it.
 const MARKER: &str = "leak-check";
 
-pub(super) fn render(report: &GateReport<'_>) -> String {
+pub(super) fn text_of(report: &GateReport<'_>) -> String {
     let groups = report.groups();
     let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let Ok(document) = comment::fitting(entries.len(), |shown| -> Result<_, Infallible> {
@@ -70,7 +70,7 @@ pub(super) fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'s
     if entry.ruling.status == RulingStatus::Allowed {
         summary.push(Span::text(" (within the limits)"));
     }
-    let mut lines = report.lines.of(&entry.finding.stack);
+    let mut lines = report.stack_lines(entry);
     let processes = report.process_lines(entry).into_iter();
     lines.extend(processes.map(|line| format!("in {line}")));
     Block::Details {

@@ -17,7 +17,8 @@ mod place;
 mod table;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
+use std::io::{self, Write};
+use std::rc::Rc;
 
 use cg_document::number::plural;
 use cg_document::visible;
@@ -82,24 +83,25 @@ pub(crate) struct GateReport<'a> {
     pub(crate) could_not_judge: bool,
 }
 
-/// The report as bytes.
+/// Writes the report, as long as it may be, in small writes.
 ///
 /// # Errors
-/// Where a count does not fit the format.
-pub(crate) fn render(
+/// Those of the output, and where a count does not fit the format.
+pub(crate) fn write(
     report: &GateReport<'_>,
     format: ReportFormat,
     in_colour: bool,
-) -> io::Result<Vec<u8>> {
+    output: &mut dyn Write,
+) -> io::Result<()> {
     match format {
-        ReportFormat::Text => text::render(report, in_colour),
-        ReportFormat::Markdown => Ok(markdown::render(report).into_bytes()),
-        ReportFormat::Html => html::render(report),
-        ReportFormat::Json => json::render(report),
-        ReportFormat::Junit => junit::render(report),
-        ReportFormat::Sarif => sarif::render(report),
-        ReportFormat::Github => Ok(github::render(report).into_bytes()),
-        ReportFormat::Gitlab => gitlab::render(report),
+        ReportFormat::Text => text::write(report, in_colour, output),
+        ReportFormat::Markdown => output.write_all(markdown::text_of(report).as_bytes()),
+        ReportFormat::Html => html::write(report, output),
+        ReportFormat::Json => json::write(report, output),
+        ReportFormat::Junit => junit::write(report, output),
+        ReportFormat::Sarif => sarif::write(report, output),
+        ReportFormat::Github => github::write(report, output),
+        ReportFormat::Gitlab => gitlab::write(report, output),
     }
 }
 
@@ -108,9 +110,13 @@ pub(crate) struct ReportEntry<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) ruling: &'a Ruling,
     pub(crate) sentence: String,
+    pub(crate) stack: Rc<[FoldedLine]>,
     /// One a finding, so a process may be there several times.
     pub(crate) processes: Vec<ProcessId>,
 }
+
+/// What findings of one entry have in common: the group, what became of them, the sentence, the lines of the stack.
+type EqualFindings = (usize, RulingStatus, String, Rc<[FoldedLine]>);
 
 /// Entries that are blamed on one function.
 pub(crate) struct BlamedGroup<'a> {
@@ -141,8 +147,7 @@ impl<'a> GateReport<'a> {
     pub(crate) fn groups(&self) -> Vec<BlamedGroup<'a>> {
         let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
         let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::default();
-        let mut entry_of: HashMap<(usize, RulingStatus, String, Vec<FoldedLine>), usize> =
-            HashMap::default();
+        let mut entry_of: HashMap<EqualFindings, usize> = HashMap::default();
         for (finding, ruling) in self.findings() {
             if !ruling.status.is_shown() {
                 continue;
@@ -172,18 +177,15 @@ impl<'a> GateReport<'a> {
                     groups.len() - 1
                 });
             let sentence = self.sentence(finding, ruling);
-            let key = (
-                group,
-                ruling.status,
-                sentence.clone(),
-                self.lines.folded(&finding.stack),
-            );
+            let stack: Rc<[FoldedLine]> = self.lines.folded(&finding.stack).into();
+            let key = (group, ruling.status, sentence.clone(), stack.clone());
             let entries = &mut groups[group].entries;
             let entry = *entry_of.entry(key).or_insert_with(|| {
                 entries.push(ReportEntry {
                     finding,
                     ruling,
                     sentence,
+                    stack,
                     processes: Vec::new(),
                 });
                 entries.len() - 1
@@ -244,6 +246,14 @@ impl<'a> GateReport<'a> {
             Some(frame) => format!("{} {}", function_name(frame), entry.sentence),
             None => entry.sentence.clone(),
         }
+    }
+
+    /// The stack of an entry, a line a frame.
+    pub(crate) fn stack_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
+        let lines = entry.stack.iter().enumerate();
+        lines
+            .map(|(at, line)| self.lines.shown(at, *line))
+            .collect()
     }
 
     /// The processes of an entry, the first few by name.

@@ -1,13 +1,13 @@
 //! SARIF 2.1.0, for code scanning: a result an entry, with paths relative to the root of the repository.
 
-use std::io;
+use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
 use super::{GateReport, ReportEntry, kinds, ordinal};
 use cg_stream::record::Frame;
 
-pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
+pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let groups = report.groups();
     let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
     let mut rules: Vec<String> = entries.iter().map(|entry| kinds::rule(entry)).collect();
@@ -36,9 +36,8 @@ pub(super) fn render(report: &GateReport<'_>) -> io::Result<Vec<u8>> {
             "results": results,
         }],
     });
-    let mut text = serde_json::to_vec_pretty(&log).map_err(io::Error::from)?;
-    text.push(b'\n');
-    Ok(text)
+    serde_json::to_writer_pretty(&mut *output, &log)?;
+    output.write_all(b"\n")
 }
 
 fn result(
@@ -74,7 +73,7 @@ fn result(
         "properties": { "processes": processes },
     });
     if !entry.finding.stack.is_empty() {
-        let lines = report.lines.of(&entry.finding.stack);
+        let lines = report.stack_lines(entry);
         result["stacks"] = json!([{
             "message": { "text": lines.join("\n") },
             "frames": entry.finding.stack.iter().map(|frame| stack_frame(report, frame)).collect::<Vec<Value>>(),

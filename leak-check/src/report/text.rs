@@ -1,10 +1,11 @@
 //! The report for people: findings by the function to blame, then a table in the manner of the LEAK SUMMARY, then the
 //! verdict.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use cg_document::text::{Screen, write};
+use cg_document::text::{self, Screen};
 use cg_document::{Document, visible};
 
 use super::{GateReport, ReportEntry};
@@ -34,110 +35,121 @@ impl Styles {
     }
 }
 
-fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+/// A text in a style.
+struct Styled<'a>(Style, &'a str);
+
+impl fmt::Display for Styled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{:#}", self.0, self.1, self.0)
+    }
 }
 
-pub(super) fn render(report: &GateReport<'_>, in_colour: bool) -> io::Result<Vec<u8>> {
+pub(super) fn write(
+    report: &GateReport<'_>,
+    in_colour: bool,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     let styles = Styles::new(in_colour);
-    let mut text = String::new();
     for group in report.groups() {
-        text.push_str(&styled(styles.function, &group.function));
-        if let Some(file) = &group.file {
-            text.push_str(&format!(" ({file})"));
+        write!(output, "{}", Styled(styles.function, &group.function))?;
+        match &group.file {
+            Some(file) => writeln!(output, " ({file})")?,
+            None => writeln!(output)?,
         }
-        text.push('\n');
         for entry in &group.entries {
-            push_entry(&mut text, entry, report, &styles);
+            write_entry(entry, report, &styles, output)?;
         }
-        text.push('\n');
+        writeln!(output)?;
     }
-    push_growth(&mut text, report);
-    push_gone(&mut text, report);
+    write_growth(report, output)?;
+    write_gone(report, output)?;
     for (finding, ruling) in report.findings() {
         if finding.is_fatal_signal() && ruling.status != RulingStatus::New {
             let process = report.evidence.process(finding.process);
             let signal = sentence(finding, report.paths);
             let line = format!("{signal}: {}", process.title());
-            text.push_str(&visible(&line));
-            text.push('\n');
+            writeln!(output, "{}", visible(&line))?;
         }
     }
     for line in report.default_suppression_lines() {
-        text.push_str(&format!("{line} (--no-default-suppressions counts it)\n"));
+        writeln!(output, "{line} (--no-default-suppressions counts it)")?;
     }
     if let [process] = report.evidence.processes.as_slice() {
-        text.push_str(&visible(&process.title()));
-        text.push('\n');
+        writeln!(output, "{}", visible(&process.title()))?;
     }
-    let mut text = text.into_bytes();
     if !report.evidence.processes.is_empty() {
         let table = Document {
             blocks: report.tables(),
         };
-        write(&table, Screen::default(), &mut text)?;
+        text::write(&table, Screen::default(), output)?;
     }
     let style = if report.could_not_judge || !report.verdict.is_clean() {
         styles.new
     } else {
         styles.clean
     };
-    text.extend(styled(style, &report.verdict_line()).bytes());
-    text.push(b'\n');
-    Ok(text)
+    writeln!(output, "{}", Styled(style, &report.verdict_line()))
 }
 
-fn push_entry(
-    text: &mut String,
+fn write_entry(
     entry: &ReportEntry<'_>,
     report: &GateReport<'_>,
     styles: &Styles,
-) {
+    output: &mut dyn Write,
+) -> io::Result<()> {
     let sentence = &entry.sentence;
     match entry.ruling.status {
-        RulingStatus::Allowed => text.push_str(&format!("  {sentence} (within the limits)\n")),
-        _ => text.push_str(&format!("  {}\n", styled(styles.new, sentence))),
+        RulingStatus::Allowed => writeln!(output, "  {sentence} (within the limits)")?,
+        _ => writeln!(output, "  {}", Styled(styles.new, sentence))?,
     }
     if entry.ruling.status != RulingStatus::Grown && entry.ruling.known_equals > 0 {
         // Equal findings cannot be told apart, and the one that is shown may be the older.
-        text.push_str(&format!(
-            "    one of several that are alike, of which the baseline knows {}\n",
+        writeln!(
+            output,
+            "    one of several that are alike, of which the baseline knows {}",
             entry.ruling.known_equals
-        ));
+        )?;
     }
-    for line in report.lines.of(&entry.finding.stack) {
-        text.push_str(&styled(styles.quiet, &format!("    {line}")));
-        text.push('\n');
+    let mut line = String::new();
+    for (position, folded) in entry.stack.iter().enumerate() {
+        line.clear();
+        line.push_str("    ");
+        line.push_str(&report.lines.shown(position, *folded));
+        writeln!(output, "{}", Styled(styles.quiet, &line))?;
     }
     if report.evidence.processes.len() > 1 {
         for line in report.process_lines(entry) {
-            text.push_str(&format!("    in {}\n", line));
+            writeln!(output, "    in {line}")?;
         }
     }
+    Ok(())
 }
 
-fn push_growth(text: &mut String, report: &GateReport<'_>) {
+fn write_growth(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let growth = report.passing_growth();
     if growth.is_empty() {
-        return;
+        return Ok(());
     }
-    text.push_str(
-        "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):\n",
-    );
+    writeln!(
+        output,
+        "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):"
+    )?;
     for (fingerprint, growth) in growth {
         let frames = fingerprint.frames.join(" < ");
         let line = format!("  {} in {frames}: {growth}", fingerprint.kind);
-        text.push_str(&visible(&line));
-        text.push('\n');
+        writeln!(output, "{}", visible(&line))?;
     }
-    text.push('\n');
+    writeln!(output)
 }
 
-fn push_gone(text: &mut String, report: &GateReport<'_>) {
+fn write_gone(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     if report.verdict.gone.is_empty() {
-        return;
+        return Ok(());
     }
-    text.push_str("in the baseline and no longer found (--update-baseline takes them out):\n");
+    writeln!(
+        output,
+        "in the baseline and no longer found (--update-baseline takes them out):"
+    )?;
     for gone in &report.verdict.gone {
         let counts = match (gone.known, gone.present) {
             (1, 0) => String::new(),
@@ -145,8 +157,7 @@ fn push_gone(text: &mut String, report: &GateReport<'_>) {
         };
         let frames = gone.fingerprint.frames.join(" < ");
         let line = format!("  {} in {frames}{counts}", gone.fingerprint.kind);
-        text.push_str(&visible(&line));
-        text.push('\n');
+        writeln!(output, "{}", visible(&line))?;
     }
-    text.push('\n');
+    writeln!(output)
 }
