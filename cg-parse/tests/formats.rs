@@ -227,7 +227,7 @@ fn documents_have_the_tables_of_the_list() {
     const END: &str = "\n<!-- end -->\n";
     for (document, table) in [
         ("README.md", table_of_readme()),
-        ("cg-stream/FORMAT.md", table_of_format()),
+        ("crates/cg-stream/FORMAT.md", table_of_format()),
     ] {
         let path = workspace().join(document);
         let text = fs::read_to_string(&path).unwrap();

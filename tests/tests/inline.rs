@@ -15,7 +15,7 @@ use tests::workspace;
 /// A folder with the program built in it as `nops`, and its profile as `profile`.
 fn profiled(build: &str, valgrind: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let programs = workspace().join("cg-debug-info/tests/programs");
+    let programs = workspace().join("crates/cg-debug-info/tests/programs");
     for name in ["nops.c", "nops.rs"] {
         std::fs::copy(programs.join(name), folder.path().join(name)).unwrap();
     }
