@@ -260,7 +260,7 @@ fn stacks_by(path: &Path, say: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks
 /// Tables of the Firefox Profiler, walked row by row in generic JSON.
 #[test]
 fn firefox_profiles_have_the_samples_of_their_tables() {
-    for path in files("firefox", 6) {
+    for path in files("firefox", 7) {
         let profile = document(&path);
         let (run, read) = stacks_by(&path, by_address);
         let mut expected = Stacks::new();
