@@ -437,7 +437,7 @@ fn every_format_gives_the_same_bytes_twice_and_the_same_verdict() {
     needs!("gcc", "valgrind");
     let bench = bench();
     for format in [
-        "text", "markdown", "json", "junit", "sarif", "github", "gitlab",
+        "text", "markdown", "html", "json", "junit", "sarif", "github", "gitlab",
     ] {
         let args = ["--format", format, "out.xml"];
         let first = bench.leak_check(&args);
