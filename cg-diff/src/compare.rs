@@ -9,7 +9,7 @@ use cg_stream::record::{Count, DiffSummary, RecordType, Status};
 use cg_stream::sorting::Order as _;
 
 use crate::figures::{self, Figure, Figures};
-use crate::join::{Certainty, Joined, Row};
+use crate::join::{Certainty, Joined, JoinedRow};
 use crate::runs::Runs;
 use crate::sampling::{Sampled, Sampling};
 use cg_names::rules::Rules;
@@ -118,7 +118,7 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
 
 /// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
 fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
-    let Row { of, certainty, .. } = joined.rows[row];
+    let JoinedRow { of, certainty, .. } = joined.rows[row];
     let record_of = |profile: usize| match joined.records(row, profile) {
         [record] => Some((runs.profiles[profile].table(of), *record as usize)),
         _ => None,
@@ -183,7 +183,7 @@ fn sampled_status(
         let mut figures = sampled.iter();
         figures.any(|figure| figure.differs(reference, side))
     });
-    let Row {
+    let JoinedRow {
         sides, certainty, ..
     } = joined.rows[row];
     let has = |side: usize| sides & 1 << side != 0;

@@ -5,12 +5,12 @@ use std::io::Write;
 
 use anyhow::Context;
 use cg_stream::percent::Percent;
-use cg_stream::record::{RecordType, SamplingSummary, Status};
+use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
-use crate::compare::{self, CompareOptions};
+use crate::compare::{self, Change, CompareOptions};
 use crate::gate::{self, JudgedLimits};
 use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
@@ -233,14 +233,78 @@ fn compare_runs(
         (joined.rows[change.row].of, is_explained)
     });
 
-    let mut summary = compare::summary(runs, &joined, &changes, rules);
+    let mut summary = summarise(
+        runs,
+        &joined,
+        &changes,
+        compare_options,
+        options,
+        diagnostics,
+    );
+    let judgement = gate::judge(
+        runs,
+        &joined,
+        &changes,
+        &options.limits,
+        compare_options,
+        options.join.snapshots,
+        diagnostics,
+    );
+    if !options.limits.is_empty() {
+        summary.broken_limits = Some(judgement.broken.clone());
+    }
+    // The first of what could not be done; a document says it before its figures.
+    summary
+        .troubles
+        .extend(diagnostics.troubles().iter().cloned());
+    summary.troubles.dedup();
+    let comparison = Comparison {
+        runs,
+        joined: &joined,
+        changes: &changes,
+        explanations: &explanations,
+        summary: &summary,
+        rules,
+        options: compare_options,
+        first_events: runs.first_events(&options.join.types),
+    };
+    write::write(&comparison, options.all, diagnostics, out)?;
+    let of_several = runs.sides.last().filter(|_| is_one_of_several);
+    for sentence in &judgement.broken {
+        diagnostics.warn(match of_several {
+            Some((name, _)) => format!("{name}: {sentence}"),
+            None => sentence.clone(),
+        });
+    }
+    Ok(Compared {
+        differs: changes
+            .iter()
+            .any(|change| change.status != Status::Same || change.is_minor)
+            || totals::differ(runs),
+        judgement,
+        events: gate::limited_events(runs),
+    })
+}
+
+/// What is said of a comparison as a whole, but for its limits.
+fn summarise(
+    runs: &Runs,
+    joined: &join::Joined,
+    changes: &[Change],
+    compare_options: CompareOptions<'_>,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> DiffSummary {
+    let rules = &options.join.rules;
+    let sampling = compare_options.sampling;
+    let mut summary = compare::summary(runs, joined, changes, rules);
     summary.inclusive = options.inclusive;
     summary.relative_to = match options.relative_to {
         RelativeTo::Previous => "previous".to_owned(),
         _ => runs.sides[compare_options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
-    if let Some(sampling) = &sampling {
+    if let Some(sampling) = sampling {
         if let Some(note) = sampling.note() {
             // Whoever reads counts by eye, or further down a pipe, has to know before all else.
             if !options.is_gate() {
@@ -267,63 +331,16 @@ fn compare_runs(
     }
     summary
         .notes
-        .extend(notes::likely_noise(runs, &joined, &changes));
-    summary.left_out = notes::left_out(runs, &joined, &changes, compare_options);
+        .extend(notes::likely_noise(runs, joined, changes));
+    summary.left_out = notes::left_out(runs, joined, changes, compare_options);
     if let Some(left_out) = &summary.left_out {
-        let note = match &sampling {
+        let note = match sampling {
             Some(sampling) => notes::of_chance(&runs.events[sampling.event()], left_out),
             None => notes::of_left_out(runs, left_out, options.min_change),
         };
         summary.notes.push(note);
     }
-    let judgement = gate::judge(
-        runs,
-        &joined,
-        &changes,
-        &options.limits,
-        compare_options,
-        options.join.snapshots,
-        diagnostics,
-    );
-    if !options.limits.is_empty() {
-        summary.broken_limits = Some(judgement.broken.clone());
-    }
-    // The first of what could not be done; a document says it before its figures.
     summary
-        .troubles
-        .extend(diagnostics.troubles().iter().cloned());
-    summary.troubles.dedup();
-    let comparison = Comparison {
-        runs,
-        joined: &joined,
-        changes: &changes,
-        explanations: &explanations,
-        summary: &summary,
-        rules,
-        options: compare_options,
-        first_events: options
-            .join
-            .types
-            .iter()
-            .map(|of| (*of, runs.first_event(*of)))
-            .collect(),
-    };
-    write::write(&comparison, options.all, diagnostics, out)?;
-    for sentence in &judgement.broken {
-        if let Some((name, _)) = runs.sides.last().filter(|_| is_one_of_several) {
-            diagnostics.warn(format!("{name}: {sentence}"));
-        } else {
-            diagnostics.warn(sentence);
-        }
-    }
-    Ok(Compared {
-        differs: changes
-            .iter()
-            .any(|change| change.status != Status::Same || change.is_minor)
-            || totals::differ(runs),
-        judgement,
-        events: gate::limited_events(runs),
-    })
 }
 
 /// The types that have costs of their own; a `line` or `call` record only tells a function's cost apart.

@@ -67,7 +67,7 @@ pub(crate) fn explain(
         changed: &changed,
         sides,
     };
-    for inlining in [Inlining::In, Inlining::Out] {
+    for inlining in [InliningChange::In, InliningChange::Out] {
         explainer.explain_moves(inlining, &mut explanations.why);
     }
     for (row, (_, figures)) in &changed {
@@ -87,35 +87,35 @@ pub(crate) fn explain(
 
 /// Which way code went.
 #[derive(Clone, Copy)]
-enum Inlining {
+enum InliningChange {
     /// Callees into their callers.
     In,
     /// Out of callers that had them inside.
     Out,
 }
 
-impl Inlining {
+impl InliningChange {
     /// The sides on which there were calls, and on which there are none.
     fn sides(self, (old, new): (usize, usize)) -> (usize, usize) {
         match self {
-            Inlining::In => (old, new),
-            Inlining::Out => (new, old),
+            InliningChange::In => (old, new),
+            InliningChange::Out => (new, old),
         }
     }
 
     /// What makes a change from the old to the new side the gain of a host.
     fn sign(self) -> Count {
         match self {
-            Inlining::In => 1,
-            Inlining::Out => -1,
+            InliningChange::In => 1,
+            InliningChange::Out => -1,
         }
     }
 
     /// What is said of the host, and of what went into it.
     fn causes(self) -> (Cause, Cause) {
         match self {
-            Inlining::In => (Cause::InlinedCallees, Cause::InlinedIntoCallers),
-            Inlining::Out => (Cause::OutlinedCallees, Cause::OutlinedFromCallers),
+            InliningChange::In => (Cause::InlinedCallees, Cause::InlinedIntoCallers),
+            InliningChange::Out => (Cause::OutlinedCallees, Cause::OutlinedFromCallers),
         }
     }
 }
@@ -132,7 +132,7 @@ struct Explainer<'a> {
 
 impl Explainer<'_> {
     /// Code that went into other functions, told on both ends. With the sides turned round it is code that came out.
-    fn explain_moves(&self, inlining: Inlining, why: &mut BTreeMap<usize, Why<'static>>) {
+    fn explain_moves(&self, inlining: InliningChange, why: &mut BTreeMap<usize, Why<'static>>) {
         let mut hosts: Vec<(Reverse<Count>, usize)> = self
             .deltas
             .iter()
@@ -169,7 +169,7 @@ impl Explainer<'_> {
 
     /// The functions whose code is likely to be in a host now, and how much of each: those that it called before and no
     /// longer calls, and what these called in their turn and no longer do.
-    fn guests(&self, host: usize, inlining: Inlining) -> BTreeMap<usize, Count> {
+    fn guests(&self, host: usize, inlining: InliningChange) -> BTreeMap<usize, Count> {
         let (before, after) = inlining.sides(self.sides);
         let is_gone = |arc: &&Arc| arc.calls[before] > 0 && arc.calls[after] == 0;
         let mut inside = BTreeSet::from([host]);

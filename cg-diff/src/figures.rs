@@ -107,15 +107,11 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
         let has_row = files
             .clone()
             .any(|profile| !joined.records(row, profile).is_empty());
-        let tables: Vec<(usize, &Rows, &[u32])> = files
-            .map(|profile| {
-                (
-                    profile,
-                    runs.profiles[profile].table(of),
-                    joined.records(row, profile),
-                )
-            })
-            .collect();
+        let table = |profile: usize| {
+            let table = runs.profiles[profile].table(of);
+            (profile, table, joined.records(row, profile))
+        };
+        let tables: Vec<(usize, &Rows, &[u32])> = files.map(table).collect();
         if let Some(calls) = &mut figures.calls {
             let files = tables.iter().map(|(_, table, records)| {
                 let of_record = |record: &u32| table.numbers().calls.count(*record as usize);

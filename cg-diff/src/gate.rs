@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
-use crate::limits::{Answer, Limit, Limited, Measured, Scope};
+use crate::limits::{Limit, LimitAnswer, Limited, Measured, Scope};
 use crate::notes;
 use crate::runs::Runs;
 use crate::sampling::{Sampled, Sampling};
@@ -152,9 +152,9 @@ impl Gate<'_> {
             let is_broken = match figure.chance {
                 None => limit.is_broken_beyond(figure.old, figure.new, figure.noise),
                 Some(chance) => match limit.answer(old, new, chance) {
-                    Answer::Broken => true,
-                    Answer::Kept => false,
-                    Answer::Open => {
+                    LimitAnswer::Broken => true,
+                    LimitAnswer::Kept => false,
+                    LimitAnswer::Open => {
                         open.push(figure);
                         continue;
                     }

@@ -94,7 +94,7 @@ pub(crate) struct Measured {
 
 /// What figures that vary by chance say to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum LimitAnswer {
     Kept,
     Broken,
     /// Chance alone decides.
@@ -103,18 +103,18 @@ pub(crate) enum Answer {
 
 impl Limit {
     /// Whether figures break the limit that differ by as much as this by chance: surely, surely not, or who knows.
-    pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> Answer {
+    pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> LimitAnswer {
         if matches!(self.threshold, Threshold::Level(_)) {
             return match self.is_broken(Some(old), Some(new)) {
-                true => Answer::Broken,
-                false => Answer::Kept,
+                true => LimitAnswer::Broken,
+                false => LimitAnswer::Kept,
             };
         }
         let is_broken_at = |new| self.is_broken(Some(old), Some(new));
         match (is_broken_at(new - chance), is_broken_at(new + chance)) {
-            (true, true) => Answer::Broken,
-            (false, false) => Answer::Kept,
-            _ => Answer::Open,
+            (true, true) => LimitAnswer::Broken,
+            (false, false) => LimitAnswer::Kept,
+            _ => LimitAnswer::Open,
         }
     }
 
@@ -414,21 +414,21 @@ mod tests {
         };
         for (limit, old, new, chance, expected) in [
             // 200 less 52 is more than 120, 200 with 52 too.
-            ("samples[f]>+20%", 100, 200, 52, Answer::Broken),
+            ("samples[f]>+20%", 100, 200, 52, LimitAnswer::Broken),
             // 130 less 45 is 85, and 130 with 45 is 175.
-            ("samples[f]>+20%", 100, 130, 45, Answer::Open),
-            ("samples[f]>+20%", 1000, 1010, 134, Answer::Kept),
-            ("samples[f]>+20%", 1000, 1100, 134, Answer::Open),
+            ("samples[f]>+20%", 100, 130, 45, LimitAnswer::Open),
+            ("samples[f]>+20%", 1000, 1010, 134, LimitAnswer::Kept),
+            ("samples[f]>+20%", 1000, 1100, 134, LimitAnswer::Open),
             // The limit itself is not beyond it.
-            ("samples[f]>+20", 100, 110, 10, Answer::Kept),
-            ("samples[f]>=+20", 100, 110, 10, Answer::Open),
-            ("samples[f]<-10%", 100, 60, 29, Answer::Broken),
-            ("samples[f]<-10%", 100, 60, 30, Answer::Open),
+            ("samples[f]>+20", 100, 110, 10, LimitAnswer::Kept),
+            ("samples[f]>=+20", 100, 110, 10, LimitAnswer::Open),
+            ("samples[f]<-10%", 100, 60, 29, LimitAnswer::Broken),
+            ("samples[f]<-10%", 100, 60, 30, LimitAnswer::Open),
             // A level is what was counted.
-            ("samples[f]>100", 0, 101, 50, Answer::Broken),
-            ("samples[f]>100", 0, 100, 50, Answer::Kept),
+            ("samples[f]>100", 0, 101, 50, LimitAnswer::Broken),
+            ("samples[f]>100", 0, 100, 50, LimitAnswer::Kept),
             // What nobody met is 0.
-            ("samples[f]>+5%", 0, 0, 0, Answer::Kept),
+            ("samples[f]>+5%", 0, 0, 0, LimitAnswer::Kept),
         ] {
             assert_eq!(
                 answer(limit, old, new, chance),

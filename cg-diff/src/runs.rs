@@ -1,6 +1,6 @@
 //! The runs of a comparison, read: a profile a file, one table of names for all, files grouped into sides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,14 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
+    /// How many of the files of a side are added up in one profile.
+    fn files_at_once(self, files: usize) -> usize {
+        match self {
+            Statistic::Median => 1,
+            Statistic::Sum => files.max(1),
+        }
+    }
+
     /// What it is called in `statistic` of a `run` record.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -60,6 +68,21 @@ pub(crate) struct ReadOptions {
     pub(crate) functions: bool,
     /// Whether sampled ones are, whatever becomes of others.
     pub(crate) samples_by_function: bool,
+}
+
+impl ReadOptions {
+    /// What is read of raw profiles.
+    fn of_raw_profiles(&self) -> Options {
+        Options {
+            // Why a cost changed is told from call arcs.
+            calls: self.inline.is_none(),
+            lines: self.lines,
+            snapshots: self.snapshots,
+            inline: self.inline.is_some(),
+            search: self.inline.clone().unwrap_or_default(),
+            ..Options::default()
+        }
+    }
 }
 
 /// All runs in memory.
@@ -125,15 +148,7 @@ impl Runs {
         how: ReadOptions,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Runs> {
-        // Why a cost changed is told from call arcs, so a raw profile is read with them.
-        let options = Options {
-            calls: how.inline.is_none(),
-            lines: how.lines,
-            snapshots: how.snapshots,
-            inline: how.inline.is_some(),
-            search: how.inline.clone().unwrap_or_default(),
-            ..Options::default()
-        };
+        let options = how.of_raw_profiles();
         let mut names = Names::default();
         let mut profiles = Vec::new();
         let mut inlined = Vec::new();
@@ -147,40 +162,28 @@ impl Runs {
         for side in sides {
             let start = profiles.len();
             let files = cg_parse::without_empty_bases(&side.files);
-            let files_at_once = match how.statistic {
-                Statistic::Median => 1,
-                Statistic::Sum => files.len().max(1),
-            };
             files_read.push(files.len());
-            for files in files.chunks(files_at_once) {
+            for files in files.chunks(how.statistic.files_at_once(files.len())) {
                 let mut profile = Profile::continuing(names);
                 let mut lacks_chains = false;
                 for file in files {
-                    let (framing, types) =
-                        read_into(&mut profile, file, &options, how.lines, diagnostics)?;
+                    let read = read_into(&mut profile, file, &options, how.lines, diagnostics)?;
+                    let (framing, types) = read;
                     lacks_chains |=
                         types.contains(&RecordType::Fn) && !types.contains(&RecordType::Inline);
                     // An input that could not be read was told of already.
-                    if let Some(why) = no_basis(framing).filter(|_| !diagnostics.had_trouble()) {
-                        incomplete.push(format!("{}: {why}", file.display()));
-                    }
-                    if let Snapshots::Number(number) = how.snapshots
-                        && !diagnostics.had_trouble()
-                        && lacks_snapshot(&profile, number)
-                    {
-                        diagnostics.trouble(format!(
-                            "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
-                            file.display()
-                        ));
+                    if !diagnostics.had_trouble() {
+                        let why = no_basis(framing);
+                        incomplete.extend(why.map(|why| format!("{}: {why}", file.display())));
+                        check_snapshot(how.snapshots, &profile, file, diagnostics);
                     }
                 }
                 let name = match files {
                     [file] => file.display().to_string(),
                     _ => side.name.clone(),
                 };
-                profile
-                    .check_sums()
-                    .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+                let summed = profile.check_sums();
+                summed.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
                 leak_kinds.add(&profile, name.clone());
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;
@@ -206,9 +209,7 @@ impl Runs {
                 *profile = std::mem::take(profile).with_functions(functions.rows);
                 out_of_line.push(functions.out_of_line);
             }
-            if let Some(message) = unequally_known(&known_chains) {
-                diagnostics.warn(message);
-            }
+            unequally_known(&known_chains).inspect(|message| diagnostics.warn(message));
         } else if has_chains_in_part || inlined.iter().any(Option::is_some) {
             diagnostics.warn(
                 "not all inputs have inline records, so functions are compared with what was inlined into them",
@@ -289,6 +290,12 @@ impl Runs {
         (0..self.profiles.len()).all(|profile| self.counts(profile, event))
     }
 
+    /// By type of record: see [`Runs::first_event`].
+    pub(crate) fn first_events(&self, types: &[RecordType]) -> BTreeMap<RecordType, usize> {
+        let types = types.iter();
+        types.map(|of| (*of, self.first_event(*of))).collect()
+    }
+
     /// The first event that records of a type have any of; findings and heap records have events of their own.
     pub(crate) fn first_event(&self, of: RecordType) -> usize {
         let is_of_type = |event: &usize| {
@@ -367,6 +374,23 @@ fn read_into(
         ));
     }
     Ok((framing, types))
+}
+
+/// Fails where a snapshot is asked for that an input has no records of.
+fn check_snapshot(
+    snapshots: Snapshots,
+    profile: &Profile,
+    file: &Path,
+    diagnostics: &mut Diagnostics,
+) {
+    if let Snapshots::Number(number) = snapshots
+        && lacks_snapshot(profile, number)
+    {
+        diagnostics.trouble(format!(
+            "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
+            file.display()
+        ));
+    }
 }
 
 /// Adds rows to a profile and keeps their types.

@@ -11,7 +11,7 @@ use cg_stream::record::{RunRecord, VERSION};
 use crate::runs::Runs;
 
 /// The runs of each benchmark by itself.
-pub(crate) struct Benchmarks {
+pub(crate) struct BenchmarkTotals {
     pub(crate) runs: Vec<Runs>,
     /// A sentence on each benchmark that a side lacks.
     pub(crate) missing: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Benchmarks {
 ///
 /// # Errors
 /// None but what the machine itself fails at.
-pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<Benchmarks>> {
+pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<BenchmarkTotals>> {
     let is_of_totals = |profile: &Profile| {
         profile.types().next().is_none()
             && profile.snapshots().is_empty()
@@ -41,7 +41,7 @@ pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<Benchmarks>> {
             names.push(name);
         }
     }
-    let mut benchmarks = Benchmarks {
+    let mut benchmarks = BenchmarkTotals {
         runs: Vec::new(),
         missing: Vec::new(),
     };

@@ -145,14 +145,9 @@ impl Comparison<'_> {
             obj: function.obj,
             site: self.name(key.site),
             line: key.line,
-            callee: key.callee.map(|callee| {
-                let callee = self.function_name(callee);
-                Box::new(FunctionName {
-                    name: callee.name,
-                    file: callee.file,
-                    obj: callee.obj,
-                })
-            }),
+            callee: key
+                .callee
+                .map(|callee| Box::new(self.function_name(callee))),
             kind: self.name(key.kind),
             what: self.name(key.what),
             of: Name::from(row.of.name()),
@@ -163,10 +158,9 @@ impl Comparison<'_> {
                 .map(|key| Box::new(self.function_name(key.function))),
             guess: row.certainty > Certainty::Told,
             joined: self.rules.names(row.matched).map(Name::from).collect(),
-            merged: PerRun(if is_sum {
-                figures.merged.clone()
-            } else {
-                Vec::new()
+            merged: PerRun(match is_sum {
+                true => figures.merged.clone(),
+                false => Vec::new(),
             }),
             calls: figures
                 .calls

@@ -3,10 +3,10 @@
 use cg_stream::Error;
 
 use crate::predicate::NamePredicates;
-use crate::record::{Field, Record};
+use crate::record::{Field, RecordFields};
 
 /// A function of one [`FunctionIds`] table.
-pub(crate) type FunctionId = u32;
+pub(crate) type ArcFunctionId = u32;
 
 /// Functions by number. Each is known by name, file and object, and once more without its file, because the file of a
 /// `line` record is that of the line.
@@ -14,15 +14,15 @@ pub(crate) type FunctionId = u32;
 pub(crate) struct FunctionIds(indexmap::IndexSet<Box<[u8]>, foldhash::fast::FixedState>);
 
 impl FunctionIds {
-    pub(crate) fn with_file(&mut self, name: &[u8], file: &[u8], obj: &[u8]) -> FunctionId {
+    pub(crate) fn with_file(&mut self, name: &[u8], file: &[u8], obj: &[u8]) -> ArcFunctionId {
         self.intern(&[b"file", name, file, obj])
     }
 
-    pub(crate) fn without_file(&mut self, name: &[u8], obj: &[u8]) -> FunctionId {
+    pub(crate) fn without_file(&mut self, name: &[u8], obj: &[u8]) -> ArcFunctionId {
         self.intern(&[b"", name, obj])
     }
 
-    fn intern(&mut self, parts: &[&[u8]]) -> FunctionId {
+    fn intern(&mut self, parts: &[&[u8]]) -> ArcFunctionId {
         let mut key = Vec::with_capacity(64);
         for part in parts {
             push_part(&mut key, part);
@@ -66,7 +66,7 @@ impl NeighbourFunctions {
     /// Takes note of a `call` record.
     pub(crate) fn add(
         &mut self,
-        record: &mut Record<'_>,
+        record: &mut RecordFields<'_>,
         names: &NamePredicates,
     ) -> Result<(), Error> {
         self.is_any_known = true;
@@ -106,9 +106,9 @@ impl NeighbourFunctions {
     /// The function of a `fn` or `line` record, to be asked about when all arcs are known.
     pub(crate) fn function(
         &mut self,
-        record: &mut Record<'_>,
+        record: &mut RecordFields<'_>,
         is_line: bool,
-    ) -> Result<FunctionId, Error> {
+    ) -> Result<ArcFunctionId, Error> {
         let (name, obj) = (record.text(Field::Name)?, record.text(Field::Obj)?);
         Ok(match is_line {
             true => self.functions.without_file(&name, &obj),
@@ -120,7 +120,7 @@ impl NeighbourFunctions {
     }
 
     /// Whether a function has the neighbours that are asked for.
-    pub(crate) fn match_function(&self, function: FunctionId, names: &NamePredicates) -> bool {
+    pub(crate) fn match_function(&self, function: ArcFunctionId, names: &NamePredicates) -> bool {
         let neighbours = self.neighbours.get(function as usize);
         let neighbours = neighbours.copied().unwrap_or_default();
         (names.caller.is_none() || neighbours.caller_matches)

@@ -7,7 +7,7 @@ use cg_stream::fields::{Malformed, Value};
 use cg_stream::percent::Percent;
 use cg_stream::record::Count;
 
-use crate::record::{Field, Record};
+use crate::record::{Field, RecordFields};
 
 /// What a count is called: an event, `incl.` and an event, or a field such as `calls`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl FromStr for CountKey {
 
 impl CountKey {
     /// The count of a record, `None` where the record does not name it, which means 0.
-    pub(crate) fn find(&self, record: &mut Record<'_>) -> Result<Option<Count>, Error> {
+    pub(crate) fn find(&self, record: &mut RecordFields<'_>) -> Result<Option<Count>, Error> {
         let mut value = None;
         let cost = record.object(Field::Cost)?;
         let has_cost = cost.is_some();
@@ -177,7 +177,10 @@ pub(crate) struct OldAndNew {
 
 impl CountKey {
     /// The old and the new figure of a diff record; `None` where it does not name them, and in records of no diff.
-    pub(crate) fn find_change(&self, record: &mut Record<'_>) -> Result<Option<OldAndNew>, Error> {
+    pub(crate) fn find_change(
+        &self,
+        record: &mut RecordFields<'_>,
+    ) -> Result<Option<OldAndNew>, Error> {
         let (counts, deltas) = match self.is_inclusive {
             false => (Field::Cost, "delta"),
             true => (Field::Incl, "incl_delta"),
@@ -246,7 +249,7 @@ mod tests {
         let mut reader = Reader::new(line.as_bytes());
         let line = reader.next_line().unwrap().unwrap();
         let key: CountKey = key.parse().unwrap();
-        key.find(&mut Record::new(line).unwrap()).unwrap()
+        key.find(&mut RecordFields::new(line).unwrap()).unwrap()
     }
 
     #[test]
@@ -274,7 +277,7 @@ mod tests {
         let check = |minimum: &str, line: &str| {
             let minimum: MinimumChange = minimum.parse().unwrap();
             let mut reader = Reader::new(line.as_bytes());
-            let mut record = Record::new(reader.next_line().unwrap().unwrap()).unwrap();
+            let mut record = RecordFields::new(reader.next_line().unwrap().unwrap()).unwrap();
             let change = minimum.key.find_change(&mut record).unwrap();
             change.map(|change| minimum.is_reached(change))
         };

@@ -4,7 +4,7 @@ use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
 
 use crate::pattern::Patterns;
-use crate::record::{Field, Frame, Record};
+use crate::record::{Field, NamedFrame, RecordFields};
 
 /// The types that `--type` lists; none means all.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,11 @@ impl Types {
         self.0.iter().any(|listed| listed == name)
     }
 
-    pub(crate) fn allow(&self, line: &Line<'_>, record: &mut Record<'_>) -> Result<bool, Error> {
+    pub(crate) fn allow(
+        &self,
+        line: &Line<'_>,
+        record: &mut RecordFields<'_>,
+    ) -> Result<bool, Error> {
         if self.0.is_empty() {
             return Ok(true);
         }
@@ -49,7 +53,7 @@ pub(crate) struct NamePredicates {
 
 /// Whether a record meets [`NamePredicates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Match {
     Keep,
     Drop,
     /// It is a function, and only the arcs of the whole stream tell who calls it or whom it calls.
@@ -70,28 +74,32 @@ impl NamePredicates {
         self.caller.is_some() || self.callee.is_some()
     }
 
-    pub(crate) fn judge(&self, record: &mut Record<'_>, kind: RecordType) -> Result<Answer, Error> {
+    pub(crate) fn judge(
+        &self,
+        record: &mut RecordFields<'_>,
+        kind: RecordType,
+    ) -> Result<Match, Error> {
         if self.is_empty() {
-            return Ok(Answer::Keep);
+            return Ok(Match::Keep);
         }
         let matched = self.match_own(record)?;
         if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
-            return Ok(Answer::AskArcs);
+            return Ok(Match::AskArcs);
         }
         let matched = matched && (!self.ask_arcs() || self.match_neighbours(record, kind)?);
         Ok(self.verdict(matched))
     }
 
     /// The judgement once it is known whether all patterns match.
-    pub(crate) fn verdict(&self, matched: bool) -> Answer {
+    pub(crate) fn verdict(&self, matched: bool) -> Match {
         if matched != self.invert {
-            Answer::Keep
+            Match::Keep
         } else {
-            Answer::Drop
+            Match::Drop
         }
     }
 
-    fn match_own(&self, record: &mut Record<'_>) -> Result<bool, Error> {
+    fn match_own(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         for (patterns, field) in [
             (&self.name, Field::Name),
             (&self.file, Field::File),
@@ -110,7 +118,7 @@ impl NamePredicates {
     }
 
     /// Whether a record that was dropped would be kept if its name were looked for in all its frames.
-    pub(crate) fn would_match_frame(&self, record: &mut Record<'_>) -> Result<bool, Error> {
+    pub(crate) fn would_match_frame(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         match &self.name {
             Some(patterns) if !self.invert && self.frame.is_none() => {
                 Ok(record.get(Field::Stack)?.is_some() && match_frame(patterns, record)?)
@@ -120,7 +128,11 @@ impl NamePredicates {
     }
 
     /// `--caller` and `--callee` for records that name both ends themselves: arcs and stacks.
-    fn match_neighbours(&self, record: &mut Record<'_>, kind: RecordType) -> Result<bool, Error> {
+    fn match_neighbours(
+        &self,
+        record: &mut RecordFields<'_>,
+        kind: RecordType,
+    ) -> Result<bool, Error> {
         if kind == RecordType::Call {
             let callee = record.callee()?.unwrap_or_default();
             return Ok(is_met(&self.caller, &record.text(Field::Name)?)
@@ -130,7 +142,7 @@ impl NamePredicates {
         let blamed = record.text(Field::Name)?;
         let position = frames.iter().position(|frame| frame.name == blamed);
         let (inner, outer) = frames.split_at(position.unwrap_or(0));
-        let any = |patterns: &Option<Patterns>, frames: &[Frame<'_>]| {
+        let any = |patterns: &Option<Patterns>, frames: &[NamedFrame<'_>]| {
             patterns.is_none() || frames.iter().any(|frame| is_met(patterns, &frame.name))
         };
         Ok(any(&self.caller, outer.get(1..).unwrap_or_default()) && any(&self.callee, inner))
@@ -138,7 +150,7 @@ impl NamePredicates {
 }
 
 /// Whether any frame matches; of a record without a stack, its function.
-fn match_frame(patterns: &Patterns, record: &mut Record<'_>) -> Result<bool, Error> {
+fn match_frame(patterns: &Patterns, record: &mut RecordFields<'_>) -> Result<bool, Error> {
     if record.get(Field::Stack)?.is_none() {
         return Ok(patterns.match_in(&record.text(Field::Name)?));
     }

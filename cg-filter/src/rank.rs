@@ -15,7 +15,7 @@ use indexmap::{IndexMap, IndexSet};
 use crate::arcs::push_part;
 use crate::count::CountKey;
 use crate::filter::runs::RunFigures;
-use crate::record::{Field, Record};
+use crate::record::{Field, RecordFields};
 
 /// How many are kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,7 +84,7 @@ impl Ranking {
     /// The group of a record and what the record adds to it; `None` for a record that is not ranked.
     pub(crate) fn group(
         &mut self,
-        record: &mut Record<'_>,
+        record: &mut RecordFields<'_>,
         kind: RecordType,
         is_diff: bool,
         runs: &RunFigures,
@@ -127,7 +127,7 @@ impl Ranking {
     /// The place in `types`; the first record of a type decides what the type is ranked by.
     fn ranked_type(
         &mut self,
-        record: &mut Record<'_>,
+        record: &mut RecordFields<'_>,
         kind: RecordType,
         is_diff: bool,
         runs: &RunFigures,
@@ -269,7 +269,10 @@ fn magnitude(cost: Count) -> Count {
 
 /// The event that a type is ranked by where nothing else is asked for: the first one of the run that its records have,
 /// rather one that is not 0 throughout.
-fn first_event(record: &mut Record<'_>, runs: &RunFigures) -> Result<Option<CountKey>, Error> {
+fn first_event(
+    record: &mut RecordFields<'_>,
+    runs: &RunFigures,
+) -> Result<Option<CountKey>, Error> {
     for (field, is_inclusive) in [(Field::Cost, false), (Field::Incl, true)] {
         let Some(counts) = record.object(field)? else {
             continue;
@@ -293,7 +296,7 @@ fn first_event(record: &mut Record<'_>, runs: &RunFigures) -> Result<Option<Coun
 }
 
 /// What a key has besides the function, in bytes.
-fn rest_of_key(record: &mut Record<'_>) -> Result<Vec<u8>, Error> {
+fn rest_of_key(record: &mut RecordFields<'_>) -> Result<Vec<u8>, Error> {
     let mut rest = Vec::new();
     for field in [
         Field::Site,

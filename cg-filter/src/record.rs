@@ -59,16 +59,16 @@ impl Field {
 ///
 /// Our own writers put `type` and `fn` first, so a condition on the name steps over two short strings and never sees
 /// the rest of the line. Keys in any other order are found all the same.
-pub(crate) struct Record<'a> {
+pub(crate) struct RecordFields<'a> {
     line: Line<'a>,
     rest: Fields<'a>,
     found: [Option<Value<'a>>; FIELD_COUNT],
 }
 
-impl<'a> Record<'a> {
-    pub(crate) fn new(line: Line<'a>) -> Result<Record<'a>, Error> {
+impl<'a> RecordFields<'a> {
+    pub(crate) fn new(line: Line<'a>) -> Result<RecordFields<'a>, Error> {
         match Fields::of(line.bytes) {
-            Ok(rest) => Ok(Record {
+            Ok(rest) => Ok(RecordFields {
                 line,
                 rest,
                 found: [None; FIELD_COUNT],
@@ -133,7 +133,7 @@ impl<'a> Record<'a> {
     }
 
     /// The frames of the stack, innermost first; none where the record has no stack.
-    pub(crate) fn frames(&mut self) -> Result<Vec<Frame<'a>>, Error> {
+    pub(crate) fn frames(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
         let Some(stack) = self.get(Field::Stack)? else {
             return Ok(Vec::new());
         };
@@ -143,16 +143,16 @@ impl<'a> Record<'a> {
         elements
             .map(|element| {
                 let frame = element.map_err(|Malformed| malformed(&self.line))?;
-                Frame::read(frame).map_err(|Malformed| malformed(&self.line))
+                NamedFrame::read(frame).map_err(|Malformed| malformed(&self.line))
             })
             .collect()
     }
 
     /// The called function of an arc.
-    pub(crate) fn callee(&mut self) -> Result<Option<Frame<'a>>, Error> {
+    pub(crate) fn callee(&mut self) -> Result<Option<NamedFrame<'a>>, Error> {
         match self.get(Field::Callee)? {
             None => Ok(None),
-            Some(callee) => Frame::read(callee)
+            Some(callee) => NamedFrame::read(callee)
                 .map(Some)
                 .map_err(|Malformed| malformed(&self.line)),
         }
@@ -177,7 +177,7 @@ impl<'a> Record<'a> {
 
 /// What a frame of a stack, or the called end of an arc, says of its function.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct NamedFrame<'a> {
     pub(crate) name: Cow<'a, [u8]>,
     pub(crate) file: Cow<'a, [u8]>,
     pub(crate) obj: Cow<'a, [u8]>,
@@ -185,9 +185,9 @@ pub(crate) struct Frame<'a> {
     pub(crate) line: &'a [u8],
 }
 
-impl<'a> Frame<'a> {
-    fn read(value: Value<'a>) -> Result<Frame<'a>, Malformed> {
-        let mut frame = Frame::default();
+impl<'a> NamedFrame<'a> {
+    fn read(value: Value<'a>) -> Result<NamedFrame<'a>, Malformed> {
+        let mut frame = NamedFrame::default();
         for field in value.fields().ok_or(Malformed)? {
             let (key, value) = field?;
             match &*key {

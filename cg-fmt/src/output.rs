@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use cg_document::separated::{self, Reader};
+use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Document, markdown};
 use cg_stream::Completeness;
@@ -12,12 +12,12 @@ use crate::format::{
     callgrind, dot, firefox, flamegraph, folded, html, json, pprof, speedscope, svg,
 };
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
-use crate::read::Read;
+use crate::read::ReadProfile;
 use crate::report::{Report, diff};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
-    read: &Read,
+    read: &ReadProfile,
     options: &Options,
     screen: Screen,
     out: &mut dyn Write,
@@ -48,16 +48,16 @@ pub(crate) fn write(
         OutputFormat::Table => text::write,
         OutputFormat::Markdown => |document, _, out| markdown::write(document, out),
         OutputFormat::Csv if options.excel => {
-            |document, _, out| separated::write_csv(document, Reader::Spreadsheet, out)
+            |document, _, out| separated::write_csv(document, ValueReader::Spreadsheet, out)
         }
         OutputFormat::Csv => {
-            |document, _, out| separated::write_csv(document, Reader::Program, out)
+            |document, _, out| separated::write_csv(document, ValueReader::Program, out)
         }
         OutputFormat::Tsv if options.excel => {
-            |document, _, out| separated::write_tsv(document, Reader::Spreadsheet, out)
+            |document, _, out| separated::write_tsv(document, ValueReader::Spreadsheet, out)
         }
         OutputFormat::Tsv => {
-            |document, _, out| separated::write_tsv(document, Reader::Program, out)
+            |document, _, out| separated::write_tsv(document, ValueReader::Program, out)
         }
         OutputFormat::Svg => |document, _, out| svg::write(document, out),
         OutputFormat::Html => return html::write(read, &options, out, diagnostics),

@@ -12,14 +12,14 @@ use crate::options::{Options, OutputFormat, View};
 use crate::report::samples;
 
 /// All records of all inputs, and whether they are a whole profile.
-pub(crate) struct Read {
+pub(crate) struct ReadProfile {
     pub(crate) profile: Profile,
     pub(crate) framing: Framing,
     /// Of a page of a raw profile without stacks, those that are estimated from its calls.
     pub(crate) estimated: Option<Profile>,
 }
 
-impl Read {
+impl ReadProfile {
     /// True where records came without a `run` record, so the program's total is not known.
     pub(crate) fn is_fragment(&self) -> bool {
         self.framing.runs == 0 && self.framing.records > 0
@@ -35,7 +35,7 @@ pub(crate) fn read(
     files: &[PathBuf],
     options: &Options,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Read> {
+) -> anyhow::Result<ReadProfile> {
     let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
     let is_inline = options.inline.is_some();
     // A report draws what the heap consists of over time.
@@ -96,7 +96,7 @@ pub(crate) fn read(
         true => estimated_stacks(files, diagnostics)?,
         false => None,
     };
-    Ok(Read {
+    Ok(ReadProfile {
         profile,
         framing,
         estimated,

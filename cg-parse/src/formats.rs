@@ -36,7 +36,7 @@ pub struct Format {
     pub(crate) without_inline: Option<&'static str>,
     /// How an input shows that it is of this format.
     pub(crate) signs: &'static [Sign],
-    pub(crate) reader: Reader,
+    pub(crate) reader: FormatReader,
     /// Files below `tests/data` that are of it: the first is a file which is read without a word, the others may have
     /// a `*` for any name.
     pub seeds: &'static [&'static str],
@@ -71,14 +71,15 @@ pub(crate) enum Sign {
 }
 
 /// Reads an input and writes its records.
-type Read = fn(&str, &mut Lines, &Options, &mut Out<'_>, &mut Diagnostics) -> Result<(), Error>;
+type ReadRecords =
+    fn(&str, &mut Lines, &Options, &mut Out<'_>, &mut Diagnostics) -> Result<(), Error>;
 
 /// Who reads a format.
-pub(crate) enum Reader {
+pub(crate) enum FormatReader {
     /// One that writes the records of each input.
-    Records(Read),
+    Records(ReadRecords),
     /// The same, of files that hold the results of an earlier run too.
-    Revisions(Read),
+    Revisions(ReadRecords),
     /// One that adds inputs up.
     Sums(Summed),
 }
@@ -163,7 +164,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Calls, Stacks, Inlined],
         without_inline: None,
         signs: &[Sign::CostHeader(Summed::Callgrind)],
-        reader: Reader::Sums(Summed::Callgrind),
+        reader: FormatReader::Sums(Summed::Callgrind),
         seeds: &[
             "callgrind/3.14.0-rec_sep.callgrind.out",
             "callgrind/*",
@@ -182,7 +183,7 @@ pub static FORMATS: &[Format] = &[
             "profiles of Cachegrind have neither addresses nor objects; those of Callgrind have",
         ),
         signs: &[Sign::CostHeader(Summed::Cachegrind)],
-        reader: Reader::Sums(Summed::Cachegrind),
+        reader: FormatReader::Sums(Summed::Cachegrind),
         seeds: &[
             "cachegrind/3.27.1-rec_default.cachegrind.out",
             "cachegrind/*",
@@ -198,7 +199,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Line(heaps::massif::is_header_line)],
-        reader: Reader::Records(heaps::massif::parse),
+        reader: FormatReader::Records(heaps::massif::parse),
         seeds: &[
             "massif/3.19.0-heapy_i.massif.out",
             "massif/*.out",
@@ -215,7 +216,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Line(findings::text::is_log_line)],
-        reader: Reader::Records(findings::text::parse),
+        reader: FormatReader::Records(findings::text::parse),
         seeds: &["memcheck/3.27.1-leaky.log", "memcheck/*.log"],
     },
     Format {
@@ -231,7 +232,7 @@ pub static FORMATS: &[Format] = &[
             Sign::Beginning(stacks::perf::begins_with_samples),
             Sign::ManyLines(stacks::perf::is_perf_script),
         ],
-        reader: Reader::Records(stacks::perf::parse),
+        reader: FormatReader::Records(stacks::perf::parse),
         seeds: &["perf/6.1-busy.perf.txt", "perf/*.perf.txt"],
     },
     Format {
@@ -244,7 +245,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::pprof::is_profile)],
-        reader: Reader::Records(stacks::pprof::parse),
+        reader: FormatReader::Records(stacks::pprof::parse),
         seeds: &[
             "pprof/go-heap.txt",
             "pprof/go-goroutine.txt",
@@ -263,7 +264,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Beginning(findings::xml::is_document)],
-        reader: Reader::Records(findings::xml::parse),
+        reader: FormatReader::Records(findings::xml::parse),
         seeds: &["memcheck/3.27.1-leaky.xml", "memcheck/*.xml"],
     },
     Format {
@@ -276,7 +277,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Beginning(heaps::dhat::is_document)],
-        reader: Reader::Records(heaps::dhat::parse),
+        reader: FormatReader::Records(heaps::dhat::parse),
         seeds: &["dhat/3.19.0-inl.dhat.json", "dhat/*"],
     },
     Format {
@@ -289,7 +290,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::firefox::is_profile)],
-        reader: Reader::Records(stacks::firefox::parse),
+        reader: FormatReader::Records(stacks::firefox::parse),
         seeds: &["firefox/small-v70.json", "firefox/*"],
     },
     Format {
@@ -302,7 +303,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(heaps::heaptrack::is_recording)],
-        reader: Reader::Records(heaps::heaptrack::parse),
+        reader: FormatReader::Records(heaps::heaptrack::parse),
         seeds: &["heaptrack/1.4.0-shapes.zst"],
     },
     Format {
@@ -315,7 +316,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::speedscope::is_profile)],
-        reader: Reader::Records(stacks::speedscope::parse),
+        reader: FormatReader::Records(stacks::speedscope::parse),
         seeds: &["speedscope/small.json", "speedscope/evented.json"],
     },
     Format {
@@ -328,7 +329,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::v8::is_profile)],
-        reader: Reader::Records(stacks::v8::parse),
+        reader: FormatReader::Records(stacks::v8::parse),
         seeds: &["v8/node.cpuprofile", "v8/node.heapprofile"],
     },
     Format {
@@ -341,7 +342,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::v8::is_trace)],
-        reader: Reader::Records(stacks::v8::parse_trace),
+        reader: FormatReader::Records(stacks::v8::parse_trace),
         seeds: &["chrome-trace/node.json"],
     },
     Format {
@@ -354,7 +355,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[],
         without_inline: NO_FUNCTIONS,
         signs: &[Sign::Beginning(totals::gungraun::is_summary)],
-        reader: Reader::Revisions(totals::gungraun::parse),
+        reader: FormatReader::Revisions(totals::gungraun::parse),
         seeds: &["gungraun/0.20-compared.summary.json"],
     },
     Format {
@@ -367,7 +368,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[],
         without_inline: NO_FUNCTIONS,
         signs: &[Sign::Beginning(totals::perf_stat::is_output)],
-        reader: Reader::Records(totals::perf_stat::parse),
+        reader: FormatReader::Records(totals::perf_stat::parse),
         seeds: &["perf-stat/6.1-counters.csv", "perf-stat/*"],
     },
     Format {
@@ -380,7 +381,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(stacks::xctrace::is_export)],
-        reader: Reader::Records(stacks::xctrace::parse),
+        reader: FormatReader::Records(stacks::xctrace::parse),
         seeds: &["printouts/xctrace.xml"],
     },
     Format {
@@ -393,7 +394,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(stacks::sample::is_header_line)],
-        reader: Reader::Records(stacks::sample::parse),
+        reader: FormatReader::Records(stacks::sample::parse),
         seeds: &["printouts/sample.txt"],
     },
     Format {
@@ -406,7 +407,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(stacks::vtune::is_header_line)],
-        reader: Reader::Records(stacks::vtune::parse),
+        reader: FormatReader::Records(stacks::vtune::parse),
         seeds: &["printouts/vtune.csv"],
     },
     Format {
@@ -419,7 +420,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(stacks::visual_studio::is_header_line)],
-        reader: Reader::Records(stacks::visual_studio::parse),
+        reader: FormatReader::Records(stacks::visual_studio::parse),
         seeds: &["printouts/visual-studio.csv"],
     },
     Format {
@@ -432,7 +433,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::ManyLines(stacks::bpftrace::is_bpftrace)],
-        reader: Reader::Records(stacks::bpftrace::parse),
+        reader: FormatReader::Records(stacks::bpftrace::parse),
         seeds: &["printouts/bpftrace.txt"],
     },
     Format {
@@ -445,7 +446,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::ManyLines(stacks::dtrace::is_dtrace)],
-        reader: Reader::Records(stacks::dtrace::parse),
+        reader: FormatReader::Records(stacks::dtrace::parse),
         seeds: &["printouts/dtrace.txt"],
     },
     Format {
@@ -458,7 +459,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::ManyLines(stacks::folded::is_folded)],
-        reader: Reader::Records(stacks::folded::parse),
+        reader: FormatReader::Records(stacks::folded::parse),
         seeds: &["stacks/before.folded", "stacks/*.folded", "folded/*.folded"],
     },
 ];

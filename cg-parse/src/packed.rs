@@ -50,7 +50,7 @@ struct Members {
 enum State {
     Between(Packed),
     Gzip(GzDecoder<Packed>),
-    Zstd(Box<Frame>),
+    Zstd(Box<ZstdFrame>),
     AtEnd,
 }
 
@@ -91,7 +91,7 @@ impl Members {
         self.seen = true;
         match first {
             0x1f => Ok(State::Gzip(GzDecoder::new(input))),
-            0x28 | 0x50..=0x5f => Frame::begin(input),
+            0x28 | 0x50..=0x5f => ZstdFrame::begin(input),
             _ => Err(invalid(
                 "what follows the packed data is neither gzip nor zstd".to_owned(),
             )),
@@ -100,19 +100,19 @@ impl Members {
 }
 
 /// A frame of zstd's.
-struct Frame {
+struct ZstdFrame {
     decoder: FrameDecoder,
     input: Packed,
     /// Why the frame ended before its end; told once all that was in it has been read.
     cut: Option<io::Error>,
 }
 
-impl Frame {
+impl ZstdFrame {
     /// The frame that begins here; one to be skipped is.
     fn begin(mut input: Packed) -> io::Result<State> {
         let mut decoder = FrameDecoder::new();
         match decoder.init(&mut input) {
-            Ok(()) => Ok(State::Zstd(Box::new(Frame {
+            Ok(()) => Ok(State::Zstd(Box::new(ZstdFrame {
                 decoder,
                 input,
                 cut: None,

@@ -12,7 +12,7 @@ use cg_stream::{Diagnostics, Framing, Writer};
 use crate::costs::sums::Sums;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out, Revision};
-use crate::formats::Reader;
+use crate::formats::FormatReader;
 use crate::input::{self, Input};
 use crate::stable_names::StableNames;
 use crate::{detect, directory};
@@ -184,14 +184,14 @@ impl<'a> Parser<'a> {
             diagnostics.warn(format!("{source}: --inline tells nothing here: {why}"));
         }
         let read = format.and_then(|format| match format.reader {
-            Reader::Revisions(read) => read(source, &mut lines, options, out, diagnostics),
+            FormatReader::Revisions(read) => read(source, &mut lines, options, out, diagnostics),
             // Of other files nobody knows which are older.
             _ if is_for_directories => Err(Error::whole(format!(
                 "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
                 options.revision.suffix()
             ))),
-            Reader::Records(read) => read(source, &mut lines, options, out, diagnostics),
-            Reader::Sums(tool) => sums.read(tool, source, &mut lines, out, diagnostics),
+            FormatReader::Records(read) => read(source, &mut lines, options, out, diagnostics),
+            FormatReader::Sums(tool) => sums.read(tool, source, &mut lines, out, diagnostics),
         });
         match read {
             Err(Error::Output(error)) => return Err(Error::Output(error)),

@@ -7,7 +7,7 @@
 use crate::json::Scanner;
 
 /// How a kind of input is told, and what to do with it.
-struct Sign {
+struct Unsupported {
     /// Where the bytes stand.
     at: usize,
     bytes: &'static [u8],
@@ -17,134 +17,134 @@ struct Sign {
     then: &'static str,
 }
 
-const BINARY: &[Sign] = &[
-    Sign {
+const BINARY: &[Unsupported] = &[
+    Unsupported {
         at: 0,
         bytes: b"PERFILE2",
         of: "a recording of perf",
         then: "perf script -i FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"2ELIFREP",
         of: "a recording of perf of the other byte order",
         then: "perf script -i FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"SIMPLEPERF",
         of: "a recording of simpleperf",
         then: "simpleperf report-sample --show-callchain -i FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\xfd7zXZ\0",
         of: "xz data",
         then: "xz -dc FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\x5d\0\0",
         of: "lzma data",
         then: "xz -dc FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 4,
         bytes: b"1AY&SY",
         of: "bzip2 data",
         then: "bzip2 -dc FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\x04\x22\x4d\x18",
         of: "lz4 data",
         then: "lz4 -dc FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\x1f\x9d",
         of: "compress data",
         then: "gzip -dc FILE | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"PK\x03\x04",
         of: "a zip archive",
         then: "unzip -p FILE MEMBER | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"7z\xbc\xaf\x27\x1c",
         of: "a 7z archive",
         then: "7z x -so FILE MEMBER | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 257,
         bytes: b"ustar",
         of: "a tar archive",
         then: "tar -xOf FILE MEMBER | cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"!<arch>\n",
         of: "a static library",
         then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\x7fELF",
         of: "an ELF file (a program, a library or a core dump)",
         then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\xcf\xfa\xed\xfe",
         of: "a Mach-O file (a program or a library)",
         then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"FLR\0",
         of: "a recording of Java's flight recorder",
         then: "jfr print --events jdk.ExecutionSample FILE shows it as text",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"SQLite format 3\0",
         of: "an SQLite database",
         then: "sqlite3 FILE .dump shows it as text",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"gmon\x01\0\0\0",
         of: "a profile of gprof",
         then: "gprof PROGRAM FILE shows it as text",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\xfb)\x03",
         of: "a profile of Python's cProfile",
         then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\xfb\xa9\x03",
         of: "a profile of Python's cProfile",
         then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"{(\x03",
         of: "a profile of Python's cProfile",
         then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"%PDF-",
         of: "a PDF document",
         then: "it is the profile behind it that cg-parse reads",
     },
-    Sign {
+    Unsupported {
         at: 0,
         bytes: b"\x89PNG\r\n",
         of: "a PNG picture",

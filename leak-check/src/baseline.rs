@@ -22,21 +22,21 @@ use cg_stream::tool::whole_file::Replaceable;
 
 /// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Baseline(BTreeMap<Fingerprint, Known>);
+pub(crate) struct Baseline(BTreeMap<Fingerprint, KnownFindings>);
 
 /// What is known of the findings with one fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct KnownFindings {
     /// How many of them a process may have.
     count: u64,
     /// Of leaks; `None` where the baseline is of a version that did not write it.
     size: Option<LostSize>,
 }
 
-impl Known {
+impl KnownFindings {
     /// What two processes, or two lines, come to: the larger of each figure.
-    fn max(self, other: Known) -> Known {
-        Known {
+    fn max(self, other: KnownFindings) -> KnownFindings {
+        KnownFindings {
             count: self.count.max(other.count),
             size: match (self.size, other.size) {
                 (Some(size), Some(other)) => Some(size.max(other)),
@@ -75,7 +75,7 @@ struct KnownLine {
 }
 
 impl KnownLine {
-    fn new(fingerprint: &Fingerprint, known: &Known) -> KnownLine {
+    fn new(fingerprint: &Fingerprint, known: &KnownFindings) -> KnownLine {
         // The sum of one process's counts: it has no more bytes than addresses.
         let written = |count: Count| u64::try_from(count).unwrap_or(u64::MAX);
         KnownLine {
@@ -92,13 +92,13 @@ impl KnownLine {
         }
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> KnownFindings {
         let size = self.bytes.zip(self.blocks).map(|(bytes, blocks)| LostSize {
             bytes: bytes.into(),
             blocks: blocks.into(),
             indirect_bytes: self.indirect_bytes.unwrap_or(0).into(),
         });
-        Known {
+        KnownFindings {
             count: self.count,
             size,
         }
@@ -126,7 +126,7 @@ impl Baseline {
         rulings: &'r [Ruling],
         fingerprint: impl Fn(&Finding, &'r Ruling) -> &'r Fingerprint,
     ) -> Baseline {
-        let mut in_process: HashMap<(ProcessId, &Fingerprint), Known> = HashMap::new();
+        let mut in_process: HashMap<(ProcessId, &Fingerprint), KnownFindings> = HashMap::new();
         for (finding, ruling) in evidence.findings.iter().zip(rulings) {
             if !ruling.status.is_counted() || finding.is_unprinted() {
                 continue;
@@ -147,7 +147,7 @@ impl Baseline {
     }
 
     /// Adds what is known from another process or line.
-    fn add(&mut self, fingerprint: Fingerprint, known: Known) {
+    fn add(&mut self, fingerprint: Fingerprint, known: KnownFindings) {
         let most = self.0.entry(fingerprint).or_default();
         *most = most.max(known);
     }
@@ -222,11 +222,11 @@ impl Baseline {
     /// have all of them.
     fn normalised(self) -> Baseline {
         let names = NormalNames::default();
-        let mut normal: BTreeMap<Fingerprint, Known> = BTreeMap::new();
+        let mut normal: BTreeMap<Fingerprint, KnownFindings> = BTreeMap::new();
         for (written, known) in self.0 {
             let fingerprint = Fingerprint::of_baseline(written.kind, &written.frames, &names);
             let sum = normal.entry(fingerprint).or_default();
-            *sum = Known {
+            *sum = KnownFindings {
                 count: sum.count + known.count,
                 size: match (sum.count, sum.size, known.size) {
                     (0, _, size) => size,
@@ -304,8 +304,8 @@ mod tests {
         }
     }
 
-    fn known(count: u64, size: Option<(Count, Count, Count)>) -> Known {
-        Known {
+    fn known(count: u64, size: Option<(Count, Count, Count)>) -> KnownFindings {
+        KnownFindings {
             count,
             size: size.map(|(bytes, blocks, indirect_bytes)| LostSize {
                 bytes,

@@ -79,33 +79,21 @@ pub(crate) fn run(
         tell_of_limits(&evidence, diagnostics);
     }
     for gap in coverage::gaps(&evidence, options.policy.leak_kinds) {
-        // What was not shown can only add to what was found.
-        if is_red {
-            diagnostics.warn(gap);
-        } else {
-            diagnostics.trouble(gap);
+        match is_red {
+            // What was not shown can only add to what was found.
+            true => diagnostics.warn(gap),
+            false => diagnostics.trouble(gap),
         }
     }
     if let (Some(path), Some(file)) = (&options.baseline, &baseline_file)
         && let Some(updated) =
             update_baseline(path, file, &baseline, &evidence, &verdict, diagnostics)?
     {
-        verdict = policy::judge(
-            &evidence,
-            &options.policy,
-            &suppressions,
-            &updated,
-            &options.paths,
-        );
+        verdict = policy::judge(&evidence, policy, &suppressions, &updated, paths);
     }
-    if options.policy.max_growth.is_some() && verdict.known_without_size > 0 {
-        diagnostics.warn(format!(
-            "known leaks whose size the baseline does not tell, so that --max-growth cannot hold them to it: {}; \
-             --update-baseline writes it",
-            verdict.known_without_size
-        ));
+    if options.policy.max_growth.is_some() {
+        tell_of_unknown_sizes(&verdict, diagnostics);
     }
-
     if options.write_suppressions {
         let text = written_suppressions(&evidence, &verdict, diagnostics);
         output.write_all(text.as_bytes())?;
@@ -131,6 +119,17 @@ pub(crate) fn run(
     } else {
         Outcome::No
     })
+}
+
+/// Says how many known leaks cannot be held to a limit of growth.
+fn tell_of_unknown_sizes(verdict: &Verdict, diagnostics: &mut Diagnostics) {
+    if verdict.known_without_size > 0 {
+        diagnostics.warn(format!(
+            "known leaks whose size the baseline does not tell, so that --max-growth cannot hold them to it: {}; \
+             --update-baseline writes it",
+            verdict.known_without_size
+        ));
+    }
 }
 
 /// Where Valgrind stopped reporting, it found more without saying what: what was found may be excused, the rest not.

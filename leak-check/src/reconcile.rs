@@ -93,11 +93,11 @@ fn contexts(process: &JudgedProcess) -> Option<Count> {
 
 fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Vec<Unprinted> {
     let mut unprinted = Vec::new();
-    let mut records = [Records::default(); 4];
+    let mut records = [RecordBounds::default(); 4];
     for kind in LeakKind::ALL {
         let leaks = printed.leaks[kind as usize];
         let records = &mut records[kind as usize];
-        *records = Records {
+        *records = RecordBounds {
             least: leaks.records,
             most: leaks.records,
         };
@@ -126,7 +126,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
 
 /// How many loss records of a kind there are at least and at most, printed or not.
 #[derive(Clone, Copy, Default)]
-struct Records {
+struct RecordBounds {
     least: Count,
     most: Count,
 }
@@ -140,7 +140,7 @@ fn beyond_what_is_known(
     process: &JudgedProcess,
     printed: &Printed,
     inherited: Count,
-    records: &[Records; 4],
+    records: &[RecordBounds; 4],
 ) -> Count {
     let Some(contexts) = contexts(process) else {
         return 0;

@@ -8,6 +8,6 @@
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(stacks::toy::is_header_line)],
-        reader: Reader::Records(stacks::toy::parse),
+        reader: FormatReader::Records(stacks::toy::parse),
         seeds: &["toy/three.toy"],
     },

@@ -8,7 +8,7 @@
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
-use super::table::{FrameParts, Row, StackTable};
+use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -55,9 +55,9 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             })?;
             stack = Some(table.push(stack, frame)?);
         }
-        let row = table.row(Row {
+        let row = table.row(StackKey {
             stack,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         table.add(row, 0, count.into());
     }

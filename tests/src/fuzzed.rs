@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use cg_document::separated::{self, Reader};
+use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
 use cg_parse::{FORMATS, Format, Options};
@@ -214,8 +214,8 @@ pub fn renderer(bytes: &[u8]) {
         // A character can be as wide as two columns.
         assert!(line.width() <= width.max(2), "{width}: {line:?}");
     }
-    let csv = written(&|out| separated::write_csv(&document, Reader::Program, out).unwrap());
-    let tsv = written(&|out| separated::write_tsv(&document, Reader::Program, out).unwrap());
+    let csv = written(&|out| separated::write_csv(&document, ValueReader::Program, out).unwrap());
+    let tsv = written(&|out| separated::write_tsv(&document, ValueReader::Program, out).unwrap());
     let page = written(&|out| markdown::write(&document, out).unwrap());
     for (form, written) in [
         ("text", &shown),

@@ -14,6 +14,7 @@ mod fleet;
 mod fuzzed;
 mod heap_oracle;
 mod heaptrack_oracle;
+mod house;
 mod inline;
 mod laws;
 mod memcheck_oracle;

@@ -6,7 +6,7 @@ use cg_stream::profile::{FrameKey, FunctionKey};
 use cg_stream::record::{Count, RecordType};
 
 use super::Map;
-use super::functions::{Functions, Node};
+use super::functions::{FunctionIndex, Functions};
 use super::names::JoinNames;
 use crate::key::normal::Level;
 use crate::runs::Runs;
@@ -23,8 +23,8 @@ pub(super) struct NodeFacts {
     /// True where it was seen in stacks alone, which have no call counts and charge one function each.
     pub(super) is_of_stacks: bool,
     files: BTreeSet<usize>,
-    callers: BTreeSet<Node>,
-    callees: BTreeSet<Node>,
+    callers: BTreeSet<FunctionIndex>,
+    callees: BTreeSet<FunctionIndex>,
     /// The lines it is called from.
     sites: BTreeSet<u64>,
     /// Lines of its own.
@@ -36,9 +36,10 @@ pub(super) fn collect(
     runs: &Runs,
     types: &[RecordType],
     functions: &Functions,
-    nodes: impl Iterator<Item = Node>,
-) -> Map<Node, NodeFacts> {
-    let mut facts: Map<Node, NodeFacts> = nodes.map(|node| (node, NodeFacts::default())).collect();
+    nodes: impl Iterator<Item = FunctionIndex>,
+) -> Map<FunctionIndex, NodeFacts> {
+    let mut facts: Map<FunctionIndex, NodeFacts> =
+        nodes.map(|node| (node, NodeFacts::default())).collect();
     if facts.is_empty() {
         return facts;
     }
@@ -64,13 +65,13 @@ pub(super) fn collect(
 struct FactCollector<'a> {
     runs: &'a Runs,
     functions: &'a Functions,
-    facts: &'a mut Map<Node, NodeFacts>,
+    facts: &'a mut Map<FunctionIndex, NodeFacts>,
     side: usize,
     profile: usize,
 }
 
 impl FactCollector<'_> {
-    fn node(&self, function: FunctionKey) -> Option<Node> {
+    fn node(&self, function: FunctionKey) -> Option<FunctionIndex> {
         self.functions.find(function, self.side)
     }
 
@@ -240,7 +241,7 @@ impl NodeFacts {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     /// Its class, where that is of several sides.
-    Class(Node),
+    Class(FunctionIndex),
     /// Else its normalised name.
     Name(Option<Symbol>),
 }
@@ -261,7 +262,7 @@ pub(super) fn surroundings(
     a: &NodeFacts,
     b: &NodeFacts,
 ) -> Surroundings {
-    let mut labels = |nodes: &BTreeSet<Node>| -> BTreeSet<Label> {
+    let mut labels = |nodes: &BTreeSet<FunctionIndex>| -> BTreeSet<Label> {
         nodes
             .iter()
             .map(|node| label(functions, names, *node))
@@ -275,7 +276,7 @@ pub(super) fn surroundings(
     }
 }
 
-fn label(functions: &Functions, names: &mut JoinNames, node: Node) -> Label {
+fn label(functions: &Functions, names: &mut JoinNames, node: FunctionIndex) -> Label {
     let class = functions.class(node);
     if functions.sides_of(class).count_ones() > 1 {
         Label::Class(class)
@@ -293,8 +294,8 @@ pub(super) const MOST_LIKE: i64 = 1_000_000;
 pub(super) fn likeness(
     functions: &Functions,
     names: &mut JoinNames,
-    (a, a_facts): (Node, &NodeFacts),
-    (b, b_facts): (Node, &NodeFacts),
+    (a, a_facts): (FunctionIndex, &NodeFacts),
+    (b, b_facts): (FunctionIndex, &NodeFacts),
 ) -> i64 {
     let around = surroundings(functions, names, a_facts, b_facts);
     let has_equal_figures = a_facts.costs == b_facts.costs

@@ -12,7 +12,7 @@ use super::{Map, Sides};
 use crate::runs::Runs;
 
 /// A function of one side, by its position in [`Functions`].
-pub(super) type Node = u32;
+pub(super) type FunctionIndex = u32;
 
 /// How sure it is that the functions of a class are one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,14 +30,14 @@ pub(crate) enum Certainty {
 pub(super) struct Functions {
     keys: Vec<FunctionKey>,
     sides: Vec<u8>,
-    index: Map<(FunctionKey, u8), Node>,
+    index: Map<(FunctionKey, u8), FunctionIndex>,
     classes: Vec<Class>,
 }
 
 /// What is known of a class; it is kept at its first node, all others point there.
 #[derive(Clone, Copy)]
 struct Class {
-    parent: Node,
+    parent: FunctionIndex,
     sides: Sides,
     matched: MatchedRules,
     certainty: Certainty,
@@ -82,7 +82,7 @@ impl Functions {
     fn add(&mut self, key: FunctionKey, side: usize) {
         // There are at most as many sides as `Sides` has bits.
         let number = side as u8;
-        let next = self.keys.len() as Node;
+        let next = self.keys.len() as FunctionIndex;
         if *self.index.entry((key, number)).or_insert(next) == next {
             self.keys.push(key);
             self.sides.push(number);
@@ -100,24 +100,24 @@ impl Functions {
         self.keys.len()
     }
 
-    pub(super) fn nodes(&self) -> std::ops::Range<Node> {
-        0..self.keys.len() as Node
+    pub(super) fn nodes(&self) -> std::ops::Range<FunctionIndex> {
+        0..self.keys.len() as FunctionIndex
     }
 
-    pub(super) fn find(&self, key: FunctionKey, side: usize) -> Option<Node> {
+    pub(super) fn find(&self, key: FunctionKey, side: usize) -> Option<FunctionIndex> {
         self.index.get(&(key, side as u8)).copied()
     }
 
-    pub(super) fn key(&self, node: Node) -> FunctionKey {
+    pub(super) fn key(&self, node: FunctionIndex) -> FunctionKey {
         self.keys[node as usize]
     }
 
-    pub(super) fn side(&self, node: Node) -> usize {
+    pub(super) fn side(&self, node: FunctionIndex) -> usize {
         usize::from(self.sides[node as usize])
     }
 
     /// The first node of the class that a node is in.
-    pub(super) fn class(&self, node: Node) -> Node {
+    pub(super) fn class(&self, node: FunctionIndex) -> FunctionIndex {
         let mut node = node;
         while self.classes[node as usize].parent != node {
             node = self.classes[node as usize].parent;
@@ -125,20 +125,26 @@ impl Functions {
         node
     }
 
-    pub(super) fn sides_of(&self, class: Node) -> Sides {
+    pub(super) fn sides_of(&self, class: FunctionIndex) -> Sides {
         self.classes[class as usize].sides
     }
 
-    pub(super) fn matched(&self, class: Node) -> MatchedRules {
+    pub(super) fn matched(&self, class: FunctionIndex) -> MatchedRules {
         self.classes[class as usize].matched
     }
 
-    pub(super) fn certainty(&self, class: Node) -> Certainty {
+    pub(super) fn certainty(&self, class: FunctionIndex) -> Certainty {
         self.classes[class as usize].certainty
     }
 
     /// Makes the classes of two nodes one.
-    pub(super) fn unite(&mut self, a: Node, b: Node, matched: MatchedRules, certainty: Certainty) {
+    pub(super) fn unite(
+        &mut self,
+        a: FunctionIndex,
+        b: FunctionIndex,
+        matched: MatchedRules,
+        certainty: Certainty,
+    ) {
         let (a, b) = (self.class(a), self.class(b));
         // The first node stands for the class, so that nothing depends on who is united with whom first.
         let (first, other) = (a.min(b), a.max(b));
@@ -189,7 +195,7 @@ impl Functions {
                 }
             }
         }
-        let figures = |node: Node| {
+        let figures = |node: FunctionIndex| {
             let (profile, record) = records[node as usize]?;
             let table = runs.profiles[profile].table(RecordType::Fn);
             let is_comparable = !has_several[node as usize] && runs.has_events_of_first(profile);
@@ -198,7 +204,7 @@ impl Functions {
         let mut settled = vec![false; self.len()];
         for node in self.nodes().filter(|node| self.side(*node) == 0) {
             let Some(own) = figures(node) else { continue };
-            let others: Option<Vec<Node>> = (1..runs.sides.len())
+            let others: Option<Vec<FunctionIndex>> = (1..runs.sides.len())
                 .map(|side| self.find(self.key(node), side))
                 .collect();
             let Some(others) = others else { continue };
@@ -212,7 +218,7 @@ impl Functions {
     }
 
     /// The classes that some side lacks, in the order of their first nodes.
-    pub(super) fn open(&self, all: Sides) -> Vec<Node> {
+    pub(super) fn open(&self, all: Sides) -> Vec<FunctionIndex> {
         self.nodes()
             .filter(|node| {
                 self.classes[*node as usize].parent == *node && self.sides_of(*node) != all

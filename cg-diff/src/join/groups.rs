@@ -10,7 +10,7 @@ use cg_stream::sorting::Order as _;
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
 use super::facts::{self, MOST_LIKE, NodeFacts};
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
 
@@ -23,7 +23,7 @@ const PATH_WEIGHT: i64 = MOST_LIKE * 1_000;
 /// A class that is to be paired, by what it is called on one of its sides.
 #[derive(Clone, Copy)]
 struct Member {
-    class: Node,
+    class: FunctionIndex,
     key: FunctionKey,
     sides: Sides,
     /// File and object, normalised but with their directories.
@@ -54,7 +54,7 @@ impl Joiner<'_> {
             .map(|group| group.into_iter().map(|class| self.member(class)).collect())
             .collect();
         let is_open = |group: &&Vec<Member>| group.len() > 2;
-        let nodes: Vec<Node> = groups
+        let nodes: Vec<FunctionIndex> = groups
             .iter()
             .filter(is_open)
             .flatten()
@@ -67,8 +67,8 @@ impl Joiner<'_> {
     }
 
     /// What is known of classes, by their first nodes.
-    pub(super) fn facts_of(&self, classes: &[Node]) -> Map<Node, NodeFacts> {
-        let wanted: std::collections::BTreeSet<Node> = classes.iter().copied().collect();
+    pub(super) fn facts_of(&self, classes: &[FunctionIndex]) -> Map<FunctionIndex, NodeFacts> {
+        let wanted: std::collections::BTreeSet<FunctionIndex> = classes.iter().copied().collect();
         if wanted.is_empty() {
             return Map::default();
         }
@@ -78,7 +78,7 @@ impl Joiner<'_> {
             .filter(|node| wanted.contains(&self.functions.class(*node)));
         let mut facts = facts::collect(self.runs, &self.types, &self.functions, nodes);
         // RowMembers of a class in several files or names of one side count together.
-        let others: Vec<Node> = facts
+        let others: Vec<FunctionIndex> = facts
             .keys()
             .copied()
             .filter(|node| !wanted.contains(node))
@@ -96,7 +96,7 @@ impl Joiner<'_> {
         facts
     }
 
-    fn member(&mut self, class: Node) -> Member {
+    fn member(&mut self, class: FunctionIndex) -> Member {
         let key = self.functions.key(class);
         let is_unnumbered = |name: Symbol| self.names.text(name).contains("{{");
         Member {
@@ -110,7 +110,7 @@ impl Joiner<'_> {
     }
 
     /// Pairs the members of a group, side by side: those of each side with what was paired before.
-    fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<Node, NodeFacts>) {
+    fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<FunctionIndex, NodeFacts>) {
         let mut group = group;
         // Numbers are in the order of the source, and a longer number is a greater one.
         group.order_by(|a, b| {
@@ -154,7 +154,7 @@ impl Joiner<'_> {
         old: &[Member],
         new: &[Member],
         level: Level,
-        facts: &Map<Node, NodeFacts>,
+        facts: &Map<FunctionIndex, NodeFacts>,
     ) -> Vec<(usize, usize, Certainty)> {
         let is_large = old.len() * new.len() > MOST_PAIRS;
         let mut candidates = Vec::new();

@@ -6,7 +6,7 @@ use cg_names::rules::MatchedRules;
 
 use super::Joiner;
 use super::buckets::Buckets;
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
@@ -45,7 +45,7 @@ impl Joiner<'_> {
     }
 
     /// True where no two of these classes are of the same side.
-    pub(super) fn are_disjoint(&self, classes: &[Node]) -> bool {
+    pub(super) fn are_disjoint(&self, classes: &[FunctionIndex]) -> bool {
         let sides = classes.iter().map(|class| self.functions.sides_of(*class));
         let together = sides.clone().fold(0, |together, sides| together | sides);
         sides.map(|sides| sides.count_ones()).sum::<u32>() == together.count_ones()

@@ -6,15 +6,15 @@ use cg_stream::profile::{FunctionKey, Symbol};
 
 use super::Joiner;
 use super::buckets::Buckets;
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
 /// Past this many pairs of names with one ending in one file, these are let be: trying them all would take too long.
 const MOST_PAIRS: usize = 1_000_000;
 
 /// A class with its normalised name.
-struct Function {
-    class: Node,
+struct MangledFunction {
+    class: FunctionIndex,
     name: Symbol,
 }
 
@@ -43,13 +43,13 @@ impl Joiner<'_> {
         }
         // The standard library is compiled beforehand and has one mangling in both builds, so an instance can be on both
         // sides by the same name, while the program's own instance of the same function goes by two.
-        let left_over: Vec<Node> = self.open();
-        let is_of_pattern = |joiner: &mut Self, class: &Node| {
+        let left_over: Vec<FunctionIndex> = self.open();
+        let is_of_pattern = |joiner: &mut Self, class: &FunctionIndex| {
             let object = joiner.functions.key(*class).obj;
             let object = object.map(|object| joiner.names.object_name(object));
             objects.contains(&object)
         };
-        let mut candidates: Vec<Node> = Vec::new();
+        let mut candidates: Vec<FunctionIndex> = Vec::new();
         for class in left_over {
             if is_of_pattern(self, &class) {
                 candidates.push(class);
@@ -58,7 +58,7 @@ impl Joiner<'_> {
         if candidates.is_empty() {
             return;
         }
-        let complete: Vec<Node> = self
+        let complete: Vec<FunctionIndex> = self
             .functions
             .nodes()
             .filter(|node| self.functions.class(*node) == *node)
@@ -76,7 +76,7 @@ impl Joiner<'_> {
         }
     }
 
-    fn unite_instance(&mut self, pattern: Node, instance: Node) {
+    fn unite_instance(&mut self, pattern: FunctionIndex, instance: FunctionIndex) {
         let (a, b) = (self.functions.key(pattern), self.functions.key(instance));
         let mut matched = self.names.rules_between(a, b, Level::Counter);
         matched.add(MatchedRules::MANGLING);
@@ -84,7 +84,7 @@ impl Joiner<'_> {
             .unite(pattern, instance, matched, Certainty::Told);
     }
 
-    fn normalised(&mut self, classes: &[Node]) -> Vec<(FunctionKey, Function)> {
+    fn normalised(&mut self, classes: &[FunctionIndex]) -> Vec<(FunctionKey, MangledFunction)> {
         let mut functions = Vec::new();
         for class in classes {
             let key = self
@@ -93,7 +93,7 @@ impl Joiner<'_> {
             if let Some(name) = key.name {
                 functions.push((
                     key,
-                    Function {
+                    MangledFunction {
                         class: *class,
                         name,
                     },
@@ -104,7 +104,10 @@ impl Joiner<'_> {
     }
 
     /// For each function by a v0 name the one by the legacy name that fits best, and that lacks a side which it has.
-    fn instances(&self, functions: &[(FunctionKey, Function)]) -> Vec<(Node, Node)> {
+    fn instances(
+        &self,
+        functions: &[(FunctionKey, MangledFunction)],
+    ) -> Vec<(FunctionIndex, FunctionIndex)> {
         let text = |position: usize| self.names.text(functions[position].1.name);
         let sides = |position: usize| self.functions.sides_of(functions[position].1.class);
         let paths: Vec<RustPath> = (0..functions.len())

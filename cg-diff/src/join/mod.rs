@@ -32,11 +32,11 @@ use foldhash::fast::FixedState;
 use regex::Regex;
 
 pub(crate) use functions::Certainty;
-pub(crate) use rows::{MOST_SIDES, Row, Sides};
+pub(crate) use rows::{JoinedRow, MOST_SIDES, Sides};
 
 use crate::key::normal::Level;
 use crate::runs::Runs;
-use functions::{Functions, Node};
+use functions::{FunctionIndex, Functions};
 use names::JoinNames;
 use nested::Nested;
 use rows::RowMembers;
@@ -62,7 +62,7 @@ pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// All rows, and which records of which profile each is made of.
 pub(crate) struct Joined {
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<JoinedRow>,
     members: Vec<RowMembers>,
     nested: Nested,
 }
@@ -151,12 +151,12 @@ impl Joiner<'_> {
     }
 
     /// The classes that some side lacks.
-    fn open(&self) -> Vec<Node> {
+    fn open(&self) -> Vec<FunctionIndex> {
         self.functions.open(self.all_sides())
     }
 
     /// True where some side lacks a function.
-    fn is_open(&self, node: Node) -> bool {
+    fn is_open(&self, node: FunctionIndex) -> bool {
         self.functions.sides_of(self.functions.class(node)) != self.all_sides()
     }
 
@@ -165,7 +165,7 @@ impl Joiner<'_> {
     }
 
     /// True where these classes together are of more sides than each of them alone: only then is a sum worth its loss.
-    fn gains(&self, classes: &[Node]) -> bool {
+    fn gains(&self, classes: &[FunctionIndex]) -> bool {
         let together = classes
             .iter()
             .fold(0, |sides, class| sides | self.functions.sides_of(*class));

@@ -13,7 +13,7 @@ use cg_stream::profile::{FunctionKey, Symbol};
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
 use super::facts::{self, MOST_LIKE, NodeFacts, Surroundings, ratio};
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
@@ -56,7 +56,7 @@ impl Joiner<'_> {
 
     /// Functions of one name, or of one name within its module, that are in other places. True where any was joined.
     fn join_moved(&mut self) -> bool {
-        let named: Vec<Node> = self
+        let named: Vec<FunctionIndex> = self
             .open()
             .into_iter()
             .filter(|class| self.has_name(*class))
@@ -80,7 +80,7 @@ impl Joiner<'_> {
 
     /// Functions of another name in the same file and object. True where any was joined.
     fn join_renamed(&mut self) -> bool {
-        let named: Vec<Node> = self
+        let named: Vec<FunctionIndex> = self
             .open()
             .into_iter()
             .filter(|class| self.has_name(*class))
@@ -99,13 +99,13 @@ impl Joiner<'_> {
         any
     }
 
-    fn has_name(&mut self, class: Node) -> bool {
+    fn has_name(&mut self, class: FunctionIndex) -> bool {
         let name = self.functions.key(class).name;
         let is_known = name.is_some_and(|name| !matches!(self.names.text(name), "???" | ""));
         is_known && !self.names.is_nameless(name)
     }
 
-    fn normal_name(&mut self, class: Node) -> Option<Symbol> {
+    fn normal_name(&mut self, class: FunctionIndex) -> Option<Symbol> {
         let name = self.functions.key(class).name?;
         Some(self.names.name(name, Level::Counter))
     }
@@ -117,8 +117,8 @@ impl Joiner<'_> {
     /// How alike two functions are of which one may be the other in another place.
     fn likeness_of_moved(
         &mut self,
-        a: (Node, &NodeFacts),
-        b: (Node, &NodeFacts),
+        a: (FunctionIndex, &NodeFacts),
+        b: (FunctionIndex, &NodeFacts),
         renamed_paths: &BTreeSet<(String, String)>,
     ) -> Option<i64> {
         let (a_name, b_name) = (self.normal_name(a.0), self.normal_name(b.0));
@@ -150,7 +150,11 @@ impl Joiner<'_> {
     }
 
     /// How alike two functions of different names in one place are; `None` where they are not alike enough for a guess.
-    fn likeness_of_renamed(&mut self, a: (Node, &NodeFacts), b: (Node, &NodeFacts)) -> Option<i64> {
+    fn likeness_of_renamed(
+        &mut self,
+        a: (FunctionIndex, &NodeFacts),
+        b: (FunctionIndex, &NodeFacts),
+    ) -> Option<i64> {
         let (a_facts, b_facts) = (a.1, b.1);
         let is_alike = if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
@@ -178,19 +182,24 @@ impl Joiner<'_> {
     /// Joins the best pairs of a bucket, all at once. True where any was joined.
     fn join_best(
         &mut self,
-        bucket: &[Node],
-        facts: &Map<Node, NodeFacts>,
-        mut likeness: impl FnMut(&mut Self, (Node, &NodeFacts), (Node, &NodeFacts)) -> Option<i64>,
+        bucket: &[FunctionIndex],
+        facts: &Map<FunctionIndex, NodeFacts>,
+        mut likeness: impl FnMut(
+            &mut Self,
+            (FunctionIndex, &NodeFacts),
+            (FunctionIndex, &NodeFacts),
+        ) -> Option<i64>,
     ) -> bool {
         if bucket.len() < 2 || bucket.len() > MOST_CANDIDATES {
             return false;
         }
         let mut any = false;
-        let mut paired: Vec<Node> = Vec::new();
+        let mut paired: Vec<FunctionIndex> = Vec::new();
         for side in 0..self.runs.sides.len() {
-            let is_new =
-                |class: &&Node| self.functions.sides_of(**class).trailing_zeros() as usize == side;
-            let new: Vec<Node> = bucket.iter().filter(is_new).copied().collect();
+            let is_new = |class: &&FunctionIndex| {
+                self.functions.sides_of(**class).trailing_zeros() as usize == side
+            };
+            let new: Vec<FunctionIndex> = bucket.iter().filter(is_new).copied().collect();
             let mut candidates = Vec::new();
             for (a, old) in paired.iter().enumerate() {
                 for (b, new) in new.iter().enumerate() {
@@ -248,7 +257,7 @@ impl Joiner<'_> {
         count.into_keys().collect()
     }
 
-    fn place(&mut self, class: Node) -> (Option<Symbol>, Option<Symbol>) {
+    fn place(&mut self, class: FunctionIndex) -> (Option<Symbol>, Option<Symbol>) {
         let function = self.names.function(self.functions.key(class), Level::Exact);
         (function.file, function.obj)
     }

@@ -8,7 +8,7 @@ use cg_stream::profile::Symbol;
 
 use super::buckets::Buckets;
 use super::facts::{NodeFacts, ratio};
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
@@ -21,26 +21,26 @@ const SIMILAR_COST: f64 = 0.5;
 impl Joiner<'_> {
     /// Joins the functions without symbols of each object.
     pub(super) fn join_nameless(&mut self) {
-        let mut objects: Buckets<Option<Symbol>, Node> = Buckets::default();
+        let mut objects: Buckets<Option<Symbol>, FunctionIndex> = Buckets::default();
         for node in self.functions.nodes() {
             let key = self.functions.key(node);
             if self.names.is_nameless(key.name) {
                 objects.add(key.obj.map(|object| self.names.object_name(object)), node);
             }
         }
-        let objects: Vec<Vec<Node>> = objects
+        let objects: Vec<Vec<FunctionIndex>> = objects
             .into_vec()
             .into_iter()
-            .filter(|nodes: &Vec<Node>| nodes.iter().any(|node| self.is_open(*node)))
+            .filter(|nodes: &Vec<FunctionIndex>| nodes.iter().any(|node| self.is_open(*node)))
             .collect();
-        let classes: Vec<Node> = objects
+        let classes: Vec<FunctionIndex> = objects
             .iter()
             .flatten()
             .map(|node| self.functions.class(*node))
             .collect();
         let facts = self.facts_of(&classes);
         for nodes in objects {
-            let mut sides: Vec<Vec<Node>> = vec![Vec::new(); self.runs.sides.len()];
+            let mut sides: Vec<Vec<FunctionIndex>> = vec![Vec::new(); self.runs.sides.len()];
             for node in &nodes {
                 sides[self.functions.side(*node)].push(*node);
             }
@@ -56,9 +56,9 @@ impl Joiner<'_> {
     }
 
     /// Unites by address where an object is of one build, and all that is left over.
-    fn unite_nameless(&mut self, nodes: &[Node], is_one_build: bool) {
+    fn unite_nameless(&mut self, nodes: &[FunctionIndex], is_one_build: bool) {
         if is_one_build {
-            let mut by_address: Map<Option<Symbol>, Node> = Map::default();
+            let mut by_address: Map<Option<Symbol>, FunctionIndex> = Map::default();
             for node in nodes {
                 let key = self.functions.key(*node);
                 let known = *by_address.entry(key.name).or_insert(*node);
@@ -68,7 +68,7 @@ impl Joiner<'_> {
                 self.functions.unite(known, *node, matched, Certainty::Told);
             }
         }
-        let mut left_over: Vec<Node> = nodes
+        let mut left_over: Vec<FunctionIndex> = nodes
             .iter()
             .map(|node| self.functions.class(*node))
             .filter(|class| !is_one_build || self.is_open(*class))
@@ -86,20 +86,25 @@ impl Joiner<'_> {
         }
     }
 
-    fn are_of_one_build(&self, a: &[Node], b: &[Node], facts: &Map<Node, NodeFacts>) -> bool {
-        let by_address: Map<Option<Symbol>, Node> = a
+    fn are_of_one_build(
+        &self,
+        a: &[FunctionIndex],
+        b: &[FunctionIndex],
+        facts: &Map<FunctionIndex, NodeFacts>,
+    ) -> bool {
+        let by_address: Map<Option<Symbol>, FunctionIndex> = a
             .iter()
             .map(|node| (self.functions.key(*node).name, *node))
             .collect();
-        let shared: Vec<(Node, Node)> = b
+        let shared: Vec<(FunctionIndex, FunctionIndex)> = b
             .iter()
             .filter_map(|node| Some((*by_address.get(&self.functions.key(*node).name)?, *node)))
             .collect();
         if shared.len() * 100 < a.len().min(b.len()) * SHARED_PERCENT {
             return false;
         }
-        let is_alike = |pair: &&(Node, Node)| {
-            let of = |node: Node| facts.get(&self.functions.class(node));
+        let is_alike = |pair: &&(FunctionIndex, FunctionIndex)| {
+            let of = |node: FunctionIndex| facts.get(&self.functions.class(node));
             match (of(pair.0), of(pair.1)) {
                 (Some(a), Some(b)) => ratio(a.cost_per_call(), b.cost_per_call()) >= SIMILAR_COST,
                 _ => true,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cg_stream::profile::FunctionKey;
 use cg_stream::record::{Count, RecordType};
 
-use super::rows::{Row, RowMembers};
+use super::rows::{JoinedRow, RowMembers};
 use crate::key;
 use crate::runs::Runs;
 
@@ -33,14 +33,14 @@ enum Twice {
 
 impl Nested {
     /// Looks at all rows of functions.
-    pub(super) fn of(runs: &Runs, rows: &[Row], members: &[RowMembers]) -> Nested {
+    pub(super) fn of(runs: &Runs, rows: &[JoinedRow], members: &[RowMembers]) -> Nested {
         let mut nested = Nested::default();
         for profile in 0..runs.profiles.len() {
             let mut graph = None;
             for (row, of) in rows.iter().map(|row| row.of).enumerate() {
                 let members = functions(runs, of, members[profile].of(row), profile);
                 if members.len() > 1 {
-                    let graph = graph.get_or_insert_with(|| CallGraph::of(runs, profile));
+                    let graph = graph.get_or_insert_with(|| NestedCalls::of(runs, profile));
                     nested.twice.insert((row, profile), graph.twice(&members));
                 }
             }
@@ -76,13 +76,13 @@ fn functions(
 }
 
 /// The calls in a profile.
-struct CallGraph {
+struct NestedCalls {
     callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>>,
     steps: usize,
 }
 
-impl CallGraph {
-    fn of(runs: &Runs, profile: usize) -> CallGraph {
+impl NestedCalls {
+    fn of(runs: &Runs, profile: usize) -> NestedCalls {
         let table = runs.profiles[profile].table(RecordType::Call);
         let mut callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>> = BTreeMap::new();
         for (record, key) in table.keys().iter().enumerate() {
@@ -96,7 +96,7 @@ impl CallGraph {
                 .or_default();
             add(known, table.incl(record).unwrap_or(&[]));
         }
-        CallGraph { callees, steps: 0 }
+        NestedCalls { callees, steps: 0 }
     }
 
     fn callees(&self, of: &FunctionKey) -> impl Iterator<Item = (&FunctionKey, &Vec<Count>)> {

@@ -6,14 +6,14 @@
 use cg_stream::profile::FunctionKey;
 use cg_stream::sorting::Order as _;
 
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
     /// Adds pieces that are left over to the function that they are of.
     pub(super) fn fold_parts(&mut self) {
-        let mut wanted: Map<(FunctionKey, usize), Vec<Node>> = Map::default();
+        let mut wanted: Map<(FunctionKey, usize), Vec<FunctionIndex>> = Map::default();
         let mut trunks = std::collections::BTreeSet::new();
         for class in self.open() {
             let key = self.functions.key(class);
@@ -27,7 +27,7 @@ impl Joiner<'_> {
                     .push(class);
             }
         }
-        let mut pieces: Map<(FunctionKey, usize), Vec<Node>> = Map::default();
+        let mut pieces: Map<(FunctionKey, usize), Vec<FunctionIndex>> = Map::default();
         for node in self.functions.nodes() {
             let key = self.functions.key(node);
             let Some(name) = key.name else { continue };
@@ -56,7 +56,7 @@ impl Joiner<'_> {
                     self.functions.sides_of(class).count_ones() > 1
                 });
             // The shortest name is the function's own.
-            let rank = |node: &Node| {
+            let rank = |node: &FunctionIndex| {
                 let name = self
                     .functions
                     .key(*node)

@@ -12,8 +12,8 @@ use cg_stream::sorting::Order as _;
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
 use super::facts::ratio;
-use super::functions::{Certainty, Node};
-use super::rows::{NOT_COMPARED, Row, RowMembers, Sides};
+use super::functions::{Certainty, FunctionIndex};
+use super::rows::{JoinedRow, NOT_COMPARED, RowMembers, Sides};
 use super::{Joiner, Map};
 
 /// Past this many pairs of stacks that differ in lines alone, these are not told apart.
@@ -29,7 +29,7 @@ struct Identity {
     what: Option<Symbol>,
     site: Option<Symbol>,
     /// The function, the called function; or the functions of a stack from the one to blame outwards.
-    functions: Vec<Node>,
+    functions: Vec<FunctionIndex>,
     lines: Vec<Option<u64>>,
     /// The frames of the allocator at the inner end of a stack, as they are.
     allocator: Vec<FrameKey>,
@@ -55,7 +55,7 @@ impl Joiner<'_> {
         types: &[RecordType],
         snapshots: Snapshots,
         is_exact: bool,
-    ) -> (Vec<Row>, Vec<RowMembers>) {
+    ) -> (Vec<JoinedRow>, Vec<RowMembers>) {
         let mut rows = Vec::new();
         let mut rows_of: Vec<Vec<(RecordType, Vec<u32>)>> =
             vec![Vec::new(); self.runs.profiles.len()];
@@ -74,7 +74,11 @@ impl Joiner<'_> {
     }
 
     /// A row a class.
-    fn rows_of_functions(&self, rows: &mut Vec<Row>, rows_of: &mut [Vec<(RecordType, Vec<u32>)>]) {
+    fn rows_of_functions(
+        &self,
+        rows: &mut Vec<JoinedRow>,
+        rows_of: &mut [Vec<(RecordType, Vec<u32>)>],
+    ) {
         let mut row_of = vec![NOT_COMPARED; self.functions.len()];
         for side in 0..self.runs.sides.len() {
             for profile in self.runs.files_of(side) {
@@ -86,7 +90,7 @@ impl Joiner<'_> {
                     let class = self.functions.class(node);
                     if row_of[class as usize] == NOT_COMPARED {
                         row_of[class as usize] = rows.len() as u32;
-                        rows.push(Row {
+                        rows.push(JoinedRow {
                             of: RecordType::Fn,
                             matched: self.functions.matched(class),
                             certainty: self.functions.certainty(class),
@@ -132,7 +136,7 @@ impl<'a> RecordJoin<'a> {
     fn join(
         mut self,
         is_exact: bool,
-        rows: &mut Vec<Row>,
+        rows: &mut Vec<JoinedRow>,
         rows_of: &mut [Vec<(RecordType, Vec<u32>)>],
     ) {
         self.join_equal();
@@ -165,7 +169,7 @@ impl<'a> RecordJoin<'a> {
                     sides,
                     ..
                 } = self.drafts[root];
-                rows.push(Row {
+                rows.push(JoinedRow {
                     of: self.of,
                     matched,
                     certainty,
@@ -257,11 +261,11 @@ impl<'a> RecordJoin<'a> {
         identity
     }
 
-    fn class(&self, function: FunctionKey, side: usize) -> Node {
+    fn class(&self, function: FunctionKey, side: usize) -> FunctionIndex {
         let functions = &self.joiner.functions;
         functions
             .find(function, side)
-            .map_or(Node::MAX, |node| functions.class(node))
+            .map_or(FunctionIndex::MAX, |node| functions.class(node))
     }
 
     /// How many frames of a stack are inside the one to blame. What a stack shows of the allocator depends on Valgrind's

@@ -13,7 +13,7 @@ pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
 
 /// A row of the comparison: one record of some runs, or several that were seen to be the same.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct JoinedRow {
     pub(crate) of: RecordType,
     /// The rules it took.
     pub(crate) matched: MatchedRules,

@@ -3,7 +3,7 @@
 use cg_names::rules::MatchedRules;
 
 use super::buckets::Buckets;
-use super::functions::{Certainty, Node};
+use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Sides};
 use crate::key::normal::Level;
 
@@ -42,7 +42,7 @@ impl Joiner<'_> {
         }
     }
 
-    fn unite_without_objects(&mut self, classes: &[Node], by_file: bool) {
+    fn unite_without_objects(&mut self, classes: &[FunctionIndex], by_file: bool) {
         let mut matched = MatchedRules::OBJECT;
         if !by_file {
             matched.add(MatchedRules::INLINED_FILE);

@@ -14,12 +14,12 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::{Error, Line};
 
-use crate::arcs::{FunctionId, NeighbourFunctions};
+use crate::arcs::{ArcFunctionId, NeighbourFunctions};
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::hold::Held;
-use crate::predicate::{Answer, NamePredicates, Types};
+use crate::predicate::{Match, NamePredicates, Types};
 use crate::rank::{GroupId, Ranking, Selection};
-use crate::record::Record;
+use crate::record::RecordFields;
 
 mod output;
 pub(crate) mod runs;
@@ -107,14 +107,14 @@ enum LineRole {
     /// It is kept whatever becomes of the others.
     Kept,
     Record {
-        function: Option<FunctionId>,
+        function: Option<ArcFunctionId>,
         group: Option<GroupId>,
     },
 }
 
 /// A record to be ranked if its function turns out to have the callers and callees that are asked for.
 struct PendingRecord {
-    function: FunctionId,
+    function: ArcFunctionId,
     group: GroupId,
     cost: Count,
 }
@@ -155,7 +155,7 @@ impl<'w> Filter<'w> {
 
     /// Judges a record by itself; `None` where it is dropped.
     fn judge(&mut self, line: &Line<'_>) -> Result<Option<LineRole>, Error> {
-        let mut record = Record::new(*line)?;
+        let mut record = RecordFields::new(*line)?;
         let kind = record.kind()?;
         if kind == RecordType::Call && self.options.names.ask_arcs() {
             self.arcs.add(&mut record, &self.options.names)?;
@@ -167,14 +167,14 @@ impl<'w> Filter<'w> {
             return Ok(Some(LineRole::Kept));
         }
         let function = match self.options.names.judge(&mut record, kind)? {
-            Answer::Drop => {
+            Match::Drop => {
                 if !self.has_passed && !self.would_match_frame {
                     self.would_match_frame = self.options.names.would_match_frame(&mut record)?;
                 }
                 return Ok(None);
             }
-            Answer::Keep => None,
-            Answer::AskArcs => {
+            Match::Keep => None,
+            Match::AskArcs => {
                 let is_line = kind == RecordType::Line;
                 Some(self.arcs.function(&mut record, is_line)?)
             }
@@ -206,7 +206,7 @@ impl<'w> Filter<'w> {
 
     fn reaches_minimums(
         &mut self,
-        record: &mut Record<'_>,
+        record: &mut RecordFields<'_>,
         line_number: u64,
     ) -> Result<bool, Error> {
         let mut keys = self.keys.iter_mut();
@@ -216,11 +216,12 @@ impl<'w> Filter<'w> {
                 key_use.found += u64::from(is_found);
             }
         };
-        let mut count_of = |record: &mut Record<'_>, key: &CountKey| -> Result<Count, Error> {
-            let count = key.find(record)?;
-            note(count.is_some());
-            Ok(count.unwrap_or(0))
-        };
+        let mut count_of =
+            |record: &mut RecordFields<'_>, key: &CountKey| -> Result<Count, Error> {
+                let count = key.find(record)?;
+                note(count.is_some());
+                Ok(count.unwrap_or(0))
+            };
         let mut all_reached = true;
         for Minimum { key, least } in &self.options.minimums {
             all_reached &= count_of(record, key)? >= *least;
@@ -259,9 +260,9 @@ impl<'w> Filter<'w> {
     fn finish(mut self, diagnostics: &mut Diagnostics) -> anyhow::Result<u64> {
         self.complain(diagnostics);
         let (options, arcs, held) = (&self.options, &self.arcs, self.held);
-        let is_matched = |function: FunctionId| {
+        let is_matched = |function: ArcFunctionId| {
             let matched = arcs.match_function(function, &options.names);
-            options.names.verdict(matched) == Answer::Keep
+            options.names.verdict(matched) == Match::Keep
         };
         for candidate in &self.candidates {
             if is_matched(candidate.function) {

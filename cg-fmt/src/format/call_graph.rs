@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::report::diff::{self, Diffs};
 
 cg_stream::ids! {
-    pub(crate) struct FunctionId;
+    pub(crate) struct GraphFunctionId;
 }
 
 /// A function as records name it.
@@ -52,7 +52,7 @@ pub(crate) struct LineCost<'n> {
 /// The calls from one place to one function.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphArc<'n> {
-    pub(crate) callee: FunctionId,
+    pub(crate) callee: GraphFunctionId,
     /// The file of the call site, where it is not that of the caller.
     pub(crate) site: Option<&'n str>,
     /// 0 where it is not known.
@@ -100,7 +100,7 @@ impl<'a> GraphSource<'a> {
 }
 
 /// Functions and calls.
-pub(crate) struct CallGraph<'n> {
+pub(crate) struct DrawnGraph<'n> {
     /// What is counted: events; of a diff each with `.old` and `.new` behind it.
     pub(crate) columns: Vec<String>,
     functions: IndexMap<FunctionNames<'n>, GraphFunction<'n>, FixedState>,
@@ -110,7 +110,7 @@ pub(crate) struct CallGraph<'n> {
     pub(crate) addresses: usize,
 }
 
-impl<'n> CallGraph<'n> {
+impl<'n> DrawnGraph<'n> {
     /// The graph of what was read.
     ///
     /// # Errors
@@ -120,15 +120,15 @@ impl<'n> CallGraph<'n> {
         options: &Options,
         holds: Holds,
         diagnostics: &mut Diagnostics,
-    ) -> anyhow::Result<CallGraph<'n>> {
+    ) -> anyhow::Result<DrawnGraph<'n>> {
         match &source.diffs {
             None => of_profile(source, options, holds),
             Some(diffs) => of_diff(source, diffs, options, holds, diagnostics),
         }
     }
 
-    fn new(columns: Vec<String>) -> CallGraph<'n> {
-        CallGraph {
+    fn new(columns: Vec<String>) -> DrawnGraph<'n> {
+        DrawnGraph {
             columns,
             functions: IndexMap::default(),
             has_calls: false,
@@ -145,7 +145,7 @@ impl<'n> CallGraph<'n> {
             .map(|(names, function)| (*names, function))
     }
 
-    pub(crate) fn names(&self, function: FunctionId) -> FunctionNames<'n> {
+    pub(crate) fn names(&self, function: GraphFunctionId) -> FunctionNames<'n> {
         let known = self.functions.get_index(function.index());
         known.map_or_else(FunctionNames::default, |(names, _)| *names)
     }
@@ -163,7 +163,7 @@ impl<'n> CallGraph<'n> {
     fn function(&mut self, names: FunctionNames<'n>) -> Result<usize, TooMany> {
         let entry = self.functions.entry(names);
         let position = entry.index();
-        FunctionId::at(position)?;
+        GraphFunctionId::at(position)?;
         let columns = self.columns.len();
         entry.or_insert_with(|| GraphFunction {
             cost: vec![0; columns],
@@ -198,7 +198,7 @@ impl<'n> CallGraph<'n> {
         callee: FunctionNames<'n>,
         arc: GraphArc<'n>,
     ) -> Result<(), TooMany> {
-        let callee = FunctionId::at(self.function(callee)?)?;
+        let callee = GraphFunctionId::at(self.function(callee)?)?;
         let caller = self.function(caller)?;
         self.has_calls = true;
         self.functions[caller].arcs.push(GraphArc { callee, ..arc });
@@ -210,7 +210,7 @@ fn of_profile<'n>(
     source: &'n GraphSource<'_>,
     options: &Options,
     holds: Holds,
-) -> anyhow::Result<CallGraph<'n>> {
+) -> anyhow::Result<DrawnGraph<'n>> {
     let profile = source.profile;
     let functions = profile.table(RecordType::Fn);
     let calls = profile.table(RecordType::Call);
@@ -240,7 +240,7 @@ fn of_profile<'n>(
             obj: profile.text(key.obj),
         })
     };
-    let mut graph = CallGraph::new(
+    let mut graph = DrawnGraph::new(
         events
             .iter()
             .map(|event| names[*event].to_owned())
@@ -258,7 +258,7 @@ fn of_profile<'n>(
     }
     for (row, key) in calls.keys().iter().enumerate() {
         let arc = GraphArc {
-            callee: FunctionId::FIRST,
+            callee: GraphFunctionId::FIRST,
             site: profile.text(key.site).map(|site| source.names.file(site)),
             line: key.line.unwrap_or(0),
             calls: calls.calls(row),
@@ -277,7 +277,7 @@ fn of_profile<'n>(
 /// Gives lines to their functions. A line names the file that it is in and not that of its function, so of several
 /// functions of one name and object it goes to the one in its file; what is left has no line.
 fn add_lines<'n>(
-    graph: &mut CallGraph<'n>,
+    graph: &mut DrawnGraph<'n>,
     source: &'n GraphSource<'_>,
     pick: impl Fn(&[Count]) -> Vec<Count>,
 ) {
@@ -354,7 +354,7 @@ fn of_diff<'n>(
     options: &Options,
     holds: Holds,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<CallGraph<'n>> {
+) -> anyhow::Result<DrawnGraph<'n>> {
     let names = diffs.event_names();
     let is_counted = |event: &usize| {
         diffs.records.iter().any(|record| {
@@ -370,7 +370,7 @@ fn of_diff<'n>(
     let columns = events
         .iter()
         .flat_map(|event| ["old", "new"].map(|run| format!("{}.{run}", names[*event])));
-    let mut graph = CallGraph::new(columns.collect());
+    let mut graph = DrawnGraph::new(columns.collect());
     let pick = |counts: &CountsPerRun| -> Vec<Count> {
         let entry =
             |event: &usize, run: usize| counts.get(names[*event])?.0.get(run).copied().flatten();
@@ -389,7 +389,7 @@ fn of_diff<'n>(
                 let calls =
                     compared.map(|run| record.calls.0.get(run).copied().flatten().unwrap_or(0));
                 let arc = GraphArc {
-                    callee: FunctionId::FIRST,
+                    callee: GraphFunctionId::FIRST,
                     site: record.site.as_deref(),
                     line: record.line.unwrap_or(0),
                     calls: calls[1].max(calls[0]),
@@ -439,7 +439,7 @@ fn names_of_callee<'n>(callee: &'n FunctionName<'static>) -> FunctionNames<'n> {
     }
 }
 
-impl CallGraph<'_> {
+impl DrawnGraph<'_> {
     /// How many functions have an inclusive cost that is not the sum of the calls into them, or of what is not called, of
     /// its own cost and the calls that it makes. Viewers work cycles out as the stream does.
     pub(crate) fn with_other_inclusive_cost(&self) -> usize {

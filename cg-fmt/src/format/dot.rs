@@ -20,7 +20,7 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
-use super::call_graph::{CallGraph, FunctionNames, GraphFunction, GraphSource};
+use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource};
 use super::color::{self, Color};
 use super::events::Holds;
 use crate::options::Options;
@@ -45,7 +45,7 @@ pub(crate) fn write(
 ) -> anyhow::Result<()> {
     let source = GraphSource::of(profile, options)?;
     let holds = Holds::OneEvent("graphs of calls");
-    let graph = CallGraph::of(&source, options, holds, diagnostics)?;
+    let graph = DrawnGraph::of(&source, options, holds, diagnostics)?;
     // Of a diff the counts of the later run stand behind those of the earlier one.
     let shown = graph.columns.len() - 1;
     let total = graph.totals()[shown];
@@ -55,7 +55,7 @@ pub(crate) fn write(
         graph.columns[shown]
     );
     let least = options.threshold.unwrap_or(LEAST_PERCENT);
-    let drawing = Drawing::of(&graph, shown, total, least);
+    let drawing = DotDrawing::of(&graph, shown, total, least);
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     drawing.write(&mut out)?;
     out.flush()?;
@@ -63,8 +63,8 @@ pub(crate) fn write(
     Ok(())
 }
 
-struct Drawing<'g, 'n> {
-    graph: &'g CallGraph<'n>,
+struct DotDrawing<'g, 'n> {
+    graph: &'g DrawnGraph<'n>,
     /// The column that is drawn.
     shown: usize,
     total: Count,
@@ -84,8 +84,8 @@ struct Arrow {
     cost: Count,
 }
 
-impl<'g, 'n> Drawing<'g, 'n> {
-    fn of(graph: &'g CallGraph<'n>, shown: usize, total: Count, least: f64) -> Drawing<'g, 'n> {
+impl<'g, 'n> DotDrawing<'g, 'n> {
+    fn of(graph: &'g DrawnGraph<'n>, shown: usize, total: Count, least: f64) -> DotDrawing<'g, 'n> {
         let costs: Vec<Count> = graph
             .all()
             .map(|(_, function)| inclusive(function, shown))
@@ -115,7 +115,7 @@ impl<'g, 'n> Drawing<'g, 'n> {
             left_out_arrows += all - of_caller.len();
             arrows[caller] = of_caller;
         }
-        Drawing {
+        DotDrawing {
             graph,
             shown,
             total,

@@ -18,7 +18,9 @@ use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::events::Holds;
-use super::stacks::{FrameId, NodeId, Place, StackRows, Stacks, frame_name, line_in_file};
+use super::stacks::{
+    StackNodeId, StackRows, Whereabouts, WrittenFrameId, WrittenStacks, frame_name, line_in_file,
+};
 use crate::options::Options;
 
 /// The version of the format.
@@ -43,7 +45,7 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let holds = Holds::OneEvent("profiles of the Firefox Profiler");
-    let stacks = Stacks::of(profile, options, holds, diagnostics)?;
+    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         line: line_in_file(frame),
@@ -53,7 +55,7 @@ pub(crate) fn write(
         ..frame.clone()
     })?;
     let mut out = BufWriter::with_capacity(64 * 1024, out);
-    let writing = Writing {
+    let writing = FirefoxWriting {
         stacks: &stacks,
         rows: &rows,
         pid: profile.runs().first().and_then(|run| run.pid).unwrap_or(0),
@@ -74,13 +76,13 @@ pub(crate) fn write(
     Ok(())
 }
 
-struct Writing<'w, 'a> {
-    stacks: &'w Stacks<'a>,
+struct FirefoxWriting<'w, 'a> {
+    stacks: &'w WrittenStacks<'a>,
     rows: &'w StackRows,
     pid: u64,
 }
 
-impl Writing<'_, '_> {
+impl FirefoxWriting<'_, '_> {
     fn file(&self, out: &mut dyn Write) -> io::Result<()> {
         let categories = CATEGORIES
             .map(|(name, color)| json!({"name": name, "color": color, "subcategories": ["Other"]}));
@@ -127,14 +129,14 @@ impl Writing<'_, '_> {
     /// One thread with its tables.
     fn thread(
         &self,
-        place: Place,
+        place: Whereabouts,
         column: usize,
         number: usize,
         libs: &IndexSet<&str, FixedState>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let rows = || self.rows.all().filter(|row| row.place == place);
-        let tables = Tables::of(self.rows, rows().map(|row| row.node), libs);
+        let tables = ThreadTables::of(self.rows, rows().map(|row| row.node), libs);
         let stacks: Vec<usize> = rows().map(|row| tables.stacks[&row.node]).collect();
         let weights: Vec<Count> = rows().map(|row| row.counts[column]).collect();
         let name_of = |name: Option<_>| name.map_or("", |name| self.rows.place(name));
@@ -184,12 +186,12 @@ impl Writing<'_, '_> {
 
 /// The tables of a thread, with what its stacks need and nothing else.
 #[derive(Default)]
-struct Tables<'t> {
-    stacks: HashMap<NodeId, usize, FixedState>,
+struct ThreadTables<'t> {
+    stacks: HashMap<StackNodeId, usize, FixedState>,
     /// For each stack, its frame and the stack that called it.
     stack_rows: Vec<(usize, Option<usize>)>,
-    frames: IndexSet<FrameId, FixedState>,
-    frame_rows: Vec<FrameRow>,
+    frames: IndexSet<WrittenFrameId, FixedState>,
+    frame_rows: Vec<FirefoxFrame>,
     /// Name, file and resource.
     functions: IndexSet<(usize, Option<usize>, Option<usize>), FixedState>,
     /// The position of each in `libs`, and its name.
@@ -197,19 +199,19 @@ struct Tables<'t> {
     strings: IndexSet<&'t str, FixedState>,
 }
 
-struct FrameRow {
+struct FirefoxFrame {
     function: usize,
     line: Option<u64>,
     category: usize,
     is_inlined: bool,
 }
 
-impl<'t> Tables<'t> {
+impl<'t> ThreadTables<'t> {
     fn of(
         rows: &'t StackRows,
-        wanted: impl Iterator<Item = NodeId>,
+        wanted: impl Iterator<Item = StackNodeId>,
         libs: &IndexSet<&str, FixedState>,
-    ) -> Tables<'t> {
+    ) -> ThreadTables<'t> {
         let mut is_needed = vec![false; rows.nodes.len()];
         for node in wanted {
             let mut rest = Some(node);
@@ -218,7 +220,7 @@ impl<'t> Tables<'t> {
                 rest = rows.nodes.outer(node);
             }
         }
-        let mut tables = Tables::default();
+        let mut tables = ThreadTables::default();
         // A stack stands behind the one that called it.
         for node in rows.nodes.all().filter(|node| is_needed[node.index()]) {
             let frame = tables.frame(rows, rows.nodes.frame(node), libs);
@@ -235,7 +237,7 @@ impl<'t> Tables<'t> {
     fn frame(
         &mut self,
         rows: &'t StackRows,
-        id: FrameId,
+        id: WrittenFrameId,
         libs: &IndexSet<&str, FixedState>,
     ) -> usize {
         let (position, is_new) = self.frames.insert_full(id);
@@ -251,7 +253,7 @@ impl<'t> Tables<'t> {
                 Some(resource)
             });
             let (function, _) = self.functions.insert_full((name, file, resource));
-            self.frame_rows.push(FrameRow {
+            self.frame_rows.push(FirefoxFrame {
                 function,
                 line: frame.line,
                 category: match (frame.kernel, frame.jit) {

@@ -13,7 +13,9 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
 use super::events::Holds;
-use super::stacks::{Children, FrameTexts, Losses, Made, NodeId, StackNodes, Stacks, frame_name};
+use super::stacks::{
+    FrameTexts, InnerNeighbours, Losses, Made, StackNodeId, StackNodes, WrittenStacks, frame_name,
+};
 use crate::options::Options;
 
 /// Writes the stacks of a profile with one of their events.
@@ -24,11 +26,11 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let holds = Holds::OneEvent("folded stacks");
-    let stacks = Stacks::of(profile, options, holds, diagnostics)?;
+    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
     let mut texts = FrameTexts::default();
     let mut nodes = StackNodes::new(stacks.columns());
     let mut losses = Losses::default();
-    let mut left_out = LeftOut::default();
+    let mut left_out = UnfoldedStacks::default();
     let mut frames = Vec::new();
     let mut made = Made::default();
     stacks.each(|stack| {
@@ -55,7 +57,7 @@ pub(crate) fn write(
     })?;
     nodes.close();
     let mut out = BufWriter::with_capacity(64 * 1024, out);
-    Lines::of(&nodes, &texts).write(&mut out)?;
+    FoldedLines::of(&nodes, &texts).write(&mut out)?;
     out.flush()?;
     losses.say("folded stacks", &["marks"], diagnostics);
     left_out.say(&stacks, diagnostics);
@@ -101,14 +103,14 @@ pub(super) fn say_changed(texts: &FrameTexts, diagnostics: &mut Diagnostics) {
 
 /// Stacks that the format cannot hold.
 #[derive(Default)]
-struct LeftOut {
+struct UnfoldedStacks {
     zero: u64,
     negative: u64,
     negative_sum: Count,
 }
 
-impl LeftOut {
-    fn say(&self, stacks: &Stacks, diagnostics: &mut Diagnostics) {
+impl UnfoldedStacks {
+    fn say(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
         let [one, many] = stacks.nouns;
         if self.zero > 0 {
             let zero = plural(self.zero.into(), one, many);
@@ -126,24 +128,24 @@ impl LeftOut {
 }
 
 /// The lines, in the order of their stacks as bytes.
-struct Lines<'s> {
+struct FoldedLines<'s> {
     nodes: &'s StackNodes,
     texts: &'s FrameTexts,
-    children: Children,
+    children: InnerNeighbours,
 }
 
 /// What is still to be written below one stack: `f` as a stack of its own, or everything that begins with `f;`.
 #[derive(Clone, Copy)]
-enum Step {
-    Own(NodeId),
-    Inner(NodeId),
+enum FoldingStep {
+    Own(StackNodeId),
+    Inner(StackNodeId),
     /// The line is cut back to this length.
     Back(usize),
 }
 
-impl<'s> Lines<'s> {
-    fn of(nodes: &'s StackNodes, texts: &'s FrameTexts) -> Lines<'s> {
-        Lines {
+impl<'s> FoldedLines<'s> {
+    fn of(nodes: &'s StackNodes, texts: &'s FrameTexts) -> FoldedLines<'s> {
+        FoldedLines {
             nodes,
             texts,
             children: nodes.children(&texts.ranks()),
@@ -157,40 +159,40 @@ impl<'s> Lines<'s> {
         self.push_steps(None, &mut steps);
         while let Some(step) = steps.pop() {
             match step {
-                Step::Own(node) => {
+                FoldingStep::Own(node) => {
                     write!(out, "{line}{}", self.text(node))?;
                     for count in self.nodes.own(node) {
                         write!(out, " {count}")?;
                     }
                     writeln!(out)?;
                 }
-                Step::Inner(node) => {
-                    steps.push(Step::Back(line.len()));
+                FoldingStep::Inner(node) => {
+                    steps.push(FoldingStep::Back(line.len()));
                     line.push_str(self.text(node));
                     line.push(';');
                     self.push_steps(Some(node), &mut steps);
                 }
-                Step::Back(length) => line.truncate(length),
+                FoldingStep::Back(length) => line.truncate(length),
             }
         }
         Ok(())
     }
 
     /// `a b` comes before `a;`, and both behind the stack that ends with `a`.
-    fn push_steps(&self, node: Option<NodeId>, steps: &mut Vec<Step>) {
+    fn push_steps(&self, node: Option<StackNodeId>, steps: &mut Vec<FoldingStep>) {
         let begin = steps.len();
         for child in self.children.of(node) {
             if self.nodes.own(*child).iter().any(|count| *count != 0) {
-                steps.push(Step::Own(*child));
+                steps.push(FoldingStep::Own(*child));
             }
             if !self.children.of(Some(*child)).is_empty() {
-                steps.push(Step::Inner(*child));
+                steps.push(FoldingStep::Inner(*child));
             }
         }
-        let bytes = |step: &Step| match *step {
-            Step::Own(node) => (self.text(node).bytes(), None),
-            Step::Inner(node) => (self.text(node).bytes(), Some(b';')),
-            Step::Back(_) => ("".bytes(), None),
+        let bytes = |step: &FoldingStep| match *step {
+            FoldingStep::Own(node) => (self.text(node).bytes(), None),
+            FoldingStep::Inner(node) => (self.text(node).bytes(), Some(b';')),
+            FoldingStep::Back(_) => ("".bytes(), None),
         };
         steps[begin..].order_by(|a, b| {
             let ((a, a_end), (b, b_end)) = (bytes(a), bytes(b));
@@ -198,7 +200,7 @@ impl<'s> Lines<'s> {
         });
     }
 
-    fn text(&self, node: NodeId) -> &'s str {
+    fn text(&self, node: StackNodeId) -> &'s str {
         self.texts.text(self.nodes.frame(node))
     }
 }
@@ -222,7 +224,7 @@ mod tests {
             nodes.add(node, &[count.parse().unwrap()]);
         }
         let mut out = Vec::new();
-        Lines::of(&nodes, &texts).write(&mut out).unwrap();
+        FoldedLines::of(&nodes, &texts).write(&mut out).unwrap();
         let mut sorted = lines.to_vec();
         sorted.sort_by_key(|line| line.rsplit_once(' ').unwrap().0);
         assert_eq!(

@@ -11,8 +11,8 @@ use cg_stream::tool::Diagnostics;
 
 use super::flamegraph;
 use crate::options::{Directions, Options, Top, View};
-use crate::read::Read;
-use crate::report::source::Source;
+use crate::read::ReadProfile;
+use crate::report::source::AnnotatedSource;
 use crate::report::{Report, diff, kinds, origin, totals_table};
 
 /// Trees of calls show the functions with the largest inclusive cost.
@@ -27,7 +27,7 @@ const CONTEXT: usize = 3;
 /// # Errors
 /// Those of the reports, and of the output.
 pub(crate) fn write(
-    read: &Read,
+    read: &ReadProfile,
     options: &Options,
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
@@ -70,7 +70,7 @@ pub(crate) fn write(
     let places = &options.places;
     let source = match profile.table(RecordType::Line).is_empty() || is_diff {
         true => None,
-        false => Some(Source::of_functions(
+        false => Some(AnnotatedSource::of_functions(
             profile,
             places,
             CONTEXT,
@@ -130,7 +130,12 @@ impl<'a> Page<'a> {
     }
 
     /// A flame graph of each record type that has stacks, or why there is none.
-    fn push_pictures(&mut self, read: &Read, options: &Options, diagnostics: &mut Diagnostics) {
+    fn push_pictures(
+        &mut self,
+        read: &ReadProfile,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) {
         let profile = read.estimated.as_ref().unwrap_or(&read.profile);
         let is_diff = diff::is_wanted(profile, options);
         let has_points = !profile.table(RecordType::ProgramPoint).is_empty();

@@ -7,14 +7,18 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{Counts, FnRecord, Name, RecordType};
 
 use crate::options::{Events, GroupBy, Options, View};
-use crate::read::Read;
+use crate::read::ReadProfile;
 use crate::report::diff::{self, Diffs};
 use crate::report::events::events_of;
 use crate::report::kinds;
 use crate::report::records::{Groups, Listings};
 
 /// Writes the records as a stream: all types, or the one asked for.
-pub(crate) fn write(read: &Read, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(crate) fn write(
+    read: &ReadProfile,
+    options: &Options,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     if options.view != View::List {
         options.ensure_for_people()?;
     }

@@ -18,11 +18,11 @@ type Changed = HashMap<String, String, FixedState>;
 #[derive(Default)]
 pub(crate) struct WrittenNames {
     /// `None` where names are written as they are.
-    stable: Option<Box<StableNames>>,
+    stable: Option<Box<KnownStableNames>>,
 }
 
 #[derive(Default)]
-struct StableNames {
+struct KnownStableNames {
     functions: Changed,
     objects: Changed,
 }
@@ -30,7 +30,7 @@ struct StableNames {
 impl WrittenNames {
     /// The stable names of everything that a profile names.
     pub(crate) fn stable(profile: &Profile) -> WrittenNames {
-        let mut names = StableNames::default();
+        let mut names = KnownStableNames::default();
         // A text may be the name of a function and of an object, and there are few.
         for text in profile.symbols().all() {
             names.add_function(text);
@@ -82,7 +82,7 @@ impl WrittenNames {
     }
 }
 
-impl StableNames {
+impl KnownStableNames {
     fn add_function(&mut self, name: &str) {
         let stable = normal_function(name);
         if stable != name {

@@ -12,7 +12,7 @@ use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
 use super::events::Holds;
-use super::stacks::{Place, StackRows, Stacks, frame_name, line_in_file};
+use super::stacks::{StackRows, Whereabouts, WrittenStacks, frame_name, line_in_file};
 use crate::options::Options;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -24,7 +24,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let stacks = Stacks::of(profile, options, Holds::AllEvents, diagnostics)?;
+    let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
@@ -32,7 +32,7 @@ pub(crate) fn write(
         ..Frame::default()
     })?;
     let mut out = BufWriter::with_capacity(64 * 1024, out);
-    let mut writing = Writing {
+    let mut writing = SpeedscopeWriting {
         stacks: &stacks,
         rows: &rows,
         largest: 0,
@@ -58,14 +58,14 @@ pub(crate) fn write(
     Ok(())
 }
 
-struct Writing<'w, 'a> {
-    stacks: &'w Stacks<'a>,
+struct SpeedscopeWriting<'w, 'a> {
+    stacks: &'w WrittenStacks<'a>,
     rows: &'w StackRows,
     largest: Count,
     negative: u64,
 }
 
-impl Writing<'_, '_> {
+impl SpeedscopeWriting<'_, '_> {
     fn file(&mut self, out: &mut dyn Write) -> io::Result<()> {
         write!(
             out,
@@ -101,7 +101,7 @@ impl Writing<'_, '_> {
     /// One profile of the file.
     fn profile(
         &mut self,
-        place: Place,
+        place: Whereabouts,
         column: usize,
         has_places: bool,
         out: &mut dyn Write,
@@ -158,7 +158,7 @@ impl Writing<'_, '_> {
         write!(out, "]}}")
     }
 
-    fn place_name(&self, place: Place) -> String {
+    fn place_name(&self, place: Whereabouts) -> String {
         let name = |name: Option<_>| name.map(|name| self.rows.place(name));
         match (name(place.process), name(place.thread)) {
             (Some(process), Some(thread)) => format!("{process}/{thread}"),

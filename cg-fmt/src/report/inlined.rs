@@ -10,22 +10,22 @@ use super::{kinds, origin};
 use crate::options::{Options, OutputFormat, View};
 
 /// The functions of a profile whose inlined code is known by name.
-pub(crate) struct Inlined<'a> {
+pub(crate) struct InlinedListing<'a> {
     profile: &'a Profile,
     functions: InlinedFunctions,
     events: EventColumns,
 }
 
-impl<'a> Inlined<'a> {
+impl<'a> InlinedListing<'a> {
     /// The report, where the profile has chains of inlined functions and nothing else was asked for.
     pub(crate) fn of(
         profile: &'a Profile,
         options: &Options,
-    ) -> anyhow::Result<Option<Inlined<'a>>> {
+    ) -> anyhow::Result<Option<InlinedListing<'a>>> {
         if !is_wanted(profile, options) {
             return Ok(None);
         }
-        Ok(Some(Inlined {
+        Ok(Some(InlinedListing {
             profile,
             functions: profile.by_innermost()?,
             events: EventColumns::choose(profile, RecordType::Inline, options)?,

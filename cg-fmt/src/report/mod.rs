@@ -34,22 +34,22 @@ mod timeline;
 use diff::Diffs;
 use graph::MemoryGraph;
 use heap::Heap;
-use inlined::Inlined;
+use inlined::InlinedListing;
 use records::Listings;
-use samples::Samples;
-use source::Source;
+use samples::SampledFunctions;
+use source::AnnotatedSource;
 use totals::Totals;
 use tree::Trees;
 
 /// What a profile and the options come to.
 pub(crate) enum Report<'a> {
-    Inlined(Box<Inlined<'a>>),
+    Inlined(Box<InlinedListing<'a>>),
     Records(Listings<'a>),
     Diff(Box<Diffs<'a>>),
     Heap(Heap<'a>),
-    Samples(Box<Samples<'a>>),
+    Samples(Box<SampledFunctions<'a>>),
     Tree(Trees<'a>),
-    Source(Source),
+    Source(AnnotatedSource),
     Graph(MemoryGraph),
     Totals(Totals<'a>),
 }
@@ -66,10 +66,10 @@ impl<'a> Report<'a> {
         if let Some(heap) = Heap::of(profile, options)? {
             return Ok(Report::Heap(heap));
         }
-        if let Some(inlined) = Inlined::of(profile, options)? {
+        if let Some(inlined) = InlinedListing::of(profile, options)? {
             return Ok(Report::Inlined(Box::new(inlined)));
         }
-        if let Some(samples) = Samples::of(profile, options)? {
+        if let Some(samples) = SampledFunctions::of(profile, options)? {
             return Ok(Report::Samples(Box::new(samples)));
         }
         if options.view == View::List
@@ -81,7 +81,7 @@ impl<'a> Report<'a> {
             View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
             View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
             View::Source { places, context } => {
-                Source::of(profile, places, *context, options).map(Report::Source)
+                AnnotatedSource::of(profile, places, *context, options).map(Report::Source)
             }
         }
     }

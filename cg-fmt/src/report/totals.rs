@@ -13,11 +13,11 @@ pub(crate) struct Totals<'a> {
     profile: &'a Profile,
     /// The labels that a run can have, in the order of their keys.
     labels: Vec<&'a str>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<TotalsRow<'a>>,
 }
 
 /// An event of a run.
-struct Row<'a> {
+struct TotalsRow<'a> {
     run: &'a RunRecord,
     event: &'a str,
     count: Count,
@@ -47,7 +47,7 @@ impl<'a> Totals<'a> {
         let rows = runs.iter().flat_map(|run| {
             let total = run.total.one();
             run.events.iter().filter_map(move |event| {
-                Some(Row {
+                Some(TotalsRow {
                     run,
                     event,
                     count: total?.get(event),

@@ -20,7 +20,7 @@ pub(crate) fn find(
     arcs: impl Iterator<Item = (usize, usize)>,
 ) -> Vec<Option<usize>> {
     let callees = Callees::new(functions, arcs);
-    let mut search = Search {
+    let mut search = CircleSearch {
         order: vec![0; functions],
         lowest: vec![0; functions],
         open: Vec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn find(
 }
 
 /// The state of the search; `order` counts from 1, 0 is a function that was not visited.
-struct Search {
+struct CircleSearch {
     order: Vec<usize>,
     lowest: Vec<usize>,
     open: Vec<usize>,
@@ -71,7 +71,7 @@ struct Search {
     circles: usize,
 }
 
-impl Search {
+impl CircleSearch {
     fn visit(&mut self, function: usize) {
         self.visited += 1;
         self.order[function] = self.visited;

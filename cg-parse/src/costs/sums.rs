@@ -4,7 +4,7 @@ use std::mem;
 
 use cg_stream::Diagnostics;
 
-use super::inlines::{Trace, resolve};
+use super::inlines::{CostLines, resolve};
 use super::{PartDone, cachegrind, callgrind, write};
 use crate::costs::section::{RunFacts, Section};
 use crate::costs::stacks::graph::StackGraph;
@@ -23,7 +23,7 @@ impl Summed {
         match self {
             Summed::Callgrind => {
                 let mut section = Section::new("callgrind", true);
-                section.trace = options.inline.then(Trace::new);
+                section.trace = options.inline.then(CostLines::new);
                 section.stacks = options.stacks.then(StackGraph::new);
                 section
             }

@@ -6,7 +6,7 @@ use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary
 use cg_stream::sorting::Order as _;
 
 use super::leak::LossRecord;
-use super::table::{NameId, StackId};
+use super::table::{FindingStackId, NameId};
 
 /// An error as it is kept.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct KeptError {
     pub(super) count: u64,
     pub(super) thread: Option<u64>,
     pub(super) thread_name: Option<NameId>,
-    pub(super) stack: StackId,
+    pub(super) stack: FindingStackId,
     pub(super) notes: Box<[KeptNote]>,
     pub(super) suppression: Option<NameId>,
 }
@@ -28,7 +28,7 @@ pub(super) struct KeptError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeptNote {
     pub(super) what: Option<NameId>,
-    pub(super) stack: StackId,
+    pub(super) stack: FindingStackId,
 }
 
 /// A loss record as it is kept.
@@ -38,7 +38,7 @@ pub(super) struct KeptLeak {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) indirect_bytes: u64,
-    pub(super) stack: StackId,
+    pub(super) stack: FindingStackId,
     pub(super) suppression: Option<NameId>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct FatalSignal {
     pub(super) event: Option<String>,
     pub(super) address: Option<String>,
     pub(super) thread: Option<u64>,
-    pub(super) stack: StackId,
+    pub(super) stack: FindingStackId,
 }
 
 /// A thread that Helgrind announced.
@@ -58,7 +58,7 @@ pub(super) struct FatalSignal {
 pub(super) struct AnnouncedThread {
     pub(super) thread: u64,
     pub(super) is_root: bool,
-    pub(super) stack: StackId,
+    pub(super) stack: FindingStackId,
 }
 
 /// One process, or one of the programs that it was in turn.
@@ -95,7 +95,7 @@ pub(super) struct Process {
     pub(super) errors: Vec<KeptError>,
     pub(super) leaks: Vec<KeptLeak>,
     /// How often a leak check printed what a later one replaced.
-    replaced_leaks: HashMap<(LeakKind, StackId), u64>,
+    replaced_leaks: HashMap<(LeakKind, FindingStackId), u64>,
     pub(super) leak_check: LeakCheck,
     /// Whether each leak check has its LEAK SUMMARY, as in every text log that has a preamble: then the numbers of the
     /// loss records need not tell where one ends.
@@ -156,7 +156,7 @@ impl Process {
     /// A run can have several leak checks (client requests, the monitor, the one at exit). What counts is the state that
     /// the last one found, which is also what its LEAK SUMMARY sums up: a full check replaces what was known, one in a
     /// delta mode replaces the records it shows.
-    pub(super) fn add_leak(&mut self, loss: LossRecord, stack: StackId) {
+    pub(super) fn add_leak(&mut self, loss: LossRecord, stack: FindingStackId) {
         let check = &self.leak_check;
         let is_first = check.number == 0;
         let is_numbered = check.number != 0 && loss.number != 0 && !self.has_leak_summaries;

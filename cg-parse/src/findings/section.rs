@@ -10,7 +10,7 @@ use cg_stream::rows::{Cells, ErrorRow, LeakRow, NameRef, NoteRef, NotesRef, Stac
 
 use super::described::Described;
 use super::process::{AnnouncedThread, FatalSignal, KeptError, KeptLeak, Process};
-use super::table::{FindingTable, NameId, StackId};
+use super::table::{FindingStackId, FindingTable, NameId};
 use crate::error::Error;
 use crate::format::Out;
 
@@ -126,7 +126,7 @@ impl Process {
 
     fn write_error(
         &self,
-        finding: Finding<'_>,
+        finding: LogFinding<'_>,
         count_event: usize,
         table: &FindingTable,
         out: &mut Out,
@@ -135,7 +135,7 @@ impl Process {
         let mut stacks =
             std::iter::once(finding.stack).chain(finding.notes.iter().map(|(_, stack)| *stack));
         let blamed = stacks
-            .find(|stack| *stack != StackId::EMPTY)
+            .find(|stack| *stack != FindingStackId::EMPTY)
             .unwrap_or_default();
         let before = frames_before_program(finding.kind, table.frames_of(blamed).len());
         let place = table.to_blame(blamed, before);
@@ -201,25 +201,25 @@ fn name(id: Option<NameId>) -> Option<NameRef<'static>> {
 }
 
 /// An error, or the signal that ended the process.
-struct Finding<'a> {
+struct LogFinding<'a> {
     kind: &'a str,
     what: &'a str,
     count: u64,
     thread: Option<u64>,
     thread_name: Option<&'a str>,
-    stack: StackId,
-    notes: Vec<(Option<&'a str>, StackId)>,
+    stack: FindingStackId,
+    notes: Vec<(Option<&'a str>, FindingStackId)>,
     suppression: Option<&'a str>,
 }
 
 impl KeptError {
-    fn finding<'a>(&self, table: &'a FindingTable) -> Finding<'a> {
+    fn finding<'a>(&self, table: &'a FindingTable) -> LogFinding<'a> {
         let text = |name| table.text(name);
         let notes = self
             .notes
             .iter()
             .map(|note| (note.what.map(text), note.stack));
-        Finding {
+        LogFinding {
             kind: text(self.kind),
             what: text(self.what),
             count: self.count,
@@ -234,15 +234,15 @@ impl KeptError {
 
 impl FatalSignal {
     /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
-    fn finding<'a>(&self, sentence: &'a str, event: Option<&'a str>) -> Finding<'a> {
-        Finding {
+    fn finding<'a>(&self, sentence: &'a str, event: Option<&'a str>) -> LogFinding<'a> {
+        LogFinding {
             kind: "FatalSignal",
             what: sentence,
             count: 1,
             thread: self.thread,
             thread_name: None,
             stack: self.stack,
-            notes: Vec::from_iter(event.map(|event| (Some(event), StackId::EMPTY))),
+            notes: Vec::from_iter(event.map(|event| (Some(event), FindingStackId::EMPTY))),
             suppression: None,
         }
     }
@@ -288,7 +288,7 @@ impl AnnouncedThread {
     }
 }
 
-fn owned_stack(table: &FindingTable, stack: StackId) -> Vec<Frame<'static>> {
+fn owned_stack(table: &FindingTable, stack: FindingStackId) -> Vec<Frame<'static>> {
     let stack = table.record_stack(stack);
     stack.into_iter().map(Frame::into_owned).collect()
 }

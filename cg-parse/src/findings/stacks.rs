@@ -1,12 +1,12 @@
 //! The stacks of an error or a leak while they are read: its own, and those of its notes.
 
 use super::process::KeptNote;
-use super::table::{FindingTable, FrameId, StackId};
+use super::table::{FindingStackId, FindingTable, FrameId};
 
 /// Stacks that are being put together.
 #[derive(Debug, Default)]
 pub(super) struct GatheredStacks {
-    main: StackId,
+    main: FindingStackId,
     notes: Vec<KeptNote>,
     /// The frames of the stack that is being read.
     frames: Vec<FrameId>,
@@ -85,7 +85,7 @@ impl GatheredStacks {
     }
 
     /// The main stack and the notes.
-    pub(super) fn finish(mut self, table: &mut FindingTable) -> (StackId, Vec<KeptNote>) {
+    pub(super) fn finish(mut self, table: &mut FindingTable) -> (FindingStackId, Vec<KeptNote>) {
         self.end_stack(table);
         (self.main, self.notes)
     }
@@ -93,7 +93,7 @@ impl GatheredStacks {
     fn push_note(&mut self, what: &[u8], table: &mut FindingTable) {
         self.notes.push(KeptNote {
             what: Some(table.name(what)),
-            stack: StackId::EMPTY,
+            stack: FindingStackId::EMPTY,
         });
     }
 
@@ -105,7 +105,7 @@ impl GatheredStacks {
         self.frames.clear();
         match std::mem::take(&mut self.owner) {
             Owner::Note(note) => self.notes[note].stack = stack,
-            Owner::Main if self.main == StackId::EMPTY => self.main = stack,
+            Owner::Main if self.main == FindingStackId::EMPTY => self.main = stack,
             Owner::Main | Owner::Nameless => self.notes.push(KeptNote { what: None, stack }),
         }
     }

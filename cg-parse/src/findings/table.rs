@@ -16,17 +16,17 @@ pub(super) use cg_stream::rows::{FrameId, NameId};
 
 cg_stream::ids! {
     /// A stack of an input. Equal stacks have equal ids.
-    pub(super) struct StackId;
+    pub(super) struct FindingStackId;
 }
 
-impl StackId {
+impl FindingStackId {
     /// The stack without frames.
-    pub(super) const EMPTY: StackId = StackId::FIRST;
+    pub(super) const EMPTY: FindingStackId = FindingStackId::FIRST;
 }
 
-impl Default for StackId {
-    fn default() -> StackId {
-        StackId::EMPTY
+impl Default for FindingStackId {
+    fn default() -> FindingStackId {
+        FindingStackId::EMPTY
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) struct FindingTable {
     facts: Vec<OnceCell<Facts>>,
     /// Names that were left mangled are demangled.
     demangles: bool,
-    stacks: Slices<StackId, FrameId>,
+    stacks: Slices<FindingStackId, FrameId>,
     is_full: bool,
 }
 
@@ -158,20 +158,20 @@ impl FindingTable {
     }
 
     /// The id of a stack.
-    pub(super) fn stack(&mut self, frames: &[FrameId]) -> StackId {
+    pub(super) fn stack(&mut self, frames: &[FrameId]) -> FindingStackId {
         self.stacks.intern(frames).unwrap_or_else(|TooMany| {
             self.is_full = true;
-            StackId::EMPTY
+            FindingStackId::EMPTY
         })
     }
 
     /// The frames of a stack, innermost first.
-    pub(super) fn frames_of(&self, id: StackId) -> &[FrameId] {
+    pub(super) fn frames_of(&self, id: FindingStackId) -> &[FrameId] {
         self.stacks.get(id)
     }
 
     /// A stack as records have it.
-    pub(super) fn record_stack(&self, id: StackId) -> Vec<Frame<'_>> {
+    pub(super) fn record_stack(&self, id: FindingStackId) -> Vec<Frame<'_>> {
         self.frames_of(id)
             .iter()
             .map(|frame| self.record_frame(*frame))
@@ -179,7 +179,7 @@ impl FindingTable {
     }
 
     /// The frame of a stack to blame, behind these innermost ones; nothing is known of that of an empty stack.
-    pub(super) fn to_blame(&self, id: StackId, skipped: usize) -> FrameRow {
+    pub(super) fn to_blame(&self, id: FindingStackId, skipped: usize) -> FrameRow {
         let frames = &self.frames_of(id)[skipped..];
         let position = frame_to_blame_by(frames.len(), |position| {
             frames.get(position).map(|frame| self.facts(*frame))
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(frame(&mut table, b"a"), a);
         let ab = table.stack(&[a, b]);
         let b_alone = table.stack(&[b]);
-        assert_eq!(table.stack(&[]), StackId::EMPTY);
+        assert_eq!(table.stack(&[]), FindingStackId::EMPTY);
         assert_eq!(table.stack(&[a, b]), ab);
         assert_ne!(ab, b_alone);
         let names: Vec<_> = table
@@ -255,7 +255,7 @@ mod tests {
             .map(|frame| frame.name.clone().map(Name::into_string))
             .collect();
         assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
-        assert_eq!(table.record_stack(StackId::EMPTY), []);
+        assert_eq!(table.record_stack(FindingStackId::EMPTY), []);
         table.forget_stacks();
         assert_eq!(table.stack(&[b]), ab, "ids begin anew");
     }

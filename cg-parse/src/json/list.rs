@@ -41,8 +41,8 @@ impl<'a> List<'a> {
     }
 
     /// The elements as they are written; for lists of numbers and `null`, which hold no comma.
-    pub(crate) fn elements(self) -> Elements<'a> {
-        Elements {
+    pub(crate) fn elements(self) -> ListElements<'a> {
+        ListElements {
             rest: (!self.is_empty()).then_some(self.inside),
         }
     }
@@ -169,11 +169,11 @@ impl fmt::Display for NotInList {
 }
 
 /// The elements of a list, without blanks.
-pub(crate) struct Elements<'a> {
+pub(crate) struct ListElements<'a> {
     rest: Option<&'a [u8]>,
 }
 
-impl<'a> Iterator for Elements<'a> {
+impl<'a> Iterator for ListElements<'a> {
     type Item = &'a [u8];
 
     #[inline]

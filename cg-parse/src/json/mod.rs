@@ -5,9 +5,9 @@ mod list;
 mod scanner;
 mod text;
 
-pub(crate) use list::{Elements, Index, List, NotInList, integer};
+pub(crate) use list::{Index, List, ListElements, NotInList, integer};
 pub(crate) use scanner::Scanner;
-pub(crate) use text::Text;
+pub(crate) use text::JsonText;
 
 use serde::Deserialize;
 

@@ -9,9 +9,9 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 /// A string, borrowed from the document where it has no escapes.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Text<'a>(Cow<'a, [u8]>);
+pub(crate) struct JsonText<'a>(Cow<'a, [u8]>);
 
-impl<'a> Text<'a> {
+impl<'a> JsonText<'a> {
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -27,26 +27,26 @@ impl<'a> Text<'a> {
     }
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for JsonText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.name(), f)
     }
 }
 
 // By hand: what serde derives for a `Cow` of bytes tells people that it expected a byte array.
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
         impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
+            type Value = JsonText<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_borrowed_bytes<E: Error>(self, text: &'de [u8]) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_bytes<E: Error>(self, text: &'de [u8]) -> Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Borrowed(text)))
             }
-            fn visit_bytes<E: Error>(self, text: &[u8]) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_vec())))
+            fn visit_bytes<E: Error>(self, text: &[u8]) -> Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Owned(text.to_vec())))
             }
         }
         deserializer.deserialize_bytes(TextVisitor)
@@ -66,12 +66,12 @@ mod tests {
             (b"\"\\ud83d\\ude00\"", "\u{1f600}"),
             (b"\"caf\xe9\"", "caf\\xe9"),
         ] {
-            let text: Text = serde_json::from_slice(json).unwrap();
+            let text: JsonText = serde_json::from_slice(json).unwrap();
             assert_eq!(text.name().as_str(), expected);
         }
-        assert!(serde_json::from_slice::<Text>(b"3").is_err());
+        assert!(serde_json::from_slice::<JsonText>(b"3").is_err());
         assert!(
-            serde_json::from_slice::<Option<Text>>(b"null")
+            serde_json::from_slice::<Option<JsonText>>(b"null")
                 .unwrap()
                 .is_none()
         );

@@ -16,7 +16,7 @@ use cg_stream::intern::TooMany;
 use cg_stream::record::{Count, RunRecord};
 use cg_stream::sorting::Order as _;
 
-use super::table::{FrameId, FrameParts, NameId, Row, StackTable};
+use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -51,7 +51,7 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut maps = Maps {
+    let mut maps = BpftraceMaps {
         table: StackTable::default(),
         demangle: options.demangle,
         entry: None,
@@ -103,16 +103,16 @@ fn closed(line: &[u8]) -> Option<(&[u8], Count)> {
 }
 
 /// A text while it is read.
-struct Maps {
+struct BpftraceMaps {
     table: StackTable,
     demangle: bool,
-    entry: Option<Entry>,
+    entry: Option<MapEntry>,
     /// How many lines were not understood, and the first of them.
     left_out: (u64, Option<(u64, String)>),
 }
 
 /// An entry while its keys are read.
-struct Entry {
+struct MapEntry {
     event: usize,
     line: u64,
     /// Its stacks, innermost frame first.
@@ -121,7 +121,7 @@ struct Entry {
     pid: Option<u64>,
 }
 
-impl Maps {
+impl BpftraceMaps {
     fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while lines.advance().map_err(Error::Input)? {
             let number = lines.line_number();
@@ -146,7 +146,7 @@ impl Maps {
                 b"" => self.table.event(EVENT),
                 name => self.table.event(&String::from_utf8_lossy(name)),
             };
-            self.entry = Some(Entry {
+            self.entry = Some(MapEntry {
                 event,
                 line: number,
                 stacks: Vec::new(),
@@ -195,11 +195,11 @@ impl Maps {
         let stacks = &entry.stacks[..entry.stacks.len() - 1];
         let frames = self.table.with_kernel(stacks)?;
         let stack = self.table.stack(&frames)?;
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack,
             thread: entry.thread,
             pid: entry.pid,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         self.table.add(row, entry.event, count);
         Ok(())

@@ -2,7 +2,7 @@
 
 use cg_stream::record::Count;
 
-use crate::stacks::table::{RowId, StackTable};
+use crate::stacks::table::{StackKeyId, StackTable};
 
 /// A number as it is written: `digits` × 10^-`decimals`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,19 +173,19 @@ impl Carry {
 
 /// The unit that the costs of a table are counted in while it is filled: the finest that a line needed so far.
 #[derive(Default)]
-pub(super) struct Unit {
+pub(super) struct CountUnit {
     decimals: u32,
     /// Numbers that had more digits than are kept.
     rounded: u64,
 }
 
-impl Unit {
+impl CountUnit {
     /// Adds a number to a row; `None` where no unit can hold the sum.
     #[inline]
     pub(super) fn add(
         &mut self,
         table: &mut StackTable,
-        row: RowId,
+        row: StackKeyId,
         event: usize,
         number: Decimal,
     ) -> Option<()> {
@@ -260,7 +260,7 @@ fn fits(table: &StackTable) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::table::Row;
+    use crate::stacks::table::StackKey;
 
     #[test]
     fn numbers_are_exact() {
@@ -320,11 +320,11 @@ mod tests {
     /// The counts of rows and their unit.
     fn settled(numbers: &[&str]) -> (Vec<Count>, Option<String>, u64) {
         let mut table = StackTable::new(["samples"]);
-        let mut unit = Unit::default();
+        let mut unit = CountUnit::default();
         for (pid, number) in (0..).zip(numbers) {
-            let row = Row {
+            let row = StackKey {
                 pid: Some(pid),
-                ..Row::default()
+                ..StackKey::default()
             };
             let row = table.row(row).unwrap();
             let number = Decimal::parse(number.as_bytes()).unwrap();

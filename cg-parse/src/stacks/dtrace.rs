@@ -13,7 +13,7 @@ use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 use cg_stream::record::RunRecord;
 
-use super::table::{FrameId, FrameParts, NameId, Row, StackTable};
+use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -27,12 +27,12 @@ const EVENT: &str = "samples";
 pub(crate) fn is_dtrace(head: &Head) -> bool {
     let (mut frames, mut counts, mut others) = (0u64, 0u64, 0u64);
     for (start, line) in head.whole_lines() {
-        match Line::of(line) {
-            Line::Blank | Line::Probe => {}
+        match ScriptLine::of(line) {
+            ScriptLine::Blank | ScriptLine::Probe => {}
             _ if !head.bytes[start..].starts_with(b" ") => others += 1,
-            Line::Frame => frames += u64::from(line.contains(&b'`')),
-            Line::Number(_) => counts += 1,
-            Line::Text => others += 1,
+            ScriptLine::Frame => frames += u64::from(line.contains(&b'`')),
+            ScriptLine::Number(_) => counts += 1,
+            ScriptLine::Text => others += 1,
         }
     }
     frames > 0 && counts > 0 && frames + counts > others
@@ -45,7 +45,7 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut script = Script {
+    let mut script = DtraceScript {
         table: StackTable::new([EVENT]),
         demangle: options.demangle,
         blocks: vec![Vec::new()],
@@ -67,7 +67,7 @@ pub(crate) fn parse(
 }
 
 /// What a line is by itself.
-enum Line {
+enum ScriptLine {
     Blank,
     /// The heading of the columns, or the probe that printed what follows.
     Probe,
@@ -76,19 +76,19 @@ enum Line {
     Text,
 }
 
-impl Line {
-    fn of(line: &[u8]) -> Line {
+impl ScriptLine {
+    fn of(line: &[u8]) -> ScriptLine {
         let text = line.trim_ascii();
         if text.is_empty() {
-            return Line::Blank;
+            return ScriptLine::Blank;
         }
         if text.contains(&b'`') || is_address(text) {
-            return Line::Frame;
+            return ScriptLine::Frame;
         }
         if is_probe(text) {
-            return Line::Probe;
+            return ScriptLine::Probe;
         }
-        whole_u64(text).map_or(Line::Text, Line::Number)
+        whole_u64(text).map_or(ScriptLine::Text, ScriptLine::Number)
     }
 }
 
@@ -110,7 +110,7 @@ fn is_address(text: &[u8]) -> bool {
 }
 
 /// A text while it is read.
-struct Script {
+struct DtraceScript {
     table: StackTable,
     demangle: bool,
     /// The frames of an entry in each of its stacks, innermost first.
@@ -124,7 +124,7 @@ struct Script {
     left_out: (u64, Option<(u64, String)>),
 }
 
-impl Script {
+impl DtraceScript {
     fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while lines.advance().map_err(Error::Input)? {
             let number = lines.line_number();
@@ -146,8 +146,8 @@ impl Script {
     }
 
     fn line(&mut self, line: &[u8], line_number: u64) -> Result<(), Error> {
-        match Line::of(line) {
-            Line::Frame => {
+        match ScriptLine::of(line) {
+            ScriptLine::Frame => {
                 self.is_in_header = false;
                 if let Some((pid, _)) = self.number.take() {
                     self.pid = Some(pid);
@@ -157,7 +157,7 @@ impl Script {
                     block.push(frame);
                 }
             }
-            Line::Blank => {
+            ScriptLine::Blank => {
                 self.take_count()?;
                 if self.is_in_header {
                     // What stands in front of frames without a blank line between is a key.
@@ -167,15 +167,15 @@ impl Script {
                     self.blocks.push(Vec::new());
                 }
             }
-            Line::Probe => {
+            ScriptLine::Probe => {
                 self.end_entry(line_number, "the next probe")?;
                 self.is_in_header = true;
             }
-            Line::Number(number) => {
+            ScriptLine::Number(number) => {
                 self.take_count()?;
                 self.number = Some((number, line_number));
             }
-            Line::Text => {
+            ScriptLine::Text => {
                 self.take_count()?;
                 let is_before_frames = self.blocks.iter().all(Vec::is_empty);
                 if is_before_frames && line.starts_with(b" ") {
@@ -213,11 +213,11 @@ impl Script {
         }
         let frames = self.table.with_kernel(&self.blocks)?;
         let stack = self.table.stack(&frames)?;
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack,
             thread: self.thread.take(),
             pid: self.pid.take(),
-            ..Row::default()
+            ..StackKey::default()
         })?;
         self.table.add(row, 0, count.into());
         self.blocks.clear();

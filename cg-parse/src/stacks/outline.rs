@@ -2,18 +2,18 @@
 
 use cg_stream::intern::TooMany;
 
-use super::table::{FrameId, StackId, StackTable};
+use super::table::{FrameId, StackLinkId, StackTable};
 
 /// The way from the first line of a list to the last that was read.
 #[derive(Default)]
 pub(super) struct Outline {
-    open: Vec<Open>,
+    open: Vec<OpenLine>,
 }
 
 /// A line that the next ones may be below.
-struct Open {
+struct OpenLine {
     depth: usize,
-    stack: Option<StackId>,
+    stack: Option<StackLinkId>,
 }
 
 impl Outline {
@@ -23,7 +23,7 @@ impl Outline {
         depth: usize,
         frame: Option<FrameId>,
         table: &mut StackTable,
-    ) -> Result<Option<StackId>, TooMany> {
+    ) -> Result<Option<StackLinkId>, TooMany> {
         while self.open.last().is_some_and(|open| open.depth >= depth) {
             self.open.pop();
         }
@@ -32,7 +32,7 @@ impl Outline {
             Some(frame) => Some(table.push(outer, frame)?),
             None => outer,
         };
-        self.open.push(Open { depth, stack });
+        self.open.push(OpenLine { depth, stack });
         Ok(stack)
     }
 }

@@ -12,7 +12,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord};
 
 use super::outline::Outline;
-use super::table::{FrameParts, NameId, Row, StackId, StackTable};
+use super::table::{FrameParts, NameId, StackKey, StackLinkId, StackTable};
 use super::{rate, write};
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -33,7 +33,7 @@ pub(crate) fn parse(
     _diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     loop {
-        let mut report = Report::new(source, options);
+        let mut report = SampleReport::new(source, options);
         // That of a further report was read as the end of the one before it.
         report.header(lines.last_line());
         let read = report.read(lines);
@@ -46,31 +46,31 @@ pub(crate) fn parse(
 }
 
 /// A report while it is read.
-struct Report {
+struct SampleReport {
     run: RunRecord,
     table: StackTable,
     demangle: bool,
     outline: Outline,
     /// The lines from a thread to the one that was read last.
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     thread: Option<NameId>,
 }
 
 /// A line of the call graph, with samples that are not yet known to be of lines below it.
-struct Open {
+struct OpenCall {
     depth: usize,
-    stack: Option<StackId>,
+    stack: Option<StackLinkId>,
     thread: Option<NameId>,
     own: Count,
     samples: u64,
     line: u64,
 }
 
-impl Report {
-    fn new(source: &str, options: &Options) -> Report {
+impl SampleReport {
+    fn new(source: &str, options: &Options) -> SampleReport {
         let mut run = RunRecord::new("sample");
         run.source = vec![source.to_owned()];
-        Report {
+        SampleReport {
             run,
             table: StackTable::new([EVENT]),
             demangle: options.demangle,
@@ -176,7 +176,7 @@ impl Report {
             None => Some(self.frame(text)?),
         };
         let stack = self.outline.at(depth, frame, &mut self.table)?;
-        self.open.push(Open {
+        self.open.push(OpenCall {
             depth,
             stack,
             thread: self.thread,
@@ -200,11 +200,11 @@ impl Report {
                 ));
             }
             if open.own > 0 {
-                let row = self.table.row(Row {
+                let row = self.table.row(StackKey {
                     stack: open.stack,
                     thread: open.thread,
                     pid: self.run.pid,
-                    ..Row::default()
+                    ..StackKey::default()
                 })?;
                 self.table.add(row, 0, open.own);
             }

@@ -8,11 +8,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use cg_debug_info::{Chains, DebugInfo, NodeId, ObjectFile, Place, Search, Symbols};
+use cg_debug_info::{
+    ChainNodeId, Chains, CoveringSymbols, DebugInfo, ObjectFile, Search, SourcePlace,
+};
 
 /// A function at an address; those inlined there come before the one they were inlined into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Symbol {
+pub(super) struct AddressSymbol {
     /// As the object has it, mangled perhaps.
     pub(super) name: Vec<u8>,
     pub(super) file: Vec<u8>,
@@ -102,7 +104,7 @@ impl FoundObject {
         addresses: &BTreeSet<u64>,
         counted_from: CountedFrom,
         search: &Search,
-    ) -> BTreeMap<u64, Vec<Symbol>> {
+    ) -> BTreeMap<u64, Vec<AddressSymbol>> {
         // As the object's own tables count them. What is outside of the object has no name.
         let own_address = |address: &u64| match counted_from {
             CountedFrom::Base => self.file.base_address()?.checked_add(*address),
@@ -119,7 +121,7 @@ impl FoundObject {
             .map(|info| (info.chains(&sorted), info.lines(&sorted)));
         let debug_file = info.as_ref().and_then(DebugInfo::file);
         let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
-        let symbols = Symbols::covering(&files, &sorted).unwrap_or_default();
+        let symbols = CoveringSymbols::covering(&files, &sorted).unwrap_or_default();
         let mut found = BTreeMap::new();
         for (row, (own, address)) in asked.iter().enumerate() {
             let innermost = told.as_ref().and_then(|(chains, _)| chains.innermost[row]);
@@ -131,9 +133,9 @@ impl FoundObject {
                 _ => symbols
                     .at(*own)
                     .next()
-                    .map(|symbol| Symbol {
+                    .map(|symbol| AddressSymbol {
                         name: symbol.name.clone(),
-                        ..Symbol::default()
+                        ..AddressSymbol::default()
                     })
                     .into_iter()
                     .collect(),
@@ -150,12 +152,16 @@ impl FoundObject {
 }
 
 /// The functions of a chain, the innermost of which is at a line.
-fn chain(chains: &Chains, innermost: NodeId, place: (Vec<u8>, Option<u64>)) -> Vec<Symbol> {
+fn chain(
+    chains: &Chains,
+    innermost: ChainNodeId,
+    place: (Vec<u8>, Option<u64>),
+) -> Vec<AddressSymbol> {
     let mut found = Vec::new();
     let (mut file, mut line) = place;
     for node in chains.chain(innermost) {
         let function = chains.function(node.function);
-        found.push(Symbol {
+        found.push(AddressSymbol {
             name: function.name.clone(),
             file,
             line,
@@ -169,7 +175,7 @@ fn chain(chains: &Chains, innermost: NodeId, place: (Vec<u8>, Option<u64>)) -> V
 }
 
 /// A place as frames have it.
-fn written(place: Place, files: &Chains) -> (Vec<u8>, Option<u64>) {
+fn written(place: SourcePlace, files: &Chains) -> (Vec<u8>, Option<u64>) {
     let file = place.file.map(|file| files.file(file).to_vec());
     let line = u64::from(place.line);
     (file.unwrap_or_default(), (line > 0).then_some(line))

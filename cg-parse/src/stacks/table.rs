@@ -1,6 +1,6 @@
 //! Frames and stacks, each held once, and what the stacks cost.
 //!
-//! A stack is its innermost frame and the rest of it, outwards: [`StackId`] is the number of such a pair, so stacks that
+//! A stack is its innermost frame and the rest of it, outwards: [`StackLinkId`] is the number of such a pair, so stacks that
 //! begin at one root share it, and memory goes with what is different. Readers that meet a stack from its root call
 //! [`StackTable::push`] frame by frame; those that meet its innermost frame first collect frames for
 //! [`StackTable::stack`].
@@ -17,9 +17,9 @@ pub(crate) use cg_stream::rows::{FrameId, NameId};
 
 cg_stream::ids! {
     /// A stack that has a frame at least.
-    pub(crate) struct StackId;
+    pub(crate) struct StackLinkId;
     /// A stack of a thread, which has costs.
-    pub(crate) struct RowId;
+    pub(crate) struct StackKeyId;
     /// All that a row says besides its stack.
     struct OriginId;
 }
@@ -38,9 +38,9 @@ pub(crate) struct FrameParts {
 
 /// What costs are added up under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Row {
+pub(crate) struct StackKey {
     /// `None` of a sample without frames.
-    pub(crate) stack: Option<StackId>,
+    pub(crate) stack: Option<StackLinkId>,
     /// The thread's name.
     pub(crate) thread: Option<NameId>,
     /// The process's name.
@@ -55,13 +55,13 @@ pub(crate) struct Row {
 
 /// A frame and what called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Node {
+struct StackLink {
     frame: FrameId,
-    outer: Option<StackId>,
+    outer: Option<StackLinkId>,
 }
 
 /// As one word, which takes a third of the time that a word a field takes; nothing is looked up as often.
-impl Hash for Node {
+impl Hash for StackLink {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(two_ids(self.outer, Some(self.frame)));
@@ -78,7 +78,7 @@ fn two_ids(a: Option<impl Id>, b: Option<impl Id>) -> u64 {
 /// A stack and whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RowKey {
-    stack: Option<StackId>,
+    stack: Option<StackLinkId>,
     origin: OriginId,
 }
 
@@ -95,30 +95,30 @@ pub(crate) struct StackTable {
     number: TableNumber,
     texts: Texts<NameId>,
     frames: Keys<FrameId, FrameParts>,
-    stacks: Keys<StackId, Node>,
+    stacks: Keys<StackLinkId, StackLink>,
     /// By stack, behind that of the stack without frames: the frame that was pushed onto it last, and what that came to. Most
     /// functions are called from one place, and what is called from them stands beside them here.
-    inner: Vec<Option<(FrameId, StackId)>>,
+    inner: Vec<Option<(FrameId, StackLinkId)>>,
     /// Rows without their stacks.
-    origins: Keys<OriginId, Row>,
-    last_origin: Option<(Row, OriginId)>,
-    rows: Keys<RowId, RowKey>,
+    origins: Keys<OriginId, StackKey>,
+    last_origin: Option<(StackKey, OriginId)>,
+    rows: Keys<StackKeyId, RowKey>,
     events: Vec<String>,
     /// A column an event. Each is as long as the last row that has a cost there.
     costs: Vec<Vec<Count>>,
     /// Stacks that [`StackTable::stack`] made last, outermost first, with the frame that was pushed for each: those of
     /// threads of several sorts, which take turns, by some of their outer frames.
-    last: Vec<Vec<(FrameId, StackId)>>,
+    last: Vec<Vec<(FrameId, StackLinkId)>>,
     /// Stacks that it made, by a hash of their frames: most come again before long.
-    recent: Vec<Recent>,
+    recent: Vec<RecentStack>,
     hasher: FixedState,
 }
 
 /// A stack that was looked up.
 #[derive(Clone, Default)]
-struct Recent {
+struct RecentStack {
     frames: Vec<FrameId>,
-    stack: Option<StackId>,
+    stack: Option<StackLinkId>,
 }
 
 /// How many stacks are remembered, and for how many sorts of threads what they have in common.
@@ -207,16 +207,16 @@ impl StackTable {
     #[inline]
     pub(crate) fn push(
         &mut self,
-        outer: Option<StackId>,
+        outer: Option<StackLinkId>,
         frame: FrameId,
-    ) -> Result<StackId, TooMany> {
+    ) -> Result<StackLinkId, TooMany> {
         let position = outer.map_or(0, |outer| outer.index() + 1);
         match self.inner.get(position) {
             Some(Some((known, stack))) if *known == frame => return Ok(*stack),
             Some(_) => {}
             None => self.inner.resize(position + 1, None),
         }
-        let stack = self.stacks.intern(Node { frame, outer })?;
+        let stack = self.stacks.intern(StackLink { frame, outer })?;
         self.inner[position] = Some((frame, stack));
         Ok(stack)
     }
@@ -224,9 +224,9 @@ impl StackTable {
     /// The stack of these frames, innermost first; `None` where there are none.
     ///
     /// Stacks that follow each other mostly have their outer frames in common, which are not looked up again.
-    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
+    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackLinkId>, TooMany> {
         if self.recent.is_empty() {
-            self.recent.resize(RECENT, Recent::default());
+            self.recent.resize(RECENT, RecentStack::default());
         }
         let slot = self.hasher.hash_one(frames) as usize % RECENT;
         let recent = &self.recent[slot];
@@ -242,9 +242,12 @@ impl StackTable {
     }
 
     /// The same where stacks hardly come again, of which nothing is remembered.
-    pub(crate) fn rare_stack(&mut self, frames: &[FrameId]) -> Result<Option<StackId>, TooMany> {
+    pub(crate) fn rare_stack(
+        &mut self,
+        frames: &[FrameId],
+    ) -> Result<Option<StackLinkId>, TooMany> {
         self.push_all(frames, |table, outer, frame| {
-            table.stacks.intern(Node { frame, outer })
+            table.stacks.intern(StackLink { frame, outer })
         })
     }
 
@@ -252,8 +255,8 @@ impl StackTable {
     fn push_all(
         &mut self,
         frames: &[FrameId],
-        push: impl Fn(&mut StackTable, Option<StackId>, FrameId) -> Result<StackId, TooMany>,
-    ) -> Result<Option<StackId>, TooMany> {
+        push: impl Fn(&mut StackTable, Option<StackLinkId>, FrameId) -> Result<StackLinkId, TooMany>,
+    ) -> Result<Option<StackLinkId>, TooMany> {
         let outermost_first = || frames.iter().rev();
         let sort = outermost_first().step_by(4).take(3);
         let sort = sort.fold(0usize, |sort, frame| sort.wrapping_mul(31) + frame.index());
@@ -276,9 +279,9 @@ impl StackTable {
 
     /// The row of a stack of a thread, new or known. It is written even if nothing is added to it.
     #[inline]
-    pub(crate) fn row(&mut self, row: Row) -> Result<RowId, TooMany> {
+    pub(crate) fn row(&mut self, row: StackKey) -> Result<StackKeyId, TooMany> {
         let stack = row.stack;
-        let row = Row { stack: None, ..row };
+        let row = StackKey { stack: None, ..row };
         let origin = match self.last_origin {
             Some((last, origin)) if last == row => origin,
             _ => {
@@ -292,13 +295,13 @@ impl StackTable {
 
     /// Adds to the cost of a row. That the sum fits in 64 bits is looked at when it is written.
     #[inline]
-    pub(crate) fn add(&mut self, row: RowId, event: usize, count: Count) {
+    pub(crate) fn add(&mut self, row: StackKeyId, event: usize, count: Count) {
         *self.cost_mut(row, event) += count;
     }
 
     /// The cost of a row, to be changed.
     #[inline]
-    pub(crate) fn cost_mut(&mut self, row: RowId, event: usize) -> &mut Count {
+    pub(crate) fn cost_mut(&mut self, row: StackKeyId, event: usize) -> &mut Count {
         let column = &mut self.costs[event];
         if column.len() <= row.index() {
             column.resize(row.index() + 1, 0);
@@ -338,15 +341,15 @@ impl StackTable {
 
     /// A row by its position.
     #[inline]
-    pub(crate) fn row_at(&self, position: usize) -> Row {
+    pub(crate) fn row_at(&self, position: usize) -> StackKey {
         let RowKey { stack, origin } = self.rows.all()[position];
         let origin = *self.origins.get(origin);
-        Row { stack, ..origin }
+        StackKey { stack, ..origin }
     }
 
     /// The stack of a row by its position.
     #[inline]
-    pub(crate) fn stack_at(&self, position: usize) -> Option<StackId> {
+    pub(crate) fn stack_at(&self, position: usize) -> Option<StackLinkId> {
         self.rows.all()[position].stack
     }
 
@@ -354,7 +357,7 @@ impl StackTable {
     ///
     /// # Errors
     /// None: there are as many as before.
-    pub(crate) fn change_rows(&mut self, change: impl Fn(&mut Row)) -> Result<(), TooMany> {
+    pub(crate) fn change_rows(&mut self, change: impl Fn(&mut StackKey)) -> Result<(), TooMany> {
         let origins = std::mem::take(&mut self.origins);
         self.last_origin = None;
         for origin in origins.all() {
@@ -383,7 +386,7 @@ impl StackTable {
     }
 
     /// The frames of a stack, innermost first.
-    pub(crate) fn frames_of(&self, stack: Option<StackId>) -> impl Iterator<Item = FrameId> {
+    pub(crate) fn frames_of(&self, stack: Option<StackLinkId>) -> impl Iterator<Item = FrameId> {
         let mut rest = stack;
         std::iter::from_fn(move || {
             let node = self.stacks.get(rest?);
@@ -476,10 +479,10 @@ mod tests {
         let stack = table.stack(&[f]).unwrap();
         let worker = table.given(b"worker").unwrap();
         for (thread, count) in [(None, 3), (worker, 4), (None, 5)] {
-            let row = Row {
+            let row = StackKey {
                 stack,
                 thread,
-                ..Row::default()
+                ..StackKey::default()
             };
             let row = table.row(row).unwrap();
             table.add(row, 0, count);

@@ -1,6 +1,6 @@
 //! Stacks out of a table in which each says what it is called from: by its row, in whatever order rows stand.
 
-use super::table::{FrameId, StackId, StackTable};
+use super::table::{FrameId, StackLinkId, StackTable};
 use crate::error::Error;
 
 /// The stack of each row. `outer` tells the row of what a row is called from, `frames` its frames, innermost first.
@@ -11,8 +11,8 @@ pub(super) fn stacks(
     count: usize,
     outer: impl Fn(usize) -> Result<Option<usize>, Error>,
     mut frames: impl FnMut(usize, &mut StackTable, &mut Vec<FrameId>) -> Result<(), Error>,
-) -> Result<Vec<Option<StackId>>, Error> {
-    let mut stacks: Vec<Option<Option<StackId>>> = vec![None; count];
+) -> Result<Vec<Option<StackLinkId>>, Error> {
+    let mut stacks: Vec<Option<Option<StackLinkId>>> = vec![None; count];
     let mut path = Vec::new();
     let mut of_row = Vec::new();
     for row in 0..count {
@@ -70,7 +70,7 @@ mod tests {
             },
         );
         let shown = found.map_err(|error| error.to_string()).map(|stacks| {
-            let show = |stack: &Option<StackId>| {
+            let show = |stack: &Option<StackLinkId>| {
                 let frames = table.frames_of(*stack);
                 let names = frames.map(|frame| {
                     use cg_stream::intern::Id;

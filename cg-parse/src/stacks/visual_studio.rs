@@ -12,7 +12,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
 use super::outline::Outline;
-use super::table::{FrameParts, Row, StackTable};
+use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -78,9 +78,9 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
         let stack = outline.at(depth, Some(frame), table)?;
         if calls > 0 {
-            let row = table.row(Row {
+            let row = table.row(StackKey {
                 stack,
-                ..Row::default()
+                ..StackKey::default()
             })?;
             table.add(row, 0, calls.into());
         }

@@ -13,7 +13,7 @@ use cg_stream::record::{Count, RunRecord};
 
 use super::count::Decimal;
 use super::outline::Outline;
-use super::table::{FrameParts, Row, StackTable};
+use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -38,7 +38,7 @@ pub(crate) fn parse(
 }
 
 /// A column of costs.
-struct Column {
+struct CostColumn {
     position: usize,
     event: usize,
     is_time: bool,
@@ -61,30 +61,17 @@ fn read(
         }
     };
     let delimiter = *first.get(b"Function Stack".len()).unwrap_or(&b',');
-    let mut fields = Fields::default();
+    let mut fields = CsvFields::default();
     fields.read(&first, delimiter);
     let header: Vec<String> = (0..fields.ends.len())
         .filter_map(|position| fields.get(position))
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
         .collect();
     let position_of = |name: &str| header.iter().position(|field| field == name);
-    let mut columns = Vec::new();
-    for (position, field) in header.iter().enumerate() {
-        if let Some(event) = field.strip_suffix(":Self") {
-            let is_time = event.contains("Time");
-            if is_time {
-                run.sampling.units.insert(event.to_owned(), "ns".to_owned());
-            }
-            columns.push(Column {
-                position,
-                event: table.event(event),
-                is_time,
-            });
-        }
-    }
+    let columns = cost_columns(&header, table, run);
     let (module, file) = (position_of("Module"), position_of("Source File"));
     let mut outline = Outline::default();
-    let mut record = Fields::default();
+    let mut record = CsvFields::default();
     while lines.advance().map_err(Error::Input)? {
         let line = lines.line_number();
         let text = lines.last_line().trim_ascii_end();
@@ -122,15 +109,34 @@ fn read(
                 Error::at(line, format!("expected a cost, found {}", excerpt(text)))
             })?;
             if cost != 0 {
-                let row = table.row(Row {
+                let row = table.row(StackKey {
                     stack,
-                    ..Row::default()
+                    ..StackKey::default()
                 })?;
                 table.add(row, column.event, cost);
             }
         }
     }
     Ok(())
+}
+
+/// The columns of self cost.
+fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) -> Vec<CostColumn> {
+    let mut columns = Vec::new();
+    for (position, field) in header.iter().enumerate() {
+        if let Some(event) = field.strip_suffix(":Self") {
+            let is_time = event.contains("Time");
+            if is_time {
+                run.sampling.units.insert(event.to_owned(), "ns".to_owned());
+            }
+            columns.push(CostColumn {
+                position,
+                event: table.event(event),
+                is_time,
+            });
+        }
+    }
+    columns
 }
 
 /// How many blanks a text begins with.
@@ -140,12 +146,12 @@ fn blanks(text: &[u8]) -> usize {
 
 /// The fields of a line of comma-separated values.
 #[derive(Default)]
-struct Fields {
+struct CsvFields {
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Fields {
+impl CsvFields {
     fn read(&mut self, line: &[u8], delimiter: u8) {
         // A line is a record, whatever carriage returns are in it.
         let mut reader = csv_core::ReaderBuilder::new()

@@ -49,7 +49,7 @@ pub(crate) fn write_open(
     run.total = Total::One(Counts::from_row_with_zeros(&run.events, totals).into_owned());
     out.run(&run)?;
 
-    let writing = Writing::new(table);
+    let writing = RowWriting::new(table);
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
     let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
     let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
@@ -125,7 +125,7 @@ pub(crate) fn write_diff(
     summary.put_into(&mut run);
     out.run(&run)?;
 
-    let writing = Writing::new(table);
+    let writing = RowWriting::new(table);
     let delta = |row: usize| table.cost(row, 1) - table.cost(row, 0);
     let by_delta = |row: usize| (Reverse(delta(row).abs()), Reverse(delta(row)));
     for position in writing.ordered_by(by_delta) {
@@ -183,15 +183,15 @@ fn beyond(event: &str) -> Error {
 }
 
 /// What is worked out once for all rows.
-struct Writing<'t> {
+struct RowWriting<'t> {
     table: &'t StackTable,
     /// By row: the frame to blame.
     blamed: Vec<Option<FrameId>>,
 }
 
-impl<'t> Writing<'t> {
-    fn new(table: &'t StackTable) -> Writing<'t> {
-        Writing {
+impl<'t> RowWriting<'t> {
+    fn new(table: &'t StackTable) -> RowWriting<'t> {
+        RowWriting {
             table,
             blamed: blamed_frames(table),
         }

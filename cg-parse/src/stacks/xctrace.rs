@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
-use super::table::{FrameId, FrameParts, NameId, Row, StackId, StackTable};
+use super::table::{FrameId, FrameParts, NameId, StackKey, StackLinkId, StackTable};
 use super::write;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
@@ -67,17 +67,17 @@ pub(crate) fn parse(
 
 /// A value that may come again.
 #[derive(Clone, Copy)]
-enum Value {
+enum XmlValue {
     Text(NameId),
     Number(u64),
     Frame(FrameId),
-    Stack(Option<StackId>),
-    Thread(Thread),
+    Stack(Option<StackLinkId>),
+    Thread(XctraceThread),
 }
 
 /// Whose a sample is.
 #[derive(Clone, Copy, Default)]
-struct Thread {
+struct XctraceThread {
     name: Option<NameId>,
     process: Option<NameId>,
     pid: Option<u64>,
@@ -90,17 +90,17 @@ struct Element {
     text: Vec<u8>,
     /// Of a frame, a binary, a source, a process or a thread: what it comes to.
     parts: FrameParts,
-    thread: Thread,
+    thread: XctraceThread,
     /// Of a backtrace: innermost first.
     frames: Vec<FrameId>,
-    stack: Option<Option<StackId>>,
+    stack: Option<Option<StackLinkId>>,
 }
 
 /// A row while it is read.
 #[derive(Default)]
-struct Sample {
-    stack: Option<StackId>,
-    thread: Thread,
+struct XctraceSample {
+    stack: Option<StackLinkId>,
+    thread: XctraceThread,
     /// The event of its weight, and that.
     weight: Option<(&'static str, u64)>,
 }
@@ -109,9 +109,9 @@ struct Sample {
 struct Export {
     table: StackTable,
     demangle: bool,
-    values: HashMap<u64, Value, FixedState>,
+    values: HashMap<u64, XmlValue, FixedState>,
     open: Vec<Element>,
-    row: Option<Sample>,
+    row: Option<XctraceSample>,
 }
 
 impl Export {
@@ -177,13 +177,13 @@ impl Export {
         };
         let number = |text: Option<Vec<u8>>| text.and_then(|text| whole_u64(&text));
         if name == b"row" {
-            self.row = Some(Sample::default());
+            self.row = Some(XctraceSample::default());
         }
         let mut element = Element {
             id: number(attribute("id")?),
             text: Vec::new(),
             parts: FrameParts::default(),
-            thread: Thread::default(),
+            thread: XctraceThread::default(),
             frames: Vec::new(),
             stack: None,
             name,
@@ -265,15 +265,15 @@ impl Export {
                 self.open.pop();
                 return self.end_row();
             }
-            b"frame" => Some(Value::Frame(self.table.frame(element.parts)?)),
-            b"path" => self.table.given(text)?.map(Value::Text),
-            b"pid" | b"weight" | b"cycle-weight" => whole_u64(text).map(Value::Number),
-            b"thread" | b"process" => Some(Value::Thread(element.thread)),
+            b"frame" => Some(XmlValue::Frame(self.table.frame(element.parts)?)),
+            b"path" => self.table.given(text)?.map(XmlValue::Text),
+            b"pid" | b"weight" | b"cycle-weight" => whole_u64(text).map(XmlValue::Number),
+            b"thread" | b"process" => Some(XmlValue::Thread(element.thread)),
             b"backtrace" => {
                 let frames = &element.frames;
-                Some(Value::Stack(self.table.stack(frames)?))
+                Some(XmlValue::Stack(self.table.stack(frames)?))
             }
-            b"tagged-backtrace" => element.stack.map(Value::Stack),
+            b"tagged-backtrace" => element.stack.map(XmlValue::Stack),
             _ => None,
         };
         // What a reference stands for was taken when it was read.
@@ -282,7 +282,7 @@ impl Export {
         };
         let (id, is_binary, parts) = (element.id, element.name == b"binary", element.parts);
         if is_binary {
-            let frame = Value::Frame(self.table.frame(parts)?);
+            let frame = XmlValue::Frame(self.table.frame(parts)?);
             self.values.extend(id.map(|id| (id, frame)));
             if id.is_some() {
                 self.take(frame)?;
@@ -304,7 +304,7 @@ impl Export {
     }
 
     /// Hands the value of the element that was read last to the element or the row it is in.
-    fn take(&mut self, value: Value) -> Result<(), Error> {
+    fn take(&mut self, value: XmlValue) -> Result<(), Error> {
         let Some((element, outer)) = self.open.split_last_mut() else {
             return Ok(());
         };
@@ -312,29 +312,29 @@ impl Export {
         let is_in_row = outer_name == b"row";
         let outer = outer.last_mut();
         match (element.name.as_slice(), value) {
-            (b"binary", Value::Frame(binary)) => {
+            (b"binary", XmlValue::Frame(binary)) => {
                 let binary = self.table.frames()[cg_stream::intern::Id::index(binary)];
                 if let Some(outer) = outer {
                     outer.parts.obj = binary.obj;
                     outer.parts.marks = binary.marks;
                 }
             }
-            (b"frame", Value::Frame(frame)) => {
+            (b"frame", XmlValue::Frame(frame)) => {
                 if let Some(outer) = outer {
                     outer.frames.push(frame);
                 }
             }
-            (b"path", Value::Text(path)) => {
+            (b"path", XmlValue::Text(path)) => {
                 if let Some(outer) = outer {
                     outer.parts.file = Some(path);
                 }
             }
-            (b"pid", Value::Number(pid)) => {
+            (b"pid", XmlValue::Number(pid)) => {
                 if let Some(outer) = outer {
                     outer.thread.pid = Some(pid);
                 }
             }
-            (b"process", Value::Thread(process)) => {
+            (b"process", XmlValue::Thread(process)) => {
                 let thread = match (outer, &mut self.row) {
                     (_, Some(row)) if is_in_row => &mut row.thread,
                     (Some(outer), _) => &mut outer.thread,
@@ -343,12 +343,12 @@ impl Export {
                 thread.process = process.process;
                 thread.pid = process.pid;
             }
-            (b"thread", Value::Thread(thread)) => {
+            (b"thread", XmlValue::Thread(thread)) => {
                 if let (true, Some(row)) = (is_in_row, &mut self.row) {
                     row.thread = thread;
                 }
             }
-            (b"backtrace" | b"tagged-backtrace", Value::Stack(stack)) => match &mut self.row {
+            (b"backtrace" | b"tagged-backtrace", XmlValue::Stack(stack)) => match &mut self.row {
                 Some(row) if is_in_row => row.stack = stack,
                 _ => {
                     if let Some(outer) = outer {
@@ -356,12 +356,12 @@ impl Export {
                     }
                 }
             },
-            (b"weight", Value::Number(weight)) => {
+            (b"weight", XmlValue::Number(weight)) => {
                 if let (true, Some(row)) = (is_in_row, &mut self.row) {
                     row.weight = Some(("weight", weight));
                 }
             }
-            (b"cycle-weight", Value::Number(weight)) => {
+            (b"cycle-weight", XmlValue::Number(weight)) => {
                 if let (true, Some(row)) = (is_in_row, &mut self.row) {
                     row.weight = Some(("cycles", weight));
                 }
@@ -375,12 +375,12 @@ impl Export {
         let Some(sample) = self.row.take() else {
             return Ok(());
         };
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack: sample.stack,
             thread: sample.thread.name,
             process: sample.thread.process,
             pid: sample.thread.pid,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         self.table.add(row, 0, 1);
         if let Some((event, weight)) = sample.weight {

@@ -28,9 +28,9 @@ const FRACTION: u128 = 1_000_000;
 pub(crate) fn is_output(head: &Head) -> bool {
     let mut has_counter = false;
     for (_, line) in head.whole_lines() {
-        match Line::of(line) {
-            Some(Line::Counter(..)) => has_counter = true,
-            Some(Line::Nothing) => {}
+        match CounterLine::of(line) {
+            Some(CounterLine::Counter(..)) => has_counter = true,
+            Some(CounterLine::Nothing) => {}
             None => return false,
         }
         if has_counter && head.reach == Reach::Beginning {
@@ -47,7 +47,7 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut scopes: Vec<Scope> = Vec::new();
+    let mut scopes: Vec<CounterScope> = Vec::new();
     let read = read(lines, options.per_part, &mut scopes);
     if scopes.is_empty() {
         read?;
@@ -62,17 +62,17 @@ pub(crate) fn parse(
     read
 }
 
-fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<Scope>) -> Result<(), Error> {
+fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Result<(), Error> {
     let mut is_whole = true;
     while lines.advance().map_err(Error::Input)? {
         let line = lines.last_line();
-        match Line::of(line) {
-            Some(Line::Counter(labels, counter)) => {
+        match CounterLine::of(line) {
+            Some(CounterLine::Counter(labels, counter)) => {
                 is_whole = counter.is_whole;
                 let labels = if per_part { labels } else { Vec::new() };
                 let position = scopes.iter().position(|scope| scope.labels == labels);
                 let position = position.unwrap_or_else(|| {
-                    scopes.push(Scope {
+                    scopes.push(CounterScope {
                         labels,
                         counters: Vec::new(),
                     });
@@ -80,7 +80,7 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<Scope>) -> Result<()
                 });
                 scopes[position].add(*counter);
             }
-            Some(Line::Nothing) => {}
+            Some(CounterLine::Nothing) => {}
             None => {
                 let found = excerpt(line);
                 let number = lines.line_number();
@@ -101,7 +101,7 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<Scope>) -> Result<()
 }
 
 /// What a line is.
-enum Line {
+enum CounterLine {
     /// What was counted, and where or when.
     Counter(Labels, Box<Counter>),
     /// A comment, a blank line, a metric without a counter.
@@ -129,12 +129,12 @@ struct Counter {
 }
 
 /// What was counted in one place or time, or in all.
-struct Scope {
+struct CounterScope {
     labels: Labels,
     counters: Vec<Counter>,
 }
 
-impl Scope {
+impl CounterScope {
     fn add(&mut self, counter: Counter) {
         let same =
             |known: &&mut Counter| known.event == counter.event && known.unit == counter.unit;
@@ -268,22 +268,22 @@ impl Counter {
     }
 }
 
-impl Line {
-    fn of(line: &[u8]) -> Option<Line> {
+impl CounterLine {
+    fn of(line: &[u8]) -> Option<CounterLine> {
         let text = std::str::from_utf8(line).ok()?.trim();
         if text.is_empty() || text.starts_with('#') {
-            return Some(Line::Nothing);
+            return Some(CounterLine::Nothing);
         }
         if text.starts_with('{') {
-            return Line::of_json(text);
+            return CounterLine::of_json(text);
         }
         // `-x` takes any separator; these are the ones that people take.
         [',', ';', '\t', '|', ':']
             .into_iter()
-            .find_map(|separator| Line::of_fields(text, separator))
+            .find_map(|separator| CounterLine::of_fields(text, separator))
     }
 
-    fn of_fields(text: &str, separator: char) -> Option<Line> {
+    fn of_fields(text: &str, separator: char) -> Option<CounterLine> {
         /// Of the time, the place and how many processors it has.
         const MOST_BEFORE: usize = 3;
         let fields: Vec<&str> = text.split(separator).map(str::trim).collect();
@@ -299,7 +299,7 @@ impl Line {
                 .all(|(_, field)| field.is_empty())
             && fields.len() >= 7
         {
-            return Some(Line::Nothing);
+            return Some(CounterLine::Nothing);
         }
         (0..=MOST_BEFORE).find_map(|before| {
             let labels = labels(fields.get(..before)?)?;
@@ -331,14 +331,14 @@ impl Line {
             let value = decimal(value, separator)?;
             let mut counter = Counter::new(&event, unit, &value, runtime as f64, share)?;
             counter.is_whole = is_whole;
-            Some(Line::Counter(labels, Box::new(counter)))
+            Some(CounterLine::Counter(labels, Box::new(counter)))
         })
     }
 
-    fn of_json(text: &str) -> Option<Line> {
+    fn of_json(text: &str) -> Option<CounterLine> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        struct Fields {
+        struct CounterFields {
             counter_value: Option<serde_json::Value>,
             #[serde(default)]
             unit: String,
@@ -356,9 +356,9 @@ impl Line {
             thread: Option<String>,
             metric_value: Option<serde_json::Value>,
         }
-        let fields: Fields = serde_json::from_str(text).ok()?;
+        let fields: CounterFields = serde_json::from_str(text).ok()?;
         let (Some(value), Some(event)) = (&fields.counter_value, &fields.event) else {
-            return fields.metric_value.map(|_| Line::Nothing);
+            return fields.metric_value.map(|_| CounterLine::Nothing);
         };
         let value = match value {
             serde_json::Value::String(text) => text.clone(),
@@ -385,7 +385,7 @@ impl Line {
             .into_iter()
             .filter_map(|(key, text)| Some((key, text?)))
             .collect();
-        Some(Line::Counter(labels, Box::new(counter)))
+        Some(CounterLine::Counter(labels, Box::new(counter)))
     }
 }
 

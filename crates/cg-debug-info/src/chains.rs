@@ -5,24 +5,24 @@ use hashbrown::HashMap;
 
 /// A place that code can be in: a function, inlined into another or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(u32);
+pub struct ChainNodeId(u32);
 
 /// A function, by name and declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FunctionId(u32);
+pub struct ChainFunctionId(u32);
 
 /// The path of a source file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(u32);
 
-impl NodeId {
+impl ChainNodeId {
     /// Its position among [`Chains::nodes`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-impl FunctionId {
+impl ChainFunctionId {
     /// Its position among [`Chains::functions`].
     pub fn index(self) -> usize {
         self.0 as usize
@@ -38,16 +38,16 @@ impl FileId {
 
 /// A function as it stands in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Node {
+pub struct ChainNode {
     /// The function that this one is inlined into, and where it is called there; none where it is not inlined.
-    pub inlined_into: Option<(NodeId, Place)>,
+    pub inlined_into: Option<(ChainNodeId, SourcePlace)>,
     /// The function.
-    pub function: FunctionId,
+    pub function: ChainFunctionId,
 }
 
 /// A line of a source file. Either is left out where the debug information leaves it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file.
     pub file: Option<FileId>,
     /// The line, counted from 1; 0 where the compiler names none.
@@ -56,21 +56,21 @@ pub struct Place {
 
 /// A function as its debug information describes it. Two entries that say the same are one function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Function {
+pub struct ChainFunction {
     /// Demangled where it is mangled; else with the namespaces and types it is declared in. Empty where it has no name.
     pub name: Vec<u8>,
     /// Where it is declared.
-    pub declared: Place,
+    pub declared: SourcePlace,
 }
 
 /// The chains of sorted addresses of one object.
 #[derive(Debug, Default)]
 pub struct Chains {
-    nodes: Vec<Node>,
-    functions: Vec<Function>,
+    nodes: Vec<ChainNode>,
+    functions: Vec<ChainFunction>,
     files: Vec<Vec<u8>>,
     /// The innermost function of each address, in the order in which they were asked for.
-    pub innermost: Vec<Option<NodeId>>,
+    pub innermost: Vec<Option<ChainNodeId>>,
     /// What was damaged or missing on the way.
     pub troubles: Troubles,
 }
@@ -92,12 +92,12 @@ pub struct Troubles {
 
 impl Chains {
     /// A node.
-    pub fn node(&self, id: NodeId) -> Node {
+    pub fn node(&self, id: ChainNodeId) -> ChainNode {
         self.nodes[id.0 as usize]
     }
 
     /// A function.
-    pub fn function(&self, id: FunctionId) -> &Function {
+    pub fn function(&self, id: ChainFunctionId) -> &ChainFunction {
         &self.functions[id.0 as usize]
     }
 
@@ -107,8 +107,8 @@ impl Chains {
     }
 
     /// All nodes; those that others are inlined into come before them.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Node)> {
-        (0..).map(NodeId).zip(self.nodes.iter().copied())
+    pub fn nodes(&self) -> impl Iterator<Item = (ChainNodeId, ChainNode)> {
+        (0..).map(ChainNodeId).zip(self.nodes.iter().copied())
     }
 
     /// The paths of all files.
@@ -117,12 +117,12 @@ impl Chains {
     }
 
     /// All functions.
-    pub fn functions(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
-        (0..).map(FunctionId).zip(self.functions.iter())
+    pub fn functions(&self) -> impl Iterator<Item = (ChainFunctionId, &ChainFunction)> {
+        (0..).map(ChainFunctionId).zip(self.functions.iter())
     }
 
     /// The nodes of a chain, innermost first.
-    pub fn chain(&self, innermost: NodeId) -> impl Iterator<Item = Node> {
+    pub fn chain(&self, innermost: ChainNodeId) -> impl Iterator<Item = ChainNode> {
         std::iter::successors(Some(self.node(innermost)), |node| {
             node.inlined_into.map(|(host, _)| self.node(host))
         })
@@ -133,8 +133,8 @@ impl Chains {
 #[derive(Default)]
 pub(crate) struct Builder {
     chains: Chains,
-    node_ids: HashMap<Node, NodeId, FixedState>,
-    function_ids: HashMap<Function, FunctionId, FixedState>,
+    node_ids: HashMap<ChainNode, ChainNodeId, FixedState>,
+    function_ids: HashMap<ChainFunction, ChainFunctionId, FixedState>,
     file_ids: HashMap<Vec<u8>, FileId, FixedState>,
 }
 
@@ -145,19 +145,19 @@ impl Builder {
         builder
     }
 
-    pub(crate) fn node(&mut self, node: Node) -> NodeId {
+    pub(crate) fn node(&mut self, node: ChainNode) -> ChainNodeId {
         *self.node_ids.entry(node).or_insert_with(|| {
-            let id = NodeId(count(&self.chains.nodes));
+            let id = ChainNodeId(count(&self.chains.nodes));
             self.chains.nodes.push(node);
             id
         })
     }
 
-    pub(crate) fn function(&mut self, function: Function) -> FunctionId {
+    pub(crate) fn function(&mut self, function: ChainFunction) -> ChainFunctionId {
         if let Some(id) = self.function_ids.get(&function) {
             return *id;
         }
-        let id = FunctionId(count(&self.chains.functions));
+        let id = ChainFunctionId(count(&self.chains.functions));
         self.chains.functions.push(function.clone());
         self.function_ids.insert(function, id);
         id
@@ -173,7 +173,7 @@ impl Builder {
         id
     }
 
-    pub(crate) fn innermost(&mut self) -> &mut [Option<NodeId>] {
+    pub(crate) fn innermost(&mut self) -> &mut [Option<ChainNodeId>] {
         &mut self.chains.innermost
     }
 

@@ -7,13 +7,15 @@ use foldhash::fast::FixedState;
 use gimli::{Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, RunTimeEndian, Section};
 use hashbrown::HashSet;
 
-use crate::chains::{Builder, Chains, Node, NodeId, Place, Troubles};
-use crate::dwarf::{OpenUnit, Skeleton, Slice, Stop, Units, load, load_package, unit_in_package};
+use crate::chains::{Builder, ChainNode, ChainNodeId, Chains, SourcePlace, Troubles};
+use crate::dwarf::{
+    DwarfUnits, OpenUnit, Skeleton, Slice, Stop, load, load_package, unit_in_package,
+};
 use crate::limits::Steps;
-use crate::lines::{Row, rows};
-use crate::names::{Names, SkeletonFiles};
+use crate::lines::{LineTableRow, rows};
+use crate::names::{DwarfNames, SkeletonFiles};
 use crate::object_file::ObjectFile;
-use crate::search::{DebugFile, Search, Source};
+use crate::search::{DebugFile, DebugSource, Search};
 use crate::walk::{NOTHING, RawNode, Walk};
 use crate::{Error, Limits};
 
@@ -23,7 +25,7 @@ pub struct DebugInfo {
     object: PathBuf,
     /// The debug file, where it is not the object.
     file: Option<ObjectFile>,
-    source: Source,
+    source: DebugSource,
     endian: RunTimeEndian,
     sections: DwarfSections<Vec<u8>>,
     alternate: Option<DwarfSections<Vec<u8>>>,
@@ -31,9 +33,9 @@ pub struct DebugInfo {
 }
 
 /// The lines of sorted addresses.
-pub struct Lines {
+pub struct AddressLines {
     /// The line of each address, in the order in which they were asked for.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<SourcePlace>>,
     /// What the files of `places` are called.
     pub files: Chains,
 }
@@ -79,7 +81,7 @@ impl DebugInfo {
     }
 
     /// Where it was found.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &DebugSource {
         &self.source
     }
 
@@ -107,13 +109,13 @@ impl DebugInfo {
     }
 
     /// The rows of the line tables that lie in one of `ranges`, which are sorted and do not overlap; by address.
-    pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<Row>, Chains) {
+    pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<LineTableRow>, Chains) {
         let mut builder = Builder::new(0);
         let mut kept = Vec::new();
         self.with_dwarf(|dwarf| {
             let mut steps = Steps::new(&self.search.limits);
             let mut seen = HashSet::with_hasher(FixedState::default());
-            let Ok(units) = Units::new(dwarf, &self.search.limits) else {
+            let Ok(units) = DwarfUnits::new(dwarf, &self.search.limits) else {
                 return;
             };
             for index in 0..units.len() {
@@ -140,7 +142,7 @@ impl DebugInfo {
     }
 
     /// The line of each of `addresses`, which are sorted.
-    pub fn lines(&self, addresses: &[u64]) -> Lines {
+    pub fn lines(&self, addresses: &[u64]) -> AddressLines {
         let ranges: Vec<_> = (addresses.iter())
             .map(|address| *address..address.saturating_add(1))
             .collect();
@@ -151,7 +153,7 @@ impl DebugInfo {
             let length = addresses[first..].partition_point(|address| *address < row.end);
             places[first..first + length].fill(Some(row.place));
         }
-        Lines { places, files }
+        AddressLines { places, files }
     }
 
     fn with_dwarf(&self, use_it: impl for<'d> FnOnce(&'d Dwarf<Slice<'d>>)) {
@@ -206,12 +208,12 @@ impl Resolve<'_> {
         dwarf: &'d Dwarf<Slice<'d>>,
         limits: &'d Limits,
     ) -> Result<(), Stop> {
-        let units = Units::new(dwarf, limits)?;
+        let units = DwarfUnits::new(dwarf, limits)?;
         let alternate = dwarf
             .sup()
-            .map(|alternate| Units::new(alternate, limits))
+            .map(|alternate| DwarfUnits::new(alternate, limits))
             .transpose()?;
-        let mut names = Names::new(&units, alternate.as_ref());
+        let mut names = DwarfNames::new(&units, alternate.as_ref());
         for index in 0..units.len() {
             let done =
                 (units.open(index, &mut self.steps)).and_then(|open| match open.split_name {
@@ -230,9 +232,9 @@ impl Resolve<'_> {
     /// Walks one unit and takes over what it found, also where it could be walked only in part.
     fn unit<'d>(
         &mut self,
-        units: &Units<'d>,
+        units: &DwarfUnits<'d>,
         open: &OpenUnit<'d>,
-        names: &mut Names<'_, 'd>,
+        names: &mut DwarfNames<'_, 'd>,
     ) -> Result<(), Stop> {
         let mut walk = Walk {
             addresses: self.addresses,
@@ -262,7 +264,7 @@ impl Resolve<'_> {
         nodes: &[RawNode],
         written: Range<usize>,
         open: &OpenUnit<'d>,
-        names: &mut Names<'_, 'd>,
+        names: &mut DwarfNames<'_, 'd>,
     ) -> Result<(), Stop> {
         let mut is_used = vec![false; nodes.len()];
         for number in self.raw[written.clone()]
@@ -280,7 +282,7 @@ impl Resolve<'_> {
         let used = || nodes.iter().zip(&is_used).filter(|(_, is_used)| **is_used);
         let origins = used().map(|(node, _)| node.origin).collect();
         names.describe(origins, self.builder, &mut self.steps)?;
-        let mut ids: Vec<Option<NodeId>> = vec![None; nodes.len()];
+        let mut ids: Vec<Option<ChainNodeId>> = vec![None; nodes.len()];
         for (number, node) in nodes
             .iter()
             .enumerate()
@@ -294,13 +296,13 @@ impl Resolve<'_> {
                 let file = names.file(open, node.call_file, self.builder, &mut self.steps);
                 (
                     host,
-                    Place {
+                    SourcePlace {
                         file,
                         line: node.call_line,
                     },
                 )
             });
-            ids[number] = Some(self.builder.node(Node {
+            ids[number] = Some(self.builder.node(ChainNode {
                 inlined_into,
                 function,
             }));
@@ -319,9 +321,9 @@ impl Resolve<'_> {
     /// Finds the rest of a skeleton unit and walks that.
     fn split<'d>(
         &mut self,
-        units: &Units<'d>,
+        units: &DwarfUnits<'d>,
         skeleton: &OpenUnit<'d>,
-        names: &mut Names<'_, 'd>,
+        names: &mut DwarfNames<'_, 'd>,
         name: Slice<'d>,
     ) -> Result<(), Stop> {
         let mut walk = Walk {
@@ -378,8 +380,8 @@ impl Resolve<'_> {
         files: &mut SkeletonFiles<'_>,
     ) -> Result<(), Stop> {
         self.steps.take(dwarf.debug_info.reader().len() as u64)?;
-        let split = Units::split(dwarf, limits, skeleton)?;
-        let mut names = Names::split(&split, files);
+        let split = DwarfUnits::split(dwarf, limits, skeleton)?;
+        let mut names = DwarfNames::split(&split, files);
         for index in 0..split.len() {
             let open = split.open(index, &mut self.steps)?;
             if open.unit.dwo_id.is_some() && open.unit.dwo_id == skeleton.id {

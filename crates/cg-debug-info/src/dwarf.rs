@@ -129,7 +129,7 @@ pub(crate) fn unit_in_package<'a>(
 }
 
 /// The units of one `.debug_info` and what has been opened of them.
-pub(crate) struct Units<'a> {
+pub(crate) struct DwarfUnits<'a> {
     pub(crate) dwarf: &'a Dwarf<Slice<'a>>,
     /// Where each begins, ascending.
     offsets: Vec<usize>,
@@ -181,10 +181,13 @@ impl<'a> OpenUnit<'a> {
 /// Units kept open at a time. Names are looked up in the order of their offsets, so few are needed.
 const MOST_OPENED: usize = 32;
 
-impl<'a> Units<'a> {
+impl<'a> DwarfUnits<'a> {
     /// Finds the units of `dwarf`; a damaged header ends them.
-    pub(crate) fn new(dwarf: &'a Dwarf<Slice<'a>>, limits: &'a Limits) -> Result<Units<'a>, Stop> {
-        let mut units = Units {
+    pub(crate) fn new(
+        dwarf: &'a Dwarf<Slice<'a>>,
+        limits: &'a Limits,
+    ) -> Result<DwarfUnits<'a>, Stop> {
+        let mut units = DwarfUnits {
             dwarf,
             offsets: Vec::new(),
             abbreviations: Vec::new(),
@@ -213,8 +216,8 @@ impl<'a> Units<'a> {
         dwarf: &'a Dwarf<Slice<'a>>,
         limits: &'a Limits,
         skeleton: Skeleton<'a>,
-    ) -> Result<Units<'a>, Stop> {
-        let mut units = Units::new(dwarf, limits)?;
+    ) -> Result<DwarfUnits<'a>, Stop> {
+        let mut units = DwarfUnits::new(dwarf, limits)?;
         units.skeleton = Some(skeleton);
         Ok(units)
     }
@@ -247,30 +250,7 @@ impl<'a> Units<'a> {
     fn open_anew(&self, offset: DebugInfoOffset, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
         let header = self.dwarf.unit_header(offset)?;
         let abbreviations = self.parse_abbreviations(&header, steps)?;
-        let file_type = self.dwarf.file_type;
-        let encoding = header.encoding();
-        let mut unit = Unit {
-            abbreviations,
-            name: None,
-            comp_dir: None,
-            low_pc: 0,
-            str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
-                encoding, file_type,
-            ),
-            addr_base: gimli::DebugAddrBase(0),
-            loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(
-                encoding, file_type,
-            ),
-            rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(
-                encoding, file_type,
-            ),
-            line_program: None,
-            dwo_id: match header.type_() {
-                UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),
-                _ => None,
-            },
-            header,
-        };
+        let mut unit = unit_without_bases(header, abbreviations, self.dwarf.file_type);
         let root = unit.entry(unit.header.root_offset())?;
         // Strings and addresses need the bases, which can stand behind them.
         for attribute in root.attrs() {
@@ -373,4 +353,29 @@ fn is_without_scopes(language: constants::DwLang) -> bool {
             | constants::DW_LANG_C17
             | constants::DW_LANG_Mips_Assembler
     )
+}
+
+/// A unit of which no attribute was read.
+fn unit_without_bases<'a>(
+    header: UnitHeader<Slice<'a>>,
+    abbreviations: Arc<Abbreviations>,
+    file_type: gimli::DwarfFileType,
+) -> Unit<Slice<'a>> {
+    let of = header.encoding();
+    Unit {
+        abbreviations,
+        name: None,
+        comp_dir: None,
+        low_pc: 0,
+        str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(of, file_type),
+        addr_base: gimli::DebugAddrBase(0),
+        loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(of, file_type),
+        rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(of, file_type),
+        line_program: None,
+        dwo_id: match header.type_() {
+            UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),
+            _ => None,
+        },
+        header,
+    }
 }

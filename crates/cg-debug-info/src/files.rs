@@ -7,7 +7,7 @@ use gimli::{Dwarf, Reader, Section};
 use hashbrown::HashMap;
 
 use crate::chains::{Builder, FileId};
-use crate::dwarf::{OpenUnit, Slice, Units};
+use crate::dwarf::{DwarfUnits, OpenUnit, Slice};
 use crate::limits::Steps;
 
 /// The file tables that were read: a path that was put together once is not put together again.
@@ -26,7 +26,7 @@ impl<'a> FileTables<'a> {
     /// The file with a number in the table of a unit. Numbers begin at 1 before DWARF 5, and 0 is none.
     pub(crate) fn file(
         &mut self,
-        units: &Units<'a>,
+        units: &DwarfUnits<'a>,
         open: &OpenUnit<'a>,
         number: u64,
         builder: &mut Builder,
@@ -53,7 +53,7 @@ impl<'a> FileTables<'a> {
 
 /// A unit's line table, of which the header has been read; none where that is larger than any compiler makes one.
 pub(crate) fn program<'a>(
-    units: &Units<'a>,
+    units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
     steps: &mut Steps,
 ) -> Option<gimli::IncompleteLineProgram<Slice<'a>>> {

@@ -1,6 +1,6 @@
 //! Which functions were inlined at an address, by name: out of the symbol tables and the DWARF of ELF objects.
 //!
-//! [`ObjectFile`] is an object; [`Symbols`] tell whether it is the one that was profiled; [`DebugInfo`] finds its debug
+//! [`ObjectFile`] is an object; [`CoveringSymbols`] tell whether it is the one that was profiled; [`DebugInfo`] finds its debug
 //! information and answers with [`Chains`]: for each address the functions whose code is there, the inlined ones first.
 //! Addresses are as the object counts them, which is what callgrind writes; who has run-time addresses takes off where the
 //! object was loaded. One walk over the entries answers for all addresses: see `walk.rs`.
@@ -23,11 +23,13 @@ mod search;
 mod symbols;
 mod walk;
 
-pub use chains::{Chains, FileId, Function, FunctionId, Node, NodeId, Place, Troubles};
-pub use debug_info::{DebugInfo, Lines};
+pub use chains::{
+    ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, FileId, SourcePlace, Troubles,
+};
+pub use debug_info::{AddressLines, DebugInfo};
 pub use error::Error;
 pub use limits::Limits;
-pub use lines::Row;
+pub use lines::LineTableRow;
 pub use object_file::ObjectFile;
-pub use search::{DebugFile, Search, Source};
-pub use symbols::{Symbol, SymbolAddress, Symbols};
+pub use search::{DebugFile, DebugSource, Search};
+pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress};

@@ -5,33 +5,33 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
-use crate::chains::{Builder, FileId, Place};
-use crate::dwarf::{OpenUnit, Stop, Units};
+use crate::chains::{Builder, FileId, SourcePlace};
+use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
 use crate::files::{path, program};
 use crate::limits::Steps;
 
 /// Code that one row of a line table covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct LineTableRow {
     /// Where it begins.
     pub begin: u64,
     /// Where the next begins.
     pub end: u64,
     /// What it was made from.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// The rows of a unit's line table that overlap one of `ranges`, which are sorted and do not overlap each other.
 ///
 /// A table that several units share is read with the first of them; `seen` remembers which were.
 pub(crate) fn rows<'a>(
-    units: &Units<'a>,
+    units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
     ranges: &[Range<u64>],
     seen: &mut HashSet<usize, FixedState>,
     builder: &mut Builder,
     steps: &mut Steps,
-    kept: &mut Vec<Row>,
+    kept: &mut Vec<LineTableRow>,
 ) -> Result<(), Stop> {
     let Some(offset) = open.line_program else {
         return Ok(());
@@ -60,10 +60,10 @@ pub(crate) fn rows<'a>(
             let file = *(files.entry(file)).or_insert_with(|| {
                 path(units.dwarf, open, header, file).map(|path| builder.file(path))
             });
-            kept.push(Row {
+            kept.push(LineTableRow {
                 begin,
                 end,
-                place: Place { file, line },
+                place: SourcePlace { file, line },
             });
         }
         if !row.end_sequence() {

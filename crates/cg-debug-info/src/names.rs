@@ -6,8 +6,8 @@ use foldhash::fast::FixedState;
 use gimli::{DebugInfoOffset, Reader, Section, constants};
 use hashbrown::HashMap;
 
-use crate::chains::{Builder, FileId, Function, FunctionId, Place};
-use crate::dwarf::{OpenUnit, Slice, Stop, Units};
+use crate::chains::{Builder, ChainFunction, ChainFunctionId, FileId, SourcePlace};
+use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
 use crate::files::FileTables;
 use crate::limits::Steps;
 use crate::walk::{Origin, file_index, origin_of};
@@ -20,12 +20,12 @@ const LONGEST_NAME: usize = 1 << 16;
 const MOST_SCOPES: usize = 256;
 
 /// One `.debug_info` with what has been found out of its names.
-pub(crate) struct Names<'u, 'a> {
-    units: &'u Units<'a>,
-    alternate: Option<&'u Units<'a>>,
+pub(crate) struct DwarfNames<'u, 'a> {
+    units: &'u DwarfUnits<'a>,
+    alternate: Option<&'u DwarfUnits<'a>>,
     files: FileTables<'a>,
     alternate_files: FileTables<'a>,
-    known: HashMap<Origin, FunctionId, FixedState>,
+    known: HashMap<Origin, ChainFunctionId, FixedState>,
     /// The files of a split unit, whose line table is its skeleton's.
     skeleton_files: Option<&'u mut SkeletonFiles<'u>>,
 }
@@ -35,7 +35,7 @@ pub(crate) type SkeletonFiles<'u> = dyn FnMut(u64, &mut Builder, &mut Steps) -> 
 
 /// What entries say of a function, the first that says it.
 #[derive(Default)]
-struct Description<'a> {
+struct DwarfDescription<'a> {
     name: Option<Slice<'a>>,
     linkage_name: Option<Slice<'a>>,
     /// The entry that the declaration's scopes are around.
@@ -44,9 +44,12 @@ struct Description<'a> {
     line: u32,
 }
 
-impl<'u, 'a> Names<'u, 'a> {
-    pub(crate) fn new(units: &'u Units<'a>, alternate: Option<&'u Units<'a>>) -> Names<'u, 'a> {
-        Names {
+impl<'u, 'a> DwarfNames<'u, 'a> {
+    pub(crate) fn new(
+        units: &'u DwarfUnits<'a>,
+        alternate: Option<&'u DwarfUnits<'a>>,
+    ) -> DwarfNames<'u, 'a> {
+        DwarfNames {
             units,
             alternate,
             files: FileTables::default(),
@@ -57,10 +60,13 @@ impl<'u, 'a> Names<'u, 'a> {
     }
 
     /// The same for a split unit.
-    pub(crate) fn split(units: &'u Units<'a>, files: &'u mut SkeletonFiles<'u>) -> Names<'u, 'a> {
-        Names {
+    pub(crate) fn split(
+        units: &'u DwarfUnits<'a>,
+        files: &'u mut SkeletonFiles<'u>,
+    ) -> DwarfNames<'u, 'a> {
+        DwarfNames {
             skeleton_files: Some(files),
-            ..Names::new(units, None)
+            ..DwarfNames::new(units, None)
         }
     }
 
@@ -79,7 +85,7 @@ impl<'u, 'a> Names<'u, 'a> {
             let description = match self.follow(origin, builder, steps) {
                 Err(Stop::Exhausted) => return Err(Stop::Exhausted),
                 // A function without a name still stands where it is.
-                Err(_) => Description::default(),
+                Err(_) => DwarfDescription::default(),
                 Ok(description) => description,
             };
             described.push((origin, description));
@@ -87,9 +93,9 @@ impl<'u, 'a> Names<'u, 'a> {
         let scopes = self.scopes(&described, steps)?;
         for (origin, description) in described {
             let scope = description.last.and_then(|last| scopes.get(&last));
-            let function = Function {
+            let function = ChainFunction {
                 name: full_name(&description, scope.map(Vec::as_slice)),
-                declared: Place {
+                declared: SourcePlace {
                     file: description.file,
                     line: description.line,
                 },
@@ -100,7 +106,7 @@ impl<'u, 'a> Names<'u, 'a> {
     }
 
     /// A function that was described.
-    pub(crate) fn function(&self, origin: Origin) -> Option<FunctionId> {
+    pub(crate) fn function(&self, origin: Origin) -> Option<ChainFunctionId> {
         self.known.get(&origin).copied()
     }
 
@@ -118,7 +124,7 @@ impl<'u, 'a> Names<'u, 'a> {
         }
     }
 
-    fn units_of(&self, origin: Origin) -> Option<(&'u Units<'a>, usize)> {
+    fn units_of(&self, origin: Origin) -> Option<(&'u DwarfUnits<'a>, usize)> {
         match origin {
             Origin::Here(offset) => Some((self.units, offset)),
             Origin::Alternate(offset) => Some((self.alternate?, offset)),
@@ -145,8 +151,8 @@ impl<'u, 'a> Names<'u, 'a> {
         origin: Origin,
         builder: &mut Builder,
         steps: &mut Steps,
-    ) -> Result<Description<'a>, Stop> {
-        let mut description = Description::default();
+    ) -> Result<DwarfDescription<'a>, Stop> {
+        let mut description = DwarfDescription::default();
         let mut next = Some(origin);
         for _ in 0..MOST_REFERENCES {
             let Some(current) = next.take() else { break };
@@ -209,7 +215,7 @@ impl<'u, 'a> Names<'u, 'a> {
     /// The names around the entries of functions whose names do not say them: one walk for each unit that has such.
     fn scopes(
         &self,
-        described: &[(Origin, Description<'a>)],
+        described: &[(Origin, DwarfDescription<'a>)],
         steps: &mut Steps,
     ) -> Result<HashMap<Origin, Vec<Slice<'a>>, FixedState>, Stop> {
         let mut wanted: Vec<Origin> = (described.iter())
@@ -322,7 +328,7 @@ fn is_scope(tag: constants::DwTag) -> bool {
 }
 
 /// The linkage name where it is a mangled one. Others are the names of assembler aliases, as glibc's `__GI_` ones.
-fn mangled<'d>(description: &'d Description) -> Option<std::borrow::Cow<'d, [u8]>> {
+fn mangled<'d>(description: &'d DwarfDescription) -> Option<std::borrow::Cow<'d, [u8]>> {
     let linkage_name = description.linkage_name.as_ref()?.slice();
     if linkage_name.len() > LONGEST_NAME {
         return None;
@@ -331,7 +337,7 @@ fn mangled<'d>(description: &'d Description) -> Option<std::borrow::Cow<'d, [u8]
     (demangled != linkage_name).then_some(demangled)
 }
 
-fn full_name(description: &Description, scopes: Option<&[Slice]>) -> Vec<u8> {
+fn full_name(description: &DwarfDescription, scopes: Option<&[Slice]>) -> Vec<u8> {
     if let Some(name) = mangled(description) {
         return name.into_owned();
     }

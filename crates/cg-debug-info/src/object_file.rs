@@ -21,14 +21,14 @@ pub struct ObjectFile {
     limits: Limits,
     endian: Endianness,
     is_64_bit: bool,
-    sections: Vec<Section>,
+    sections: Vec<ObjectSection>,
     build_id: Option<Vec<u8>>,
 }
 
 /// A section.
-pub(crate) struct Section {
+pub(crate) struct ObjectSection {
     name: Vec<u8>,
-    compression: Compression,
+    compression: SectionCompression,
     /// Where its bytes are in the file, compressed or not, without the header of the compression.
     offset: u64,
     stored: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Section {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compression {
+enum SectionCompression {
     None,
     Zlib,
     Zstandard,
@@ -120,7 +120,7 @@ impl ObjectFile {
     }
 
     /// A section by its name or, as for GNU's older way to compress, by that with a `z` in it.
-    pub(crate) fn section(&self, name: &[u8]) -> Option<&Section> {
+    pub(crate) fn section(&self, name: &[u8]) -> Option<&ObjectSection> {
         self.sections.iter().find(|section| {
             section.name == name
                 || (section.name.strip_prefix(b".z"))
@@ -131,7 +131,7 @@ impl ObjectFile {
     /// The address, as the object counts it, of what is first in its file and in memory. Profilers count from there: where
     /// an object is loaded is where that comes to lie.
     pub fn base_address(&self) -> Option<u64> {
-        let in_memory = |section: &&Section| section.address > 0 && section.stored > 0;
+        let in_memory = |section: &&ObjectSection| section.address > 0 && section.stored > 0;
         let first = self
             .sections
             .iter()
@@ -171,7 +171,7 @@ impl ObjectFile {
             return Ok(Vec::new());
         };
         budget.plain = (budget.plain.checked_sub(section.stored)).ok_or(Error::TooLarge)?;
-        if section.compression == Compression::None {
+        if section.compression == SectionCompression::None {
             return self.bytes(section.offset, section.stored);
         }
         budget.decompressed =
@@ -195,7 +195,8 @@ impl ObjectFile {
 
     fn note(&self, name: &[u8]) -> Option<Vec<u8>> {
         let section = self.section(name)?;
-        let is_short = section.stored <= LONGEST_NOTE && section.compression == Compression::None;
+        let is_short =
+            section.stored <= LONGEST_NOTE && section.compression == SectionCompression::None;
         is_short.then(|| self.bytes(section.offset, section.stored).ok())?
     }
 
@@ -229,27 +230,27 @@ impl ObjectFile {
     }
 }
 
-impl Section {
+impl ObjectSection {
     /// Exactly as many bytes as it claims, which the caller has found to be few enough.
     fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());
         let size = usize::try_from(self.size).map_err(|_| Error::TooLarge)?;
         let mut bytes = Vec::with_capacity(size);
         match self.compression {
-            Compression::Zlib => {
+            SectionCompression::Zlib => {
                 let mut decoder = flate2::read::ZlibDecoder::new(stored).take(self.size);
                 decoder
                     .read_to_end(&mut bytes)
                     .map_err(|error| failed(&error))?;
             }
-            Compression::Zstandard => {
+            SectionCompression::Zstandard => {
                 let decoder = ruzstd::decoding::StreamingDecoder::new(stored);
                 let mut decoder = decoder.map_err(|error| failed(&error))?.take(self.size);
                 decoder
                     .read_to_end(&mut bytes)
                     .map_err(|error| failed(&error))?;
             }
-            Compression::None | Compression::Unknown => {
+            SectionCompression::None | SectionCompression::Unknown => {
                 return Err(failed(&"a compression that is not known"));
             }
         }
@@ -262,7 +263,7 @@ impl Section {
 
 fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     cache: &ReadCache<&File>,
-) -> Result<(Endianness, Vec<Section>), Error> {
+) -> Result<(Endianness, Vec<ObjectSection>), Error> {
     let header = Elf::parse(cache)?;
     let endian = header.endian()?;
     // Its addresses would begin at 0 in every section.
@@ -279,8 +280,8 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
         let (offset, stored) = section.file_range(endian).unwrap_or((0, 0));
         let name = table.section_name(endian, section)?.to_vec();
         let flags = section.sh_flags(endian).0;
-        let mut found = Section {
-            compression: Compression::None,
+        let mut found = ObjectSection {
+            compression: SectionCompression::None,
             offset,
             stored,
             size: section.sh_size(endian).into(),
@@ -290,9 +291,9 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
         };
         if let Some((compression, offset, stored)) = section.compression(endian, cache)? {
             found.compression = match compression.ch_type(endian) {
-                elf::ELFCOMPRESS_ZLIB => Compression::Zlib,
-                elf::ELFCOMPRESS_ZSTD => Compression::Zstandard,
-                _ => Compression::Unknown,
+                elf::ELFCOMPRESS_ZLIB => SectionCompression::Zlib,
+                elf::ELFCOMPRESS_ZSTD => SectionCompression::Zstandard,
+                _ => SectionCompression::Unknown,
             };
             (found.offset, found.stored) = (offset, stored);
             found.size = compression.ch_size(endian).into();
@@ -304,7 +305,7 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
                 .strip_prefix(b"ZLIB")
                 .and_then(|size| size.try_into().ok())
             {
-                found.compression = Compression::Zlib;
+                found.compression = SectionCompression::Zlib;
                 (found.offset, found.stored) = (offset + 12, stored - 12);
                 found.size = u64::from_be_bytes(size);
             }

@@ -14,7 +14,7 @@ const SYSTEM: &str = "/usr/lib/debug";
 
 /// Where the debug information of an object was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum DebugSource {
     /// In the object itself.
     Object,
     /// In a file that is named after its build id.
@@ -23,13 +23,13 @@ pub enum Source {
     DebugLink(PathBuf),
 }
 
-impl Source {
+impl DebugSource {
     /// `object`, `build-id` or `debuglink`.
     pub fn name(&self) -> &'static str {
         match self {
-            Source::Object => "object",
-            Source::BuildId(_) => "build-id",
-            Source::DebugLink(_) => "debuglink",
+            DebugSource::Object => "object",
+            DebugSource::BuildId(_) => "build-id",
+            DebugSource::DebugLink(_) => "debuglink",
         }
     }
 }
@@ -39,7 +39,7 @@ pub struct DebugFile {
     /// None where it is the object.
     pub file: Option<ObjectFile>,
     /// Where it was found.
-    pub source: Source,
+    pub source: DebugSource,
 }
 
 /// Places to look in, besides those that everybody looks in.
@@ -76,7 +76,7 @@ impl Search {
         if object.has_debug_info() {
             return Ok(DebugFile {
                 file: None,
-                source: Source::Object,
+                source: DebugSource::Object,
             });
         }
         if let Some(build_id) = object.build_id() {
@@ -87,7 +87,7 @@ impl Search {
                 {
                     return Ok(DebugFile {
                         file: Some(file),
-                        source: Source::BuildId(path),
+                        source: DebugSource::BuildId(path),
                     });
                 }
             }
@@ -100,7 +100,7 @@ impl Search {
                 {
                     return Ok(DebugFile {
                         file: Some(file),
-                        source: Source::DebugLink(path),
+                        source: DebugSource::DebugLink(path),
                     });
                 }
             }

@@ -9,16 +9,16 @@ use crate::object_file::ObjectFile;
 
 /// The functions of the symbol tables that cover one of the addresses asked for.
 #[derive(Debug, Default)]
-pub struct Symbols {
+pub struct CoveringSymbols {
     /// By where they begin.
-    symbols: Vec<Symbol>,
+    symbols: Vec<ElfSymbol>,
     /// For each symbol the farthest end of it and those before it: how far back one that covers an address can be.
     farthest: Vec<u64>,
 }
 
 /// A function in a symbol table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Symbol {
+pub struct ElfSymbol {
     /// What it covers; to the next symbol where it says no size, as assembler code often does.
     pub addresses: Range<SymbolAddress>,
     /// As the table has it: mangled, and without a version.
@@ -28,22 +28,22 @@ pub struct Symbol {
 /// An address as the object counts it: what its section headers and symbols say.
 pub type SymbolAddress = u64;
 
-impl Symbols {
+impl CoveringSymbols {
     /// The symbols of an object, and of its debug file where there is one, that cover any of `addresses`, which are
     /// sorted.
-    pub fn covering(files: &[&ObjectFile], addresses: &[u64]) -> Result<Symbols, Error> {
-        Symbols::read(files, Some(addresses))
+    pub fn covering(files: &[&ObjectFile], addresses: &[u64]) -> Result<CoveringSymbols, Error> {
+        CoveringSymbols::read(files, Some(addresses))
     }
 
     /// All functions of the symbol tables.
     ///
     /// # Errors
     /// Where they cannot be read, or are too many.
-    pub fn all(files: &[&ObjectFile]) -> Result<Symbols, Error> {
-        Symbols::read(files, None)
+    pub fn all(files: &[&ObjectFile]) -> Result<CoveringSymbols, Error> {
+        CoveringSymbols::read(files, None)
     }
 
-    fn read(files: &[&ObjectFile], addresses: Option<&[u64]>) -> Result<Symbols, Error> {
+    fn read(files: &[&ObjectFile], addresses: Option<&[u64]>) -> Result<CoveringSymbols, Error> {
         let mut symbols = Vec::new();
         for file in files {
             for (table, strings) in [(".symtab", ".strtab"), (".dynsym", ".dynstr")] {
@@ -65,11 +65,11 @@ impl Symbols {
                 end
             })
             .collect();
-        Ok(Symbols { symbols, farthest })
+        Ok(CoveringSymbols { symbols, farthest })
     }
 
     /// The symbols that cover an address, the one that begins last first.
-    pub fn at(&self, address: u64) -> impl Iterator<Item = &Symbol> {
+    pub fn at(&self, address: u64) -> impl Iterator<Item = &ElfSymbol> {
         let begun = (self.symbols).partition_point(|symbol| symbol.addresses.start <= address);
         (0..begun)
             .rev()
@@ -80,7 +80,7 @@ impl Symbols {
     }
 
     /// All of them, by where they begin.
-    pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
+    pub fn iter(&self) -> impl Iterator<Item = &ElfSymbol> {
         self.symbols.iter()
     }
 }
@@ -97,7 +97,7 @@ fn read_table(
     table: &str,
     strings: &str,
     addresses: Option<&[u64]>,
-    symbols: &mut Vec<Symbol>,
+    symbols: &mut Vec<ElfSymbol>,
 ) -> Result<(), Error> {
     let mut budget = file.budget();
     let table = file.read(table.as_bytes(), &mut budget)?;
@@ -133,9 +133,9 @@ fn read_table(
             continue;
         };
         bytes_left = bytes_left
-            .checked_sub(name.len() + size_of::<Symbol>())
+            .checked_sub(name.len() + size_of::<ElfSymbol>())
             .ok_or(Error::TooLarge)?;
-        symbols.push(Symbol {
+        symbols.push(ElfSymbol {
             addresses: entry.start..end,
             name: name.to_vec(),
         });

@@ -6,7 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols, Troubles};
+use cg_debug_info::{
+    Chains, CoveringSymbols, DebugInfo, Error, Limits, ObjectFile, Search, Troubles,
+};
 use needs::needs;
 
 fn run(directory: &Path, command: &str) {
@@ -25,7 +27,7 @@ fn ask(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
     };
     let object = ObjectFile::open(path, &search.limits)?;
     let info = DebugInfo::of(&object, &search)?;
-    Symbols::covering(&[&object], addresses)?;
+    CoveringSymbols::covering(&[&object], addresses)?;
     let chains = info.chains(addresses);
     for innermost in chains.innermost.iter().flatten() {
         assert!(chains.chain(*innermost).count() <= Limits::default().depth + 1);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use addr2line::{LookupContinuation as _, LookupResult};
-use cg_debug_info::{Chains, DebugInfo, Error, Limits, ObjectFile, Search, Symbols};
+use cg_debug_info::{Chains, CoveringSymbols, DebugInfo, Error, Limits, ObjectFile, Search};
 use needs::needs;
 use object::{Object as _, ObjectSection as _};
 use tempfile::TempDir;
@@ -51,7 +51,7 @@ fn own_addresses(directory: &Path, file: &str) -> Vec<u64> {
     addresses
 }
 
-fn name(chains: &Chains, node: cg_debug_info::Node) -> String {
+fn name(chains: &Chains, node: cg_debug_info::ChainNode) -> String {
     let name = String::from_utf8_lossy(&chains.function(node.function).name).into_owned();
     // `nops::outer::<u8>` and `outer<u8>` are spellings of two debug levels and of two languages.
     let name = name
@@ -199,7 +199,7 @@ fn check_symbols_of_debug_file(command: &str) {
     let search = search(directory.path());
     let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
     let debug = search.debug_file(&object).unwrap().file.unwrap();
-    let symbols = Symbols::covering(&[&object, &debug], &addresses).unwrap();
+    let symbols = CoveringSymbols::covering(&[&object, &debug], &addresses).unwrap();
     for address in &addresses {
         assert!(
             symbols
@@ -355,7 +355,7 @@ fn chains_in_words(directory: &Path) -> Vec<(u64, String)> {
             String::from_utf8_lossy(chains.file(file))
         })
     };
-    let words = |innermost: cg_debug_info::NodeId| {
+    let words = |innermost: cg_debug_info::ChainNodeId| {
         let frames = chains.chain(innermost).map(|node| {
             let function = chains.function(node.function);
             let call = node
@@ -409,7 +409,7 @@ fn symbols_that_cover_an_address_come_with_all_aliases() {
     let one = symbols.lines().find(|line| line.ends_with(" one")).unwrap();
     let address = u64::from_str_radix(one.split(' ').next().unwrap(), 16).unwrap();
     let object = ObjectFile::open(&directory.path().join("nops"), &Limits::default()).unwrap();
-    let symbols = Symbols::covering(&[&object], &[address + 1]).unwrap();
+    let symbols = CoveringSymbols::covering(&[&object], &[address + 1]).unwrap();
     let mut names: Vec<_> = symbols
         .at(address + 1)
         .map(|symbol| symbol.name.as_slice())

@@ -103,13 +103,13 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     for (position, (key, words)) in legend.iter().enumerate() {
         let y = HEIGHT + LEGEND_LINE * (position as f64 + 0.7);
         match key {
-            Key::Layer(layer) => {
+            LegendKey::Layer(layer) => {
                 svg.tag(KEYS[*layer]);
                 svg.tag(" x=\"84\" width=\"12\" height=\"12\" y=\"");
                 svg.decimal(y - 10.0);
                 svg.tag("\"/>");
             }
-            Key::Line(class) => {
+            LegendKey::Line(class) => {
                 svg.tag(class);
                 svg.tag("M84 ");
                 svg.decimal(y - 4.0);
@@ -126,13 +126,13 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
 }
 
 /// What a line of the legend begins with.
-enum Key {
+enum LegendKey {
     Layer(usize),
     Line(&'static str),
 }
 
 /// What the legend says: the runs where there are two, the line of growth, and the layers from the top down.
-fn legend(graph: &Graph) -> Vec<(Key, String)> {
+fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
     let mut lines = Vec::new();
     if let Some(overlay) = &graph.overlay {
         let name = |name: &str, points: &[Point]| {
@@ -140,18 +140,21 @@ fn legend(graph: &Graph) -> Vec<(Key, String)> {
             format!("{name}, at most {}", number::bytes(highest))
         };
         let before = name(&overlay.name, &overlay.points);
-        lines.push((Key::Line("<path class=\"before\" d=\""), before));
+        lines.push((LegendKey::Line("<path class=\"before\" d=\""), before));
         let after = name(&overlay.name_of_graph, &graph.points);
-        lines.push((Key::Line("<path class=\"total\" d=\""), after));
+        lines.push((LegendKey::Line("<path class=\"total\" d=\""), after));
     }
     if let Some(growth) = &graph.growth {
-        lines.push((Key::Line("<path class=\"trend\" d=\""), growth.clone()));
+        lines.push((
+            LegendKey::Line("<path class=\"trend\" d=\""),
+            growth.clone(),
+        ));
     }
     for (position, layer) in graph.layers.iter().enumerate().rev() {
         let most = layer.points.iter().map(|point| point.total).max();
         let most = number::bytes(most.unwrap_or(0));
         let words = format!("{}, at most {most}", layer.name);
-        lines.push((Key::Layer(position.min(LAYERS - 1)), words));
+        lines.push((LegendKey::Layer(position.min(LAYERS - 1)), words));
     }
     lines
 }

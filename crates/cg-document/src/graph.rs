@@ -82,7 +82,7 @@ pub struct Overlay {
 
 /// What one column shows.
 #[derive(Clone, Copy)]
-struct Column {
+struct GraphColumn {
     /// The largest total.
     total: u64,
     /// When it was measured, or the middle of the column's time.
@@ -116,7 +116,7 @@ impl Graph {
                 true => (label((row + 1) / rows_a_step), '┤'),
                 false => (String::new(), '│'),
             };
-            let scale = Rows {
+            let scale = GraphRows {
                 height,
                 top: step * steps as u128,
             };
@@ -151,7 +151,7 @@ impl Graph {
     }
 
     /// What each column shows.
-    fn shown(&self, columns: usize) -> Vec<Column> {
+    fn shown(&self, columns: usize) -> Vec<GraphColumn> {
         let whole = self.span();
         let width = (whole.1 / 2.0 - whole.0 / 2.0) * 2.0 / columns as f64;
         let middle = |column: usize| whole.0 + (column as f64 + 0.5) * width;
@@ -159,7 +159,7 @@ impl Graph {
         let earlier = self.overlay.as_ref().map(|overlay| &overlay.points[..]);
         let earlier = held(earlier.unwrap_or_default(), whole, columns);
         let both = points.into_iter().zip(earlier).enumerate();
-        both.map(|(column, ((total, time), (earlier, _)))| Column {
+        both.map(|(column, ((total, time), (earlier, _)))| GraphColumn {
             total,
             time: time.unwrap_or_else(|| middle(column)),
             earlier,
@@ -168,7 +168,7 @@ impl Graph {
     }
 
     /// The character of a column in a row.
-    fn cell(&self, column: &Column, row: usize, rows: Rows) -> char {
+    fn cell(&self, column: &GraphColumn, row: usize, rows: GraphRows) -> char {
         let earlier = rows.eighths(column.earlier);
         if earlier > 0 && (earlier - 1) / 8 == row {
             return EARLIER;
@@ -313,13 +313,13 @@ fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<(u64, Option
 
 /// How totals are drawn in rows of characters.
 #[derive(Clone, Copy)]
-struct Rows {
+struct GraphRows {
     height: usize,
     /// The total at the upper edge of the highest row.
     top: u128,
 }
 
-impl Rows {
+impl GraphRows {
     /// A total in eighths of a character; what is not nothing is seen.
     fn eighths(self, total: u64) -> usize {
         if total == 0 {

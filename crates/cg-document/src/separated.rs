@@ -10,7 +10,7 @@ use crate::{Cell, Document, visible};
 
 /// Who reads the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reader {
+pub enum ValueReader {
     /// A program: values are what they are.
     #[default]
     Program,
@@ -26,7 +26,11 @@ const LARGEST_EXACT: Count = 1 << 53;
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_csv(document: &Document, reader: Reader, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_csv(
+    document: &Document,
+    reader: ValueReader,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut builder = csv::WriterBuilder::new();
     builder.quote_style(csv::QuoteStyle::Necessary);
     write_separated(document, reader, builder, visible, out)
@@ -36,7 +40,11 @@ pub fn write_csv(document: &Document, reader: Reader, out: &mut dyn io::Write) -
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_tsv(document: &Document, reader: Reader, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_tsv(
+    document: &Document,
+    reader: ValueReader,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut builder = csv::WriterBuilder::new();
     builder.delimiter(b'\t').quote_style(csv::QuoteStyle::Never);
     write_separated(document, reader, builder, escaped, out)
@@ -44,7 +52,7 @@ pub fn write_tsv(document: &Document, reader: Reader, out: &mut dyn io::Write) -
 
 fn write_separated(
     document: &Document,
-    reader: Reader,
+    reader: ValueReader,
     mut builder: csv::WriterBuilder,
     shown: fn(&str) -> Cow<'_, str>,
     out: &mut dyn io::Write,
@@ -52,7 +60,7 @@ fn write_separated(
     let Some(table) = document.first_table() else {
         return Ok(());
     };
-    if reader == Reader::Spreadsheet {
+    if reader == ValueReader::Spreadsheet {
         out.write_all("\u{feff}".as_bytes())?;
     }
     let mut writer = builder
@@ -94,16 +102,21 @@ fn escaped(field: &str) -> Cow<'_, str> {
 }
 
 /// A text that no spreadsheet takes for a formula.
-fn neutralised(text: Cow<'_, str>, reader: Reader) -> Cow<'_, str> {
+fn neutralised(text: Cow<'_, str>, reader: ValueReader) -> Cow<'_, str> {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     match reader {
-        Reader::Spreadsheet if is_formula => Cow::Owned(format!("'{text}")),
+        ValueReader::Spreadsheet if is_formula => Cow::Owned(format!("'{text}")),
         _ => text,
     }
 }
 
 /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
-fn push_cell(field: &mut String, cell: &Cell, reader: Reader, shown: fn(&str) -> Cow<'_, str>) {
+fn push_cell(
+    field: &mut String,
+    cell: &Cell,
+    reader: ValueReader,
+    shown: fn(&str) -> Cow<'_, str>,
+) {
     let mut push_text = |text: &str| field.push_str(&neutralised(shown(text), reader));
     match cell {
         Cell::Empty | Cell::Nameless => {}
@@ -118,14 +131,14 @@ fn push_cell(field: &mut String, cell: &Cell, reader: Reader, shown: fn(&str) ->
     }
 }
 
-fn push_integer(field: &mut String, number: Count, reader: Reader) {
+fn push_integer(field: &mut String, number: Count, reader: ValueReader) {
     let mut digits = itoa::Buffer::new();
     // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
     let digits = match i64::try_from(number) {
         Ok(number) => digits.format(number),
         Err(_) => digits.format(number),
     };
-    if reader == Reader::Spreadsheet && number.abs() > LARGEST_EXACT {
+    if reader == ValueReader::Spreadsheet && number.abs() > LARGEST_EXACT {
         // The one form of a text of digits that spreadsheets do not make a number of.
         field.push_str("=\"");
         field.push_str(digits);
@@ -167,7 +180,7 @@ mod tests {
     #[test]
     fn csv_quotes_what_rfc_4180_wants_quoted() {
         let mut out = Vec::new();
-        write_csv(&table(), Reader::Program, &mut out).unwrap();
+        write_csv(&table(), ValueReader::Program, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "Ir,fn,file\n\
@@ -181,7 +194,7 @@ mod tests {
     #[test]
     fn csv_is_read_back_as_it_was_meant() {
         let mut out = Vec::new();
-        write_csv(&table(), Reader::Program, &mut out).unwrap();
+        write_csv(&table(), ValueReader::Program, &mut out).unwrap();
         let mut reader = csv::Reader::from_reader(out.as_slice());
         let names: Vec<String> = reader
             .records()
@@ -197,7 +210,7 @@ mod tests {
         let mut out = Vec::new();
         write_csv(
             &document(Table::new(vec![column], vec![0, 0])),
-            Reader::Program,
+            ValueReader::Program,
             &mut out,
         )
         .unwrap();
@@ -207,7 +220,7 @@ mod tests {
     #[test]
     fn tsv_has_one_line_a_row_and_one_tab_a_column() {
         let mut out = Vec::new();
-        write_tsv(&table(), Reader::Program, &mut out).unwrap();
+        write_tsv(&table(), ValueReader::Program, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 5);
         assert!(text.lines().all(|line| line.matches('\t').count() == 2));
@@ -218,7 +231,7 @@ mod tests {
     fn spreadsheets_get_no_formulas_and_no_rounded_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_cell(&mut text, &cell, Reader::Spreadsheet, visible);
+            push_cell(&mut text, &cell, ValueReader::Spreadsheet, visible);
             text
         };
         for formula in ["=1+1", "+1", "-x", "@SUM(A1)"] {
@@ -229,7 +242,7 @@ mod tests {
         assert_eq!(plain(Cell::Count(1 << 53)), "9007199254740992");
         assert_eq!(plain(Cell::Count((1 << 53) + 1)), "=\"9007199254740993\"");
         let mut out = Vec::new();
-        write_csv(&table(), Reader::Spreadsheet, &mut out).unwrap();
+        write_csv(&table(), ValueReader::Spreadsheet, &mut out).unwrap();
         assert!(out.starts_with(b"\xef\xbb\xbfIr,fn,file\n"));
     }
 
@@ -237,7 +250,7 @@ mod tests {
     fn programs_get_bare_integers() {
         let plain = |cell: Cell| {
             let mut text = String::new();
-            push_cell(&mut text, &cell, Reader::Program, visible);
+            push_cell(&mut text, &cell, ValueReader::Program, visible);
             text
         };
         assert_eq!(plain(Cell::Count(1_234_567)), "1234567");

@@ -467,7 +467,7 @@ impl<'a> Table<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::separated::{Reader, write_csv};
+    use crate::separated::{ValueReader, write_csv};
     use crate::text::{self, Screen};
     use crate::{Block, Document};
 
@@ -504,7 +504,7 @@ mod tests {
             text::write(&document, Screen::default(), &mut shown).unwrap();
             assert_eq!(shown, b"fn\n???\n");
             let mut csv = Vec::new();
-            write_csv(&document, Reader::Program, &mut csv).unwrap();
+            write_csv(&document, ValueReader::Program, &mut csv).unwrap();
             assert_eq!(csv, b"fn\n\"\"\n");
         }
         assert_eq!(Cell::function(Some("f")), Cell::Name("f"));

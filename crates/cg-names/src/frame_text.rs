@@ -29,13 +29,13 @@ impl FrameText {
             ..Frame::default()
         };
         match place {
-            Some(Place::Line { file, line }) => {
+            Some(TextPlace::Line { file, line }) => {
                 frame.file = given(file);
                 // An unknown line is written as 0.
                 frame.line = (line != 0).then_some(line);
             }
-            Some(Place::Object(obj)) => frame.obj = given(obj),
-            Some(Place::Unknown) | None => {}
+            Some(TextPlace::Object(obj)) => frame.obj = given(obj),
+            Some(TextPlace::Unknown) | None => {}
         }
         frame
     }
@@ -74,7 +74,7 @@ fn address(text: &[u8]) -> (Option<Name<'_>>, &[u8]) {
 }
 
 /// Where a frame is, as the parentheses at its end say.
-enum Place<'a> {
+enum TextPlace<'a> {
     Line { file: &'a [u8], line: u64 },
     Object(&'a [u8]),
     Unknown,
@@ -85,7 +85,7 @@ enum Place<'a> {
 /// Names have parentheses too, so the place is the last ` (…)` that reads as one and whose parentheses are balanced:
 /// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`. Where none is balanced, a path has a
 /// parenthesis of its own: the last ` (…)` that reads as a place has to do.
-fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<Place<'_>>) {
+fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<TextPlace<'_>>) {
     let Some(inside) = text.strip_suffix(b")") else {
         return (text, None);
     };
@@ -107,16 +107,16 @@ fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<Place<'_>>) {
         .unwrap_or((text, None))
 }
 
-fn place(text: &[u8], has_column: bool) -> Option<Place<'_>> {
+fn place(text: &[u8], has_column: bool) -> Option<TextPlace<'_>> {
     // Valgrind up to 3.4 writes "within".
     if let Some(object) = text
         .strip_prefix(b"in ")
         .or_else(|| text.strip_prefix(b"within "))
     {
-        return Some(Place::Object(object));
+        return Some(TextPlace::Object(object));
     }
     if text == b"???" {
-        return Some(Place::Unknown);
+        return Some(TextPlace::Unknown);
     }
     let numbered = if has_column {
         split_number(text).and_then(|(front, _column)| split_number(front))
@@ -124,8 +124,8 @@ fn place(text: &[u8], has_column: bool) -> Option<Place<'_>> {
         split_number(text)
     };
     match numbered {
-        Some((file, line)) => Some(Place::Line { file, line }),
-        None => text.starts_with(b"/").then_some(Place::Object(text)),
+        Some((file, line)) => Some(TextPlace::Line { file, line }),
+        None => text.starts_with(b"/").then_some(TextPlace::Object(text)),
     }
 }
 

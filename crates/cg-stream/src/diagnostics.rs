@@ -8,7 +8,7 @@ use crate::visible::visible;
 
 /// Takes the messages of whoever reads or writes for its owner.
 pub struct Diagnostics {
-    sink: Sink,
+    sink: MessageSink,
     progress: Option<ShowProgress>,
     /// What shows all inputs as one, between [`Diagnostics::begin_inputs`] and [`Diagnostics::end_inputs`].
     all_inputs: Option<Arc<Mutex<Box<dyn Progress>>>>,
@@ -20,7 +20,7 @@ pub struct Diagnostics {
 const MOST_KEPT: usize = 20;
 
 /// Takes a message and whether it is trouble.
-type Sink = Box<dyn FnMut(&str, bool) + Send>;
+type MessageSink = Box<dyn FnMut(&str, bool) + Send>;
 
 /// Shows the reading of an input of so many bytes; `None` where nobody wants to see it.
 pub type ShowProgress = fn(length: u64) -> Option<Box<dyn Progress>>;

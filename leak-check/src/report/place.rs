@@ -5,7 +5,7 @@ use cg_stream::record::Frame;
 
 /// A source line, or a file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Location {
+pub(super) struct ReportPlace {
     /// Relative to the root, with `/`.
     pub(super) path: String,
     pub(super) line: Option<u64>,
@@ -16,11 +16,11 @@ pub(super) struct Location {
 impl GateReport<'_> {
     /// The frame to blame, else the next one outwards whose file is in the repository, else any; where there is none,
     /// the log itself: code hosts want a path for everything.
-    pub(super) fn place(&self, entry: &ReportEntry<'_>) -> Location {
+    pub(super) fn place(&self, entry: &ReportEntry<'_>) -> ReportPlace {
         let stack = &entry.finding.stack;
         let blame = entry.ruling.blame.unwrap_or(0).min(stack.len());
         let in_root = |frame: &Frame| {
-            Some(Location {
+            Some(ReportPlace {
                 path: self.paths.in_root(frame.file.as_deref()?)?,
                 line: frame.line,
                 is_source: true,
@@ -34,9 +34,9 @@ impl GateReport<'_> {
             .unwrap_or_else(|| self.log_of(entry))
     }
 
-    fn log_of(&self, entry: &ReportEntry<'_>) -> Location {
+    fn log_of(&self, entry: &ReportEntry<'_>) -> ReportPlace {
         let source = &self.evidence.process(entry.finding.process).source;
-        Location {
+        ReportPlace {
             path: self
                 .paths
                 .in_root(source)

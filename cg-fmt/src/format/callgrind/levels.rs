@@ -12,7 +12,7 @@ use super::super::call_graph::{GraphArc, GraphFunction, LineCost};
 
 /// What one function is written as.
 #[derive(Debug)]
-pub(super) struct Level<'n> {
+pub(super) struct RecursionLevel<'n> {
     pub(super) lines: Vec<LineCost<'n>>,
     pub(super) arcs: Vec<GraphArc<'n>>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Level<'n> {
 pub(super) fn levels<'n>(
     function: &GraphFunction<'n>,
     is_recursive: bool,
-) -> (Level<'n>, Option<Level<'n>>) {
-    let mut first = Level {
+) -> (RecursionLevel<'n>, Option<RecursionLevel<'n>>) {
+    let mut first = RecursionLevel {
         lines: lines(function),
         arcs: function.arcs.clone(),
     };
@@ -30,7 +30,7 @@ pub(super) fn levels<'n>(
         return (first, None);
     };
     let columns = function.cost.len();
-    let mut deeper = Level {
+    let mut deeper = RecursionLevel {
         lines: Vec::new(),
         arcs: Vec::new(),
     };
@@ -104,12 +104,12 @@ fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
 mod tests {
     use cg_stream::intern::Id;
 
-    use super::super::super::call_graph::FunctionId;
+    use super::super::super::call_graph::GraphFunctionId;
     use super::*;
 
     fn arc(callee: usize, calls: Count, incl: Count) -> GraphArc<'static> {
         GraphArc {
-            callee: FunctionId::at(callee).unwrap(),
+            callee: GraphFunctionId::at(callee).unwrap(),
             site: None,
             line: 0,
             calls,
@@ -133,7 +133,7 @@ mod tests {
             ..GraphFunction::default()
         };
         let (first, deeper) = levels(&function, true);
-        let figures = |level: Level| {
+        let figures = |level: RecursionLevel| {
             let own = level.lines.iter().map(|line| line.cost[0]).sum();
             (
                 own,

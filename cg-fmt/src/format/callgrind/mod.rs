@@ -17,13 +17,13 @@ use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
-use super::call_graph::{CallGraph, FunctionId, FunctionNames, GraphArc, GraphSource};
+use super::call_graph::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource};
 use super::events::Holds;
 use crate::options::Options;
 
 mod levels;
 
-use levels::{Level, levels};
+use levels::{RecursionLevel, levels};
 
 /// What a name is written as that is not known.
 const UNKNOWN: &str = "???";
@@ -36,14 +36,14 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let source = GraphSource::of(profile, options)?;
-    let graph = CallGraph::of(&source, options, Holds::AllEvents, diagnostics)?;
+    let graph = DrawnGraph::of(&source, options, Holds::AllEvents, diagnostics)?;
     let recursive = graph.recursive();
     let levels: Vec<_> = graph
         .all()
         .zip(recursive)
         .map(|((_, function), is_recursive)| levels(function, is_recursive))
         .collect();
-    let mut file = File {
+    let mut file = CallgrindFile {
         has_lines: graph.all().any(|(_, function)| !function.lines.is_empty()),
         has_objects: graph.all().any(|(names, _)| names.obj.is_some()),
         out: BufWriter::with_capacity(64 * 1024, out),
@@ -63,17 +63,17 @@ pub(crate) fn write(
             file.function((position, true), names, deeper, &graph, &levels)?;
         }
     }
-    writeln!(file.out, "\ntotals: {}", Costs(&graph.totals()))?;
+    writeln!(file.out, "\ntotals: {}", LineCosts(&graph.totals()))?;
     file.out.flush()?;
     file.say(&graph, diagnostics);
     Ok(())
 }
 
 /// A function's first level, and its deeper ones.
-type Levels<'n> = [(Level<'n>, Option<Level<'n>>)];
+type Levels<'n> = [(RecursionLevel<'n>, Option<RecursionLevel<'n>>)];
 
 /// The file while it is written.
-struct File<'n, W: Write> {
+struct CallgrindFile<'n, W: Write> {
     out: W,
     /// Whether costs are of lines.
     has_lines: bool,
@@ -92,8 +92,8 @@ struct File<'n, W: Write> {
     negative: u64,
 }
 
-impl<'n, W: Write> File<'n, W> {
-    fn header(&mut self, profile: &Profile, graph: &CallGraph) -> io::Result<()> {
+impl<'n, W: Write> CallgrindFile<'n, W> {
+    fn header(&mut self, profile: &Profile, graph: &DrawnGraph) -> io::Result<()> {
         let out = &mut self.out;
         writeln!(out, "# callgrind format\nversion: 1")?;
         writeln!(out, "creator: cg-fmt-{}", env!("CARGO_PKG_VERSION"))?;
@@ -118,7 +118,7 @@ impl<'n, W: Write> File<'n, W> {
         }
         let events: Vec<String> = graph.columns.iter().map(|event| word(event)).collect();
         writeln!(out, "events: {}", events.join(" "))?;
-        writeln!(out, "summary: {}", Costs(&graph.totals()))
+        writeln!(out, "summary: {}", LineCosts(&graph.totals()))
     }
 
     /// The block of a function, or of its deeper levels.
@@ -126,8 +126,8 @@ impl<'n, W: Write> File<'n, W> {
         &mut self,
         position: (usize, bool),
         names: FunctionNames<'n>,
-        level: &Level<'n>,
-        graph: &CallGraph<'n>,
+        level: &RecursionLevel<'n>,
+        graph: &DrawnGraph<'n>,
         levels: &Levels<'n>,
     ) -> io::Result<()> {
         writeln!(self.out)?;
@@ -146,7 +146,7 @@ impl<'n, W: Write> File<'n, W> {
                 self.position(line.file.unwrap_or(own_file), own_file, &mut file)?;
             }
             self.negative += u64::from(line.cost.iter().any(|count| *count < 0));
-            writeln!(self.out, "{} {}", line.line, Costs(&line.cost))?;
+            writeln!(self.out, "{} {}", line.line, LineCosts(&line.cost))?;
         }
         for arc in &level.arcs {
             let line = match arc.site {
@@ -167,7 +167,7 @@ impl<'n, W: Write> File<'n, W> {
         }
         // A function without costs and calls is there all the same: somebody calls it.
         if level.lines.is_empty() && level.arcs.is_empty() {
-            writeln!(self.out, "0 {}", Costs(&vec![0; graph.columns.len()]))?;
+            writeln!(self.out, "0 {}", LineCosts(&vec![0; graph.columns.len()]))?;
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<'n, W: Write> File<'n, W> {
         &mut self,
         arc: &GraphArc<'n>,
         line: u64,
-        graph: &CallGraph<'n>,
+        graph: &DrawnGraph<'n>,
         levels: &Levels<'n>,
     ) -> io::Result<()> {
         let callee = graph.names(arc.callee);
@@ -222,10 +222,10 @@ impl<'n, W: Write> File<'n, W> {
         let name = self.name((arc.callee.index(), is_deeper), callee);
         writeln!(self.out, "cfn={name}")?;
         writeln!(self.out, "calls={} 0", arc.calls)?;
-        writeln!(self.out, "{line} {}", Costs(&arc.incl))
+        writeln!(self.out, "{line} {}", LineCosts(&arc.incl))
     }
 
-    fn say(&self, graph: &CallGraph, diagnostics: &mut Diagnostics) {
+    fn say(&self, graph: &DrawnGraph, diagnostics: &mut Diagnostics) {
         if !graph.has_calls {
             diagnostics.warn(
                 "there are no records of calls, so inclusive cost is self cost (cg-parse --calls adds them)",
@@ -257,7 +257,7 @@ impl<'n, W: Write> File<'n, W> {
 }
 
 /// Whether calls went only into a function that was active, which is what makes a deeper level of it.
-fn enters_deeper(callee: FunctionId, arc: &GraphArc, levels: &Levels) -> bool {
+fn enters_deeper(callee: GraphFunctionId, arc: &GraphArc, levels: &Levels) -> bool {
     let has_deeper = levels
         .get(callee.index())
         .is_some_and(|(_, deeper)| deeper.is_some());
@@ -265,12 +265,12 @@ fn enters_deeper(callee: FunctionId, arc: &GraphArc, levels: &Levels) -> bool {
 }
 
 cg_stream::ids! {
-    struct NameId;
+    struct CompressedId;
 }
 
 /// Names under the numbers that stand for them.
 #[derive(Default)]
-struct Ids(Texts<NameId>);
+struct Ids(Texts<CompressedId>);
 
 impl Ids {
     /// The number of a name, the first time with the name.
@@ -285,9 +285,9 @@ impl Ids {
 }
 
 /// The counts of a line.
-struct Costs<'c>(&'c [Count]);
+struct LineCosts<'c>(&'c [Count]);
 
-impl fmt::Display for Costs<'_> {
+impl fmt::Display for LineCosts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, count) in self.0.iter().enumerate() {
             if position > 0 {

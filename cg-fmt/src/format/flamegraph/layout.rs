@@ -5,11 +5,11 @@
 use cg_stream::intern::Id;
 use cg_stream::record::Count;
 
-use super::super::stacks::{Children, NodeId, StackNodes};
+use super::super::stacks::{InnerNeighbours, StackNodeId, StackNodes};
 
 /// What a picture holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct PictureLimits {
     /// Frames narrower than this percentage are left out.
     least_percent: f64,
     /// Beyond so many frames the narrowest are left out.
@@ -18,9 +18,9 @@ pub(super) struct Limits {
     deepest: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for PictureLimits {
+    fn default() -> PictureLimits {
+        PictureLimits {
             // A tenth of a pixel.
             least_percent: 0.01,
             // A browser draws 20,000 frames (6 MB) at once without a pause that one would notice.
@@ -30,21 +30,21 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl PictureLimits {
     /// Those of a picture that is a part of a page, whose size has a limit.
-    pub(super) fn for_page(percent: Option<f64>) -> Limits {
-        Limits {
+    pub(super) fn for_page(percent: Option<f64>) -> PictureLimits {
+        PictureLimits {
             // A pixel.
             least_percent: percent.unwrap_or(0.1),
             most: 2_000,
-            ..Limits::default()
+            ..PictureLimits::default()
         }
     }
 
     /// The limits with another percentage, where one is given.
-    pub(super) fn from_percent(percent: Option<f64>) -> Limits {
-        let limits = Limits::default();
-        Limits {
+    pub(super) fn from_percent(percent: Option<f64>) -> PictureLimits {
+        let limits = PictureLimits::default();
+        PictureLimits {
             least_percent: percent.unwrap_or(limits.least_percent),
             ..limits
         }
@@ -53,7 +53,7 @@ impl Limits {
 
 /// The frames of a picture, each followed by those that it called.
 #[derive(Default)]
-pub(super) struct Layout {
+pub(super) struct FrameLayout {
     pub(super) frames: Vec<DrawnFrame>,
     /// The cost of each node and all that begin with it.
     costs: Vec<Count>,
@@ -71,7 +71,7 @@ pub(super) struct Layout {
 
 /// A frame that is drawn.
 pub(super) struct DrawnFrame {
-    pub(super) node: NodeId,
+    pub(super) node: StackNodeId,
     /// 0 for the outermost frame of a stack.
     pub(super) depth: usize,
     /// Where it begins, in the unit of costs.
@@ -80,20 +80,20 @@ pub(super) struct DrawnFrame {
     bare: Count,
 }
 
-impl Layout {
+impl FrameLayout {
     /// Lays out nodes by what each costs with all that begin with it.
     pub(super) fn of(
         nodes: &StackNodes,
-        children: &Children,
+        children: &InnerNeighbours,
         costs: Vec<Count>,
-        limits: Limits,
-    ) -> Layout {
-        let cost = |node: NodeId| costs[node.index()];
+        limits: PictureLimits,
+    ) -> FrameLayout {
+        let cost = |node: StackNodeId| costs[node.index()];
         let roots = children.of(None);
         let total: Count = roots.iter().map(|node| cost(*node)).sum();
         let least = ((total as f64 * limits.least_percent / 100.0).ceil() as Count).max(1);
         let depths = depths(nodes);
-        let is_deep = |node: &NodeId| depths[node.index()] >= limits.deepest;
+        let is_deep = |node: &StackNodeId| depths[node.index()] >= limits.deepest;
         let mut wide: Vec<Count> = nodes
             .all()
             .filter(|node| cost(*node) >= least && !is_deep(node))
@@ -105,18 +105,18 @@ impl Layout {
         } else {
             least
         };
-        let mut layout = Layout {
+        let mut layout = FrameLayout {
             frames: Vec::with_capacity(wide.len().min(limits.most)),
             total,
             rest: total,
             least,
             deepest: limits.deepest,
-            ..Layout::default()
+            ..FrameLayout::default()
         };
         // Stacks are deeper than ours, so what is still to be drawn is kept by hand: a node, its depth, and the position
         // of the frame that it stands on.
-        let mut waiting: Vec<(NodeId, usize, Option<usize>)> = Vec::new();
-        let push = |waiting: &mut Vec<_>, of: &[NodeId], depth, below: Option<usize>| {
+        let mut waiting: Vec<(StackNodeId, usize, Option<usize>)> = Vec::new();
+        let push = |waiting: &mut Vec<_>, of: &[StackNodeId], depth, below: Option<usize>| {
             let wide = of.iter().rev().filter(|node| cost(**node) >= least);
             waiting.extend(wide.map(|node| (*node, depth, below)));
         };
@@ -146,22 +146,22 @@ impl Layout {
             next.truncate(frame.depth + 1);
             next.push(frame.start + frame.bare);
         }
-        let is_left_out = |node: &NodeId| is_deep(node) || cost(*node) < least;
+        let is_left_out = |node: &StackNodeId| is_deep(node) || cost(*node) < least;
         let left_out = nodes
             .all()
             .filter(|node| cost(*node) > 0 && is_left_out(node));
-        let (deep, narrow): (Vec<NodeId>, Vec<NodeId>) = left_out.partition(is_deep);
+        let (deep, narrow): (Vec<StackNodeId>, Vec<StackNodeId>) = left_out.partition(is_deep);
         (layout.deep, layout.narrow) = (deep.len(), narrow.len());
         layout.costs = costs;
         layout
     }
 
-    pub(super) fn cost(&self, node: NodeId) -> Count {
+    pub(super) fn cost(&self, node: StackNodeId) -> Count {
         self.costs[node.index()]
     }
 
     /// The picture as folded stacks whose sums are the widths, in the order in which they are drawn.
-    pub(super) fn lines(&self, mut text: impl FnMut(NodeId) -> String) -> Vec<String> {
+    pub(super) fn lines(&self, mut text: impl FnMut(StackNodeId) -> String) -> Vec<String> {
         let mut lines = Vec::new();
         let mut path = String::new();
         // Where the text of each depth ends.
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     /// The lines of a picture of these folded stacks.
-    fn lines(stacks: &[&str], limits: Limits) -> (Vec<String>, usize, usize) {
+    fn lines(stacks: &[&str], limits: PictureLimits) -> (Vec<String>, usize, usize) {
         let mut texts = FrameTexts::default();
         let mut nodes = StackNodes::new(1);
         for line in stacks {
@@ -217,7 +217,7 @@ mod tests {
             nodes.add(node, &[count.parse().unwrap()]);
         }
         let children = nodes.children(&texts.ranks());
-        let layout = Layout::of(&nodes, &children, nodes.inclusive(), limits);
+        let layout = FrameLayout::of(&nodes, &children, nodes.inclusive(), limits);
         let lines = layout.lines(|node| texts.text(nodes.frame(node)).to_owned());
         let sum: Count = lines
             .iter()
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn widths_add_up_to_the_total() {
-        let all = lines(&STACKS, Limits::default());
+        let all = lines(&STACKS, PictureLimits::default());
         assert_eq!(
             all,
             (
@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn what_is_narrow_leaves_its_width_to_its_caller() {
-        let limits = Limits {
+        let limits = PictureLimits {
             least_percent: 40.0,
-            ..Limits::default()
+            ..PictureLimits::default()
         };
         let expected = [
             "main 35",
@@ -264,9 +264,9 @@ mod tests {
 
     #[test]
     fn the_widest_frames_are_drawn_where_there_are_too_many() {
-        let limits = Limits {
+        let limits = PictureLimits {
             most: 2,
-            ..Limits::default()
+            ..PictureLimits::default()
         };
         // `main` 99, `b` 64, `c` 60: the third is no longer drawn.
         let expected = ["main 35", "main;b 64", "[too narrow to draw] 1"];
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_stack_of_any_depth_is_drawn_as_far_as_people_look() {
         let deep = format!("{} 7", ["f"; 100_000].join(";"));
-        let (lines, narrow, left_out) = lines(&[&deep], Limits::default());
+        let (lines, narrow, left_out) = lines(&[&deep], PictureLimits::default());
         assert_eq!(lines.len(), 1);
         assert_eq!(lines[0].matches('f').count(), 512);
         assert_eq!((narrow, left_out), (0, 100_000 - 512));

@@ -22,7 +22,8 @@ use super::color::{self, Palette, Shade};
 use super::events::Holds;
 use super::folded::say_changed;
 use super::stacks::{
-    CountedStack, FrameId, FrameTexts, Made, NodeId, StackNodes, Stacks, frame_name,
+    CountedStack, FrameTexts, Made, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks,
+    frame_name,
 };
 use crate::options::Options;
 
@@ -31,7 +32,7 @@ mod layout;
 mod page;
 mod svg;
 
-use layout::{Layout, Limits};
+use layout::{FrameLayout, PictureLimits};
 
 /// Writes the picture of one event.
 ///
@@ -43,14 +44,14 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let stacks = Stacks::of(
+    let stacks = WrittenStacks::of(
         profile,
         options,
         Holds::OneEvent("flame graphs"),
         diagnostics,
     )?;
-    let limits = Limits::from_percent(options.threshold);
-    let drawing = Drawing::of(&stacks, limits, diagnostics)?;
+    let limits = PictureLimits::from_percent(options.threshold);
+    let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
     out.write_all(drawing.picture()?.as_bytes())?;
     out.flush()?;
     for note in drawing.notes() {
@@ -69,21 +70,21 @@ pub(crate) fn for_page(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(Picture, Vec<String>)> {
-    let stacks = Stacks::of(
+    let stacks = WrittenStacks::of(
         profile,
         options,
         Holds::OneEvent("flame graphs"),
         diagnostics,
     )?;
-    let limits = Limits::for_page(options.threshold);
-    let drawing = Drawing::of(&stacks, limits, diagnostics)?;
+    let limits = PictureLimits::for_page(options.threshold);
+    let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
     let picture = page::picture(drawing.title(), &drawing.picture()?)?;
     Ok((picture, drawing.notes()))
 }
 
 /// What is drawn.
-struct Drawing<'s, 'a> {
-    stacks: &'s Stacks<'a>,
+struct FlameDrawing<'s, 'a> {
+    stacks: &'s WrittenStacks<'a>,
     event: String,
     /// What stacks cost that are estimates.
     estimated: Count,
@@ -94,17 +95,27 @@ struct Drawing<'s, 'a> {
     /// The counts of each node and all that begin with it.
     inclusive: Vec<Count>,
     /// The stacks, as wide as in the run, or in the later one.
-    layout: Layout,
+    layout: FrameLayout,
     /// What the later run lacks, as wide as in the earlier one.
-    gone: Layout,
+    gone: FrameLayout,
 }
 
-impl<'s, 'a> Drawing<'s, 'a> {
+/// Of stacks that are not drawn: how many there are, and their counts.
+fn stacks_below_zero(stacks: &WrittenStacks<'_>, (count, sum): (u64, Count)) -> String {
+    let ([one, many], event) = (stacks.nouns, &stacks.events[0]);
+    format!(
+        "{} with negative counts left out ({} {event}): nothing is as wide as that",
+        plural(count.into(), one, many),
+        grouped(sum),
+    )
+}
+
+impl<'s, 'a> FlameDrawing<'s, 'a> {
     fn of(
-        stacks: &'s Stacks<'a>,
-        limits: Limits,
+        stacks: &'s WrittenStacks<'a>,
+        limits: PictureLimits,
         diagnostics: &mut Diagnostics,
-    ) -> anyhow::Result<Drawing<'s, 'a>> {
+    ) -> anyhow::Result<FlameDrawing<'s, 'a>> {
         let mut texts = FrameTexts::default();
         let mut nodes = StackNodes::new(stacks.columns());
         let mut shading = Shading::default();
@@ -139,12 +150,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
         })?;
         let event = stacks.events[0].clone();
         if negative.0 > 0 {
-            let [one, many] = stacks.nouns;
-            diagnostics.warn(format!(
-                "{} with negative counts left out ({} {event}): nothing is as wide as that",
-                plural(negative.0.into(), one, many),
-                grouped(negative.1),
-            ));
+            diagnostics.warn(stacks_below_zero(stacks, negative));
         }
         nodes.close();
         let children = nodes.children(&texts.ranks());
@@ -153,12 +159,12 @@ impl<'s, 'a> Drawing<'s, 'a> {
             let later: Vec<Count> = inclusive.iter().skip(1).step_by(2).copied().collect();
             let gone = gone::costs(&nodes, &later);
             (
-                Layout::of(&nodes, &children, later, limits),
-                Layout::of(&nodes, &children, gone, limits),
+                FrameLayout::of(&nodes, &children, later, limits),
+                FrameLayout::of(&nodes, &children, gone, limits),
             )
         } else {
-            let layout = Layout::of(&nodes, &children, inclusive.clone(), limits);
-            (layout, Layout::default())
+            let layout = FrameLayout::of(&nodes, &children, inclusive.clone(), limits);
+            (layout, FrameLayout::default())
         };
         ensure!(
             layout.total + gone.total > 0,
@@ -172,7 +178,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
             u64::try_from(layout.total + gone.total).is_ok(),
             "the sum of {event} is beyond 64 bits"
         );
-        Ok(Drawing {
+        Ok(FlameDrawing {
             stacks,
             event,
             estimated,
@@ -225,7 +231,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
     /// The picture of what changed, and below it of what is gone.
     fn diff(&self, [before, after]: &[String; 2]) -> anyhow::Result<String> {
         let mut palette = Palette::default();
-        let delta = |node: NodeId| {
+        let delta = |node: StackNodeId| {
             let at = 2 * node.index();
             (
                 self.inclusive[at],
@@ -281,7 +287,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
             grouped(self.gone.total),
             self.event
         );
-        let is_gone = |node: NodeId| self.inclusive[2 * node.index() + 1] == 0;
+        let is_gone = |node: StackNodeId| self.inclusive[2 * node.index() + 1] == 0;
         svg::with_section(&picture, &heading, &self.gone, |node| svg::SectionFrame {
             text: self.text(node),
             count: format!("{} {}", grouped(self.gone.cost(node)), self.event),
@@ -360,11 +366,11 @@ impl<'s, 'a> Drawing<'s, 'a> {
         notes
     }
 
-    fn text(&self, node: NodeId) -> &str {
+    fn text(&self, node: StackNodeId) -> &str {
         self.texts.text(self.nodes.frame(node))
     }
 
-    fn shade(&self, node: NodeId) -> Shade {
+    fn shade(&self, node: StackNodeId) -> Shade {
         self.shades[self.nodes.frame(node).index()]
     }
 }
@@ -374,7 +380,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
 struct Shading {
     facts: Made<Facts>,
     /// The text of each frame without anything behind it, which may be of another colour than the frame in a stack.
-    texts: Made<FrameId>,
+    texts: Made<WrittenFrameId>,
     /// Of the stack at hand.
     facts_of_stack: Vec<Facts>,
     shades: Vec<Shade>,
@@ -384,10 +390,10 @@ impl Shading {
     /// The frames of a stack, innermost first.
     fn frames(
         &mut self,
-        stacks: &Stacks<'_>,
+        stacks: &WrittenStacks<'_>,
         stack: &CountedStack<'_, '_>,
         texts: &mut FrameTexts,
-        frames: &mut Vec<FrameId>,
+        frames: &mut Vec<WrittenFrameId>,
     ) -> anyhow::Result<()> {
         self.facts_of_stack.clear();
         for (number, frame) in stack.frames() {

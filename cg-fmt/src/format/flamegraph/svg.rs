@@ -7,9 +7,9 @@ use cg_stream::visible::visible;
 use inferno::flamegraph::color::BackgroundColor;
 use inferno::flamegraph::{self, Options};
 
-use super::layout::Layout;
+use super::layout::FrameLayout;
 use crate::format::color::{self, Color, Palette};
-use crate::format::stacks::NodeId;
+use crate::format::stacks::StackNodeId;
 
 /// The width of a picture that has a section, in pixels; others are as wide as their window.
 const WIDTH: usize = 1200;
@@ -71,8 +71,8 @@ pub(super) struct SectionFrame<'t> {
 pub(super) fn with_section<'t>(
     picture: &str,
     heading: &str,
-    layout: &Layout,
-    frame_of: impl Fn(NodeId) -> SectionFrame<'t>,
+    layout: &FrameLayout,
+    frame_of: impl Fn(StackNodeId) -> SectionFrame<'t>,
 ) -> anyhow::Result<String> {
     const HEADING: usize = 32;
     let height = attribute(picture, "height").context("cannot read the height of the picture")?;

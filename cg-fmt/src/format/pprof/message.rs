@@ -8,12 +8,12 @@ const LENGTH: u32 = 2;
 
 /// The fields of a message.
 #[derive(Default)]
-pub(super) struct Message {
+pub(super) struct MessageBuilder {
     bytes: Vec<u8>,
     list: Vec<u8>,
 }
 
-impl Message {
+impl MessageBuilder {
     /// A number; 0 is what a number is that is not there.
     pub(super) fn number(&mut self, field: u32, number: u64) {
         if number != 0 {
@@ -30,7 +30,7 @@ impl Message {
     }
 
     /// Another message, which is empty then.
-    pub(super) fn message(&mut self, field: u32, inner: &mut Message) {
+    pub(super) fn message(&mut self, field: u32, inner: &mut MessageBuilder) {
         self.key(field, LENGTH);
         varint(&mut self.bytes, inner.bytes.len() as u64);
         self.bytes.append(&mut inner.bytes);
@@ -74,8 +74,8 @@ mod tests {
     fn messages_are_those_of_the_encodings_documentation() {
         // https://protobuf.dev/programming-guides/encoding: 150 is 96 01, "testing" in field 2, a message in field 3, a
         // list in field 6; -2 has ten bytes.
-        let mut message = Message::default();
-        let mut inner = Message::default();
+        let mut message = MessageBuilder::default();
+        let mut inner = MessageBuilder::default();
         message.number(1, 150);
         message.number(9, 0);
         message.text(2, "testing");

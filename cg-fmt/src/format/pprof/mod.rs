@@ -18,12 +18,12 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use super::events::Holds;
-use super::stacks::{PlaceId, StackRow, StackRows, Stacks, frame_name, line_in_file};
+use super::stacks::{PlaceId, StackRow, StackRows, WrittenStacks, frame_name, line_in_file};
 use crate::options::Options;
 
 mod message;
 
-use message::Message;
+use message::MessageBuilder;
 
 /// Writes the stacks of a profile with all their events, or those that were asked for.
 pub(crate) fn write(
@@ -32,7 +32,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let stacks = Stacks::of(profile, options, Holds::AllEvents, diagnostics)?;
+    let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
     let rows = StackRows::of(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
@@ -40,12 +40,12 @@ pub(crate) fn write(
         obj: frame.obj.clone(),
         ..Frame::default()
     })?;
-    let mut writing = Writing {
+    let mut writing = PprofWriting {
         out: GzEncoder::new(out, Compression::default()),
         strings: Texts::default(),
-        message: Message::default(),
-        inner: Message::default(),
-        sample: Message::default(),
+        message: MessageBuilder::default(),
+        inner: MessageBuilder::default(),
+        sample: MessageBuilder::default(),
     };
     writing.file(&stacks, &rows, profile)?;
     writing.out.finish()?.flush()?;
@@ -56,7 +56,7 @@ pub(crate) fn write(
 }
 
 cg_stream::ids! {
-    struct StringId;
+    struct PprofStringId;
 }
 
 /// The fields of a profile.
@@ -72,18 +72,23 @@ mod field {
     pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
-struct Writing<W: Write> {
+struct PprofWriting<W: Write> {
     out: W,
-    strings: Texts<StringId>,
-    message: Message,
+    strings: Texts<PprofStringId>,
+    message: MessageBuilder,
     /// What is inside the message at hand.
-    inner: Message,
-    sample: Message,
+    inner: MessageBuilder,
+    sample: MessageBuilder,
 }
 
-impl<W: Write> Writing<W> {
+impl<W: Write> PprofWriting<W> {
     /// The tables stand behind the samples, and the strings last: by then all are known.
-    fn file(&mut self, stacks: &Stacks, rows: &StackRows, profile: &Profile) -> anyhow::Result<()> {
+    fn file(
+        &mut self,
+        stacks: &WrittenStacks,
+        rows: &StackRows,
+        profile: &Profile,
+    ) -> anyhow::Result<()> {
         // String 0 has to be empty.
         self.string("")?;
         for column in 0..stacks.columns() {
@@ -114,7 +119,7 @@ impl<W: Write> Writing<W> {
             .map(|comment| self.string(comment))
             .collect::<Result<_, _>>()?;
         for string in 0..self.strings.len() {
-            let string = self.strings.text(StringId::at(string)?);
+            let string = self.strings.text(PprofStringId::at(string)?);
             self.message.text(field::STRING_TABLE, string);
             self.message.write_to(&mut self.out)?;
         }
@@ -197,7 +202,7 @@ impl<W: Write> Writing<W> {
 
     /// Puts the message at hand into a field of the profile.
     fn put(&mut self, field: u32) -> io::Result<()> {
-        let mut profile = Message::default();
+        let mut profile = MessageBuilder::default();
         profile.message(field, &mut self.message);
         profile.write_to(&mut self.out)
     }

@@ -1,7 +1,7 @@
 //! The stacks of a profile, as formats take them that hold stacks and nothing else: one record type, or the rows of a
 //! diff, with the counts that the format holds.
 //!
-//! The formats know neither record types nor diffs: to them a stack has frames and a count for each [column](Stacks::columns).
+//! The formats know neither record types nor diffs: to them a stack has frames and a count for each [column](WrittenStacks::columns).
 
 use anyhow::{bail, ensure};
 use cg_document::number::{percent, plural};
@@ -28,8 +28,8 @@ mod text;
 use frames::FrameSet;
 pub(crate) use frames::Made;
 pub(crate) use losses::Losses;
-pub(crate) use nodes::{Children, FrameId, NodeId, StackNodes};
-pub(crate) use rows::{Place, PlaceId, StackRow, StackRows};
+pub(crate) use nodes::{InnerNeighbours, StackNodeId, StackNodes, WrittenFrameId};
+pub(crate) use rows::{PlaceId, StackRow, StackRows, Whereabouts};
 pub(crate) use text::{FrameTexts, frame_name};
 
 /// Record types with stacks, in the order in which they are preferred. Types that are not here come last.
@@ -43,9 +43,9 @@ const PREFERRED: [RecordType; 6] = [
 ];
 
 /// The stacks to write.
-pub(crate) struct Stacks<'a> {
+pub(crate) struct WrittenStacks<'a> {
     profile: &'a Profile,
-    source: Source<'a>,
+    source: StackSource<'a>,
     /// The events, in the order of the profile.
     pub(crate) events: Vec<String>,
     /// Of a diff, what the two runs are called whose counts stand side by side.
@@ -54,7 +54,7 @@ pub(crate) struct Stacks<'a> {
     names: WrittenNames,
 }
 
-enum Source<'a> {
+enum StackSource<'a> {
     /// Rows of a type, and the positions of the events.
     Rows(RecordType, Vec<usize>, Option<u64>),
     /// A diff, and which of its rows have stacks.
@@ -67,7 +67,7 @@ pub(crate) struct CountedStack<'s, 'a> {
     set: &'s FrameSet<'a>,
     /// Innermost first; one at least.
     numbers: &'s [usize],
-    /// An entry a [column](Stacks::columns).
+    /// An entry a [column](WrittenStacks::columns).
     pub(crate) counts: &'s [Count],
     pub(crate) thread: Option<&'a str>,
     pub(crate) process: Option<&'a str>,
@@ -90,7 +90,7 @@ pub(crate) fn line_in_file(frame: &Frame<'_>) -> Option<u64> {
     frame.line.filter(|_| frame.site.is_none())
 }
 
-impl<'a> Stacks<'a> {
+impl<'a> WrittenStacks<'a> {
     /// The stacks of the type that was asked for, else of the preferred one that has any.
     ///
     /// # Errors
@@ -100,13 +100,13 @@ impl<'a> Stacks<'a> {
         options: &Options,
         holds: Holds,
         diagnostics: &mut Diagnostics,
-    ) -> anyhow::Result<Stacks<'a>> {
+    ) -> anyhow::Result<WrittenStacks<'a>> {
         ensure!(
             options.is_of_all_records(),
             "a format for other viewers has all stacks: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
         );
         if diff::is_wanted(profile, options) {
-            return Stacks::of_diff(profile, options, holds, diagnostics);
+            return WrittenStacks::of_diff(profile, options, holds, diagnostics);
         }
         let kind = kind_of(profile, options, diagnostics)?;
         let positions = events_of(profile, kind);
@@ -125,13 +125,13 @@ impl<'a> Stacks<'a> {
             _ => None,
         };
         let positions = chosen.iter().map(|position| positions[*position]).collect();
-        Ok(Stacks {
+        Ok(WrittenStacks {
             profile,
             events: chosen
                 .iter()
                 .map(|position| names[*position].to_owned())
                 .collect(),
-            source: Source::Rows(kind, positions, snapshot),
+            source: StackSource::Rows(kind, positions, snapshot),
             runs: None,
             nouns: [noun(kind, 1), noun(kind, 2)],
             names: written_names(profile, options),
@@ -143,7 +143,7 @@ impl<'a> Stacks<'a> {
         options: &Options,
         holds: Holds,
         diagnostics: &mut Diagnostics,
-    ) -> anyhow::Result<Stacks<'a>> {
+    ) -> anyhow::Result<WrittenStacks<'a>> {
         let diffs = Diffs::of(profile, options);
         let (with_stacks, others): (Vec<usize>, Vec<usize>) =
             (0..diffs.records.len()).partition(|row| !diffs.records[*row].stack.is_empty());
@@ -170,12 +170,12 @@ impl<'a> Stacks<'a> {
         let of = with_stacks
             .first()
             .map(|row| RecordType::from_name(&diffs.records[*row].of));
-        Ok(Stacks {
+        Ok(WrittenStacks {
             profile,
             events,
             runs: Some(diffs.compared().map(|run| diffs.run_name(run))),
             nouns: of.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),
-            source: Source::Diff(Box::new(diffs), with_stacks),
+            source: StackSource::Diff(Box::new(diffs), with_stacks),
             names: written_names(profile, options),
         })
     }
@@ -243,11 +243,11 @@ impl<'a> Stacks<'a> {
     /// The total that the `run` records give an event, of a diff in the later run; `None` where they give none.
     pub(crate) fn total(&self, event: usize) -> Option<Count> {
         match &self.source {
-            Source::Rows(_, events, _) => {
+            StackSource::Rows(_, events, _) => {
                 let total = self.profile.total().get(events[event]).copied();
                 total.filter(|total| *total != 0 && !self.profile.runs().is_empty())
             }
-            Source::Diff(diffs, _) => {
+            StackSource::Diff(diffs, _) => {
                 let [_, last] = diffs.compared();
                 diffs.total_of(&self.events[event], last)
             }
@@ -262,8 +262,8 @@ impl<'a> Stacks<'a> {
     /// Where the stacks are from.
     pub(crate) fn title(&self) -> String {
         match &self.source {
-            Source::Rows(..) => origin(self.profile).unwrap_or_else(|| "stacks".to_owned()),
-            Source::Diff(diffs, _) => diffs.title().to_owned(),
+            StackSource::Rows(..) => origin(self.profile).unwrap_or_else(|| "stacks".to_owned()),
+            StackSource::Diff(diffs, _) => diffs.title().to_owned(),
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Stacks<'a> {
         let mut set = FrameSet::default();
         let mut numbers = Vec::new();
         match &self.source {
-            Source::Rows(kind, events, snapshot) => {
+            StackSource::Rows(kind, events, snapshot) => {
                 let table = self.profile.table(*kind);
                 for (row, key) in table.keys().iter().enumerate() {
                     if snapshot.is_some() && key.snapshot != *snapshot {
@@ -300,7 +300,7 @@ impl<'a> Stacks<'a> {
                     })?;
                 }
             }
-            Source::Diff(diffs, rows) => {
+            StackSource::Diff(diffs, rows) => {
                 let runs = diffs.compared();
                 for row in rows {
                     let row = &diffs.records[*row];

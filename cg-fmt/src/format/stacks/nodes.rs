@@ -5,16 +5,16 @@ use cg_stream::record::Count;
 
 cg_stream::ids! {
     /// A frame of a format's own table.
-    pub(crate) struct FrameId;
+    pub(crate) struct WrittenFrameId;
     /// A stack that has a frame at least.
-    pub(crate) struct NodeId;
+    pub(crate) struct StackNodeId;
 }
 
 /// A stack: its innermost frame, and the stack that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Node {
-    frame: FrameId,
-    outer: Option<NodeId>,
+struct StackPath {
+    frame: WrittenFrameId,
+    outer: Option<StackNodeId>,
 }
 
 /// Stands for a stack without counts.
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 
 /// Every distinct stack, with counts. A stack has a greater id than those it begins with.
 pub(crate) struct StackNodes {
-    nodes: Keys<NodeId, Node>,
+    nodes: Keys<StackNodeId, StackPath>,
     columns: usize,
     /// The counts of the stacks that have any of their own: of a profile with deep stacks few nodes have.
     counts: Vec<Count>,
@@ -31,7 +31,7 @@ pub(crate) struct StackNodes {
     /// The counts of a stack that has none.
     zero: Vec<Count>,
     /// The stack that was added last, outermost frame first.
-    last: Vec<(FrameId, NodeId)>,
+    last: Vec<(WrittenFrameId, StackNodeId)>,
 }
 
 impl StackNodes {
@@ -51,7 +51,10 @@ impl StackNodes {
     ///
     /// # Errors
     /// Where there are more stacks than ids.
-    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<NodeId>, TooMany> {
+    pub(crate) fn stack(
+        &mut self,
+        frames: &[WrittenFrameId],
+    ) -> Result<Option<StackNodeId>, TooMany> {
         let outermost_first = || frames.iter().rev();
         let known = outermost_first()
             .zip(&self.last)
@@ -60,7 +63,7 @@ impl StackNodes {
         self.last.truncate(known);
         let mut outer = self.last.last().map(|(_, node)| *node);
         for frame in outermost_first().skip(known) {
-            let node = self.nodes.intern(Node {
+            let node = self.nodes.intern(StackPath {
                 frame: *frame,
                 outer,
             })?;
@@ -71,7 +74,7 @@ impl StackNodes {
     }
 
     /// Adds counts to a stack.
-    pub(crate) fn add(&mut self, node: NodeId, counts: &[Count]) {
+    pub(crate) fn add(&mut self, node: StackNodeId, counts: &[Count]) {
         if self.columns == 0 {
             return;
         }
@@ -102,20 +105,20 @@ impl StackNodes {
     }
 
     /// All stacks, each behind those it begins with.
-    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = NodeId> {
-        (0..self.nodes.len()).filter_map(|position| NodeId::at(position).ok())
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = StackNodeId> {
+        (0..self.nodes.len()).filter_map(|position| StackNodeId::at(position).ok())
     }
 
-    pub(crate) fn frame(&self, node: NodeId) -> FrameId {
+    pub(crate) fn frame(&self, node: StackNodeId) -> WrittenFrameId {
         self.nodes.get(node).frame
     }
 
-    pub(crate) fn outer(&self, node: NodeId) -> Option<NodeId> {
+    pub(crate) fn outer(&self, node: StackNodeId) -> Option<StackNodeId> {
         self.nodes.get(node).outer
     }
 
     /// The counts of a stack itself.
-    pub(crate) fn own(&self, node: NodeId) -> &[Count] {
+    pub(crate) fn own(&self, node: StackNodeId) -> &[Count] {
         match self.counted.get(node.index()) {
             None | Some(&NONE) => &self.zero,
             Some(counted) => {
@@ -144,7 +147,7 @@ impl StackNodes {
     }
 
     /// The frames of a stack, innermost first.
-    pub(crate) fn frames(&self, node: NodeId) -> impl Iterator<Item = FrameId> {
+    pub(crate) fn frames(&self, node: StackNodeId) -> impl Iterator<Item = WrittenFrameId> {
         let mut rest = Some(node);
         std::iter::from_fn(move || {
             let node = self.nodes.get(rest?);
@@ -154,9 +157,9 @@ impl StackNodes {
     }
 
     /// The stacks that call each stack, by what is less in `rank`: those without an outer frame, then those of each node.
-    pub(crate) fn children(&self, rank: &[u32]) -> Children {
-        let mut order: Vec<NodeId> = self.all().collect();
-        let slot = |node: NodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
+    pub(crate) fn children(&self, rank: &[u32]) -> InnerNeighbours {
+        let mut order: Vec<StackNodeId> = self.all().collect();
+        let slot = |node: StackNodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
         order.sort_unstable_by_key(|node| (slot(*node), rank[self.frame(*node).index()]));
         let mut starts = vec![0_u32; self.nodes.len() + 2];
         for node in &order {
@@ -165,20 +168,20 @@ impl StackNodes {
         for slot in 1..starts.len() {
             starts[slot] += starts[slot - 1];
         }
-        Children { order, starts }
+        InnerNeighbours { order, starts }
     }
 }
 
 /// The inner neighbours of every stack, in an order.
-pub(crate) struct Children {
-    order: Vec<NodeId>,
+pub(crate) struct InnerNeighbours {
+    order: Vec<StackNodeId>,
     /// Where those of each begin; the first are those without an outer frame.
     starts: Vec<u32>,
 }
 
-impl Children {
+impl InnerNeighbours {
     /// Stacks of one frame for `None`, else those one frame longer than `node`.
-    pub(crate) fn of(&self, node: Option<NodeId>) -> &[NodeId] {
+    pub(crate) fn of(&self, node: Option<StackNodeId>) -> &[StackNodeId] {
         let slot = node.map_or(0, |node| node.index() + 1);
         &self.order[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }

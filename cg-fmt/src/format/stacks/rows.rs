@@ -5,17 +5,17 @@ use cg_stream::record::{Count, Frame};
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
-use super::{FrameId, Losses, Made, NodeId, StackNodes, Stacks};
+use super::{Losses, Made, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
 cg_stream::ids! {
     /// The name of a thread or process.
     pub(crate) struct PlaceId;
-    struct RowId;
+    struct StackRowId;
 }
 
 /// Where a stack was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct Whereabouts {
     pub(crate) process: Option<PlaceId>,
     pub(crate) thread: Option<PlaceId>,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Place {
 /// A stack at a place, with its counts.
 #[derive(Clone, Copy)]
 pub(crate) struct StackRow<'r> {
-    pub(crate) node: NodeId,
-    pub(crate) place: Place,
-    /// An entry a [column](Stacks::columns).
+    pub(crate) node: StackNodeId,
+    pub(crate) place: Whereabouts,
+    /// An entry a [column](WrittenStacks::columns).
     pub(crate) counts: &'r [Count],
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct StackRows {
     frames: IndexSet<Frame<'static>, FixedState>,
     pub(crate) nodes: StackNodes,
     places: Texts<PlaceId>,
-    rows: Keys<RowId, (NodeId, Place)>,
+    rows: Keys<StackRowId, (StackNodeId, Whereabouts)>,
     columns: usize,
     counts: Vec<Count>,
     /// What all stacks cost, by column.
@@ -50,7 +50,7 @@ impl StackRows {
     /// # Errors
     /// Where there are more frames or stacks than ids.
     pub(crate) fn of(
-        stacks: &Stacks,
+        stacks: &WrittenStacks,
         hold: impl for<'f> Fn(&Frame<'f>) -> Frame<'f>,
     ) -> Result<StackRows, TooMany> {
         let columns = stacks.columns();
@@ -73,12 +73,12 @@ impl StackRows {
             for (number, frame) in stack.frames() {
                 frames.push(made.of(number, || {
                     let held = hold(&stacks.written(frame)).into_owned();
-                    FrameId::at(rows.frames.insert_full(held).0)
+                    WrittenFrameId::at(rows.frames.insert_full(held).0)
                 })?);
             }
             let mut place =
                 |name: Option<&str>| name.map(|name| rows.places.intern(name)).transpose();
-            let place = Place {
+            let place = Whereabouts {
                 process: place(stack.process)?,
                 thread: place(stack.thread)?,
             };
@@ -108,7 +108,7 @@ impl StackRows {
     }
 
     /// The frame of an id of this table.
-    pub(crate) fn frame(&self, id: FrameId) -> &Frame<'static> {
+    pub(crate) fn frame(&self, id: WrittenFrameId) -> &Frame<'static> {
         &self.frames[id.index()]
     }
 
@@ -128,8 +128,8 @@ impl StackRows {
     }
 
     /// The places, in the order in which they were first met.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        let mut places: IndexSet<Place, FixedState> = IndexSet::default();
+    pub(crate) fn places(&self) -> Vec<Whereabouts> {
+        let mut places: IndexSet<Whereabouts, FixedState> = IndexSet::default();
         places.extend(self.rows.all().iter().map(|(_, place)| *place));
         places.into_iter().collect()
     }

@@ -8,7 +8,7 @@ use cg_stream::record::Frame;
 use cg_stream::sorting::Order as _;
 use cg_stream::visible::visible;
 
-use super::FrameId;
+use super::WrittenFrameId;
 
 /// The name of a frame's function; of a frame without one, what else is known of it, as perf's tools write it.
 pub(crate) fn frame_name<'f>(frame: &'f Frame<'_>) -> Cow<'f, str> {
@@ -26,8 +26,8 @@ pub(crate) fn frame_name<'f>(frame: &'f Frame<'_>) -> Cow<'f, str> {
 /// The texts of frames as folded stacks can hold them, each once.
 #[derive(Default)]
 pub(crate) struct FrameTexts {
-    texts: Texts<FrameId>,
-    changed: Texts<FrameId>,
+    texts: Texts<WrittenFrameId>,
+    changed: Texts<WrittenFrameId>,
 }
 
 impl FrameTexts {
@@ -35,7 +35,7 @@ impl FrameTexts {
     ///
     /// # Errors
     /// Where there are more texts than ids.
-    pub(crate) fn of(&mut self, name: &str, suffix: &str) -> Result<FrameId, TooMany> {
+    pub(crate) fn of(&mut self, name: &str, suffix: &str) -> Result<WrittenFrameId, TooMany> {
         let fitting = fitting(name);
         if matches!(fitting, Cow::Owned(_)) {
             self.changed.intern(name)?;
@@ -46,14 +46,14 @@ impl FrameTexts {
         }
     }
 
-    pub(crate) fn text(&self, frame: FrameId) -> &str {
+    pub(crate) fn text(&self, frame: WrittenFrameId) -> &str {
         self.texts.text(frame)
     }
 
     /// For each text, how many come before it as bytes.
     pub(crate) fn ranks(&self) -> Vec<u32> {
-        let mut order: Vec<FrameId> = (0..self.texts.len())
-            .filter_map(|position| FrameId::at(position).ok())
+        let mut order: Vec<WrittenFrameId> = (0..self.texts.len())
+            .filter_map(|position| WrittenFrameId::at(position).ok())
             .collect();
         order.order_by_key(|frame| self.text(*frame));
         let mut ranks = vec![0; order.len()];

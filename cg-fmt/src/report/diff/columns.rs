@@ -72,43 +72,11 @@ impl Diffs<'_> {
             audience => audience,
         };
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| {
-            if is_self {
-                &records[row].cost
-            } else {
-                &records[row].incl
-            }
+        let counts = move |row: usize| match is_self {
+            true => &records[row].cost,
+            false => &records[row].incl,
         };
-        for run in 0..self.runs.len() {
-            let word = self.run_column(run);
-            let column = Column::new(format!("{full_name}.{word}"), Layout::Number, move |row| {
-                Cell::count(entry(counts(row), name, run))
-            });
-            columns.push(
-                column
-                    .titled(format!("{full_name} {}", self.run_title(run)))
-                    .for_audience(audience)
-                    .with_total(match is_self {
-                        true => Cell::count(total.0.get(run).copied().flatten()),
-                        false => Cell::Empty,
-                    }),
-            );
-            if self.is_by_shares() {
-                let whole = total.0.get(run).copied().flatten().unwrap_or(0);
-                columns.push(
-                    Column::new(
-                        format!("{full_name}.{word}%"),
-                        Layout::Percent,
-                        move |row| {
-                            let count = entry(counts(row), name, run);
-                            count.map_or(Cell::Empty, |count| Cell::share(count, whole))
-                        },
-                    )
-                    .titled("%")
-                    .for_audience(audience),
-                );
-            }
-        }
+        self.push_runs(columns, prefix, event, audience);
         let base = self.base;
         let last = self.runs.len().saturating_sub(1);
         // Taken from the entries: a record may lack the difference, and does where it is beyond 64 bits.
@@ -161,27 +129,66 @@ impl Diffs<'_> {
         );
     }
 
+    /// The columns of an event's counts in each run.
+    fn push_runs<'t>(
+        &'t self,
+        columns: &mut Vec<Column<'t>>,
+        prefix: &'static str,
+        event: &DiffEvent<'t>,
+        audience: Audience,
+    ) {
+        let DiffEvent { name, total, .. } = *event;
+        let records = &self.records;
+        let is_self = prefix.is_empty();
+        let full_name = format!("{prefix}{name}");
+        let counts = move |row: usize| match is_self {
+            true => &records[row].cost,
+            false => &records[row].incl,
+        };
+        for run in 0..self.runs.len() {
+            let word = self.run_column(run);
+            let column = Column::new(format!("{full_name}.{word}"), Layout::Number, move |row| {
+                Cell::count(entry(counts(row), name, run))
+            });
+            columns.push(
+                column
+                    .titled(format!("{full_name} {}", self.run_title(run)))
+                    .for_audience(audience)
+                    .with_total(match is_self {
+                        true => Cell::count(total.0.get(run).copied().flatten()),
+                        false => Cell::Empty,
+                    }),
+            );
+            if self.is_by_shares() {
+                let whole = total.0.get(run).copied().flatten().unwrap_or(0);
+                columns.push(
+                    Column::new(
+                        format!("{full_name}.{word}%"),
+                        Layout::Percent,
+                        move |row| {
+                            let count = entry(counts(row), name, run);
+                            count.map_or(Cell::Empty, |count| Cell::share(count, whole))
+                        },
+                    )
+                    .titled("%")
+                    .for_audience(audience),
+                );
+            }
+        }
+    }
+
     /// The columns that say what a record is of, and what else is known of it.
     fn push_keys<'t>(&'t self, columns: &mut Vec<Column<'t>>) {
         let records = &self.records;
-        let mut text =
-            |name: &str, title: &str, layout, audience, of: fn(&'t DiffRecord) -> Cell<'t>| {
-                let column = Column::new(name, layout, move |row| of(&records[row]));
-                let worth = match name {
-                    "obj" => Worth::Object,
-                    "guess" | "why" | "explained_by" | "joined" => Worth::Explanation,
-                    "line" | "was" => Worth::Detail,
-                    _ => column.worth,
-                };
-                columns.push(column.titled(title).for_audience(audience).worth(worth));
-            };
+        let mut text = |name: &str, title: &str, layout, audience, of: OfRecord<'t>| {
+            columns.push(text_column(records, name, title, layout, of).for_audience(audience));
+        };
         let (has_kinds, has_sites, has_lines, has_callees) = (
             records.iter().any(|record| record.kind.is_some()),
             records.iter().any(|record| record.site.is_some()),
             records.iter().any(|record| record.line.is_some()),
             records.iter().any(|record| record.callee.is_some()),
         );
-        let has_guesses = records.iter().any(|record| record.guess);
         let if_any = |any: bool| if any { Audience::All } else { Audience::Nobody };
         use Layout::{Name as Function, Path, Text};
         let all = Audience::All;
@@ -220,21 +227,41 @@ impl Diffs<'_> {
                 Cell::name(callee.and_then(|callee| callee.name.as_deref()))
             },
         );
+        self.push_explanations(columns);
+        columns.push(code(move |row| {
+            let record: &DiffRecord = &records[row];
+            Frame {
+                name: record.name.as_deref().map(Name::from),
+                file: record.file.as_deref().map(Name::from),
+                obj: record.obj.as_deref().map(Name::from),
+                ..Frame::default()
+            }
+        }));
+    }
+
+    /// The columns that say what became of a record, and why.
+    fn push_explanations<'t>(&'t self, columns: &mut Vec<Column<'t>>) {
+        use Layout::{Name as Function, Text};
+        let all = Audience::All;
+        let records = &self.records;
+        let has_guesses = match records.iter().any(|record| record.guess) {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
+        let mut text = |name: &str, title: &str, layout, audience, of: OfRecord<'t>| {
+            columns.push(text_column(records, name, title, layout, of).for_audience(audience));
+        };
         text("was", "was", Function, all, |record| {
             let was = record.was.as_ref();
             Cell::name(was.and_then(|was| was.name.as_deref()))
         });
         // Whoever reads a row as the same function under two names shall see that this is a guess.
-        text(
-            "guess",
-            "guess",
-            Text,
-            if_any(has_guesses),
-            |record| match record.guess {
+        text("guess", "guess", Text, has_guesses, |record| {
+            match record.guess {
                 true => Cell::Text("guess".into()),
                 false => Cell::Empty,
-            },
-        );
+            }
+        });
         text("why", "why", Text, all, |record| {
             let why = record.why.as_deref().map(why::clause);
             let why = why.or_else(|| why::inlining(record));
@@ -251,15 +278,6 @@ impl Diffs<'_> {
                 false => Cell::Text(rules.join(", ").into()),
             }
         });
-        columns.push(code(move |row| {
-            let record: &DiffRecord = &records[row];
-            Frame {
-                name: record.name.as_deref().map(Name::from),
-                file: record.file.as_deref().map(Name::from),
-                obj: record.obj.as_deref().map(Name::from),
-                ..Frame::default()
-            }
-        }));
     }
 
     /// What the columns of a run are called: `old` and `new` where there are two.
@@ -308,4 +326,25 @@ fn entry(counts: &CountsPerRun, event: &str, run: usize) -> Option<Count> {
             .any(|(_, entries)| matches!(entries.0.get(run), Some(Some(_))))
             .then_some(0),
     }
+}
+
+/// What a column has for a record.
+type OfRecord<'t> = fn(&'t DiffRecord) -> Cell<'t>;
+
+/// A column of what records say in words.
+fn text_column<'t>(
+    records: &'t [DiffRecord<'t>],
+    name: &str,
+    title: &str,
+    layout: Layout,
+    of: OfRecord<'t>,
+) -> Column<'t> {
+    let column = Column::new(name, layout, move |row| of(&records[row]));
+    let worth = match name {
+        "obj" => Worth::Object,
+        "guess" | "why" | "explained_by" | "joined" => Worth::Explanation,
+        "line" | "was" => Worth::Detail,
+        _ => column.worth,
+    };
+    column.titled(title).worth(worth)
 }

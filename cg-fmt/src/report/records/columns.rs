@@ -128,6 +128,16 @@ fn push_keys<'a>(
         let callee = move |row| rows.key(row).callee.unwrap_or_default();
         push_function(columns, "callee.", callee, profile);
     }
+    push_optional_keys(columns, profile, rows, kind);
+}
+
+/// The columns of keys that some profiles have.
+fn push_optional_keys<'a>(
+    columns: &mut Vec<Column<'a>>,
+    profile: &'a Profile,
+    rows: &'a Rows,
+    kind: RecordType,
+) {
     let mut where_any = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
         let audience = match (0..rows.len()).any(|row| number(rows, row).is_some()) {
             true => Audience::All,
@@ -149,7 +159,7 @@ fn push_keys<'a>(
     let mut name_where_any = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
         if (0..rows.len()).any(|row| symbol(rows, row).is_some()) {
             columns.push(Column::new(name, Layout::Text, move |row| {
-                text(symbol(rows, row))
+                Cell::name(profile.text(symbol(rows, row)))
             }));
         }
     };

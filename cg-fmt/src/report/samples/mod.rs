@@ -17,7 +17,7 @@ mod pattern;
 use pattern::Pattern;
 
 /// The functions of a profile of samples.
-pub(crate) struct Samples<'a> {
+pub(crate) struct SampledFunctions<'a> {
     profile: &'a Profile,
     functions: Rows,
     events: EventColumns,
@@ -25,12 +25,12 @@ pub(crate) struct Samples<'a> {
     pattern: Option<String>,
 }
 
-impl<'a> Samples<'a> {
+impl<'a> SampledFunctions<'a> {
     /// The report, where stacks are what was read and nothing else of them was asked for.
     pub(crate) fn of(
         profile: &'a Profile,
         options: &Options,
-    ) -> anyhow::Result<Option<Samples<'a>>> {
+    ) -> anyhow::Result<Option<SampledFunctions<'a>>> {
         if !is_wanted(profile, options) {
             return Ok(None);
         }
@@ -42,7 +42,7 @@ impl<'a> Samples<'a> {
                 .map(|event| (event.index, event.name.as_str()));
             event.map(|(index, name)| Pattern::of(profile, &functions, index).sentence(name))
         });
-        Ok(Some(Samples {
+        Ok(Some(SampledFunctions {
             profile,
             functions,
             events,

@@ -29,7 +29,7 @@ pub(super) struct SourceLine<'a> {
 
 /// A function as far as the cost of one line, or of lines in a row, is in its code.
 #[derive(Clone, Default)]
-pub(super) struct Owner {
+pub(super) struct LineOwner {
     /// Self cost, an event of the profile each.
     pub(super) cost: Vec<Count>,
     /// Names and objects of the functions that it is inlined into.
@@ -39,7 +39,7 @@ pub(super) struct Owner {
 }
 
 /// Owners by name.
-pub(super) type Owners<'a> = BTreeMap<&'a str, Owner>;
+pub(super) type Owners<'a> = BTreeMap<&'a str, LineOwner>;
 
 /// Calls from one line to one function.
 pub(super) struct LineCall {

@@ -13,7 +13,7 @@ use super::text_file::{self, SourceText};
 use crate::options::{Places, RustSource};
 
 /// What became of a source.
-pub(super) enum Found {
+pub(super) enum FoundSource {
     Shown(PathBuf, SourceText),
     /// There is such a file, and it is not to be shown, for this reason.
     Refused(PathBuf, &'static str),
@@ -22,10 +22,10 @@ pub(super) enum Found {
 
 impl Places {
     /// The source of this name, with the lines that are wanted.
-    pub(super) fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> Found {
+    pub(super) fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> FoundSource {
         let own = Path::new(name);
         if own.as_os_str().is_empty() {
-            return Found::Nowhere;
+            return FoundSource::Nowhere;
         }
         let mut refused = None;
         for candidate in self.candidates(own) {
@@ -37,15 +37,15 @@ impl Places {
                 "not below a directory of sources"
             } else {
                 match text_file::read(&path, wanted) {
-                    Ok(text) => return Found::Shown(candidate, text),
+                    Ok(text) => return FoundSource::Shown(candidate, text),
                     Err(reason) => reason,
                 }
             };
             refused.get_or_insert((candidate, reason));
         }
         match refused {
-            Some((path, reason)) => Found::Refused(path, reason),
-            None => Found::Nowhere,
+            Some((path, reason)) => FoundSource::Refused(path, reason),
+            None => FoundSource::Nowhere,
         }
     }
 
@@ -119,9 +119,9 @@ mod tests {
     /// `shown`, the reason of a refusal, or `nowhere`.
     fn outcome(places: &Places, name: &Path) -> &'static str {
         match places.find(name.to_str().unwrap(), &[1..=1]) {
-            Found::Shown(..) => "shown",
-            Found::Refused(_, reason) => reason,
-            Found::Nowhere => "nowhere",
+            FoundSource::Shown(..) => "shown",
+            FoundSource::Refused(_, reason) => reason,
+            FoundSource::Nowhere => "nowhere",
         }
     }
 

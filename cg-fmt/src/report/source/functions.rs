@@ -10,7 +10,7 @@ use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
 use super::costs::{Files, cost_of};
-use super::{Account, AnnotatedFunction, Looking, Source, select};
+use super::{Account, AnnotatedFunction, AnnotatedSource, Looking, select};
 use crate::options::{Options, Places};
 use crate::report::events::EventColumns;
 
@@ -21,16 +21,16 @@ const MOST_TRIED: usize = 200;
 
 /// The records of a function, which is told by name and object.
 #[derive(Default)]
-struct Records {
+struct FunctionRecords {
     lines: Vec<usize>,
     calls: Vec<usize>,
     /// What its lines cost, in the first event.
     cost: Count,
 }
 
-type Function = (Option<Symbol>, Option<Symbol>);
+type SourceFunction = (Option<Symbol>, Option<Symbol>);
 
-impl Source {
+impl AnnotatedSource {
     /// Annotates the functions that cost most and whose sources are found, as many as rows are wanted.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Source {
         places: &Places,
         context: usize,
         options: &Options,
-    ) -> anyhow::Result<Source> {
+    ) -> anyhow::Result<AnnotatedSource> {
         let events = EventColumns::choose(profile, RecordType::Line, options)?;
         let event = events.first_index();
         let functions = by_cost(profile, event);
@@ -84,10 +84,10 @@ impl Source {
 }
 
 /// All functions with lines, by their cost, largest first, then by name and object.
-fn by_cost(profile: &Profile, event: usize) -> Vec<(Function, Records)> {
+fn by_cost(profile: &Profile, event: usize) -> Vec<(SourceFunction, FunctionRecords)> {
     let lines = profile.table(RecordType::Line);
     let function = |key: FunctionKey| (key.name, key.obj);
-    let mut records: HashMap<Function, Records> = HashMap::new();
+    let mut records: HashMap<SourceFunction, FunctionRecords> = HashMap::new();
     for (row, key) in lines.keys().iter().enumerate() {
         let of_function = records.entry(function(key.function)).or_default();
         of_function.lines.push(row);
@@ -99,7 +99,7 @@ fn by_cost(profile: &Profile, event: usize) -> Vec<(Function, Records)> {
             of_function.calls.push(row);
         }
     }
-    let mut records: Vec<(Function, Records)> = records.into_iter().collect();
+    let mut records: Vec<(SourceFunction, FunctionRecords)> = records.into_iter().collect();
     records.order_by(|((a, a_obj), a_records), ((b, b_obj), b_records)| {
         let text = |symbol: &Option<Symbol>| profile.text(*symbol);
         let names = (text(a), text(a_obj)).cmp(&(text(b), text(b_obj)));

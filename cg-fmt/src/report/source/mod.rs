@@ -28,10 +28,10 @@ mod passages;
 mod text;
 mod text_file;
 
-use find::Found;
+use find::FoundSource;
 
 /// Annotated files, and the account of where all cost is.
-pub(crate) struct Source {
+pub(crate) struct AnnotatedSource {
     origin: Option<String>,
     events: EventColumns,
     account: Vec<AccountRow>,
@@ -61,14 +61,14 @@ struct AccountRow {
     cost: Vec<Count>,
 }
 
-impl Source {
+impl AnnotatedSource {
     /// Annotates the files whose lines have a cost, with so many lines around each of these.
     pub(crate) fn of(
         profile: &Profile,
         places: &Places,
         context: usize,
         options: &Options,
-    ) -> anyhow::Result<Source> {
+    ) -> anyhow::Result<AnnotatedSource> {
         options.ensure_for_people()?;
         let events = EventColumns::choose(profile, RecordType::Line, options)?;
         anyhow::ensure!(
@@ -183,7 +183,7 @@ struct Looking<'a> {
     profile: &'a Profile,
     places: &'a Places,
     events: EventColumns,
-    /// As in [`Source`].
+    /// As in [`AnnotatedSource`].
     refused: Vec<(String, &'static str)>,
     missing: Vec<String>,
 }
@@ -205,8 +205,8 @@ impl<'a> Looking<'a> {
         account: Account,
         files: Vec<(String, Vec<String>)>,
         functions: Vec<AnnotatedFunction>,
-    ) -> Source {
-        Source {
+    ) -> AnnotatedSource {
+        AnnotatedSource {
             origin: origin::origin(self.profile),
             events: self.events,
             account: account.rows,
@@ -229,8 +229,8 @@ impl<'a> Looking<'a> {
         let has_cost = self.events.has_shown(costs);
         let wanted = around(lines, context as u64);
         let (path, source) = match self.places.find(name, &wanted) {
-            Found::Shown(path, source) => (path, source),
-            Found::Refused(path, reason) => {
+            FoundSource::Shown(path, source) => (path, source),
+            FoundSource::Refused(path, reason) => {
                 let refused = (path.display().to_string(), reason);
                 if has_cost && !self.refused.contains(&refused) {
                     self.refused.push(refused);
@@ -238,7 +238,7 @@ impl<'a> Looking<'a> {
                 account.add("file refused", Some(name), select(lines, |_| true));
                 return None;
             }
-            Found::Nowhere => {
+            FoundSource::Nowhere => {
                 if has_cost && !self.missing.iter().any(|missing| missing == name) {
                     self.missing.push(name.to_owned());
                 }

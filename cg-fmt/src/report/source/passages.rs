@@ -8,7 +8,7 @@ use cg_names::structure::ParsedName;
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
-use super::costs::{FileLines, Owner, Owners, add};
+use super::costs::{FileLines, LineOwner, Owners, add};
 
 /// Lines in a row whose code is of the same function. Lines that are nobody's do not part them.
 ///
@@ -74,7 +74,7 @@ impl<'a> Passage<'a> {
 
     /// `work, inlined into 3 functions`: of several functions the one that costs most, by this event.
     pub(super) fn heading(&self, profile: &Profile, event: usize) -> String {
-        let cost = |owner: &Owner| owner.cost.get(event).copied().unwrap_or(0);
+        let cost = |owner: &LineOwner| owner.cost.get(event).copied().unwrap_or(0);
         // The last of equals is taken: that is the first by name, from the end.
         let first = self
             .owners
@@ -130,7 +130,7 @@ mod tests {
             let source: &mut SourceLine<'a> = lines.entry(*line).or_default();
             for (name, cost, hosts) in *owners {
                 let mut host = |number| names.intern(&format!("host{number}")).ok();
-                let owner = Owner {
+                let owner = LineOwner {
                     cost: vec![*cost],
                     hosts: (0..*hosts).map(|number| (host(number), None)).collect(),
                     is_out_of_line: *hosts == 0,

@@ -12,7 +12,7 @@ use crate::options::Options;
 
 mod tree;
 
-use tree::{Branch, What};
+use tree::{Branch, ShownNode};
 
 pub(crate) use tree::{Root, StackTree};
 
@@ -61,7 +61,7 @@ impl<'a> Branches<'a> {
             .collect();
         arrange::choose_columns(&mut table, None, options)?;
         let mut blocks = vec![Block::Table(table)];
-        let is_pruned = |branch: &Branch| matches!(branch.what, What::Pruned { .. });
+        let is_pruned = |branch: &Branch| matches!(branch.what, ShownNode::Pruned { .. });
         if self.shown.iter().any(is_pruned) {
             blocks.push(Block::Note(format!(
                 "branches below {}% are folded (--threshold 0 shows all)",
@@ -118,7 +118,7 @@ impl<'a> Branches<'a> {
             Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.obj)))
         });
         push("places", Layout::Number, |branch, _| match branch.what {
-            What::Folded { places } => Cell::Count(places),
+            ShownNode::Folded { places } => Cell::Count(places),
             _ => Cell::Empty,
         });
         columns
@@ -127,7 +127,7 @@ impl<'a> Branches<'a> {
 
 fn frame(branch: &Branch) -> Option<FrameKey> {
     match branch.what {
-        What::Frame(frame) => Some(frame),
+        ShownNode::Frame(frame) => Some(frame),
         _ => None,
     }
 }

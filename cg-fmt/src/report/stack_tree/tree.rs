@@ -30,13 +30,13 @@ pub(crate) struct StackTree {
 }
 
 struct StackNode {
-    what: What,
+    what: ShownNode,
     children: Vec<usize>,
 }
 
 /// What a node stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ShownNode {
     Root,
     Frame(FrameKey),
     /// So many frames in a row, at least and at most, that are not the program's own, and what they are of.
@@ -57,7 +57,7 @@ pub(super) enum What {
 
 /// A node as it is shown: where it is in the tree, and what its branch looks like.
 pub(super) struct Branch {
-    pub(super) what: What,
+    pub(super) what: ShownNode,
     /// What is left out between its parent and it.
     through: PassedThrough,
     pub(super) cost: Vec<Count>,
@@ -68,15 +68,15 @@ pub(super) struct Branch {
 
 /// What children of one node are told apart by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Step {
+enum ChildKey {
     Frame(FrameKey),
     Libraries(&'static str),
     Places,
 }
 
-impl What {
+impl ShownNode {
     fn forget_line(&mut self) {
-        if let What::Frame(frame) = self {
+        if let ShownNode::Frame(frame) = self {
             (frame.line, frame.site) = (None, None);
         }
     }
@@ -99,8 +99,8 @@ impl StackTree {
             events: profile.events().len(),
             passes_through: kind == RecordType::Inline && root == Root::Outermost,
         };
-        tree.push(What::Root);
-        let mut index: HashMap<(usize, Step), usize> = HashMap::new();
+        tree.push(ShownNode::Root);
+        let mut index: HashMap<(usize, ChildKey), usize> = HashMap::new();
         let mut facts: HashMap<FunctionKey, Facts> = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
@@ -118,21 +118,26 @@ impl StackTree {
             let places = rows.numbers().places.count(row);
             let mut path = match folds_libraries {
                 true => folded_path(profile, frames, &mut facts),
-                false => frames.iter().map(|frame| What::Frame(*frame)).collect(),
+                false => frames
+                    .iter()
+                    .map(|frame| ShownNode::Frame(*frame))
+                    .collect(),
             };
             // What is inlined into a function is one node below it, wherever it is called there.
             if kind == RecordType::Inline {
-                path.iter_mut().for_each(What::forget_line);
+                path.iter_mut().for_each(ShownNode::forget_line);
             }
-            path.extend(places.map(|places| What::Folded { places }));
+            path.extend(places.map(|places| ShownNode::Folded { places }));
             if root == Root::Outermost {
                 path.reverse();
             }
             for what in path {
                 let step = match what {
-                    What::Frame(frame) => Step::Frame(frame),
-                    What::Libraries { of, .. } => Step::Libraries(of),
-                    What::Root | What::Folded { .. } | What::Pruned { .. } => Step::Places,
+                    ShownNode::Frame(frame) => ChildKey::Frame(frame),
+                    ShownNode::Libraries { of, .. } => ChildKey::Libraries(of),
+                    ShownNode::Root | ShownNode::Folded { .. } | ShownNode::Pruned { .. } => {
+                        ChildKey::Places
+                    }
                 };
                 let child = index.get(&(node, step)).copied();
                 node = match child {
@@ -167,7 +172,7 @@ impl StackTree {
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while self.passes_through
-            && let What::Frame(frame) = self.nodes[node].what
+            && let ShownNode::Frame(frame) = self.nodes[node].what
             && let [child] = self.nodes[node].children[..]
             && self.cost(child) == self.cost(node)
         {
@@ -178,7 +183,7 @@ impl StackTree {
     }
 
     /// A new node that costs nothing yet.
-    fn push(&mut self, what: What) -> usize {
+    fn push(&mut self, what: ShownNode) -> usize {
         self.nodes.push(StackNode {
             what,
             children: Vec::new(),
@@ -195,7 +200,7 @@ impl StackTree {
     /// The nodes from the root down, the most expensive child first, by one event. Children below `least` are folded
     /// into one node each family, and the root is always there.
     pub(super) fn shown(&self, profile: &Profile, event: usize, least: Count) -> Vec<Branch> {
-        let mut walk = Walk {
+        let mut walk = TreeWalk {
             tree: self,
             profile,
             event,
@@ -212,7 +217,7 @@ fn folded_path(
     profile: &Profile,
     frames: StackFrames<'_>,
     known: &mut HashMap<FunctionKey, Facts>,
-) -> Vec<What> {
+) -> Vec<ShownNode> {
     let facts: Vec<Facts> = frames
         .iter()
         .map(|frame| {
@@ -226,9 +231,9 @@ fn folded_path(
         .map(|piece| match piece {
             // Positions are of these frames.
             StackLine::Frame(position) => {
-                What::Frame(frames.get(position).copied().unwrap_or_default())
+                ShownNode::Frame(frames.get(position).copied().unwrap_or_default())
             }
-            StackLine::Libraries { frames, of } => What::Libraries {
+            StackLine::Libraries { frames, of } => ShownNode::Libraries {
                 least: frames.len(),
                 most: frames.len(),
                 of,
@@ -248,7 +253,7 @@ fn add(sums: &mut [Count], cost: &[Count]) {
 const DEEPEST: u64 = 1000;
 
 /// The state of [`StackTree::shown`].
-struct Walk<'a> {
+struct TreeWalk<'a> {
     tree: &'a StackTree,
     profile: &'a Profile,
     event: usize,
@@ -256,7 +261,7 @@ struct Walk<'a> {
     shown: Vec<Branch>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// Shows a node and its children. `lines` lead to the node, `below` to what is below it.
     fn node(&mut self, node: usize, depth: u64, lines: &str, below: &str) {
         let (node, through) = match depth {
@@ -297,7 +302,7 @@ impl Walk<'_> {
             for child in pruned {
                 add(&mut sum, self.tree.cost(*child));
             }
-            let what = What::Pruned {
+            let what = ShownNode::Pruned {
                 nodes: pruned.len(),
             };
             let (corner, _) = corner(depth, true);
@@ -305,7 +310,7 @@ impl Walk<'_> {
         }
     }
 
-    fn push(&mut self, what: What, cost: Vec<Count>, depth: u64, lines: &str) {
+    fn push(&mut self, what: ShownNode, cost: Vec<Count>, depth: u64, lines: &str) {
         self.shown.push(Branch {
             what,
             through: PassedThrough::Nothing,
@@ -320,7 +325,7 @@ impl Walk<'_> {
         // What a node is called decides between equals; line numbers decide between frames of one function.
         children.order_by_cached_key(|child| {
             let line = match &self.tree.nodes[*child].what {
-                What::Frame(frame) => frame.line,
+                ShownNode::Frame(frame) => frame.line,
                 _ => None,
             };
             let text = self.tree.nodes[*child].what.text(self.profile);
@@ -353,7 +358,7 @@ impl Branch {
     pub(super) fn cell<'c>(&self, profile: &'c Profile) -> Cell<'c> {
         let lead = &self.lines;
         match &self.what {
-            What::Frame(frame) => {
+            ShownNode::Frame(frame) => {
                 let (name, place) = name_and_place(frame, profile);
                 Cell::Placed {
                     lead: lead.to_owned().into(),
@@ -370,14 +375,14 @@ impl Branch {
     }
 }
 
-impl What {
+impl ShownNode {
     /// Takes in another of the same step.
-    fn join(&mut self, other: What) {
+    fn join(&mut self, other: ShownNode) {
         match (self, other) {
-            (What::Folded { places }, What::Folded { places: more }) => *places += more,
+            (ShownNode::Folded { places }, ShownNode::Folded { places: more }) => *places += more,
             (
-                What::Libraries { least, most, .. },
-                What::Libraries {
+                ShownNode::Libraries { least, most, .. },
+                ShownNode::Libraries {
                     least: a, most: b, ..
                 },
             ) => {
@@ -391,7 +396,7 @@ impl What {
     /// What a node is called.
     fn text(&self, profile: &Profile) -> String {
         match self {
-            What::Frame(frame) => match name_and_place(frame, profile) {
+            ShownNode::Frame(frame) => match name_and_place(frame, profile) {
                 (name, place) if place.is_empty() => name.to_owned(),
                 (name, place) => format!("{name} ({place})"),
             },
@@ -402,21 +407,23 @@ impl What {
     /// What stands in the place of frames; nothing for a frame.
     fn words(&self) -> String {
         match self {
-            What::Root => "total".to_owned(),
-            What::Frame(_) => String::new(),
-            What::Libraries { least, most, of } if least == most => {
+            ShownNode::Root => "total".to_owned(),
+            ShownNode::Frame(_) => String::new(),
+            ShownNode::Libraries { least, most, of } if least == most => {
                 format!("… {most} frames of {of}")
             }
-            What::Libraries { least, most, of } => format!("… {least} to {most} frames of {of}"),
-            What::Folded { places: 1 } => "1 place below Massif's threshold".to_owned(),
-            What::Folded { places } => {
+            ShownNode::Libraries { least, most, of } => {
+                format!("… {least} to {most} frames of {of}")
+            }
+            ShownNode::Folded { places: 1 } => "1 place below Massif's threshold".to_owned(),
+            ShownNode::Folded { places } => {
                 format!(
                     "{} places, all below Massif's threshold",
                     number::grouped(*places)
                 )
             }
-            What::Pruned { nodes: 1 } => "1 more, below the threshold".to_owned(),
-            What::Pruned { nodes } => {
+            ShownNode::Pruned { nodes: 1 } => "1 more, below the threshold".to_owned(),
+            ShownNode::Pruned { nodes } => {
                 let nodes = number::grouped(*nodes as Count);
                 format!("{nodes} more, each below the threshold")
             }

@@ -18,7 +18,7 @@ mod arcs;
 mod chains;
 
 use arcs::CallArcs;
-use chains::Chains;
+use chains::ShownChains;
 
 /// The top functions of a profile with what is around them.
 pub(crate) struct CallTree<'a> {
@@ -37,17 +37,17 @@ pub(crate) struct CallTree<'a> {
 /// A row of a tree.
 #[derive(Clone, Debug, PartialEq)]
 struct TreeRow {
-    role: Role,
+    role: ArcEnd,
     /// How many steps it is from the function in the middle.
     depth: usize,
-    what: What,
+    what: ArcRow,
     /// Self cost: of a function, or of what is inlined there.
     cost: Option<Vec<Count>>,
     incl: Option<Vec<Count>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum ArcEnd {
     Caller,
     Function,
     Callee,
@@ -55,7 +55,7 @@ enum Role {
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum ArcRow {
     /// The function in the middle.
     Function(FunctionKey),
     /// A function at the other end of so many calls.
@@ -109,7 +109,7 @@ impl<'a> CallTree<'a> {
                 let key = functions.key(*row);
                 of_part(key, key.function)
             });
-            let chains = Chains::of(profile, shown.collect(), tree.pruning());
+            let chains = ShownChains::of(profile, shown.collect(), tree.pruning());
             tree.fill(functions, &order, directions, |function, role| {
                 chains.around(function, role)
             });
@@ -127,7 +127,7 @@ impl<'a> CallTree<'a> {
         functions: &Rows,
         order: &[usize],
         directions: Directions,
-        around: impl Fn(FunctionOfPart, Role) -> Vec<TreeRow>,
+        around: impl Fn(FunctionOfPart, ArcEnd) -> Vec<TreeRow>,
     ) {
         for row in order {
             if !self.rows.is_empty() {
@@ -136,9 +136,9 @@ impl<'a> CallTree<'a> {
             let key = functions.key(*row);
             let function = of_part(key, key.function);
             let middle = TreeRow {
-                role: Role::Function,
+                role: ArcEnd::Function,
                 depth: 0,
-                what: What::Function(key.function),
+                what: ArcRow::Function(key.function),
                 cost: Some(functions.cost(*row).to_vec()),
                 incl: functions.incl(*row).map(<[Count]>::to_vec),
             };
@@ -149,11 +149,11 @@ impl<'a> CallTree<'a> {
             };
             self.rows.extend(above);
             if directions.callers {
-                self.rows.extend(around(function, Role::Caller));
+                self.rows.extend(around(function, ArcEnd::Caller));
             }
             self.rows.extend(below);
             if directions.callees {
-                self.rows.extend(around(function, Role::Callee));
+                self.rows.extend(around(function, ArcEnd::Callee));
             }
         }
     }
@@ -178,7 +178,7 @@ impl<'a> CallTree<'a> {
             let noun = kinds::noun(RecordType::Fn, cut.rows);
             document.push(arrange::left_out(cut, noun, share));
         }
-        if (self.rows.iter()).any(|row| matches!(row.what, What::Pruned(_))) {
+        if (self.rows.iter()).any(|row| matches!(row.what, ArcRow::Pruned(_))) {
             document.push(Block::Note(format!(
                 "callers and callees below {}% are folded (--threshold 0 shows all)",
                 self.threshold
@@ -201,9 +201,9 @@ impl<'a> CallTree<'a> {
         columns.push(
             Column::new("role", Layout::Text, move |row| {
                 let mark = match self.rows[row].role {
-                    Role::Caller => "<",
-                    Role::Function => "*",
-                    Role::Callee => ">",
+                    ArcEnd::Caller => "<",
+                    ArcEnd::Function => "*",
+                    ArcEnd::Callee => ">",
                 };
                 Cell::Text(mark.into())
             })
@@ -242,13 +242,13 @@ fn top(
     Ok((table.rows, cut))
 }
 
-impl What {
+impl ArcRow {
     fn function(&self) -> Option<FunctionKey> {
         match *self {
-            What::Function(function) | What::Called(function, _) | What::Inlined(function, _) => {
-                Some(function)
-            }
-            What::Pruned(_) => None,
+            ArcRow::Function(function)
+            | ArcRow::Called(function, _)
+            | ArcRow::Inlined(function, _) => Some(function),
+            ArcRow::Pruned(_) => None,
         }
     }
 }
@@ -262,20 +262,20 @@ impl TreeRow {
             false => "  ".repeat(self.depth.saturating_sub(1)),
         };
         match self.what {
-            What::Function(function) => Cell::Name(text(function)),
-            What::Called(function, calls) if self.depth == 1 => Cell::Called {
+            ArcRow::Function(function) => Cell::Name(text(function)),
+            ArcRow::Called(function, calls) if self.depth == 1 => Cell::Called {
                 name: text(function),
                 calls,
             },
-            What::Called(function, calls) => Cell::Placed {
+            ArcRow::Called(function, calls) => Cell::Placed {
                 lead: lead.into(),
                 name: text(function),
                 place: format!("{}x", number::grouped(calls)),
             },
-            What::Inlined(function, through) => {
+            ArcRow::Inlined(function, through) => {
                 let how = match self.role {
-                    Role::Caller => "inlined into",
-                    Role::Function | Role::Callee => "inlined",
+                    ArcEnd::Caller => "inlined into",
+                    ArcEnd::Function | ArcEnd::Callee => "inlined",
                 };
                 Cell::Placed {
                     lead: lead.into(),
@@ -286,8 +286,8 @@ impl TreeRow {
                     },
                 }
             }
-            What::Pruned(1) => Cell::Text(format!("{lead}1 more, below the threshold").into()),
-            What::Pruned(rows) => {
+            ArcRow::Pruned(1) => Cell::Text(format!("{lead}1 more, below the threshold").into()),
+            ArcRow::Pruned(rows) => {
                 let rows = number::grouped(rows as Count);
                 Cell::Text(format!("{lead}{rows} more, each below the threshold").into())
             }

@@ -21,11 +21,11 @@ use cg_stream::record::{Frame, Name};
 use hashbrown::HashMap;
 
 use crate::costs::ids::{FunctionId, StringId, Strings};
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::{Section, SectionFunction};
 
 /// The functions of a profile that are another one of it. Their names are in `strings`.
 pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<FunctionId, FunctionId> {
-    let mut by_name: HashMap<StringId, Vec<(FunctionId, FunctionKey)>> = HashMap::new();
+    let mut by_name: HashMap<StringId, Vec<(FunctionId, SectionFunction)>> = HashMap::new();
     for (id, key) in part.present() {
         by_name.entry(key.name).or_default().push((id, key));
     }
@@ -36,12 +36,12 @@ pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<Funct
         if functions.len() == 1 || matches!(name, b"" | b"???") {
             continue;
         }
-        let is_source = |key: &FunctionKey| is_source(strings.get(key.file));
+        let is_source = |key: &SectionFunction| is_source(strings.get(key.file));
         let sources = functions.iter().filter(|(_, key)| is_source(key)).count();
         if sources > 1 && !is_of_one_function(name) {
             continue;
         }
-        let worth = |(id, key): &&(FunctionId, FunctionKey)| {
+        let worth = |(id, key): &&(FunctionId, SectionFunction)| {
             let file = strings.get(key.file);
             let place = Frame {
                 file: Some(Name::from_bytes(file)),

@@ -29,7 +29,7 @@ use super::continued::{NameLine, continued};
 use super::refusal::Refusal;
 use crate::costs::callgrind::{counts::LineCounts, header};
 use crate::costs::ids::{FunctionId, StringId};
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::{Section, SectionFunction};
 use crate::costs::tables::{LineKey, NoRoom, Signedness};
 use crate::error::Error;
 use crate::error::excerpt;
@@ -243,7 +243,7 @@ impl CachegrindReader<'_> {
     }
 
     fn begin_function(&mut self, name: StringId) -> Result<FunctionId, TooMany> {
-        let function = self.part.function(FunctionKey {
+        let function = self.part.function(SectionFunction {
             name,
             file: self.file,
             object: StringId::NOT_GIVEN,

@@ -9,25 +9,25 @@ use cg_stream::intern::Id as _;
 use hashbrown::{HashMap, HashSet};
 
 use super::decoration::{callers_of, level_of};
-use super::functions::{FunctionNames, NodeId, Nodes};
-use super::part::Part;
+use super::functions::{FileFunctionId, FileFunctionNames, FileFunctions};
+use super::part::PartSums;
 use super::recursion::{FoldedNode, RecursionSigns};
 use crate::costs::ids::{FunctionId, StringId};
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::{Section, SectionFunction};
 use crate::costs::stacks::graph::{Callers, Context, ContextId, StackGraph};
 use crate::costs::tables::NoRoom;
 
 /// Adds a part to the contexts of a section.
 pub(super) fn add(
-    part: &Part,
-    nodes: &Nodes,
-    names: &FunctionNames,
+    part: &PartSums,
+    nodes: &FileFunctions,
+    names: &FileFunctionNames,
     shown: RecursionSigns,
     folded: &[FoldedNode],
     section: &mut Section,
     graph: &mut StackGraph,
 ) -> Result<(), NoRoom> {
-    let text_of = |node: NodeId| names.text(nodes.get(node).name);
+    let text_of = |node: FileFunctionId| names.text(nodes.get(node).name);
     let known = if shown.chains {
         KnownCallers::new(part, folded, text_of, section)?
     } else {
@@ -85,13 +85,13 @@ struct KnownCallers {
 
 impl KnownCallers {
     fn new(
-        part: &Part,
+        part: &PartSums,
         folded: &[FoldedNode],
-        text_of: impl Fn(NodeId) -> StringId,
+        text_of: impl Fn(FileFunctionId) -> StringId,
         section: &Section,
     ) -> Result<KnownCallers, NoRoom> {
         let mut known = KnownCallers::default();
-        let mut by_node: HashMap<NodeId, (&[u8], FunctionId)> = HashMap::new();
+        let mut by_node: HashMap<FileFunctionId, (&[u8], FunctionId)> = HashMap::new();
         for node in folded {
             let text = section.strings.get(text_of(node.node));
             let decorated = callers_of(text);
@@ -124,7 +124,7 @@ impl KnownCallers {
         &self,
         function: FunctionId,
         callers: &[&[u8]],
-        names: &FunctionNames,
+        names: &FileFunctionNames,
         section: &mut Section,
     ) -> Result<Vec<FunctionId>, NoRoom> {
         let mut at = function;
@@ -136,7 +136,7 @@ impl KnownCallers {
                 // Of a function that costs nothing itself the part may say nothing else.
                 None => {
                     let name = names.readable_text(name, &mut section.strings)?;
-                    section.function(FunctionKey {
+                    section.function(SectionFunction {
                         name,
                         file: StringId::NOT_GIVEN,
                         object: StringId::NOT_GIVEN,

@@ -16,12 +16,12 @@ pub(crate) struct Decoration {
     /// The name without a recursion level at its end, where it has one.
     pub(crate) without_level: Option<Range<usize>>,
     /// The name as a chain of callers, where it can be one.
-    pub(crate) chain: Option<Chain>,
+    pub(crate) chain: Option<CallerChain>,
 }
 
 /// A name with its callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chain {
+pub(crate) struct CallerChain {
     /// The function itself, without level and callers.
     pub(crate) function: Range<usize>,
     pub(crate) has_level: bool,
@@ -52,7 +52,7 @@ fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(u8::is_ascii_digit)
 }
 
-fn chain_of(name: &[u8]) -> Option<Chain> {
+fn chain_of(name: &[u8]) -> Option<CallerChain> {
     let pieces = pieces(name)?;
     let (function, rest) = pieces.split_first()?;
     let has_level = rest
@@ -64,7 +64,7 @@ fn chain_of(name: &[u8]) -> Option<Chain> {
     if !is_name(function) || !callers.iter().all(is_name) {
         return None;
     }
-    Some(Chain {
+    Some(CallerChain {
         function: function.clone(),
         has_level,
         first_caller: callers.first()?.clone(),

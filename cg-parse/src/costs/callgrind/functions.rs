@@ -19,11 +19,11 @@ cg_stream::ids! {
     /// A function's name with its decorations, as the file has it.
     pub(crate) struct DecoratedId;
     /// A function as the file names it: what costs and arcs are added to while a part is read.
-    pub(crate) struct NodeId;
+    pub(crate) struct FileFunctionId;
 }
 
 /// All names of functions that a file uses.
-pub(crate) struct FunctionNames {
+pub(crate) struct FileFunctionNames {
     demangle: bool,
     /// By the number of the text.
     by_text: Vec<Option<DecoratedId>>,
@@ -42,15 +42,15 @@ struct DecoratedName {
 
 /// What a name stands for once it is known how the file decorates names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedName {
     pub(crate) name: StringId,
     /// True for the second and deeper activations of a recursive function.
     pub(crate) is_deeper: bool,
 }
 
-impl FunctionNames {
-    pub(crate) fn new(demangle: bool) -> FunctionNames {
-        FunctionNames {
+impl FileFunctionNames {
+    pub(crate) fn new(demangle: bool) -> FileFunctionNames {
+        FileFunctionNames {
             demangle,
             by_text: Vec::new(),
             names: Vec::new(),
@@ -180,10 +180,10 @@ impl FunctionNames {
         id: DecoratedId,
         has_chains: bool,
         strings: &mut Strings,
-    ) -> Result<Folded, TooMany> {
+    ) -> Result<FoldedName, TooMany> {
         let name = self.names[id.index()];
         let Some(decoration) = self.decoration(id) else {
-            return Ok(Folded {
+            return Ok(FoldedName {
                 name: name.plain,
                 is_deeper: false,
             });
@@ -197,7 +197,7 @@ impl FunctionNames {
             }
             _ => (0..strings.get(name.text).len(), false),
         };
-        Ok(Folded {
+        Ok(FoldedName {
             name: self.readable(name.text, piece, strings)?,
             is_deeper,
         })
@@ -206,7 +206,7 @@ impl FunctionNames {
 
 /// What makes such a function one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node {
+pub(crate) struct FileFunction {
     pub(crate) name: DecoratedId,
     pub(crate) object: StringId,
     pub(crate) file: StringId,
@@ -231,16 +231,16 @@ pub(crate) struct Position {
 }
 
 /// All functions of a file.
-pub(crate) struct Nodes {
-    nodes: Keys<NodeId, Node>,
+pub(crate) struct FileFunctions {
+    nodes: Keys<FileFunctionId, FileFunction>,
     /// What corrects a node: its function's object and file turned out to be others than a call had assumed.
-    corrected: Vec<Node>,
+    corrected: Vec<FileFunction>,
     certainty: Vec<(PositionCertainty, PositionCertainty)>,
 }
 
-impl Nodes {
-    pub(crate) fn new() -> Nodes {
-        Nodes {
+impl FileFunctions {
+    pub(crate) fn new() -> FileFunctions {
+        FileFunctions {
             nodes: Keys::default(),
             corrected: Vec::new(),
             certainty: Vec::new(),
@@ -252,7 +252,7 @@ impl Nodes {
     }
 
     #[inline]
-    pub(crate) fn get(&self, id: NodeId) -> Node {
+    pub(crate) fn get(&self, id: FileFunctionId) -> FileFunction {
         self.corrected[id.index()]
     }
 
@@ -262,8 +262,8 @@ impl Nodes {
         name: DecoratedId,
         object: Position,
         file: Position,
-    ) -> Result<NodeId, TooMany> {
-        let node = Node {
+    ) -> Result<FileFunctionId, TooMany> {
+        let node = FileFunction {
             name,
             object: object.name,
             file: file.name,
@@ -279,7 +279,7 @@ impl Nodes {
 
     /// The function that a number stands for, used with these positions; `None` where another one is meant.
     #[inline]
-    pub(crate) fn reuse(&mut self, id: NodeId, object: Position, file: Position) -> bool {
+    pub(crate) fn reuse(&mut self, id: FileFunctionId, object: Position, file: Position) -> bool {
         let node = self.corrected[id.index()];
         if node.object == object.name && node.file == file.name {
             self.confirm(id, object, file);
@@ -314,7 +314,7 @@ impl Nodes {
     }
 
     #[inline]
-    fn confirm(&mut self, id: NodeId, object: Position, file: Position) {
+    fn confirm(&mut self, id: FileFunctionId, object: Position, file: Position) {
         let node = self.corrected[id.index()];
         let certainty = &mut self.certainty[id.index()];
         if node.object == object.name {

@@ -22,20 +22,20 @@ use cg_stream::sorting::Order as _;
 use hashbrown::{HashMap, HashSet};
 
 use super::contexts;
-use super::functions::{FunctionNames, NodeId, Nodes};
-use super::part::{NodeArc, Part};
+use super::functions::{FileFunctionId, FileFunctionNames, FileFunctions};
+use super::part::{NodeArc, PartSums};
 use super::recursion::{FoldedNode, RecursionSigns};
 use crate::costs::circles;
 use crate::costs::ids::{ArcId, FunctionId, StringId};
 use crate::costs::inlines::TracedNode;
-use crate::costs::section::{ArcKey, FunctionKey, Section};
+use crate::costs::section::{ArcKey, Section, SectionFunction};
 use crate::costs::tables::{CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row};
 
 /// Adds a part to a section.
 pub(crate) fn fold(
-    part: &Part,
-    nodes: &Nodes,
-    names: &FunctionNames,
+    part: &PartSums,
+    nodes: &FileFunctions,
+    names: &FileFunctionNames,
     shown: RecursionSigns,
     section: &mut Section,
 ) -> Result<(), NoRoom> {
@@ -44,7 +44,7 @@ pub(crate) fn fold(
         let known = nodes.get(*node);
         let name = names.folded(known.name, shown.chains, &mut section.strings)?;
         folded.push(FoldedNode {
-            function: section.function(FunctionKey {
+            function: section.function(SectionFunction {
                 name: name.name,
                 file: known.file,
                 object: known.object,
@@ -67,7 +67,7 @@ pub(crate) fn fold(
             by_node[node.node.index()] = Some(*node);
         }
     }
-    let lookup = |node: NodeId| by_node.get(node.index()).copied().flatten();
+    let lookup = |node: FileFunctionId| by_node.get(node.index()).copied().flatten();
 
     let circles = if let Some(arcs) = arcs {
         let recurses = folded
@@ -109,7 +109,7 @@ pub(crate) fn fold(
 
 /// Inclusive cost where deeper activations have nodes of their own.
 fn add_inclusive_by_levels(
-    part: &Part,
+    part: &PartSums,
     folded: &mut [FoldedNode],
     section: &mut Section,
 ) -> Result<(), NoRoom> {
@@ -145,7 +145,7 @@ struct FunctionSums {
 }
 
 impl FunctionSums {
-    fn new(part: &Part) -> FunctionSums {
+    fn new(part: &PartSums) -> FunctionSums {
         let zeros = vec![0; part.own.event_count()];
         FunctionSums {
             own: zeros.clone(),
@@ -156,7 +156,7 @@ impl FunctionSums {
         }
     }
 
-    fn add_node(&mut self, part: &Part, node: NodeId) -> Result<(), NoRoom> {
+    fn add_node(&mut self, part: &PartSums, node: FileFunctionId) -> Result<(), NoRoom> {
         let (index, signedness) = (node.index(), part.signedness);
         add_row(&mut self.own, part.own.row(index), signedness)?;
         add_inclusive_row(&mut self.incoming, part.incoming.row(index), signedness)?;
@@ -180,13 +180,13 @@ impl FunctionSums {
 /// call each other were never active at once.
 fn circles_of_levels(
     folded: &[FoldedNode],
-    arcs: impl Iterator<Item = (NodeId, NodeId)>,
-    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    arcs: impl Iterator<Item = (FileFunctionId, FileFunctionId)>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
 ) -> HashMap<FunctionId, usize> {
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
     functions.sort_unstable();
     functions.dedup();
-    let place = |node: NodeId| functions.binary_search(&lookup(node)?.function).ok();
+    let place = |node: FileFunctionId| functions.binary_search(&lookup(node)?.function).ok();
     let pairs = arcs.filter_map(|(caller, callee)| Some((place(caller)?, place(callee)?)));
     let mut pairs: Vec<(usize, usize)> =
         pairs.filter(|(caller, callee)| caller != callee).collect();
@@ -210,10 +210,10 @@ fn circles_of_levels(
 
 /// Inclusive cost where recursion has to be found in the arcs. Returns the circles that are recursion.
 fn add_inclusive_without_levels(
-    part: &Part,
+    part: &PartSums,
     folded: &mut [FoldedNode],
-    arcs: &CostRows<ArcId, (NodeId, NodeId), u64>,
-    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
     believes_all: bool,
     section: &mut Section,
 ) -> Result<HashMap<FunctionId, usize>, NoRoom> {
@@ -265,18 +265,7 @@ fn add_inclusive_without_levels(
     )?;
     // Inside a circle the calls that stay in it do not count.
     let in_circle = |place: usize| circle_of[place].filter(|circle| is_recursive[*circle]);
-    let mut leaving = HashMap::new();
-    for arc in &between {
-        let Some(circle) = in_circle(arc.caller) else {
-            continue;
-        };
-        let sum = leaving
-            .entry(arc.caller)
-            .or_insert_with(|| vec![0; part.own.event_count()]);
-        if in_circle(arc.callee) != Some(circle) {
-            add_inclusive_row(sum, arcs.inclusive(arc.row), signedness)?;
-        }
-    }
+    let leaving = costs_of_leaving(&between, in_circle, arcs, part)?;
     let mut inclusive = Vec::new();
     for (place, function) in functions.iter().enumerate() {
         let sums = &sums[place];
@@ -301,9 +290,31 @@ fn add_inclusive_without_levels(
     Ok((0..functions.len()).filter_map(in_recursion).collect())
 }
 
+/// By function in a circle: what its calls out of the circle cost.
+fn costs_of_leaving(
+    between: &[circles::Between],
+    in_circle: impl Fn(usize) -> Option<usize>,
+    arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
+    part: &PartSums,
+) -> Result<HashMap<usize, Vec<u64>>, NoRoom> {
+    let mut leaving = HashMap::new();
+    for arc in between {
+        let Some(circle) = in_circle(arc.caller) else {
+            continue;
+        };
+        let sum = leaving
+            .entry(arc.caller)
+            .or_insert_with(|| vec![0; part.own.event_count()]);
+        if in_circle(arc.callee) != Some(circle) {
+            add_inclusive_row(sum, arcs.inclusive(arc.row), part.signedness)?;
+        }
+    }
+    Ok(leaving)
+}
+
 fn add_arcs(
     arcs: &CostRows<ArcId, NodeArc, u64>,
-    lookup: impl Fn(NodeId) -> Option<FoldedNode>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
     section: &mut Section,
 ) -> Result<(), NoRoom> {
     for (arc, key) in arcs.all() {

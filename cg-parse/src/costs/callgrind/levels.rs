@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 
 use super::decoration::decoration_of;
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::{Section, SectionFunction};
 use crate::costs::tables::NoRoom;
 
 /// Adds what is left of deeper levels to their functions, where the section has these.
@@ -14,11 +14,11 @@ use crate::costs::tables::NoRoom;
 /// A part without the first level was spent below it, so all that the deeper level cost is its cost too.
 pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
     let strings = &section.strings;
-    let without_level = |key: FunctionKey| {
+    let without_level = |key: SectionFunction| {
         let name = strings.get(key.name);
         let range = decoration_of(name)?.without_level?;
         let name = strings.find(&name[range])?;
-        Some(FunctionKey { name, ..key })
+        Some(SectionFunction { name, ..key })
     };
     let deeper: Vec<_> = section
         .present()

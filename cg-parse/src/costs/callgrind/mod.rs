@@ -51,7 +51,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use functions::NodeId;
+pub(crate) use functions::FileFunctionId;
 
 /// Adds a profile to a section, part by part. What was read before an error is in the section.
 pub(crate) fn read(

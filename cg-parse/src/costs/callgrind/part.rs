@@ -4,20 +4,20 @@ use std::hash::Hash;
 
 use cg_stream::intern::Id as _;
 
-use super::functions::NodeId;
+use super::functions::FileFunctionId;
 use crate::costs::ids::{ArcId, StringId};
 use crate::costs::tables::{
     CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, add_calls,
 };
 
 /// A line of a function as the file names it.
-pub(crate) type NodeLine = LineKey<NodeId>;
+pub(crate) type NodeLine = LineKey<FileFunctionId>;
 
 /// An arc, from a line where lines are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeArc {
-    pub(crate) caller: NodeId,
-    pub(crate) callee: NodeId,
+    pub(crate) caller: FileFunctionId,
+    pub(crate) callee: FileFunctionId,
     /// The file of the call site.
     pub(crate) file: StringId,
     pub(crate) line: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 }
 
 /// The sums of a part.
-pub(crate) struct Part {
+pub(crate) struct PartSums {
     pub(crate) signedness: Signedness,
     /// Self cost by node.
     pub(crate) own: CostTable,
@@ -49,19 +49,19 @@ pub(crate) struct Part {
     pub(crate) called: Vec<u64>,
     pub(crate) called_by_itself: Vec<u64>,
     /// The nodes that anything is known of, each once, in the order of the file.
-    pub(crate) present: Vec<NodeId>,
+    pub(crate) present: Vec<FileFunctionId>,
     is_present: Vec<bool>,
     /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found or stacks are wanted.
-    pub(crate) arcs: Option<CostRows<ArcId, (NodeId, NodeId), u64>>,
+    pub(crate) arcs: Option<CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>>,
     /// Lines with their self cost and that of the calls which leave from them.
-    pub(crate) lines: Option<LineTable<NodeId>>,
+    pub(crate) lines: Option<LineTable<FileFunctionId>>,
     /// Arcs from lines, with how many calls they stand for.
     pub(crate) calls: Option<CostRows<ArcId, NodeArc, u64>>,
 }
 
-impl Part {
-    pub(crate) fn new(events: usize, signedness: Signedness, wanted: Wanted) -> Part {
-        Part {
+impl PartSums {
+    pub(crate) fn new(events: usize, signedness: Signedness, wanted: Wanted) -> PartSums {
+        PartSums {
             signedness,
             own: CostTable::new(events),
             incoming: CostTable::new(events),
@@ -77,7 +77,7 @@ impl Part {
     }
 
     /// Makes room for a node.
-    pub(crate) fn enter(&mut self, node: NodeId) {
+    pub(crate) fn enter(&mut self, node: FileFunctionId) {
         let index = node.index();
         if self.is_present.len() <= index {
             let rows = index + 1;
@@ -96,7 +96,7 @@ impl Part {
 
     /// Adds self cost to a node that was entered.
     #[inline]
-    pub(crate) fn add_own(&mut self, node: NodeId, counts: &[u64]) -> Result<(), NoRoom> {
+    pub(crate) fn add_own(&mut self, node: FileFunctionId, counts: &[u64]) -> Result<(), NoRoom> {
         self.own.add(node.index(), counts, self.signedness)
     }
 
@@ -114,7 +114,7 @@ impl Part {
         &mut self,
         from: NodeLine,
         address: Option<u64>,
-        callee: NodeId,
+        callee: FileFunctionId,
         calls: u64,
         counts: &[u64],
     ) -> Result<(), NoRoom> {

@@ -4,9 +4,11 @@ use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 
 use super::counts::LineCounts;
-use super::functions::{DecoratedId, FunctionNames, NodeId, Nodes, Position, PositionCertainty};
+use super::functions::{
+    DecoratedId, FileFunctionId, FileFunctionNames, FileFunctions, Position, PositionCertainty,
+};
 use super::names::NumberTable;
-use super::part::{NodeLine, Part, Wanted};
+use super::part::{NodeLine, PartSums, Wanted};
 use super::position::Positions;
 use super::recursion::RecursionSigns;
 use crate::costs::PartDone;
@@ -32,12 +34,12 @@ use positions::{BodyKey, Compression};
 #[derive(Clone, Copy)]
 struct Numbered {
     name: DecoratedId,
-    node: Option<NodeId>,
+    node: Option<FileFunctionId>,
 }
 
 /// A function as a line names it.
 #[derive(Clone, Copy)]
-struct Named {
+struct NamedFunction {
     name: DecoratedId,
     number: Option<u64>,
 }
@@ -90,8 +92,8 @@ pub(super) struct CallgrindReader<'a> {
     objects: NumberTable<StringId>,
     files: NumberTable<StringId>,
     functions: NumberTable<Numbered>,
-    function_names: FunctionNames,
-    nodes: Nodes,
+    function_names: FileFunctionNames,
+    nodes: FileFunctions,
     shown: RecursionSigns,
     is_xtree: bool,
     is_xdebug: bool,
@@ -111,7 +113,7 @@ pub(super) struct CallgrindReader<'a> {
     totals: Option<(u64, Vec<i128>)>,
     summary: Option<Vec<i128>>,
     positions: Positions,
-    part: Part,
+    part: PartSums,
 
     object: InForce,
     /// The file of the function (`fl=`).
@@ -122,13 +124,13 @@ pub(super) struct CallgrindReader<'a> {
     file_is_fresh: bool,
     /// The part has functions and no `fl=` yet.
     fi_stands_for_fl: bool,
-    function: Option<Named>,
+    function: Option<NamedFunction>,
     /// The node of `function`, from its first cost line on.
-    node: Option<NodeId>,
+    node: Option<FileFunctionId>,
     called_object: Option<StringId>,
     called_file: Option<StringId>,
     /// The function called; it stays for further `calls=` lines.
-    callee: Option<Named>,
+    callee: Option<NamedFunction>,
     /// The positions `callee` was named with.
     callee_object: Option<StringId>,
     callee_file: Option<StringId>,
@@ -170,7 +172,7 @@ impl<'a> CallgrindReader<'a> {
         section.run.add_source(source);
         CallgrindReader {
             source,
-            part: Part::new(section.event_count(), section.signedness(), wanted),
+            part: PartSums::new(section.event_count(), section.signedness(), wanted),
             section,
             part_done,
             diagnostics,
@@ -178,8 +180,8 @@ impl<'a> CallgrindReader<'a> {
             objects: NumberTable::new(),
             files: NumberTable::new(),
             functions: NumberTable::new(),
-            function_names: FunctionNames::new(options.demangle),
-            nodes: Nodes::new(),
+            function_names: FileFunctionNames::new(options.demangle),
+            nodes: FileFunctions::new(),
             shown: RecursionSigns::default(),
             is_xtree: false,
             is_xdebug: false,
@@ -336,7 +338,7 @@ impl<'a> CallgrindReader<'a> {
     }
 
     /// Where the costs of this line belong.
-    fn line_key(&self, node: NodeId) -> NodeLine {
+    fn line_key(&self, node: FileFunctionId) -> NodeLine {
         NodeLine {
             function: node,
             file: self.file,
@@ -346,7 +348,7 @@ impl<'a> CallgrindReader<'a> {
     }
 
     /// The cost line behind `calls=`.
-    fn call_cost(&mut self, node: NodeId) -> Result<(), Refusal> {
+    fn call_cost(&mut self, node: FileFunctionId) -> Result<(), Refusal> {
         let calls = self.calls.take().unwrap_or(0);
         let callee = self.use_callee()?;
         if !self.shown.chains
@@ -392,13 +394,13 @@ impl<'a> CallgrindReader<'a> {
     }
 
     /// The function in force is used: from now on its number stands for this function.
-    fn use_function(&mut self) -> Result<NodeId, TooMany> {
+    fn use_function(&mut self) -> Result<FileFunctionId, TooMany> {
         let object = self.object.position(PositionCertainty::InForce);
         let file = self.function_file.position(PositionCertainty::InForce);
         let named = match self.function {
             Some(named) => named,
             // Cost in front of the first `fn=` belongs to a function without a name.
-            None => Named {
+            None => NamedFunction {
                 name: self.function_names.intern(b"", &mut self.section.strings)?,
                 number: None,
             },
@@ -411,7 +413,7 @@ impl<'a> CallgrindReader<'a> {
     }
 
     /// The function called is used.
-    fn use_callee(&mut self) -> Result<NodeId, TooMany> {
+    fn use_callee(&mut self) -> Result<FileFunctionId, TooMany> {
         // KCachegrind's converters name the file behind the function; it is then still waiting.
         if let Some(object) = self.called_object.take() {
             self.callee_object = Some(object);
@@ -431,7 +433,7 @@ impl<'a> CallgrindReader<'a> {
         let file = position(self.callee_file, self.file);
         let named = match self.callee {
             Some(named) => named,
-            None => Named {
+            None => NamedFunction {
                 name: self.function_names.intern(b"", &mut self.section.strings)?,
                 number: None,
             },
@@ -441,10 +443,10 @@ impl<'a> CallgrindReader<'a> {
 
     fn use_named(
         &mut self,
-        named: Named,
+        named: NamedFunction,
         object: Position,
         file: Position,
-    ) -> Result<NodeId, TooMany> {
+    ) -> Result<FileFunctionId, TooMany> {
         let known = named
             .number
             .and_then(|number| self.functions.get(number))

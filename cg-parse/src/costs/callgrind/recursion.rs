@@ -1,6 +1,6 @@
 //! How a file records recursion, and what becomes of the nodes that recursion levels make.
 
-use super::functions::NodeId;
+use super::functions::FileFunctionId;
 use crate::costs::ids::FunctionId;
 
 /// What a file's names and arcs have shown of how it records recursion.
@@ -19,5 +19,5 @@ pub(crate) struct RecursionSigns {
 pub(super) struct FoldedNode {
     pub(super) function: FunctionId,
     pub(super) is_deeper: bool,
-    pub(super) node: NodeId,
+    pub(super) node: FileFunctionId,
 }

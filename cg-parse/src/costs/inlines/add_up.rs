@@ -2,7 +2,7 @@
 
 use std::io;
 
-use cg_debug_info::{Chains, NodeId};
+use cg_debug_info::{ChainNodeId, Chains};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -11,20 +11,20 @@ use super::inclusive::Recursion;
 use super::lines::Allowed;
 use super::objects::{TracedObject, TracedObjects};
 use super::spans::SpanOwner;
-use super::trace::{At, Counted, Run, TakeLines, Trace, Traced};
+use super::trace::{At, CostLines, CostRun, CountsKind, TakeLines, Traced};
 use crate::costs::ids::{FunctionId, StringId};
 use crate::costs::section::Section;
 use crate::costs::tables::{CostRows, NoRoom, Signedness};
 
 /// What all lines come to.
-pub(super) struct Added {
+pub(super) struct CostLineSums {
     /// Self cost, and the inclusive cost of what leaves from a chain itself, at first levels.
     pub(super) chains: ChainRows,
     pub(super) recursion: Recursion,
     /// Cost whose chain is known, by event.
     pub(super) resolved: Vec<u64>,
     /// Functions of which code may be each, where lines do not tell.
-    pub(super) several: Vec<Vec<cg_debug_info::FunctionId>>,
+    pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
     pub(super) roots: Roots,
 }
 
@@ -33,14 +33,14 @@ pub(super) type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
 
 /// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
 pub(super) fn add_up(
-    trace: &mut Trace,
+    trace: &mut CostLines,
     objects: &mut TracedObjects,
     section: &Section,
     ranking: usize,
-) -> io::Result<Result<Added, NoRoom>> {
+) -> io::Result<Result<CostLineSums, NoRoom>> {
     let events = section.event_count();
     let mut sums = LineSums {
-        added: Added {
+        added: CostLineSums {
             chains: CostRows::new(events),
             recursion: Recursion::new(events),
             resolved: vec![0; events],
@@ -67,13 +67,13 @@ pub(super) fn add_up(
 
 /// Rows of chains while lines are added to them.
 struct LineSums {
-    added: Added,
+    added: CostLineSums,
     signedness: Signedness,
     /// The event by which objects are held against their symbols.
     ranking: usize,
-    several_ids: HashMap<Vec<cg_debug_info::FunctionId>, usize, FixedState>,
+    several_ids: HashMap<Vec<cg_debug_info::ChainFunctionId>, usize, FixedState>,
     /// What lines without addresses came to.
-    by_line: HashMap<(FunctionId, StringId, u64), Found, FixedState>,
+    by_line: HashMap<(FunctionId, StringId, u64), LineCode, FixedState>,
     /// The function of the last line as it names it, what that turned out to be, and the position of its object.
     last: Option<(FunctionId, FunctionId, usize)>,
     /// By object and node the host that the code was last in, and its row. A node is mostly in one host.
@@ -97,7 +97,7 @@ impl TakeLines for AddLines<'_> {
 
     /// Lines of a function that follow each other in a span are as good as one with their sum, which is small: a run is
     /// no longer than a buffer.
-    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut Run) {
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         let (_, place) = (self.sums).place_of(function, self.objects, self.section);
         let mut next = run.next();
         while let Some((address, mut sum)) = next {
@@ -120,12 +120,12 @@ const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
 
 /// What is known of a line's code.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct LineCode {
     inlined: Option<Inlined>,
     /// Whether the innermost function is known.
     is_resolved: bool,
     /// The node, where it is known.
-    node: Option<NodeId>,
+    node: Option<ChainNodeId>,
 }
 
 impl LineSums {
@@ -171,7 +171,7 @@ impl LineSums {
         let row = match span.owner {
             Some(owner) if (owner.function, owner.is_first) == (line.function, line.is_first) => {
                 // Sums that are the same however they are read, signed or not.
-                if let ([count], Counted::Own) = (line.counts, line.counted)
+                if let ([count], CountsKind::Own) = (line.counts, line.counted)
                     && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
                 {
                     span.own = sum;
@@ -182,8 +182,8 @@ impl LineSums {
             _ => {
                 self.add_span(object, position, section)?;
                 let found = match (object.spans.at(position).node, &object.chains) {
-                    (Some(node), Some(chains)) => Found::of(chains, node),
-                    _ => Found::default(),
+                    (Some(node), Some(chains)) => LineCode::of(chains, node),
+                    _ => LineCode::default(),
                 };
                 let row = self.row(host, found, place, object)?;
                 object.spans.at(position).owner = Some(SpanOwner {
@@ -194,7 +194,7 @@ impl LineSums {
                 row
             }
         };
-        if line.counted == Counted::Own {
+        if line.counted == CountsKind::Own {
             object.see(host, position, self.ranked(line.counts), section);
         }
         self.add_counts(row, line, is_resolved)
@@ -206,7 +206,7 @@ impl LineSums {
 
     /// Adds a line to its row.
     fn add_counts(&mut self, row: ChainId, line: &Traced, is_resolved: bool) -> Result<(), NoRoom> {
-        if line.counted == Counted::Own {
+        if line.counted == CountsKind::Own {
             self.added
                 .chains
                 .add_own(row, line.counts, self.signedness)?;
@@ -222,8 +222,8 @@ impl LineSums {
                 .add_inclusive(row, line.counts, self.signedness)?;
         }
         let differing = match (line.is_first, line.counted) {
-            (true, Counted::CallsBack) => Some(&mut self.added.recursion.back),
-            (false, Counted::Own | Counted::Calls) => Some(&mut self.added.recursion.deeper),
+            (true, CountsKind::CallsBack) => Some(&mut self.added.recursion.back),
+            (false, CountsKind::Own | CountsKind::Calls) => Some(&mut self.added.recursion.deeper),
             _ => None,
         };
         if let Some(differing) = differing {
@@ -270,7 +270,7 @@ impl LineSums {
     fn row(
         &mut self,
         host: FunctionId,
-        found: Found,
+        found: LineCode,
         place: usize,
         object: &TracedObject,
     ) -> Result<ChainId, NoRoom> {
@@ -316,17 +316,17 @@ impl LineSums {
         file: StringId,
         line: u64,
         section: &Section,
-    ) -> Found {
+    ) -> LineCode {
         let Some(lines) = &object.lines else {
-            return Found::default();
+            return LineCode::default();
         };
         if let Some(found) = self.by_line.get(&(host, file, line)) {
             return *found;
         }
         let found = match lines.at(host, section.strings.get(file), line) {
-            Allowed::Nothing => Found::default(),
-            Allowed::Chain(node) => Found::of(&lines.chains, node),
-            Allowed::Innermost(function) => Found {
+            Allowed::Nothing => LineCode::default(),
+            Allowed::Chain(node) => LineCode::of(&lines.chains, node),
+            Allowed::Innermost(function) => LineCode {
                 inlined: Some(Inlined::Innermost(function)),
                 is_resolved: true,
                 node: None,
@@ -340,9 +340,9 @@ impl LineSums {
                         several.push(functions.clone());
                         several.len() - 1
                     });
-                Found {
+                LineCode {
                     inlined: Some(Inlined::OneOf(id)),
-                    ..Found::default()
+                    ..LineCode::default()
                 }
             }
         };
@@ -351,10 +351,10 @@ impl LineSums {
     }
 }
 
-impl Found {
-    fn of(chains: &Chains, node: NodeId) -> Found {
+impl LineCode {
+    fn of(chains: &Chains, node: ChainNodeId) -> LineCode {
         let is_inlined = chains.node(node).inlined_into.is_some();
-        Found {
+        LineCode {
             inlined: is_inlined.then_some(Inlined::Chain(node)),
             is_resolved: true,
             node: Some(node),

@@ -8,13 +8,13 @@ use hashbrown::HashMap;
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSet {
     /// By the address divided by 512.
-    pages: HashMap<u64, Page, FixedState>,
+    pages: HashMap<u64, AddressPage, FixedState>,
     /// The page of the last address, and what is still to be added to it: the next address is mostly in it too.
-    last: (u64, Page),
+    last: (u64, AddressPage),
 }
 
 /// A bit for each address.
-type Page = [u64; 8];
+type AddressPage = [u64; 8];
 
 const PAGE: u64 = 512;
 
@@ -28,8 +28,8 @@ impl AddressSet {
     }
 
     fn turn_to(&mut self, page: u64) {
-        let (last, bits) = std::mem::replace(&mut self.last, (page, Page::default()));
-        if bits != Page::default() {
+        let (last, bits) = std::mem::replace(&mut self.last, (page, AddressPage::default()));
+        if bits != AddressPage::default() {
             let known = self.pages.entry(last).or_default();
             for (known, bits) in known.iter_mut().zip(bits) {
                 *known |= bits;
@@ -40,7 +40,7 @@ impl AddressSet {
     /// The addresses in their order.
     pub(super) fn into_sorted(mut self) -> Vec<u64> {
         self.turn_to(0);
-        let mut pages: Vec<(u64, Page)> = self.pages.into_iter().collect();
+        let mut pages: Vec<(u64, AddressPage)> = self.pages.into_iter().collect();
         pages.order_by_key(|(page, _)| *page);
         let words = pages.iter().flat_map(|(page, bits)| {
             let words = (0..).zip(bits);

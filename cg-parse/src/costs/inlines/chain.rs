@@ -1,6 +1,6 @@
 //! What code of one chain of inlined functions is one and the same by.
 
-use cg_debug_info::NodeId;
+use cg_debug_info::ChainNodeId;
 
 use crate::costs::ids::FunctionId;
 use crate::costs::tables::CostRows;
@@ -23,9 +23,9 @@ pub(super) struct ChainKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Inlined {
     /// The chain, by its innermost function.
-    Chain(NodeId),
+    Chain(ChainNodeId),
     /// The innermost function; by which way it came there is not known.
-    Innermost(cg_debug_info::FunctionId),
+    Innermost(cg_debug_info::ChainFunctionId),
     /// It is one of several functions, by their number in the list of such groups.
     OneOf(usize),
 }

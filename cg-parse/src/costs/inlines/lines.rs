@@ -4,7 +4,9 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
-use cg_debug_info::{Chains, DebugInfo, Error, NodeId, ObjectFile, Place, Symbols};
+use cg_debug_info::{
+    ChainNodeId, Chains, CoveringSymbols, DebugInfo, Error, ObjectFile, SourcePlace,
+};
 use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -25,7 +27,7 @@ pub(super) struct LineChains {
 }
 
 /// The file of a line, by its position among the paths, and the innermost function there.
-type LineChain = (Option<usize>, NodeId);
+type LineChain = (Option<usize>, ChainNodeId);
 
 /// What the lines of a function allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,11 +35,11 @@ pub(super) enum Allowed {
     /// Nothing is known of the line.
     Nothing,
     /// One chain.
-    Chain(NodeId),
+    Chain(ChainNodeId),
     /// Chains with one innermost function.
-    Innermost(cg_debug_info::FunctionId),
+    Innermost(cg_debug_info::ChainFunctionId),
     /// Several functions, sorted.
-    OneOf(Vec<cg_debug_info::FunctionId>),
+    OneOf(Vec<cg_debug_info::ChainFunctionId>),
 }
 
 impl LineChains {
@@ -49,7 +51,7 @@ impl LineChains {
         section: &Section,
     ) -> Result<LineChains, Error> {
         let files: Vec<&ObjectFile> = std::iter::once(object).chain(info.file()).collect();
-        let symbols = Symbols::all(&files)?;
+        let symbols = CoveringSymbols::all(&files)?;
         let names: HashMap<&[u8], Vec<FunctionId>, FixedState> = {
             let mut names: HashMap<&[u8], Vec<FunctionId>, FixedState> = HashMap::default();
             for function in functions {
@@ -105,7 +107,7 @@ impl LineChains {
         Ok(found)
     }
 
-    fn add(&mut self, function: FunctionId, place: Place, node: NodeId) {
+    fn add(&mut self, function: FunctionId, place: SourcePlace, node: ChainNodeId) {
         let nodes = self.lines.entry((function, place.line)).or_default();
         let new = (place.file.map(cg_debug_info::FileId::index), node);
         if !nodes.contains(&new) {
@@ -124,7 +126,7 @@ impl LineChains {
         let Some(nodes) = self.lines.get(&(function, line)).filter(|_| line != 0) else {
             return Allowed::Nothing;
         };
-        let nodes: Vec<NodeId> = (nodes.iter())
+        let nodes: Vec<ChainNodeId> = (nodes.iter())
             .filter(|(path, _)| path.is_some_and(|path| is_same_file(&self.paths[path], file)))
             .map(|(_, node)| *node)
             .collect();

@@ -20,4 +20,4 @@ mod trace;
 mod write;
 
 pub(crate) use resolve::{Inlines, resolve};
-pub(crate) use trace::{At, Trace, TracedNode};
+pub(crate) use trace::{At, CostLines, TracedNode};

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use cg_debug_info::{Chains, DebugInfo, Error, ObjectFile, Search, Symbol, Symbols};
+use cg_debug_info::{Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search};
 use cg_names::demangle::demangle;
 use cg_names::identity::{is_other_mangling, normal_function};
 use foldhash::fast::FixedState;
@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 use super::lines::{Allowed, LineChains};
 use super::spans::Spans;
-use super::trace::{At, Counted, Trace, Traced};
+use super::trace::{At, CostLines, CountsKind, Traced};
 use crate::costs::ids::{FunctionId, StringId};
 use crate::costs::section::Section;
 
@@ -99,7 +99,7 @@ pub(crate) struct TracedObjects {
 
 impl TracedObjects {
     /// All objects with the addresses that anything is charged to.
-    pub(super) fn collect(trace: &mut Trace, section: &Section) -> io::Result<TracedObjects> {
+    pub(super) fn collect(trace: &mut CostLines, section: &Section) -> io::Result<TracedObjects> {
         let mut found = TracedObjects {
             objects: Vec::new(),
             positions: HashMap::default(),
@@ -225,7 +225,7 @@ impl TracedObjects {
     /// Leaves objects whose lines are not those of the profile.
     pub(super) fn check_lines(
         &mut self,
-        trace: &mut Trace,
+        trace: &mut CostLines,
         section: &Section,
         ranking: usize,
     ) -> io::Result<()> {
@@ -239,7 +239,7 @@ impl TracedObjects {
             let (Some(lines), At::Line { file, line: number }) = (&object.lines, line.at) else {
                 return;
             };
-            if line.counted != Counted::Own || number == 0 || !lines.knows(function) {
+            if line.counted != CountsKind::Own || number == 0 || !lines.knows(function) {
                 return;
             }
             let count = line.counts.get(ranking).copied().unwrap_or(0);
@@ -361,12 +361,13 @@ impl Trial {
         let debug = search.debug_file(&object);
         let debug_file = debug.as_ref().ok().and_then(|debug| debug.file.as_ref());
         let files: Vec<&ObjectFile> = std::iter::once(&object).chain(debug_file).collect();
-        let symbols = Symbols::covering(&files, addresses)?;
+        let symbols = CoveringSymbols::covering(&files, addresses)?;
         let mut group_of = Vec::with_capacity(addresses.len());
         let mut groups: Vec<Vec<Vec<u8>>> = Vec::new();
-        let mut last: Vec<*const Symbol> = Vec::new();
+        let mut last: Vec<*const ElfSymbol> = Vec::new();
         for address in addresses {
-            let here: Vec<*const Symbol> = symbols.at(*address).map(std::ptr::from_ref).collect();
+            let here: Vec<*const ElfSymbol> =
+                symbols.at(*address).map(std::ptr::from_ref).collect();
             if groups.is_empty() || here != last {
                 groups.push(
                     symbols

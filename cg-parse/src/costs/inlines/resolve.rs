@@ -2,14 +2,14 @@
 
 use std::io;
 
-use cg_debug_info::{Chains, NodeId, Search};
+use cg_debug_info::{ChainNodeId, Chains, Search};
 use cg_stream::intern::TooMany;
 
-use super::add_up::{Added, Roots, add_up};
+use super::add_up::{CostLineSums, Roots, add_up};
 use super::chain::ChainRows;
 use super::inclusive::add_inclusive_of_callers;
 use super::objects::{TracedObjects, Unresolved};
-use super::trace::Trace;
+use super::trace::CostLines;
 use crate::costs::ids::{FunctionId, StringId};
 use crate::costs::section::Section;
 use crate::costs::tables::NoRoom;
@@ -32,7 +32,7 @@ pub(crate) struct Inlines {
     /// Cost whose chain is known, by event.
     pub(super) resolved: Vec<u64>,
     /// Functions of which code may be each, where lines do not tell.
-    pub(super) several: Vec<Vec<cg_debug_info::FunctionId>>,
+    pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
 }
 
 /// Resolves what the section's trace has.
@@ -41,7 +41,7 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         return Ok(None);
     };
     // The next part has a trace of its own.
-    let mut trace = std::mem::replace(trace, Trace::new());
+    let mut trace = std::mem::replace(trace, CostLines::new());
     let ranking = section.ranking_event();
     let kept = |error: io::Error| {
         Error::whole(format!(
@@ -66,7 +66,7 @@ pub(crate) fn resolve(section: &mut Section, search: &Search) -> Result<Option<I
         let sums = sums.map_err(kept)?.map_err(no_room)?;
         added = objects.judge().then_some(sums);
     };
-    let Added {
+    let CostLineSums {
         mut chains,
         recursion,
         resolved,
@@ -133,7 +133,11 @@ impl Inlines {
     }
 
     /// The chain of an instruction of a function's object.
-    pub(crate) fn at(&self, object: StringId, address: u64) -> Option<(usize, &Chains, NodeId)> {
+    pub(crate) fn at(
+        &self,
+        object: StringId,
+        address: u64,
+    ) -> Option<(usize, &Chains, ChainNodeId)> {
         let place = self.objects.position(object)?;
         let object = &self.objects.objects[place];
         let chains = object.chains.as_ref()?;

@@ -6,14 +6,14 @@
 
 use std::ops::RangeInclusive;
 
-use cg_debug_info::NodeId;
+use cg_debug_info::ChainNodeId;
 
 use super::chain::ChainId;
 use crate::costs::ids::FunctionId;
 
 /// All code of an object by address. The first span begins at 0.
 pub(super) struct Spans {
-    spans: Vec<Span>,
+    spans: Vec<CodeSpan>,
     /// The position of the last span that was asked for: the next line is mostly in it or in the next.
     last: usize,
     /// Where the second span begins, and how many of the low bits of addresses the table leaves out.
@@ -24,10 +24,10 @@ pub(super) struct Spans {
 }
 
 /// Code up to the next span.
-pub(super) struct Span {
+pub(super) struct CodeSpan {
     begin: u64,
     /// The innermost function, where it is known.
-    pub(super) node: Option<NodeId>,
+    pub(super) node: Option<ChainNodeId>,
     /// The number of the symbols that cover it, in the file that is tried.
     pub(super) symbols: u32,
     /// Whose code it was at its last line.
@@ -46,12 +46,12 @@ pub(super) struct SpanOwner {
 
 impl Spans {
     /// Spans by what is at sorted addresses: the innermost function, and the number of the symbols.
-    pub(super) fn of(code: impl Iterator<Item = (u64, Option<NodeId>, u32)>) -> Spans {
-        let mut spans: Vec<Span> = Vec::new();
+    pub(super) fn of(code: impl Iterator<Item = (u64, Option<ChainNodeId>, u32)>) -> Spans {
+        let mut spans: Vec<CodeSpan> = Vec::new();
         for (address, node, symbols) in code {
             match spans.last() {
                 Some(last) if (last.node, last.symbols) == (node, symbols) => {}
-                last => spans.push(Span {
+                last => spans.push(CodeSpan {
                     begin: last.map_or(0, |_| address),
                     node,
                     symbols,
@@ -101,7 +101,7 @@ impl Spans {
 
     /// A span by its position.
     #[inline]
-    pub(super) fn at(&mut self, position: usize) -> &mut Span {
+    pub(super) fn at(&mut self, position: usize) -> &mut CodeSpan {
         &mut self.spans[position]
     }
 

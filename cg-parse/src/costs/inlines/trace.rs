@@ -13,7 +13,7 @@ use hashbrown::{HashMap, HashSet};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
-use crate::costs::callgrind::NodeId;
+use crate::costs::callgrind::FileFunctionId;
 use crate::costs::ids::{FunctionId, StringId};
 
 /// Where a cost was charged to, inside its function.
@@ -27,7 +27,7 @@ pub(crate) enum At {
 
 /// What the counts of a line are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub(crate) enum CountsKind {
     /// Self cost.
     Own,
     /// Inclusive cost of calls that leave from here.
@@ -43,7 +43,7 @@ pub(crate) struct Traced<'a> {
     /// It is in the inclusive cost of the function's first level.
     pub(crate) is_first: bool,
     pub(crate) at: At,
-    pub(crate) counted: Counted,
+    pub(crate) counted: CountsKind,
     /// Without trailing zeros.
     pub(crate) counts: &'a [u64],
 }
@@ -60,14 +60,14 @@ impl<'a> Traced<'a> {
             function,
             is_first,
             at: At::Address(address),
-            counted: Counted::Own,
+            counted: CountsKind::Own,
             counts,
         }
     }
 }
 
 /// All cost lines so far.
-pub(crate) struct Trace {
+pub(crate) struct CostLines {
     file: SpooledTempFile,
     /// What is still to be written to the file.
     pending: Vec<u8>,
@@ -83,7 +83,7 @@ pub(crate) struct Trace {
     last_object: Option<usize>,
     has_lines_without_address: bool,
     /// Which nodes of this part call which.
-    arcs: HashSet<(NodeId, NodeId), FixedState>,
+    arcs: HashSet<(FileFunctionId, FileFunctionId), FixedState>,
     parts: Vec<PartTrace>,
     /// Where the part begins whose end has not come yet.
     begin: u64,
@@ -109,7 +109,7 @@ struct PartTrace {
 /// What a node stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TracedNode {
-    pub(crate) node: NodeId,
+    pub(crate) node: FileFunctionId,
     pub(crate) function: FunctionId,
     /// It is a deeper level of a recursion.
     pub(crate) is_deeper: bool,
@@ -132,9 +132,9 @@ const MANY: usize = 31;
 /// An address, and one count.
 const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
 
-impl Trace {
-    pub(crate) fn new() -> Trace {
-        Trace {
+impl CostLines {
+    pub(crate) fn new() -> CostLines {
+        CostLines {
             file: SpooledTempFile::new(IN_MEMORY),
             pending: Vec::with_capacity(BUFFER + 256),
             written: 0,
@@ -152,14 +152,14 @@ impl Trace {
     }
 
     /// Adds a line of a node, of calls where it has a callee; `object` is asked for the node's. Where the line cannot be
-    /// kept, [`Trace::read`] says so.
+    /// kept, [`CostLines::read`] says so.
     #[inline]
     pub(crate) fn add(
         &mut self,
-        node: NodeId,
+        node: FileFunctionId,
         object: impl FnOnce() -> StringId,
         at: At,
-        callee: Option<NodeId>,
+        callee: Option<FileFunctionId>,
         counts: &[u64],
     ) {
         let is_other = node.index() != self.last.node;
@@ -269,7 +269,7 @@ impl Trace {
     }
 
     /// Which nodes of the part that has not ended call which.
-    pub(crate) fn arcs(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+    pub(crate) fn arcs(&self) -> impl Iterator<Item = (FileFunctionId, FileFunctionId)> {
         self.arcs.iter().copied()
     }
 
@@ -346,7 +346,7 @@ impl Trace {
             // What the node of the last line stands for.
             let mut function = functions.first().copied().flatten();
             pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
-                let mut run = Run {
+                let mut run = CostRun {
                     bytes,
                     address: last.address,
                 };
@@ -366,14 +366,14 @@ impl Trace {
                 last = line.last;
                 if let Some(node) = function {
                     let counted = match line.callee {
-                        None => Counted::Own,
+                        None => CountsKind::Own,
                         Some(callee) => match functions.get(callee).copied().flatten() {
-                            Some(callee) if node.calls_back(callee) => Counted::CallsBack,
-                            _ => Counted::Calls,
+                            Some(callee) if node.calls_back(callee) => CountsKind::CallsBack,
+                            _ => CountsKind::Calls,
                         },
                     };
                     // Without levels all of a recursion is at one, and only what leaves it counts once.
-                    let is_nested = counted == Counted::CallsBack && !part.has_levels;
+                    let is_nested = counted == CountsKind::CallsBack && !part.has_levels;
                     lines.line(&Traced {
                         function: node.function,
                         is_first: !node.is_deeper && !is_nested,
@@ -394,7 +394,7 @@ pub(crate) trait TakeLines {
     fn line(&mut self, line: &Traced);
 
     /// Takes a run of lines of a function; `is_first` is that of each of them.
-    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut Run) {
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         for (address, count) in run {
             self.line(&Traced::own(function, is_first, address, &[count]));
         }
@@ -408,12 +408,12 @@ impl<See: FnMut(&Traced)> TakeLines for See {
 }
 
 /// Self cost of one function, as most lines have it: each has an address and one small count.
-pub(crate) struct Run<'b> {
+pub(crate) struct CostRun<'b> {
     bytes: &'b [u8],
     address: u64,
 }
 
-impl<'b> Run<'b> {
+impl<'b> CostRun<'b> {
     /// The difference to the next address, the count there, and what is behind it.
     #[inline(always)]
     fn peek(&self) -> Option<(u8, u8, &'b [u8])> {
@@ -426,7 +426,7 @@ impl<'b> Run<'b> {
     }
 }
 
-impl Iterator for Run<'_> {
+impl Iterator for CostRun<'_> {
     /// An address, and the count there.
     type Item = (u64, u64);
 
@@ -457,7 +457,7 @@ impl NodeFunction {
 }
 
 /// A line as it was written, its counts aside.
-struct Line {
+struct CostLine {
     last: Last,
     at: At,
     callee: Option<usize>,
@@ -469,7 +469,7 @@ fn read_line<'b>(
     bytes: &'b [u8],
     mut last: Last,
     counts: &mut Vec<u64>,
-) -> Option<(Line, &'b [u8])> {
+) -> Option<(CostLine, &'b [u8])> {
     let (first, mut rest) = bytes.split_first()?;
     if first & OTHER_NODE != 0 {
         let (node, after) = take(rest)?;
@@ -510,7 +510,7 @@ fn read_line<'b>(
         counts.push(count);
         rest = after;
     }
-    Some((Line { last, at, callee }, rest))
+    Some((CostLine { last, at, callee }, rest))
 }
 
 /// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest,
@@ -598,10 +598,10 @@ mod tests {
 
     #[test]
     fn lines_come_back_as_they_went_whatever_their_numbers() {
-        let id = |index| NodeId::at(index).unwrap();
+        let id = |index| FileFunctionId::at(index).unwrap();
         let function = |index| FunctionId::at(index).unwrap();
         let file = |index| StringId::at(index).unwrap();
-        let mut trace = Trace::new();
+        let mut trace = CostLines::new();
         let many: Vec<u64> = (0..40).collect();
         let mut expected = Vec::new();
         for part in 0..2 {
@@ -628,13 +628,13 @@ mod tests {
                 let callee = [None, Some(6), Some(5), None, None, None][(round % 6) as usize];
                 trace.add(id(node), || file(node % 2), at, callee.map(id), counts);
                 let counted = match callee {
-                    None => Counted::Own,
+                    None => CountsKind::Own,
                     Some(callee) if callee == node || (node.is_multiple_of(3) && callee == 6) => {
-                        Counted::CallsBack
+                        CountsKind::CallsBack
                     }
-                    Some(_) => Counted::Calls,
+                    Some(_) => CountsKind::Calls,
                 };
-                let is_nested = counted == Counted::CallsBack && part == 1;
+                let is_nested = counted == CountsKind::CallsBack && part == 1;
                 let kept = counts
                     .iter()
                     .rposition(|count| *count != 0)

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cg_debug_info::{Chains, NodeId, Place};
+use cg_debug_info::{ChainNodeId, Chains, SourcePlace};
 use cg_stream::intern::Id as _;
 use cg_stream::record::{InlineFacts, InlineObject, Name};
 use cg_stream::rows::{InlineRow, NameId, NamesRef, StackRef};
@@ -151,10 +151,10 @@ impl Inlines {
         section: &Section,
         place: usize,
         chains: &Chains,
-        innermost: NodeId,
+        innermost: ChainNodeId,
         frames: &mut Vec<ChainFrame>,
     ) {
-        let mut call: Option<Place> = None;
+        let mut call: Option<SourcePlace> = None;
         for node in chains.chain(innermost) {
             let function = self.functions[place][node.function.index()];
             let mut frame = function.frame();
@@ -190,7 +190,7 @@ impl Inlines {
     }
 
     /// The innermost function at an instruction, where it is an inlined one.
-    pub(crate) fn innermost(&self, object: StringId, address: u64) -> Option<NodeId> {
+    pub(crate) fn innermost(&self, object: StringId, address: u64) -> Option<ChainNodeId> {
         let (_, chains, node) = self.at(object, address)?;
         chains.node(node).inlined_into.is_some().then_some(node)
     }
@@ -200,7 +200,7 @@ impl Inlines {
         &self,
         section: &Section,
         object: StringId,
-        innermost: NodeId,
+        innermost: ChainNodeId,
     ) -> Vec<ChainFrame> {
         let mut frames = Vec::new();
         if let Some(place) = self.objects.position(object)

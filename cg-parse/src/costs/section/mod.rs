@@ -5,13 +5,13 @@
 
 use std::hash::Hash;
 
-use cg_debug_info::NodeId;
+use cg_debug_info::ChainNodeId;
 use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 use hashbrown::HashMap;
 
 use super::ids::{ArcId, FunctionId, StringId, Strings};
-use super::inlines::Trace;
+use super::inlines::CostLines;
 use super::stacks::graph::StackGraph;
 use super::tables::{CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
 
@@ -25,7 +25,7 @@ pub(crate) use run::RunFacts;
 
 /// What makes a function one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FunctionKey {
+pub(crate) struct SectionFunction {
     pub(crate) name: StringId,
     pub(crate) file: StringId,
     pub(crate) object: StringId,
@@ -42,7 +42,7 @@ pub(crate) struct ArcKey {
     /// The call instruction, where the profile has addresses and they or inlined functions are wanted.
     pub(crate) address: Option<u64>,
     /// What was inlined into the caller there; in the chains of the caller's object.
-    pub(crate) inlined: Option<NodeId>,
+    pub(crate) inlined: Option<ChainNodeId>,
 }
 
 /// What is known of a function besides its costs.
@@ -63,7 +63,7 @@ pub(crate) struct Section {
     events: Vec<String>,
     signedness: Signedness,
     total: Vec<Count>,
-    functions: CostRows<FunctionId, FunctionKey, FunctionFacts>,
+    functions: CostRows<FunctionId, SectionFunction, FunctionFacts>,
     lines: LineTable<FunctionId>,
     /// With each arc, how many calls it stands for.
     arcs: CostRows<ArcId, ArcKey, u64>,
@@ -73,7 +73,7 @@ pub(crate) struct Section {
     /// Functions by how they were reached, where stacks are wanted.
     pub(crate) stacks: Option<StackGraph>,
     /// The cost lines, where inlined functions are wanted.
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<CostLines>,
 }
 
 impl Section {
@@ -170,12 +170,12 @@ impl Section {
     }
 
     /// The function with this identity.
-    pub(crate) fn function(&mut self, key: FunctionKey) -> Result<FunctionId, TooMany> {
+    pub(crate) fn function(&mut self, key: SectionFunction) -> Result<FunctionId, TooMany> {
         self.functions.row(key)
     }
 
     /// The functions that have a record, and what makes them one and the same.
-    pub(crate) fn present(&self) -> impl Iterator<Item = (FunctionId, FunctionKey)> {
+    pub(crate) fn present(&self) -> impl Iterator<Item = (FunctionId, SectionFunction)> {
         let functions = &self.functions;
         functions
             .all()
@@ -183,7 +183,7 @@ impl Section {
     }
 
     /// What makes a function itself.
-    pub(crate) fn key_of(&self, function: FunctionId) -> FunctionKey {
+    pub(crate) fn key_of(&self, function: FunctionId) -> SectionFunction {
         self.functions.key(function)
     }
 
@@ -281,7 +281,7 @@ impl Section {
     /// an address, and by addresses only where these are wanted.
     pub(crate) fn tell_arcs_apart(
         &mut self,
-        innermost: impl Fn(StringId, u64) -> Option<NodeId>,
+        innermost: impl Fn(StringId, u64) -> Option<ChainNodeId>,
         has_addresses: bool,
     ) -> Result<(), NoRoom> {
         let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
@@ -327,6 +327,6 @@ impl Section {
         self.cycles = Cycles::default();
         self.merged.clear();
         self.stacks = self.stacks.as_ref().map(|_| StackGraph::new());
-        self.trace = self.trace.as_ref().map(|_| Trace::new());
+        self.trace = self.trace.as_ref().map(|_| CostLines::new());
     }
 }

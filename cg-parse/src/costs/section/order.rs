@@ -6,7 +6,7 @@ use cg_stream::intern::Id as _;
 use cg_stream::record::{Counts, Name};
 use cg_stream::sorting::Order as _;
 
-use super::{FunctionKey, Section};
+use super::{Section, SectionFunction};
 use crate::costs::ids::{FunctionId, StringId};
 
 impl Section {
@@ -42,7 +42,7 @@ impl Section {
 
     /// All functions in the order of their names, and where each stands in it.
     pub(crate) fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
-        let mut functions: Vec<(FunctionId, FunctionKey)> = self.functions.all().collect();
+        let mut functions: Vec<(FunctionId, SectionFunction)> = self.functions.all().collect();
         functions.order_by(|(_, a), (_, b)| self.by_function(*a, *b));
         let functions: Vec<FunctionId> = functions.into_iter().map(|(id, _)| id).collect();
         let mut order = vec![0; functions.len()];
@@ -52,7 +52,7 @@ impl Section {
         (functions, order)
     }
 
-    pub(crate) fn by_function(&self, a: FunctionKey, b: FunctionKey) -> Ordering {
+    pub(crate) fn by_function(&self, a: SectionFunction, b: SectionFunction) -> Ordering {
         self.by_string(a.name, b.name)
             .then_with(|| self.by_string(a.file, b.file))
             .then_with(|| self.by_string(a.object, b.object))

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
-use super::units::{CallGraph, Units};
+use super::units::{ContextGraph, ContextUnits};
 
 /// What is less than the total divided by this is not followed.
 const FINEST: u128 = 100_000;
@@ -80,37 +80,37 @@ struct Way {
 }
 
 /// A stack that self cost is charged to.
-struct Charged {
+struct ChargedStack {
     path: usize,
     share: Box<[u64]>,
     is_certain: bool,
 }
 
 struct Expansion<'g> {
-    graph: &'g CallGraph<'g>,
-    units: &'g Units,
+    graph: &'g ContextGraph<'g>,
+    units: &'g ContextUnits,
     paths: Vec<Path>,
     /// By context.
-    charged: Vec<Vec<Charged>>,
+    charged: Vec<Vec<ChargedStack>>,
     /// Stacks of what was not followed, with its cost.
     pruned: Vec<(usize, Vec<u128>)>,
     ways: BinaryHeap<Way>,
     found: usize,
     /// In parts of [`WHOLE`].
     threshold: u128,
-    trees: HashMap<(usize, usize), Rc<Tree>>,
+    trees: HashMap<(usize, usize), Rc<CircleTree>>,
     inside_left: usize,
 }
 
 /// How the members of a circle are called from the one where it is entered.
-struct Tree {
+struct CircleTree {
     /// The position of that one.
     first: usize,
     /// By the position of a member: that of the member that calls it, and how deep it is. Without, the first calls all.
     callers: Option<Vec<(Option<usize>, usize)>>,
 }
 
-impl Tree {
+impl CircleTree {
     fn caller(&self, position: usize) -> (Option<usize>, usize) {
         match &self.callers {
             Some(callers) => callers[position],
@@ -121,8 +121,8 @@ impl Tree {
 }
 
 /// Makes stacks of a graph.
-pub(super) fn estimate(graph: &CallGraph) -> Estimate {
-    let units = Units::new(graph);
+pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
+    let units = ContextUnits::new(graph);
     let own = |context: &&[u64]| u128::from(context.get(graph.ranking).copied().unwrap_or(0));
     let total: u128 = graph.own.iter().map(own).sum();
     let mut expansion = Expansion {
@@ -239,7 +239,7 @@ impl Expansion<'_> {
             take(&mut left, &|event| {
                 part(way.share[event], u128::from(own[event]))
             });
-            self.charged[*context].push(Charged {
+            self.charged[*context].push(ChargedStack {
                 path,
                 share: way.share.clone(),
                 is_certain,
@@ -282,7 +282,7 @@ impl Expansion<'_> {
     fn path(
         &mut self,
         way: &Way,
-        tree: &Tree,
+        tree: &CircleTree,
         position: usize,
         known: &mut HashMap<usize, usize>,
     ) -> usize {
@@ -323,12 +323,12 @@ impl Expansion<'_> {
     }
 
     /// How the members of a unit are reached from one of them: by the most costly calls.
-    fn tree(&mut self, unit: usize, entry: usize) -> Rc<Tree> {
+    fn tree(&mut self, unit: usize, entry: usize) -> Rc<CircleTree> {
         if let Some(tree) = self.trees.get(&(unit, entry)) {
             return Rc::clone(tree);
         }
         let members = &self.units.all[unit];
-        let flat = Tree {
+        let flat = CircleTree {
             first: self.units.position[entry],
             callers: None,
         };
@@ -337,7 +337,7 @@ impl Expansion<'_> {
             return Rc::new(flat);
         };
         self.inside_left = left;
-        let tree = Rc::new(Tree {
+        let tree = Rc::new(CircleTree {
             callers: Some(self.callers_inside(unit, flat.first)),
             ..flat
         });

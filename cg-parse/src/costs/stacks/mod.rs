@@ -18,11 +18,11 @@ use crate::costs::section::Section;
 use crate::costs::tables::{NoRoom, Signedness};
 use crate::error::Error;
 use crate::format::Out;
-use crate::stacks::table::{FrameId, FrameParts, Row, StackId, StackTable};
+use crate::stacks::table::{FrameId, FrameParts, StackKey, StackLinkId, StackTable};
 
 use expand::{Estimate, PathFrame, estimate};
 use graph::{Callers, Context, StackGraph};
-use units::{CallArc, CallGraph};
+use units::{ContextArc, ContextGraph};
 
 /// What stands for the calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";
@@ -109,10 +109,10 @@ impl<'s> Stacked<'s> {
         for _ in 0..copies.min(MOST_COPIES) {
             stack = Some(self.push(stack, context.function)?);
         }
-        let row = Row {
+        let row = StackKey {
             stack,
             cut: is_cut || copies > MOST_COPIES,
-            ..Row::default()
+            ..StackKey::default()
         };
         self.add(row, own)
     }
@@ -130,11 +130,11 @@ impl<'s> Stacked<'s> {
         for (position, (id, _)) in ids().enumerate() {
             positions[id.index()] = position;
         }
-        let calls = CallGraph {
+        let calls = ContextGraph {
             ranking: self.section.ranking_event(),
             own: ids().map(|(id, _)| graph.own(id)).collect(),
             arcs: (graph.calls())
-                .map(|(caller, callee, calls, cost)| CallArc {
+                .map(|(caller, callee, calls, cost)| ContextArc {
                     caller: positions[caller.index()],
                     callee: positions[callee.index()],
                     calls,
@@ -147,7 +147,7 @@ impl<'s> Stacked<'s> {
             rows,
             certain,
         } = estimate(&calls);
-        let mut stacks: Vec<StackId> = Vec::with_capacity(paths.len());
+        let mut stacks: Vec<StackLinkId> = Vec::with_capacity(paths.len());
         for path in paths {
             // A path comes behind the one that called it.
             let outer = path.outer.map(|outer| stacks[outer]);
@@ -164,17 +164,17 @@ impl<'s> Stacked<'s> {
             });
         }
         for row in &rows {
-            let estimated = Row {
+            let estimated = StackKey {
                 stack: Some(stacks[row.path]),
                 estimated: true,
-                ..Row::default()
+                ..StackKey::default()
             };
             self.add(estimated, &row.cost)?;
         }
         Ok(self.how_certain(certain, &calls))
     }
 
-    fn how_certain(&self, certain: u128, calls: &CallGraph) -> String {
+    fn how_certain(&self, certain: u128, calls: &ContextGraph) -> String {
         let own = calls.own.iter().filter_map(|own| own.get(calls.ranking));
         let total: u128 = own.map(|count| u128::from(*count)).sum();
         let tenths = (certain * 1000).checked_div(total).unwrap_or(0);
@@ -187,7 +187,7 @@ impl<'s> Stacked<'s> {
         )
     }
 
-    fn add(&mut self, row: Row, cost: &[u64]) -> Result<(), NoRoom> {
+    fn add(&mut self, row: StackKey, cost: &[u64]) -> Result<(), NoRoom> {
         let row = self.table.row(row)?;
         for (event, cell) in cost.iter().enumerate() {
             let count = self.section.signedness().count(*cell);
@@ -198,7 +198,11 @@ impl<'s> Stacked<'s> {
         Ok(())
     }
 
-    fn push(&mut self, outer: Option<StackId>, function: FunctionId) -> Result<StackId, TooMany> {
+    fn push(
+        &mut self,
+        outer: Option<StackLinkId>,
+        function: FunctionId,
+    ) -> Result<StackLinkId, TooMany> {
         let function = self.section.merged_into(function);
         let position = function.index();
         if self.frames.len() <= position {

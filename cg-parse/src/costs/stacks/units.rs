@@ -10,23 +10,23 @@ use super::apportion::{WHOLE, part, part_of_share};
 use crate::costs::circles;
 
 /// A graph of calls between contexts, which are numbered from 0.
-pub(super) struct CallGraph<'g> {
+pub(super) struct ContextGraph<'g> {
     /// The event that decides what is worth an own stack.
     pub(super) ranking: usize,
     /// Self cost by context, an entry an event.
     pub(super) own: Vec<&'g [u64]>,
-    pub(super) arcs: Vec<CallArc<'g>>,
+    pub(super) arcs: Vec<ContextArc<'g>>,
 }
 
 /// Calls between two contexts.
-pub(super) struct CallArc<'g> {
+pub(super) struct ContextArc<'g> {
     pub(super) caller: usize,
     pub(super) callee: usize,
     pub(super) calls: u64,
     pub(super) cost: &'g [u64],
 }
 
-impl CallArc<'_> {
+impl ContextArc<'_> {
     /// What the calls cost. Callgrind writes what is missing where its counters were set to 0 meanwhile as a number just
     /// below 2^64, of which nobody has a share.
     pub(super) fn cost(&self, event: usize) -> u64 {
@@ -37,14 +37,14 @@ impl CallArc<'_> {
     }
 }
 
-impl CallGraph<'_> {
+impl ContextGraph<'_> {
     pub(super) fn event_count(&self) -> usize {
         self.own.first().map_or(0, |own| own.len())
     }
 }
 
 /// Contexts that are entered and left as one.
-pub(super) struct Unit {
+pub(super) struct ContextUnit {
     /// Those with the largest self cost first.
     pub(super) members: Vec<usize>,
     /// The arcs that come from other units, and those that go to other units, these with the largest flow first.
@@ -64,19 +64,19 @@ pub(super) struct Unit {
 }
 
 /// The units of a graph.
-pub(super) struct Units {
+pub(super) struct ContextUnits {
     /// The unit of each context, and its position among the members.
     pub(super) of: Vec<usize>,
     pub(super) position: Vec<usize>,
-    pub(super) all: Vec<Unit>,
+    pub(super) all: Vec<ContextUnit>,
 }
 
-impl Units {
-    pub(super) fn new(graph: &CallGraph) -> Units {
+impl ContextUnits {
+    pub(super) fn new(graph: &ContextGraph) -> ContextUnits {
         let pairs = graph.arcs.iter().map(|arc| (arc.caller, arc.callee));
         let pairs = pairs.filter(|(caller, callee)| caller != callee);
         let circle_of = circles::find(graph.own.len(), pairs);
-        let mut units = Units {
+        let mut units = ContextUnits {
             of: Vec::with_capacity(graph.own.len()),
             position: vec![0; graph.own.len()],
             all: Vec::new(),
@@ -126,9 +126,9 @@ impl Units {
         units
     }
 
-    fn add(&mut self, graph: &CallGraph) -> usize {
+    fn add(&mut self, graph: &ContextGraph) -> usize {
         let zeros = || vec![0; graph.event_count()];
-        self.all.push(Unit {
+        self.all.push(ContextUnit {
             members: Vec::new(),
             entering: Vec::new(),
             leaving: Vec::new(),
@@ -143,7 +143,7 @@ impl Units {
     }
 
     /// The share of a unit that comes in by an arc, of a share of all that the unit is.
-    pub(super) fn share(&self, graph: &CallGraph, arc: usize, event: usize, of: u64) -> u64 {
+    pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, of: u64) -> u64 {
         let arc = &graph.arcs[arc];
         let unit = &self.all[self.of[arc.callee]];
         if unit.entered[event] > 0 {
@@ -157,13 +157,13 @@ impl Units {
     }
 
     /// How much self cost flows through an arc.
-    pub(super) fn flow(&self, graph: &CallGraph, arc: usize, event: usize) -> u128 {
+    pub(super) fn flow(&self, graph: &ContextGraph, arc: usize, event: usize) -> u128 {
         let share = self.share(graph, arc, event, WHOLE);
         part(share, self.all[self.of[graph.arcs[arc].callee]].flow[event])
     }
 
     /// Works out the flow of all units, those that call nothing first.
-    fn let_flow(&mut self, graph: &CallGraph) {
+    fn let_flow(&mut self, graph: &ContextGraph) {
         let mut waiting: Vec<usize> = self.all.iter().map(|unit| unit.leaving.len()).collect();
         let is_last = |unit: &usize| waiting[*unit] == 0;
         let mut ready: Vec<usize> = (0..self.all.len()).filter(is_last).collect();
@@ -188,8 +188,8 @@ impl Units {
     }
 }
 
-impl Unit {
-    fn sum_up(&mut self, graph: &CallGraph) {
+impl ContextUnit {
+    fn sum_up(&mut self, graph: &ContextGraph) {
         let arc = |position: &usize| &graph.arcs[*position];
         for event in 0..graph.event_count() {
             let cost = |position: &usize| u128::from(arc(position).cost(event));
@@ -223,7 +223,7 @@ impl Unit {
     }
 
     /// The member that what nobody called begins in: the one that spends most beyond what it is entered with.
-    pub(super) fn root(&self, graph: &CallGraph) -> usize {
+    pub(super) fn root(&self, graph: &ContextGraph) -> usize {
         if let [only] = self.members[..] {
             return only;
         }

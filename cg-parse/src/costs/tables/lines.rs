@@ -31,7 +31,7 @@ pub(crate) struct LineKey<F> {
 
 /// What lines of several functions, or many instructions, have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Source {
+struct LineSource {
     file: StringId,
     line: u64,
     has_address: bool,
@@ -42,10 +42,10 @@ struct Source {
 /// Profiles have the lines of a function one after the other. So only those of the function at hand are looked up, and
 /// where a function comes again its lines are added up later, before the table has become twice as long.
 pub(crate) struct LineTable<F> {
-    lines: Keys<SourceId, Source>,
-    last_line: Option<(Source, SourceId)>,
+    lines: Keys<SourceId, LineSource>,
+    last_line: Option<(LineSource, SourceId)>,
     /// The functions of the rows.
-    runs: Vec<Run<F>>,
+    runs: Vec<RowRun<F>>,
     sources: Vec<SourceId>,
     /// 0 where a row has none.
     addresses: Vec<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct LineTable<F> {
 }
 
 /// Rows of one function that were added one after the other.
-struct Run<F> {
+struct RowRun<F> {
     function: F,
     /// They end where the next run begins.
     start: usize,
@@ -278,7 +278,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             self.settle_where_long(signedness)?;
             self.open_run(key.function);
         }
-        let source = Source {
+        let source = LineSource {
             file: key.file,
             line: key.line,
             has_address: key.address.is_some(),
@@ -301,7 +301,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             return Ok(());
         }
         let mut known: HashSet<F> = HashSet::new();
-        let again = |(position, run): (usize, &Run<F>)| match known.insert(run.function) {
+        let again = |(position, run): (usize, &RowRun<F>)| match known.insert(run.function) {
             true => 0,
             false => self.rows(position).len(),
         };
@@ -322,7 +322,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             self.last_run.clear();
         }
         self.at_hand = Some(function);
-        self.runs.push(Run {
+        self.runs.push(RowRun {
             function,
             start: self.len(),
         });

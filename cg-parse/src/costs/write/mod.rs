@@ -8,7 +8,7 @@ use super::stacks;
 use super::stacks::graph::StackGraph;
 use crate::error::Error;
 use crate::format::{Options, Out};
-use records::Records;
+use records::RecordWriting;
 use tables::SectionTables;
 
 mod records;
@@ -41,7 +41,7 @@ pub(crate) fn write(
         thread: (section.run.thread.one().copied()).filter(|_| options.per_part),
     };
     let mut tables = SectionTables::new(section);
-    let mut records = Records::new(&mut tables, inlines, of);
+    let mut records = RecordWriting::new(&mut tables, inlines, of);
     records.write_functions(out)?;
     if options.lines || options.instr {
         records.write_lines(out)?;

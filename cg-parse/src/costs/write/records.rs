@@ -1,6 +1,6 @@
 //! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
 
-use cg_debug_info::NodeId;
+use cg_debug_info::ChainNodeId;
 use cg_stream::intern::Id as _;
 use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
 use cg_stream::sorting::Order as _;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::format::Out;
 
 /// What is needed to write the records of a section.
-pub(super) struct Records<'t, 's> {
+pub(super) struct RecordWriting<'t, 's> {
     section: &'s Section,
     tables: &'t mut SectionTables<'s>,
     inlines: Option<&'s Inlines>,
@@ -26,16 +26,16 @@ pub(super) struct Records<'t, 's> {
     /// The event that ranks.
     ranking: usize,
     /// Chains of inlined functions, by object and innermost function.
-    chains: HashMap<(StringId, NodeId), Vec<FrameId>, FixedState>,
+    chains: HashMap<(StringId, ChainNodeId), Vec<FrameId>, FixedState>,
 }
 
-impl<'t, 's> Records<'t, 's> {
+impl<'t, 's> RecordWriting<'t, 's> {
     pub(super) fn new(
         tables: &'t mut SectionTables<'s>,
         inlines: Option<&'s Inlines>,
         of: PartOf,
-    ) -> Records<'t, 's> {
-        Records {
+    ) -> RecordWriting<'t, 's> {
+        RecordWriting {
             section: tables.section,
             ranking: tables.section.ranking_event(),
             tables,
@@ -182,7 +182,7 @@ impl<'t, 's> Records<'t, 's> {
     }
 
     /// Looks up the frames of a chain of inlined functions, unless that was done before.
-    fn add_chain(&mut self, object: StringId, innermost: Option<NodeId>) -> Result<(), Error> {
+    fn add_chain(&mut self, object: StringId, innermost: Option<ChainNodeId>) -> Result<(), Error> {
         if let (Some(inlines), Some(node)) = (self.inlines, innermost)
             && !self.chains.contains_key(&(object, node))
         {
@@ -197,7 +197,7 @@ impl<'t, 's> Records<'t, 's> {
 
     /// The frames of a chain that was looked up.
     #[inline]
-    fn chain(&self, object: StringId, innermost: Option<NodeId>) -> StackRef<'_> {
+    fn chain(&self, object: StringId, innermost: Option<ChainNodeId>) -> StackRef<'_> {
         let chain = innermost.and_then(|node| self.chains.get(&(object, node)));
         chain.map_or_else(StackRef::default, |frames| StackRef::Ids(frames))
     }

@@ -7,7 +7,7 @@ use cg_stream::rows::{
 };
 
 use crate::costs::ids::StringId;
-use crate::costs::section::{FunctionKey, Section};
+use crate::costs::section::{Section, SectionFunction};
 use crate::costs::tables::Signedness;
 
 /// What rows of a section refer to. Their names have the ids that the section gives them.
@@ -66,7 +66,7 @@ pub(crate) fn name(id: StringId) -> Option<NameRef<'static>> {
 
 /// The names of a function.
 #[inline]
-pub(crate) fn function(key: FunctionKey) -> FunctionRef<'static> {
+pub(crate) fn function(key: SectionFunction) -> FunctionRef<'static> {
     FunctionRef {
         name: name(key.name),
         file: name(key.file),

@@ -18,7 +18,7 @@ mod summary_lines;
 use cg_stream::Diagnostics;
 use foldhash::HashMap;
 
-use self::prefix::{Mark, Prefixed};
+use self::prefix::{LineMark, Prefixed};
 use self::process_log::ProcessLog;
 use super::hand_on;
 use super::preamble;
@@ -44,7 +44,8 @@ pub(crate) fn parse(
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
 pub(crate) fn is_log_line(line: &[u8]) -> bool {
-    prefix::split(line).is_some_and(|prefixed| prefixed.mark == Mark::User || prefixed.column == 0)
+    prefix::split(line)
+        .is_some_and(|prefixed| prefixed.mark == LineMark::User || prefixed.column == 0)
 }
 
 /// A log while it is read.
@@ -57,7 +58,7 @@ struct Log {
     /// The process of the last line with a prefix, and the column where that began.
     current: Option<usize>,
     column: usize,
-    /// That line's prefix with its blank, where it was one of [`Mark::User`]: most lines begin as the one before them.
+    /// That line's prefix with its blank, where it was one of [`LineMark::User`]: most lines begin as the one before them.
     /// Else empty.
     prefix: Vec<u8>,
     /// A suppression that is being read.
@@ -101,14 +102,14 @@ impl Log {
         let process = &mut self.processes[position];
         process.last_line = line_number;
         match prefixed.mark {
-            Mark::Debug => process.debug_message(prefixed.message),
-            Mark::Client => process.client_message(&mut self.table),
-            Mark::User if self.is_escaped && prefixed.message.contains(&b'&') => {
+            LineMark::Debug => process.debug_message(prefixed.message),
+            LineMark::Client => process.client_message(&mut self.table),
+            LineMark::User if self.is_escaped && prefixed.message.contains(&b'&') => {
                 self.unescaped.clear();
                 super::xml::unescape_into(prefixed.message, &mut self.unescaped);
                 process.message(&self.unescaped, &mut self.table);
             }
-            Mark::User => process.message(prefixed.message, &mut self.table),
+            LineMark::User => process.message(prefixed.message, &mut self.table),
         }
     }
 
@@ -121,7 +122,7 @@ impl Log {
             && message.first() == Some(&b' ')
         {
             let prefixed = Prefixed {
-                mark: Mark::User,
+                mark: LineMark::User,
                 pid: self.processes[current].pid(),
                 column: self.column,
                 message,
@@ -135,7 +136,7 @@ impl Log {
         self.prefix.clear();
         let prefix = &line[..line.len() - prefixed.message.len()];
         // An editor may have taken the blank off a line without a message.
-        if prefixed.mark == Mark::User && prefix.ends_with(b" ") {
+        if prefixed.mark == LineMark::User && prefix.ends_with(b" ") {
             self.prefix.extend_from_slice(prefix);
         }
         Some((prefixed, position))
@@ -185,7 +186,7 @@ impl Log {
             _ => self.latest.get(&prefixed.pid).copied(),
         };
         if let Some(known) = known {
-            let is_exec = prefixed.mark == Mark::User
+            let is_exec = prefixed.mark == LineMark::User
                 && self.processes[known].is_valgrind
                 && preamble::tool_of_banner(prefixed.message).is_some();
             if !is_exec {

@@ -6,7 +6,7 @@
 
 /// What kind of line it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum LineMark {
     /// `==`, and `??` for what has no kind.
     User,
     /// `--`
@@ -18,7 +18,7 @@ pub(super) enum Mark {
 /// A line taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefixed<'a> {
-    pub(super) mark: Mark,
+    pub(super) mark: LineMark,
     pub(super) pid: u64,
     /// Where the prefix begins.
     pub(super) column: usize,
@@ -44,9 +44,9 @@ fn prefix_at<'a>(line: &'a [u8], column: usize) -> Option<Prefixed<'a>> {
         return None;
     }
     let mark = match first {
-        b'=' | b'?' => Mark::User,
-        b'-' => Mark::Debug,
-        b'*' => Mark::Client,
+        b'=' | b'?' => LineMark::User,
+        b'-' => LineMark::Debug,
+        b'*' => LineMark::Client,
         _ => return None,
     };
     let ends = |(pid, rest): (u64, &'a [u8])| Some((pid, rest.strip_prefix(&[*first, *first])?));
@@ -95,7 +95,7 @@ fn after_time_stamp(bytes: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<(Mark, u64, usize, &str)>) {
+    fn check(line: &str, expected: Option<(LineMark, u64, usize, &str)>) {
         assert_eq!(
             split(line.as_bytes()).map(|found| (
                 found.mark,
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn prefixes_are_found_wherever_they_stand() {
-        use Mark::{Client, Debug, User};
+        use LineMark::{Client, Debug, User};
         check("==12== x", Some((User, 12, 0, "x")));
         check("==12==  Address", Some((User, 12, 0, " Address")));
         check("==12== ", Some((User, 12, 0, "")));

@@ -3,7 +3,7 @@
 use cg_stream::record::{Name, Tool};
 use foldhash::HashMap;
 
-use super::error::{self, ErrorElement, Finished};
+use super::error::{self, ErrorElement, FinishedError};
 use super::frame;
 use super::scanner::{XmlToken, unescape_into};
 use super::summary_element;
@@ -271,13 +271,13 @@ impl XmlDocument {
                 }
                 let unique = error.unique;
                 match error.finish(&mut self.process, table) {
-                    Finished::Leak => {}
-                    Finished::Error(position) => {
+                    FinishedError::Leak => {}
+                    FinishedError::Error(position) => {
                         if let Some(unique) = unique {
                             self.errors.insert(unique, position);
                         }
                     }
-                    Finished::Damaged => {
+                    FinishedError::Damaged => {
                         self.damaged_at.get_or_insert(self.last_line);
                     }
                 }

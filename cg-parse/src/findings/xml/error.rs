@@ -45,7 +45,7 @@ enum Inside {
 
 /// What an `<error>` came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finished {
+pub(super) enum FinishedError {
     /// An error, at this position of the process' errors.
     Error(usize),
     Leak,
@@ -137,11 +137,15 @@ impl ErrorElement {
     }
 
     /// Puts what was read into the process.
-    pub(super) fn finish(mut self, process: &mut Process, table: &mut FindingTable) -> Finished {
+    pub(super) fn finish(
+        mut self,
+        process: &mut Process,
+        table: &mut FindingTable,
+    ) -> FinishedError {
         let loss = self.loss_record();
         let is_leak = self.kind.starts_with(b"Leak_");
         if self.kind.is_empty() || self.what.is_empty() || (is_leak && loss.is_none()) {
-            return Finished::Damaged;
+            return FinishedError::Damaged;
         }
         let suppression = self.suppression;
         let (stack, notes) = std::mem::take(&mut self.stacks).finish(table);
@@ -150,7 +154,7 @@ impl ErrorElement {
             if let Some(leak) = process.leaks.last_mut() {
                 leak.suppression = suppression;
             }
-            return Finished::Leak;
+            return FinishedError::Leak;
         }
         process.errors.push(KeptError {
             kind: table.name(&self.kind),
@@ -163,7 +167,7 @@ impl ErrorElement {
             notes: notes.into_boxed_slice(),
             suppression,
         });
-        Finished::Error(process.errors.len() - 1)
+        FinishedError::Error(process.errors.len() - 1)
     }
 
     /// `<leakedbytes>` are direct and indirect ones together; the sentence tells them apart.

@@ -7,9 +7,9 @@ use serde::de::{Deserializer, Error as _};
 use crate::error::Error;
 use crate::json::{List, line_at, without_place};
 
-/// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`File::read`].
+/// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`DhatFile::read`].
 #[derive(Deserialize)]
-pub(super) struct File<'a> {
+pub(super) struct DhatFile<'a> {
     #[serde(rename = "dhatFileVersion", deserialize_with = "known_version")]
     version: u64,
     #[serde(borrow)]
@@ -91,9 +91,9 @@ const OVERFLOWED: i64 = 0xFFFF;
 /// The largest block that has a histogram: `DHAT_HISTOGRAM_MEMORY` takes up to 25 KiB, else it is 1024 bytes.
 const LARGEST_HISTOGRAM: usize = 25 * 1024;
 
-impl<'a> File<'a> {
+impl<'a> DhatFile<'a> {
     /// Reads a whole file.
-    pub(super) fn read(text: &'a [u8]) -> Result<File<'a>, Error> {
+    pub(super) fn read(text: &'a [u8]) -> Result<DhatFile<'a>, Error> {
         let text = std::str::from_utf8(text).map_err(|error| {
             let (line, start) = line_at(text, error.valid_up_to());
             Error::at(
@@ -105,7 +105,8 @@ impl<'a> File<'a> {
                 ),
             )
         })?;
-        let mut file: File = serde_json::from_str(text).map_err(|error| explain(text, &error))?;
+        let mut file: DhatFile =
+            serde_json::from_str(text).map_err(|error| explain(text, &error))?;
         if file.version == 1 {
             file.mode.get_or_insert("heap".into());
             file.verb.get_or_insert("Allocated".into());

@@ -24,7 +24,7 @@ use cg_names::frame_text::FrameText;
 
 mod file;
 
-use file::{File, ProgramPoint};
+use file::{DhatFile, ProgramPoint};
 
 /// True where an input begins as DHAT's file does.
 pub(crate) fn is_document(head: &Head) -> bool {
@@ -42,8 +42,8 @@ pub(crate) fn parse(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let file = File::read(&text)?;
-    let events: Vec<&Event> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
+    let file = DhatFile::read(&text)?;
+    let events: Vec<&DhatEvent> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
     out.run(&run_record(source, &file, &events)?)?;
     let described = FrameText {
         has_column: file.is_of_dhat_rs(),
@@ -95,15 +95,15 @@ pub(crate) fn parse(
 }
 
 /// An event of the stream.
-struct Event {
+struct DhatEvent {
     name: &'static str,
-    counted: Counted,
+    counted: Availability,
     count: fn(&ProgramPoint) -> u64,
 }
 
 /// Which files have an event.
 #[derive(Clone, Copy)]
-enum Counted {
+enum Availability {
     Always,
     /// Where blocks have lifetimes.
     Live,
@@ -111,36 +111,48 @@ enum Counted {
     Accessed,
 }
 
-const EVENTS: [Event; 8] = [
-    event("total_bytes", Counted::Always, |point| point.total_bytes),
-    event("total_blocks", Counted::Always, |point| point.total_blocks),
-    event("gmax_bytes", Counted::Live, |point| point.gmax_bytes),
-    event("gmax_blocks", Counted::Live, |point| point.gmax_blocks),
-    event("end_bytes", Counted::Live, |point| point.end_bytes),
-    event("end_blocks", Counted::Live, |point| point.end_blocks),
-    event("read_bytes", Counted::Accessed, |point| point.read_bytes),
-    event("write_bytes", Counted::Accessed, |point| point.write_bytes),
+const EVENTS: [DhatEvent; 8] = [
+    event("total_bytes", Availability::Always, |point| {
+        point.total_bytes
+    }),
+    event("total_blocks", Availability::Always, |point| {
+        point.total_blocks
+    }),
+    event("gmax_bytes", Availability::Live, |point| point.gmax_bytes),
+    event("gmax_blocks", Availability::Live, |point| point.gmax_blocks),
+    event("end_bytes", Availability::Live, |point| point.end_bytes),
+    event("end_blocks", Availability::Live, |point| point.end_blocks),
+    event("read_bytes", Availability::Accessed, |point| {
+        point.read_bytes
+    }),
+    event("write_bytes", Availability::Accessed, |point| {
+        point.write_bytes
+    }),
 ];
 
-const fn event(name: &'static str, counted: Counted, count: fn(&ProgramPoint) -> u64) -> Event {
-    Event {
+const fn event(
+    name: &'static str,
+    counted: Availability,
+    count: fn(&ProgramPoint) -> u64,
+) -> DhatEvent {
+    DhatEvent {
         name,
         counted,
         count,
     }
 }
 
-impl Event {
-    fn is_in(&self, file: &File) -> bool {
+impl DhatEvent {
+    fn is_in(&self, file: &DhatFile) -> bool {
         match self.counted {
-            Counted::Always => true,
-            Counted::Live => file.has_lifetimes == Some(true),
-            Counted::Accessed => file.has_accesses == Some(true),
+            Availability::Always => true,
+            Availability::Live => file.has_lifetimes == Some(true),
+            Availability::Accessed => file.has_accesses == Some(true),
         }
     }
 }
 
-fn run_record(source: &str, file: &File, events: &[&Event]) -> Result<RunRecord, Error> {
+fn run_record(source: &str, file: &DhatFile, events: &[&DhatEvent]) -> Result<RunRecord, Error> {
     let total: Vec<(&str, Count)> = events
         .iter()
         .map(|event| {

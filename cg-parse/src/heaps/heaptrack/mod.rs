@@ -42,9 +42,9 @@ mod timeline;
 mod trees;
 
 use reader::Recording;
-use replay::Kind;
-use symbols::Symbols;
-use trees::Trees;
+use replay::AllocationKind;
+use symbols::SymbolTables;
+use trees::HeapTrees;
 
 /// True where an input begins as recordings do.
 pub(crate) fn is_recording(head: &Head) -> bool {
@@ -117,12 +117,12 @@ const LEVEL_EVENT: &str = "bytes";
 /// Stands behind the other events in recordings that have suppressions.
 const SUPPRESSED_EVENT: &str = "suppressed_bytes";
 
-type Costs = [u64; EVENTS.len() + 1];
+type TraceCosts = [u64; EVENTS.len() + 1];
 
 /// What was allocated at one trace.
-struct Point {
+struct AllocationPoint {
     trace: u32,
-    costs: Costs,
+    costs: TraceCosts,
 }
 
 /// Writes all but the end.
@@ -152,7 +152,7 @@ fn write(
     let mut frames = FrameTable::new(symbols.frames(options.demangle));
     write_points(symbols, &frames, points, events.len(), &total, out)?;
     let trees = recording.trees.as_ref();
-    let tree = |moment| trees.and_then(|trees: &Trees| trees.of(moment));
+    let tree = |moment| trees.and_then(|trees: &HeapTrees| trees.of(moment));
     recording.timeline.snapshots(
         &recording.replay,
         &mut |mut snapshot: SnapshotRecord, moment| {
@@ -170,7 +170,7 @@ fn write(
 }
 
 /// What was allocated at each trace.
-fn points(recording: &Recording) -> Result<Vec<Point>, Error> {
+fn points(recording: &Recording) -> Result<Vec<AllocationPoint>, Error> {
     let kinds = recording.replay.kinds();
     let suppressed = match recording.suppressions.is_empty() {
         true => Vec::new(),
@@ -184,13 +184,14 @@ fn points(recording: &Recording) -> Result<Vec<Point>, Error> {
             .and_then(|index| suppressed.get(index))
             .is_some_and(|is| *is)
     };
-    let mut of_traces: Vec<&Kind> = kinds.iter().filter(|kind| kind.allocations > 0).collect();
+    let mut of_traces: Vec<&AllocationKind> =
+        kinds.iter().filter(|kind| kind.allocations > 0).collect();
     of_traces.order_by_key(|kind| kind.trace);
     of_traces
         .chunk_by(|one, other| one.trace == other.trace)
         .map(|kinds| {
             let trace = kinds[0].trace;
-            let mut costs: Costs = [0; EVENTS.len() + 1];
+            let mut costs: TraceCosts = [0; EVENTS.len() + 1];
             for kind in kinds {
                 let leaked = if is_suppressed(trace) {
                     SUPPRESSED
@@ -207,7 +208,7 @@ fn points(recording: &Recording) -> Result<Vec<Point>, Error> {
                     costs[event] = costs[event].checked_add(count).ok_or_else(too_large)?;
                 }
             }
-            Ok(Point { trace, costs })
+            Ok(AllocationPoint { trace, costs })
         })
         .collect()
 }
@@ -218,9 +219,9 @@ fn too_large() -> Error {
 
 /// Writes the points in the order of their costs, and of their names where these are equal.
 fn write_points(
-    symbols: &Symbols,
+    symbols: &SymbolTables,
     frames: &FrameTable<'_>,
-    mut points: Vec<Point>,
+    mut points: Vec<AllocationPoint>,
     events: usize,
     total: &[Count],
     out: &mut Out,
@@ -262,7 +263,7 @@ fn run_record(
     events: &[&'static str],
     total: &[Count],
 ) -> Result<RunRecord, Error> {
-    let level = recording.trees.as_ref().map(Trees::bytes);
+    let level = recording.trees.as_ref().map(HeapTrees::bytes);
     let sums = total.iter().chain(&level);
     if sums.into_iter().any(|sum| u64::try_from(*sum).is_err()) {
         return Err(too_large());

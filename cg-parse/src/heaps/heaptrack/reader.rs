@@ -6,9 +6,9 @@ use hashbrown::HashMap;
 use cg_stream::record::Name;
 
 use super::replay::Replay;
-use super::symbols::{Place, Symbols};
-use super::timeline::Timeline;
-use super::trees::Trees;
+use super::symbols::{FunctionPlace, SymbolTables};
+use super::timeline::HeapTimeline;
+use super::trees::HeapTrees;
 use crate::error::{Error, excerpt};
 use crate::format::Lines;
 use crate::number::leading_hex;
@@ -33,22 +33,22 @@ pub(super) struct Recording {
     pub(super) is_attached: bool,
     /// Patterns of leaks that are not to be reported.
     pub(super) suppressions: Vec<String>,
-    pub(super) symbols: Symbols,
+    pub(super) symbols: SymbolTables,
     pub(super) replay: Replay,
-    pub(super) timeline: Timeline,
+    pub(super) timeline: HeapTimeline,
     /// What the heap consisted of, where that is wanted.
-    pub(super) trees: Option<Trees>,
+    pub(super) trees: Option<HeapTrees>,
     /// Blocks by their address, of format 0, which says no kinds.
-    blocks: Blocks,
+    blocks: UnpackedBlocks,
     /// Whether the comments were read that stand at the end.
     has_trailer: bool,
     /// Whether the heap changed behind the last time stamp.
     pub(super) ends_in_change: bool,
-    places: Vec<Place>,
+    places: Vec<FunctionPlace>,
 }
 
 #[derive(Default)]
-struct Blocks {
+struct UnpackedBlocks {
     live: HashMap<u64, usize, RandomState>,
     kinds: HashMap<(u64, u32), usize, RandomState>,
 }
@@ -62,11 +62,11 @@ impl Recording {
             page_size: 0,
             is_attached: false,
             suppressions: Vec::new(),
-            symbols: Symbols::default(),
+            symbols: SymbolTables::default(),
             replay: Replay::default(),
-            timeline: Timeline::new(),
-            trees: with_trees.then(Trees::new),
-            blocks: Blocks::default(),
+            timeline: HeapTimeline::new(),
+            trees: with_trees.then(HeapTrees::new),
+            blocks: UnpackedBlocks::default(),
             has_trailer: false,
             ends_in_change: false,
             places: Vec::new(),
@@ -266,7 +266,7 @@ impl Recording {
             if line.is_none() && (file.is_some() || !self.places.is_empty()) {
                 return Err(Wrong::Line);
             }
-            self.places.push(Place {
+            self.places.push(FunctionPlace {
                 function: index(function)?,
                 file: index(file.unwrap_or(0))?,
                 line: line.unwrap_or(0),

@@ -4,7 +4,7 @@ use crate::error::Error;
 
 /// Allocations of one size at one trace, which heaptrack calls an allocation info.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kind {
+pub(super) struct AllocationKind {
     pub(super) size: u64,
     /// The trace, counted from 1; 0 where there is none.
     pub(super) trace: u32,
@@ -21,7 +21,7 @@ pub(super) struct Kind {
 /// What becomes of the heap.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    kinds: Vec<Kind>,
+    kinds: Vec<AllocationKind>,
     /// Bytes that live.
     live: u64,
     /// The most bytes that lived at once, the first time that so many did.
@@ -41,15 +41,15 @@ pub(super) struct Replay {
 impl Replay {
     /// Adds a kind of allocation, whose index is the number of those before it.
     pub(super) fn add_kind(&mut self, size: u64, trace: u32) -> usize {
-        self.kinds.push(Kind {
+        self.kinds.push(AllocationKind {
             size,
             trace,
-            ..Kind::default()
+            ..AllocationKind::default()
         });
         self.kinds.len() - 1
     }
 
-    pub(super) fn kinds(&self) -> &[Kind] {
+    pub(super) fn kinds(&self) -> &[AllocationKind] {
         &self.kinds
     }
 
@@ -111,10 +111,10 @@ impl Replay {
     /// heaptrack was attached: what was counted until now does not count.
     pub(super) fn attach(&mut self) {
         for kind in &mut self.kinds {
-            *kind = Kind {
+            *kind = AllocationKind {
                 size: kind.size,
                 trace: kind.trace,
-                ..Kind::default()
+                ..AllocationKind::default()
             };
         }
         *self = Replay {
@@ -150,7 +150,7 @@ impl Replay {
     }
 }
 
-impl Kind {
+impl AllocationKind {
     /// Bytes of so many blocks, and an error where they are too many.
     pub(super) fn bytes(&self, blocks: u64) -> Result<u64, Error> {
         self.size
@@ -180,7 +180,7 @@ mod tests {
         replay
     }
 
-    fn each(replay: &Replay, count: fn(&Kind) -> u64) -> Vec<u64> {
+    fn each(replay: &Replay, count: fn(&AllocationKind) -> u64) -> Vec<u64> {
         replay.kinds.iter().map(count).collect()
     }
 

@@ -12,45 +12,45 @@ use std::borrow::Cow;
 const LONGEST_STACK: u32 = 16 * 1024;
 
 /// An index of the file, counted from 1; 0 is none.
-pub(super) type Index = u32;
+pub(super) type FileIndex = u32;
 
 /// The tables of a recording.
 #[derive(Debug, Default)]
-pub(super) struct Symbols {
+pub(super) struct SymbolTables {
     /// All strings, end to end.
     text: Vec<u8>,
     strings: Vec<Range<usize>>,
     pointers: Vec<InstructionPointer>,
     /// The places of all instruction pointers, each innermost first.
-    places: Vec<Place>,
-    traces: Vec<Trace>,
+    places: Vec<FunctionPlace>,
+    traces: Vec<AllocationTrace>,
 }
 
 #[derive(Debug)]
 struct InstructionPointer {
     address: u64,
-    module: Index,
+    module: FileIndex,
     places: Range<u32>,
 }
 
 /// A function, and where in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
-    pub(super) function: Index,
-    pub(super) file: Index,
+pub(super) struct FunctionPlace {
+    pub(super) function: FileIndex,
+    pub(super) file: FileIndex,
     pub(super) line: u64,
 }
 
 #[derive(Debug)]
-struct Trace {
-    pointer: Index,
+struct AllocationTrace {
+    pointer: FileIndex,
     /// The caller's trace.
-    parent: Index,
+    parent: FileIndex,
     /// How many frames the stack has that ends here.
     depth: u32,
 }
 
-impl Symbols {
+impl SymbolTables {
     pub(super) fn add_string(&mut self, text: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(text);
@@ -61,8 +61,8 @@ impl Symbols {
     pub(super) fn add_pointer(
         &mut self,
         address: u64,
-        module: Index,
-        places: &[Place],
+        module: FileIndex,
+        places: &[FunctionPlace],
     ) -> Result<(), String> {
         let names = places.iter().flat_map(|place| [place.function, place.file]);
         if let Some(unknown) = std::iter::once(module)
@@ -73,7 +73,7 @@ impl Symbols {
         }
         let start = self.places.len();
         match places {
-            [] => self.places.push(Place::default()),
+            [] => self.places.push(FunctionPlace::default()),
             places => self.places.extend_from_slice(places),
         }
         let (Ok(start), Ok(end)) = (start.try_into(), self.places.len().try_into()) else {
@@ -88,7 +88,11 @@ impl Symbols {
     }
 
     /// Adds a trace. Its caller's is one of those before it, so that each stack ends.
-    pub(super) fn add_trace(&mut self, pointer: Index, parent: Index) -> Result<(), String> {
+    pub(super) fn add_trace(
+        &mut self,
+        pointer: FileIndex,
+        parent: FileIndex,
+    ) -> Result<(), String> {
         let frames = match pointer
             .checked_sub(1)
             .map(|index| self.pointers.get(index as usize))
@@ -109,10 +113,10 @@ impl Symbols {
         if depth > LONGEST_STACK {
             return Err(format!("a stack has more than {LONGEST_STACK} frames"));
         }
-        if self.traces.len() >= Index::MAX as usize {
+        if self.traces.len() >= FileIndex::MAX as usize {
             return Err("there are more than 32 bits of traces".to_owned());
         }
-        self.traces.push(Trace {
+        self.traces.push(AllocationTrace {
             pointer,
             parent,
             depth,
@@ -121,11 +125,11 @@ impl Symbols {
     }
 
     /// Whether there is a trace of this index; 0 stands for none.
-    pub(super) fn has_trace(&self, trace: Index) -> bool {
+    pub(super) fn has_trace(&self, trace: FileIndex) -> bool {
         trace as usize <= self.traces.len()
     }
 
-    /// The frames of all instruction pointers, in the order that [`Symbols::stack`] counts them in.
+    /// The frames of all instruction pointers, in the order that [`SymbolTables::stack`] counts them in.
     pub(super) fn frames(&self, is_demangled: bool) -> impl Iterator<Item = Frame<'_>> {
         self.pointers.iter().flat_map(move |pointer| {
             let places = &self.places[pointer.places.start as usize..pointer.places.end as usize];
@@ -146,8 +150,8 @@ impl Symbols {
         })
     }
 
-    /// Replaces `stack` by the frames of a trace, innermost first, as they are numbered in a table of [`Symbols::frames`].
-    pub(super) fn stack(&self, trace: Index, stack: &mut Vec<FrameId>) {
+    /// Replaces `stack` by the frames of a trace, innermost first, as they are numbered in a table of [`SymbolTables::frames`].
+    pub(super) fn stack(&self, trace: FileIndex, stack: &mut Vec<FrameId>) {
         stack.clear();
         let mut next = trace;
         while let Some(trace) = next
@@ -175,7 +179,7 @@ impl Symbols {
             .iter()
             .map(|range| is_so(&self.text[range.clone()]))
             .collect();
-        let string = |index: Index| {
+        let string = |index: FileIndex| {
             index
                 .checked_sub(1)
                 .is_some_and(|index| strings[index as usize])
@@ -193,7 +197,7 @@ impl Symbols {
             .collect();
         let mut traces: Vec<bool> = Vec::with_capacity(self.traces.len());
         for trace in &self.traces {
-            let at = |found: &[bool], index: Index| {
+            let at = |found: &[bool], index: FileIndex| {
                 index
                     .checked_sub(1)
                     .is_some_and(|index| found[index as usize])
@@ -203,16 +207,16 @@ impl Symbols {
         traces
     }
 
-    fn bytes(&self, index: Index) -> Option<&[u8]> {
+    fn bytes(&self, index: FileIndex) -> Option<&[u8]> {
         let range = self.strings.get(index.checked_sub(1)? as usize)?;
         Some(&self.text[range.clone()]).filter(|text| !text.is_empty())
     }
 
-    fn name(&self, index: Index) -> Option<Name<'_>> {
+    fn name(&self, index: FileIndex) -> Option<Name<'_>> {
         self.bytes(index).map(Name::from_bytes)
     }
 
-    fn function(&self, index: Index, is_demangled: bool) -> Option<Name<'_>> {
+    fn function(&self, index: FileIndex, is_demangled: bool) -> Option<Name<'_>> {
         let name = self.bytes(index)?;
         match demangle_path(name) {
             // heaptrack knows C++ names alone: of Rust's older ones it leaves the hash, of newer ones all.

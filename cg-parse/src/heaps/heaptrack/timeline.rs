@@ -13,7 +13,7 @@ const SPOOL_SIZE: usize = 4 * 1024 * 1024;
 
 /// What is measured at a time stamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
+struct HeapLevel {
     /// Milliseconds.
     time: u64,
     heap_bytes: u64,
@@ -36,19 +36,19 @@ pub(super) enum Moment {
 const UNTOLD: u64 = u64::MAX;
 
 /// All levels, in the order of time.
-pub(super) struct Timeline {
+pub(super) struct HeapTimeline {
     spool: SpooledTempFile,
     /// How many stamps there were. The last is not in the spool yet: its memory is told behind it.
     stamps: usize,
-    last: Level,
+    last: HeapLevel,
 }
 
-impl Timeline {
-    pub(super) fn new() -> Timeline {
-        Timeline {
+impl HeapTimeline {
+    pub(super) fn new() -> HeapTimeline {
+        HeapTimeline {
             spool: SpooledTempFile::new(SPOOL_SIZE),
             stamps: 0,
-            last: Level::default(),
+            last: HeapLevel::default(),
         }
     }
 
@@ -66,7 +66,7 @@ impl Timeline {
     pub(super) fn stamp(&mut self, time: u64, heap_bytes: u64) -> io::Result<()> {
         self.spool_last()?;
         self.stamps += 1;
-        self.last = Level {
+        self.last = HeapLevel {
             time,
             heap_bytes,
             ..self.last
@@ -83,7 +83,7 @@ impl Timeline {
         if self.stamps == 0 {
             return Ok(());
         }
-        let Level {
+        let HeapLevel {
             time,
             heap_bytes,
             rss_bytes,
@@ -117,7 +117,7 @@ impl Timeline {
     ) -> Result<(), Error> {
         let last = self.last_moment(replay);
         let mut number = 0;
-        let mut write = |level: Level, moment: Moment| {
+        let mut write = |level: HeapLevel, moment: Moment| {
             let detail = match moment {
                 Moment::Peak => "peak",
                 Moment::Stamp(_) | Moment::End => "empty",
@@ -143,10 +143,10 @@ impl Timeline {
             .map_err(Error::Input)?;
         let mut spool = BufReader::new(&mut self.spool);
         let (peak, peak_stamp) = replay.peak();
-        let mut level = Level::default();
+        let mut level = HeapLevel::default();
         for stamp in 0..=self.stamps {
             if stamp > 0 {
-                level = Level::read(&mut spool)
+                level = HeapLevel::read(&mut spool)
                     .map_err(name_spool)
                     .map_err(Error::Input)?;
                 write(level, Moment::Stamp(stamp))?;
@@ -164,14 +164,14 @@ impl Timeline {
     }
 }
 
-impl Level {
-    fn read(spool: &mut impl Read) -> io::Result<Level> {
+impl HeapLevel {
+    fn read(spool: &mut impl Read) -> io::Result<HeapLevel> {
         let mut number = || {
             let mut bytes = [0; 8];
             spool.read_exact(&mut bytes)?;
             Ok::<u64, io::Error>(u64::from_le_bytes(bytes))
         };
-        Ok(Level {
+        Ok(HeapLevel {
             time: number()?,
             heap_bytes: number()?,
             rss_bytes: Some(number()?).filter(|bytes| *bytes != UNTOLD),

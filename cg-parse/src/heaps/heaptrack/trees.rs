@@ -11,8 +11,8 @@ use cg_stream::record::{Count, Frame, Name, SnapshotRecord};
 use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
 use cg_stream::sorting::Order as _;
 
-use super::replay::{Kind, Replay};
-use super::symbols::Symbols;
+use super::replay::{AllocationKind, Replay};
+use super::symbols::SymbolTables;
 use super::timeline::Moment;
 use crate::error::Error;
 use crate::format::Out;
@@ -27,8 +27,8 @@ const THRESHOLD: u64 = 100;
 
 /// The trees of a recording.
 #[derive(Debug)]
-pub(super) struct Trees {
-    kept: Vec<(Moment, Tree)>,
+pub(super) struct HeapTrees {
+    kept: Vec<(Moment, HeapTree)>,
     /// Every which stamp has a tree.
     every: usize,
     /// Bytes by trace, all 0 between two trees.
@@ -37,16 +37,16 @@ pub(super) struct Trees {
 
 /// What holds the bytes of the heap at one moment.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(super) struct HeapTree {
     /// Traces and their bytes.
     traces: Vec<(u32, u64)>,
     /// Bytes of how many traces that are not told apart.
     others: (u64, u64),
 }
 
-impl Trees {
-    pub(super) fn new() -> Trees {
-        Trees {
+impl HeapTrees {
+    pub(super) fn new() -> HeapTrees {
+        HeapTrees {
             kept: Vec::new(),
             every: 1,
             by_trace: Vec::new(),
@@ -85,7 +85,7 @@ impl Trees {
     }
 
     /// The tree of a moment, if it has one.
-    pub(super) fn of(&self, moment: Moment) -> Option<&Tree> {
+    pub(super) fn of(&self, moment: Moment) -> Option<&HeapTree> {
         let mut kept = self.kept.iter();
         kept.find(|(kept, _)| *kept == moment).map(|(_, tree)| tree)
     }
@@ -95,7 +95,11 @@ impl Trees {
         self.kept.iter().map(|(_, tree)| tree.bytes()).sum()
     }
 
-    fn tree(&mut self, replay: &Replay, blocks: fn(&Kind) -> u64) -> Result<Tree, Error> {
+    fn tree(
+        &mut self,
+        replay: &Replay,
+        blocks: fn(&AllocationKind) -> u64,
+    ) -> Result<HeapTree, Error> {
         let mut traces = Vec::new();
         for kind in replay.kinds() {
             let blocks = blocks(kind);
@@ -127,14 +131,14 @@ impl Trees {
             );
         }
         traces.order_by_key(rank);
-        Ok(Tree { traces, others })
+        Ok(HeapTree { traces, others })
     }
 }
 
 /// A function that traces are to blame on.
 type Site<'a> = (Option<Name<'a>>, Option<Name<'a>>, Option<Name<'a>>);
 
-impl Tree {
+impl HeapTree {
     fn bytes(&self) -> Count {
         let traces = self.traces.iter().map(|(_, bytes)| Count::from(*bytes));
         traces.sum::<Count>() + Count::from(self.others.0)
@@ -145,7 +149,7 @@ impl Tree {
     pub(super) fn write<'a>(
         &self,
         snapshot: &SnapshotRecord,
-        symbols: &'a Symbols,
+        symbols: &'a SymbolTables,
         frames: &mut FrameTable<'a>,
         event: usize,
         out: &mut Out,
@@ -229,14 +233,14 @@ mod tests {
         replay
     }
 
-    fn stamps(trees: &Trees) -> Vec<Moment> {
+    fn stamps(trees: &HeapTrees) -> Vec<Moment> {
         trees.kept.iter().map(|(moment, _)| *moment).collect()
     }
 
     #[test]
     fn however_many_stamps_there_are_trees_stay_few_and_evenly_apart() {
         let replay = replay([1].into_iter());
-        let mut trees = Trees::new();
+        let mut trees = HeapTrees::new();
         for stamp in 1..=1_000_000 {
             trees.stamp(stamp, &replay).unwrap();
             assert!(trees.kept.len() <= MOST_TREES);
@@ -254,7 +258,7 @@ mod tests {
     #[test]
     fn what_is_not_told_apart_is_counted() {
         let sizes = 1..=MOST_TRACES as u64 + 3;
-        let mut trees = Trees::new();
+        let mut trees = HeapTrees::new();
         trees.stamp(1, &replay(sizes.clone())).unwrap();
         let tree = trees.of(Moment::Stamp(1)).unwrap();
         // The three smallest: 1, 2 and 3 bytes.
@@ -270,7 +274,7 @@ mod tests {
             let kind = replay.add_kind(size, 1);
             replay.allocate(kind, kind as u64, 0).unwrap();
         }
-        let mut trees = Trees::new();
+        let mut trees = HeapTrees::new();
         for stamp in [1, 2] {
             trees.stamp(stamp, &replay).unwrap();
             let tree = trees.of(Moment::Stamp(stamp)).unwrap();

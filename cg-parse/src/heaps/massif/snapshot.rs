@@ -14,11 +14,11 @@ use crate::format::Lines;
 pub(super) struct Snapshot {
     pub(super) record: SnapshotRecord,
     /// What is known of its tree; `None` where it is empty.
-    pub(super) tree: Option<Tree>,
+    pub(super) tree: Option<TreeSummary>,
 }
 
 /// What is remembered of every tree.
-pub(super) struct Tree {
+pub(super) struct TreeSummary {
     /// The line of its root.
     pub(super) line: u64,
     /// The bytes of its root, which are those of the whole tree.
@@ -123,11 +123,11 @@ fn read_tree(
     lines: &mut Lines,
     kept: &mut KeptTrees,
     is_kept: bool,
-) -> Result<(Tree, Option<String>), Error> {
+) -> Result<(TreeSummary, Option<String>), Error> {
     let mut shape = Shape::default();
     next_line(lines, "a tree")?;
     let root = shape.add(lines.last_line(), lines.line_number())?;
-    let tree = Tree {
+    let tree = TreeSummary {
         line: lines.line_number(),
         bytes: root.bytes,
     };

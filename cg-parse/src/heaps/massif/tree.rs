@@ -21,7 +21,7 @@ use crate::heaps::frames::FrameTable;
 use cg_names::frame_text::FrameText;
 
 /// A node whose children are being read.
-struct Open {
+struct OpenParent {
     line: u64,
     bytes: u64,
     /// What its children so far sum to.
@@ -37,7 +37,7 @@ pub(super) fn write_records(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<bool, Error> {
-    let mut writing = Writing {
+    let mut writing = TreeWriting {
         snapshot,
         frames: FrameTable::new(std::iter::empty()),
         known: HashMap::default(),
@@ -63,14 +63,14 @@ pub(super) fn write_records(
 }
 
 /// The state between two nodes of a tree.
-struct Writing<'t, 'o, 'w> {
+struct TreeWriting<'t, 'o, 'w> {
     snapshot: &'o Snapshot,
     frames: FrameTable<'t>,
     /// The frames by their text: a tree has few different ones.
     known: HashMap<&'t [u8], FrameId, FixedState>,
     /// The frames of `path`, whose first is the root and has none.
     stack: Vec<FrameId>,
-    path: Vec<Open>,
+    path: Vec<OpenParent>,
     described: FrameText,
     source: &'o str,
     out: &'o mut Out<'w>,
@@ -79,7 +79,7 @@ struct Writing<'t, 'o, 'w> {
     adds_up: bool,
 }
 
-impl<'t> Writing<'t, '_, '_> {
+impl<'t> TreeWriting<'t, '_, '_> {
     fn add(&mut self, node: &TreeNode<'t>, line: u64) -> Result<(), Error> {
         if let Some(parent) = self.path.last_mut() {
             parent.children += Count::from(node.bytes);
@@ -98,7 +98,7 @@ impl<'t> Writing<'t, '_, '_> {
             };
             self.stack.push(frame);
         }
-        self.path.push(Open {
+        self.path.push(OpenParent {
             line,
             bytes: node.bytes,
             children: 0,
@@ -141,7 +141,7 @@ impl<'t> Writing<'t, '_, '_> {
     }
 
     fn write(&mut self, count: Count, places: Option<u64>) -> Result<(), Error> {
-        let Writing {
+        let TreeWriting {
             snapshot, frames, ..
         } = self;
         let blamed = frames.blamed(frames.to_blame(&self.stack));

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::count::Decimal;
-use super::document::{Document, Library, Table, Thread};
+use super::document::{ColumnTable, FirefoxDocument, FirefoxThread, Library};
 use crate::error::Error;
-use crate::json::{self, Index, List, NotInList, Scanner, Text};
+use crate::json::{self, Index, JsonText, List, NotInList, Scanner};
 
 /// Stacks, and what their frames are.
 #[derive(Default)]
-pub(super) struct Tables<'p, 'a> {
+pub(super) struct DocumentTables<'p, 'a> {
     pub(super) stacks: StackColumns,
     pub(super) frames: FrameColumns,
     pub(super) functions: FunctionColumns,
@@ -17,7 +17,7 @@ pub(super) struct Tables<'p, 'a> {
     pub(super) resource_libs: Vec<Index>,
     /// By source: its name among the strings.
     pub(super) source_files: Vec<Index>,
-    pub(super) strings: &'p [Text<'a>],
+    pub(super) strings: &'p [JsonText<'a>],
     pub(super) libs: &'p [Library<'a>],
 }
 
@@ -55,29 +55,29 @@ pub(super) struct FunctionColumns {
 /// The samples of a thread.
 pub(super) struct SampleColumns<'a> {
     pub(super) stack: Vec<Index>,
-    pub(super) weight: Numbers<'a>,
-    pub(super) cpu: Numbers<'a>,
+    pub(super) weight: NumberColumn<'a>,
+    pub(super) cpu: NumberColumn<'a>,
 }
 
 /// A column of numbers.
-pub(super) enum Numbers<'a> {
+pub(super) enum NumberColumn<'a> {
     Text(List<'a>),
     Values(Vec<Option<Decimal>>),
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumberColumn<'a> {
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Numbers::Text(list) => list.is_empty(),
-            Numbers::Values(values) => values.is_empty(),
+            NumberColumn::Text(list) => list.is_empty(),
+            NumberColumn::Values(values) => values.is_empty(),
         }
     }
 
     /// The numbers in turn; `None` for `null`.
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Result<Option<Decimal>, NotInList>> + '_> {
         match self {
-            Numbers::Text(list) => Box::new(list.elements().enumerate().map(number)),
-            Numbers::Values(values) => Box::new(values.iter().map(|value| Ok(*value))),
+            NumberColumn::Text(list) => Box::new(list.elements().enumerate().map(number)),
+            NumberColumn::Values(values) => Box::new(values.iter().map(|value| Ok(*value))),
         }
     }
 }
@@ -91,21 +91,21 @@ fn number((position, element): (usize, &[u8])) -> Result<Option<Decimal>, NotInL
     }
 }
 
-impl<'p, 'a> Tables<'p, 'a> {
+impl<'p, 'a> DocumentTables<'p, 'a> {
     /// The tables of a thread: its own, else those that all threads share.
     pub(super) fn of(
-        document: &'p Document<'a>,
-        thread: &'p Thread<'a>,
-    ) -> Result<Tables<'p, 'a>, Error> {
+        document: &'p FirefoxDocument<'a>,
+        thread: &'p FirefoxThread<'a>,
+    ) -> Result<DocumentTables<'p, 'a>, Error> {
         let shared = &document.shared;
-        let mut tables = Tables {
+        let mut tables = DocumentTables {
             strings: [&thread.strings, &shared.strings]
                 .into_iter()
                 .flatten()
                 .next()
                 .map_or(&[], Vec::as_slice),
             libs: thread.libs.as_deref().unwrap_or(&document.libs),
-            ..Tables::default()
+            ..DocumentTables::default()
         };
         if let Some(stacks) = thread.stacks.as_ref().or(shared.stacks.as_ref()) {
             tables.stacks = stack_columns(stacks)?;
@@ -163,7 +163,7 @@ pub(super) fn in_column(table: &str, column: &str, bad: &NotInList) -> Error {
     Error::whole(format!("{table}.{column}: {bad}"))
 }
 
-fn stack_columns(table: &Table) -> Result<StackColumns, Error> {
+fn stack_columns(table: &ColumnTable) -> Result<StackColumns, Error> {
     let of = "stackTable";
     if table.data.is_some() {
         let [frame, prefix] = rows_as_columns(of, table, ["frame", "prefix"])?;
@@ -197,7 +197,7 @@ fn stack_columns(table: &Table) -> Result<StackColumns, Error> {
     Ok(StackColumns { frame, prefix })
 }
 
-fn frame_columns(table: &Table) -> Result<FrameColumns, Error> {
+fn frame_columns(table: &ColumnTable) -> Result<FrameColumns, Error> {
     let of = "frameTable";
     if table.data.is_some() {
         let columns = [
@@ -234,14 +234,17 @@ fn frame_columns(table: &Table) -> Result<FrameColumns, Error> {
 }
 
 /// The columns of a table of samples, called `of` in messages.
-pub(super) fn sample_columns<'a>(of: &str, table: &Table<'a>) -> Result<SampleColumns<'a>, Error> {
+pub(super) fn sample_columns<'a>(
+    of: &str,
+    table: &ColumnTable<'a>,
+) -> Result<SampleColumns<'a>, Error> {
     if table.data.is_some() {
         let [stack, cpu] = rows_as_columns(of, table, ["stack", "threadCPUDelta"])?;
         let cpu: Vec<_> = cpu.into_iter().map(Decimal::parse).collect();
         return Ok(SampleColumns {
             stack: as_indices(&stack),
-            weight: Numbers::Values(Vec::new()),
-            cpu: Numbers::Values(match cpu.iter().any(Option::is_some) {
+            weight: NumberColumn::Values(Vec::new()),
+            cpu: NumberColumn::Values(match cpu.iter().any(Option::is_some) {
                 true => cpu,
                 false => Vec::new(),
             }),
@@ -249,20 +252,20 @@ pub(super) fn sample_columns<'a>(of: &str, table: &Table<'a>) -> Result<SampleCo
     }
     Ok(SampleColumns {
         stack: indices(of, "stack", table.stack)?,
-        weight: Numbers::Text(table.weight),
-        cpu: Numbers::Text(table.thread_cpu_delta),
+        weight: NumberColumn::Text(table.weight),
+        cpu: NumberColumn::Text(table.thread_cpu_delta),
     })
 }
 
 /// What stands in a cell of a row, as it is written; `null` where there is no cell.
-type Cell<'a> = &'a [u8];
+type JsonCell<'a> = &'a [u8];
 
 /// The integer in a cell; of rows, what is no number is as good as `null`.
-fn cell_integer(cell: &Cell) -> Option<i64> {
+fn cell_integer(cell: &JsonCell) -> Option<i64> {
     json::integer(cell).flatten()
 }
 
-fn as_indices(cells: &[Cell]) -> Vec<Index> {
+fn as_indices(cells: &[JsonCell]) -> Vec<Index> {
     let number = |cell| cell_integer(cell).and_then(|number| u32::try_from(number).ok());
     cells.iter().map(|cell| Index::from(number(cell))).collect()
 }
@@ -270,9 +273,9 @@ fn as_indices(cells: &[Cell]) -> Vec<Index> {
 /// These columns of a table whose rows are lists.
 fn rows_as_columns<'a, const N: usize>(
     of: &str,
-    table: &Table<'a>,
+    table: &ColumnTable<'a>,
     names: [&str; N],
-) -> Result<[Vec<Cell<'a>>; N], Error> {
+) -> Result<[Vec<JsonCell<'a>>; N], Error> {
     let mut columns = std::array::from_fn(|_| Vec::new());
     let Some(data) = table.data else {
         return Ok(columns);
@@ -296,7 +299,7 @@ fn rows_as_columns<'a, const N: usize>(
 fn read_row<'a, const N: usize>(
     rows: &mut Scanner<'a>,
     positions: &[Option<usize>; N],
-    columns: &mut [Vec<Cell<'a>>; N],
+    columns: &mut [Vec<JsonCell<'a>>; N],
 ) -> Result<(), Error> {
     for column in columns.iter_mut() {
         column.push(b"null");

@@ -8,26 +8,26 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{List, Text};
+use crate::json::{JsonText, List};
 
 /// A profile. Profiles that Firefox itself writes have one in `processes` for each further process; old developer tools
 /// wrapped the profile in an object of their own.
 #[derive(Deserialize)]
-pub(super) struct Document<'a> {
+pub(super) struct FirefoxDocument<'a> {
     /// What the profile says of itself; every one does.
     #[serde(borrow, default)]
     pub(super) meta: Option<Meta<'a>>,
     #[serde(borrow, default)]
     pub(super) libs: Vec<Library<'a>>,
     #[serde(borrow, default)]
-    pub(super) threads: Vec<Thread<'a>>,
+    pub(super) threads: Vec<FirefoxThread<'a>>,
     /// The tables of all threads, since version 56.
     #[serde(borrow, default)]
-    pub(super) shared: Thread<'a>,
+    pub(super) shared: FirefoxThread<'a>,
     #[serde(borrow, default)]
-    pub(super) processes: Vec<Document<'a>>,
+    pub(super) processes: Vec<FirefoxDocument<'a>>,
     #[serde(borrow, default)]
-    pub(super) profile: Option<Box<Document<'a>>>,
+    pub(super) profile: Option<Box<FirefoxDocument<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -38,13 +38,13 @@ pub(super) struct Meta<'a> {
     /// Milliseconds between samples.
     pub(super) interval: Option<f64>,
     #[serde(borrow)]
-    pub(super) product: Option<Text<'a>>,
+    pub(super) product: Option<JsonText<'a>>,
     #[serde(borrow, rename = "importedFrom")]
-    pub(super) imported_from: Option<Text<'a>>,
+    pub(super) imported_from: Option<JsonText<'a>>,
     #[serde(borrow)]
-    pub(super) arguments: Option<Text<'a>>,
+    pub(super) arguments: Option<JsonText<'a>>,
     #[serde(borrow)]
-    pub(super) oscpu: Option<Text<'a>>,
+    pub(super) oscpu: Option<JsonText<'a>>,
     #[serde(borrow)]
     pub(super) categories: Vec<Category<'a>>,
     #[serde(borrow, rename = "sampleUnits")]
@@ -54,13 +54,13 @@ pub(super) struct Meta<'a> {
 #[derive(Deserialize)]
 pub(super) struct Category<'a> {
     #[serde(borrow)]
-    pub(super) name: Text<'a>,
+    pub(super) name: JsonText<'a>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct SampleUnits<'a> {
     #[serde(borrow, rename = "threadCPUDelta")]
-    pub(super) thread_cpu_delta: Option<Text<'a>>,
+    pub(super) thread_cpu_delta: Option<JsonText<'a>>,
 }
 
 /// An object. Where it was loaded is told only by profiles that Firefox writes itself, whose addresses are absolute.
@@ -68,17 +68,17 @@ pub(super) struct SampleUnits<'a> {
 #[serde(default)]
 pub(super) struct Library<'a> {
     #[serde(borrow)]
-    pub(super) name: Option<Text<'a>>,
+    pub(super) name: Option<JsonText<'a>>,
     #[serde(borrow)]
-    pub(super) path: Option<Text<'a>>,
+    pub(super) path: Option<JsonText<'a>>,
     #[serde(borrow, rename = "debugName")]
-    pub(super) debug_name: Option<Text<'a>>,
+    pub(super) debug_name: Option<JsonText<'a>>,
     /// The build id as 16 bytes in the order of a GUID, and a number behind them.
     #[serde(borrow, rename = "breakpadId")]
-    pub(super) breakpad_id: Option<Text<'a>>,
+    pub(super) breakpad_id: Option<JsonText<'a>>,
     /// The build id.
     #[serde(borrow, rename = "codeId")]
-    pub(super) code_id: Option<Text<'a>>,
+    pub(super) code_id: Option<JsonText<'a>>,
     pub(super) start: Option<u64>,
     pub(super) end: Option<u64>,
 }
@@ -86,34 +86,34 @@ pub(super) struct Library<'a> {
 /// A thread with its samples and tables. What all threads share is one of these without samples.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Thread<'a> {
+pub(super) struct FirefoxThread<'a> {
     #[serde(borrow)]
-    pub(super) name: Option<Text<'a>>,
+    pub(super) name: Option<JsonText<'a>>,
     #[serde(borrow, rename = "processName")]
-    pub(super) process_name: Option<Text<'a>>,
+    pub(super) process_name: Option<JsonText<'a>>,
     /// A number, or one as text: `29711.1` is process 29711 after an `exec`.
     #[serde(borrow)]
     pub(super) pid: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) tid: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) samples: Option<Table<'a>>,
+    pub(super) samples: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "jsAllocations")]
-    pub(super) js_allocations: Option<Table<'a>>,
+    pub(super) js_allocations: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "nativeAllocations")]
-    pub(super) native_allocations: Option<Table<'a>>,
+    pub(super) native_allocations: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "stackTable")]
-    pub(super) stacks: Option<Table<'a>>,
+    pub(super) stacks: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "frameTable")]
-    pub(super) frames: Option<Table<'a>>,
+    pub(super) frames: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "funcTable")]
-    pub(super) functions: Option<Table<'a>>,
+    pub(super) functions: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "resourceTable")]
-    pub(super) resources: Option<Table<'a>>,
+    pub(super) resources: Option<ColumnTable<'a>>,
     #[serde(borrow)]
-    pub(super) sources: Option<Table<'a>>,
+    pub(super) sources: Option<ColumnTable<'a>>,
     #[serde(borrow, rename = "stringArray", alias = "stringTable")]
-    pub(super) strings: Option<Vec<Text<'a>>>,
+    pub(super) strings: Option<Vec<JsonText<'a>>>,
     /// The objects of one thread, until version 41.
     #[serde(borrow)]
     pub(super) libs: Option<Vec<Library<'a>>>,
@@ -123,7 +123,7 @@ pub(super) struct Thread<'a> {
 /// that says what stands where.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Table<'a> {
+pub(super) struct ColumnTable<'a> {
     pub(super) schema: Option<BTreeMap<String, usize>>,
     #[serde(borrow)]
     pub(super) data: Option<&'a RawValue>,
@@ -132,7 +132,7 @@ pub(super) struct Table<'a> {
     #[serde(borrow)]
     pub(super) weight: List<'a>,
     #[serde(borrow, rename = "weightType")]
-    pub(super) weight_type: Option<Text<'a>>,
+    pub(super) weight_type: Option<JsonText<'a>>,
     #[serde(borrow, rename = "threadCPUDelta")]
     pub(super) thread_cpu_delta: List<'a>,
     #[serde(borrow)]
@@ -169,7 +169,7 @@ pub(super) struct Table<'a> {
     pub(super) lib: List<'a>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> FirefoxDocument<'a> {
     pub(super) fn categories(&self) -> &[Category<'a>] {
         self.meta.as_ref().map_or(&[], |meta| &meta.categories)
     }
@@ -182,7 +182,7 @@ impl<'a> Document<'a> {
     }
 }
 
-impl Thread<'_> {
+impl FirefoxThread<'_> {
     /// Whether it has tables of its own.
     pub(super) fn has_tables(&self) -> bool {
         [&self.stacks, &self.frames, &self.functions]
@@ -197,7 +197,7 @@ impl Library<'_> {
         [&self.path, &self.name, &self.debug_name]
             .into_iter()
             .flatten()
-            .map(Text::as_bytes)
+            .map(JsonText::as_bytes)
             .find(|name| !name.is_empty())
             .unwrap_or_default()
     }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use cg_stream::record::FrameMarks;
 
 use super::super::address;
-use super::super::table::{FrameId, FrameParts, StackId, StackTable};
+use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::tree;
-use super::columns::Tables;
+use super::columns::DocumentTables;
 use super::document::{Category, Library};
 use super::location;
-use super::symbols::Symbols;
+use super::symbols::SidecarSymbols;
 use crate::error::Error;
-use crate::json::{Index, Text};
+use crate::json::{Index, JsonText};
 
 /// What frames are made with.
 pub(super) struct Frames<'p, 'a> {
-    pub(super) tables: &'p Tables<'p, 'a>,
+    pub(super) tables: &'p DocumentTables<'p, 'a>,
     pub(super) categories: &'p [Category<'a>],
-    pub(super) symbols: &'p Symbols,
+    pub(super) symbols: &'p SidecarSymbols,
     pub(super) is_demangled: bool,
     /// The processor's addresses of calls are those of the instruction behind them.
     pub(super) has_return_addresses: bool,
@@ -26,9 +26,9 @@ pub(super) struct Frames<'p, 'a> {
 
 /// The stacks of a thread by their rows.
 pub(super) struct ThreadStacks {
-    stacks: Vec<Option<StackId>>,
+    stacks: Vec<Option<StackLinkId>>,
     /// The same where a sample was taken, for profiles in which addresses of calls have to be moved.
-    leaves: Option<Vec<Option<StackId>>>,
+    leaves: Option<Vec<Option<StackLinkId>>>,
 }
 
 impl ThreadStacks {
@@ -38,7 +38,7 @@ impl ThreadStacks {
     }
 
     /// The stack of a sample, `None` where it has none.
-    pub(super) fn at(&self, row: Index) -> Result<Option<StackId>, Error> {
+    pub(super) fn at(&self, row: Index) -> Result<Option<StackLinkId>, Error> {
         let Some(row) = row.get() else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Frames<'_, '_> {
         let Some(position) = index.and_then(Index::get) else {
             return Ok(&[]);
         };
-        let found = self.tables.strings.get(position).map(Text::as_bytes);
+        let found = self.tables.strings.get(position).map(JsonText::as_bytes);
         found.ok_or_else(|| {
             Error::whole(format!(
                 "expected one of {} strings, found number {position}",
@@ -157,7 +157,7 @@ impl Frames<'_, '_> {
         table: &mut StackTable,
         into: &mut Vec<FrameId>,
     ) -> Result<(), Error> {
-        let Tables {
+        let DocumentTables {
             frames,
             functions,
             source_files,
@@ -194,29 +194,7 @@ impl Frames<'_, '_> {
             && let (Some(lib), Some(address)) = (lib, address)
             && !object.is_empty()
         {
-            if let Some(symbols) = self.symbols.get(lib, address) {
-                for (level, symbol) in symbols.iter().enumerate() {
-                    let frame = FrameParts {
-                        name: table.function(&symbol.name, self.is_demangled)?,
-                        file: table.given(&symbol.file)?,
-                        line: symbol.line,
-                        obj: table.given(object)?,
-                        addr: Some(address),
-                        marks: FrameMarks {
-                            inlined: marks.inlined || level + 1 < symbols.len(),
-                            ..marks
-                        },
-                    };
-                    into.push(table.frame(frame)?);
-                }
-                return Ok(());
-            }
-            let frame = FrameParts {
-                marks,
-                ..address::in_object(table, object, address)?
-            };
-            into.push(table.frame(frame)?);
-            return Ok(());
+            return self.at_address(lib, object, address, marks, table, into);
         }
         let line = |column: &[Option<i64>], row: usize| {
             let line = column.get(row).copied().flatten();
@@ -232,6 +210,41 @@ impl Frames<'_, '_> {
             marks,
         };
         into.push(table.frame(frame)?);
+        Ok(())
+    }
+
+    /// The frames of an address of an object, by the names that lie beside the profile.
+    fn at_address(
+        &self,
+        lib: usize,
+        object: &[u8],
+        address: u64,
+        marks: FrameMarks,
+        table: &mut StackTable,
+        into: &mut Vec<FrameId>,
+    ) -> Result<(), Error> {
+        let Some(symbols) = self.symbols.get(lib, address) else {
+            let frame = FrameParts {
+                marks,
+                ..address::in_object(table, object, address)?
+            };
+            into.push(table.frame(frame)?);
+            return Ok(());
+        };
+        for (level, symbol) in symbols.iter().enumerate() {
+            let frame = FrameParts {
+                name: table.function(&symbol.name, self.is_demangled)?,
+                file: table.given(&symbol.file)?,
+                line: symbol.line,
+                obj: table.given(object)?,
+                addr: Some(address),
+                marks: FrameMarks {
+                    inlined: marks.inlined || level + 1 < symbols.len(),
+                    ..marks
+                },
+            };
+            into.push(table.frame(frame)?);
+        }
         Ok(())
     }
 

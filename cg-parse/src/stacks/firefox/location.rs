@@ -9,7 +9,7 @@
 
 /// What a text tells.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Location<'a> {
+pub(super) struct TextLocation<'a> {
     pub(super) name: &'a str,
     pub(super) object: &'a str,
     pub(super) file: &'a str,
@@ -21,21 +21,23 @@ pub(super) fn address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-pub(super) fn location(text: &str) -> Location<'_> {
-    object(text).or_else(|| script(text)).unwrap_or(Location {
-        name: text,
-        ..Location::default()
-    })
+pub(super) fn location(text: &str) -> TextLocation<'_> {
+    object(text)
+        .or_else(|| script(text))
+        .unwrap_or(TextLocation {
+            name: text,
+            ..TextLocation::default()
+        })
 }
 
 /// `name (in object)`, and what may stand behind it.
-fn object(text: &str) -> Option<Location<'_>> {
+fn object(text: &str) -> Option<TextLocation<'_>> {
     let (name, rest) = text.rsplit_once(" (in ")?;
     let (object, behind) = rest.split_once(')')?;
-    let mut location = Location {
+    let mut location = TextLocation {
         name,
         object,
-        ..Location::default()
+        ..TextLocation::default()
     };
     let behind = behind.trim_start();
     if let Some(place) = behind
@@ -51,7 +53,7 @@ fn object(text: &str) -> Option<Location<'_>> {
 }
 
 /// `name (url:line)` or `url:line`.
-fn script(text: &str) -> Option<Location<'_>> {
+fn script(text: &str) -> Option<TextLocation<'_>> {
     let text = match text.rsplit_once('[') {
         Some((front, index)) if index.strip_suffix(']').is_some_and(is_number) => front,
         _ => text,
@@ -67,11 +69,11 @@ fn script(text: &str) -> Option<Location<'_>> {
     let (front, line) = numbered(place)?;
     // A column may stand behind the line.
     let (file, line) = numbered(front).unwrap_or((front, line));
-    Some(Location {
+    Some(TextLocation {
         name: if name.is_empty() { file } else { name },
         file,
         line: Some(line),
-        ..Location::default()
+        ..TextLocation::default()
     })
 }
 
@@ -128,7 +130,7 @@ mod tests {
             ("a[0]", "a[0]", "", "", None),
             ("std::sort", "std::sort", "", "", None),
         ] {
-            let expected = Location {
+            let expected = TextLocation {
                 name,
                 object,
                 file,

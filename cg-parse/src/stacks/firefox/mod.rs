@@ -23,12 +23,12 @@ use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
 use super::count::Carry;
 use super::rate::samples_a_second;
-use super::table::{Row, RowId, StackTable};
+use super::table::{StackKey, StackKeyId, StackTable};
 use super::write::write;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
 use crate::head::Head;
-use crate::json::{self, NotInList, Scanner, Text};
+use crate::json::{self, JsonText, NotInList, Scanner};
 
 mod columns;
 mod document;
@@ -36,10 +36,10 @@ mod frames;
 mod location;
 mod symbols;
 
-use columns::{Numbers, SampleColumns, Tables, in_column, sample_columns};
-use document::{Document, Meta, Table, Thread, leading_number};
+use columns::{DocumentTables, NumberColumn, SampleColumns, in_column, sample_columns};
+use document::{ColumnTable, FirefoxDocument, FirefoxThread, Meta, leading_number};
 use frames::{Frames, ThreadStacks};
-use symbols::Symbols;
+use symbols::SidecarSymbols;
 
 /// Whether a document is a profile: by its threads, which come after what else is in it, or by what a profile alone says of
 /// itself.
@@ -73,7 +73,7 @@ pub(crate) fn parse(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let document: Document = json::read(&text)?;
+    let document: FirefoxDocument = json::read(&text)?;
     let document = document.profile.as_deref().unwrap_or(&document);
     let meta = document.meta.as_ref().ok_or_else(|| {
         Error::whole("expected a profile that says in \"meta\" what it is, found none")
@@ -96,7 +96,7 @@ pub(crate) fn parse(
 }
 
 fn run_record(source: &str, meta: &Meta) -> RunRecord {
-    let text = |text: &Option<Text>| {
+    let text = |text: &Option<JsonText>| {
         let given = text.as_ref().and_then(|text| text.given());
         given.map(|name| name.into_string())
     };
@@ -141,10 +141,10 @@ struct Weights {
 impl Reading<'_> {
     fn document(
         &mut self,
-        document: &Document,
+        document: &FirefoxDocument,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        let mut symbols = Symbols::default();
+        let mut symbols = SidecarSymbols::default();
         if document.is_processed() {
             self.add_sidecar(&mut symbols, document, diagnostics);
             self.look_up(&mut symbols, document)?;
@@ -170,8 +170,8 @@ impl Reading<'_> {
     /// Reads the names that stand beside the profile, if there are any.
     fn add_sidecar(
         &self,
-        symbols: &mut Symbols,
-        document: &Document,
+        symbols: &mut SidecarSymbols,
+        document: &FirefoxDocument,
         diagnostics: &mut Diagnostics,
     ) {
         for path in symbols::sidecars(self.source) {
@@ -190,7 +190,11 @@ impl Reading<'_> {
     }
 
     /// Looks names up in the objects of the profile, as far as they are there.
-    fn look_up(&self, symbols: &mut Symbols, document: &Document) -> Result<(), Error> {
+    fn look_up(
+        &self,
+        symbols: &mut SidecarSymbols,
+        document: &FirefoxDocument,
+    ) -> Result<(), Error> {
         let search = &self.options.search;
         let objects = symbols::found_objects(&document.libs, search);
         if objects.is_empty() {
@@ -198,7 +202,7 @@ impl Reading<'_> {
         }
         let mut addresses = BTreeMap::new();
         for thread in &document.threads {
-            let tables = Tables::of(document, thread)?;
+            let tables = DocumentTables::of(document, thread)?;
             self.frames(document, &tables, symbols)
                 .unnamed(&mut addresses)?;
             if !thread.has_tables() {
@@ -212,9 +216,9 @@ impl Reading<'_> {
 
     fn frames<'p, 'a>(
         &self,
-        document: &'p Document<'a>,
-        tables: &'p Tables<'p, 'a>,
-        symbols: &'p Symbols,
+        document: &'p FirefoxDocument<'a>,
+        tables: &'p DocumentTables<'p, 'a>,
+        symbols: &'p SidecarSymbols,
     ) -> Frames<'p, 'a> {
         Frames {
             tables,
@@ -227,9 +231,9 @@ impl Reading<'_> {
 
     fn thread(
         &mut self,
-        document: &Document,
-        thread: &Thread,
-        symbols: &Symbols,
+        document: &FirefoxDocument,
+        thread: &FirefoxThread,
+        symbols: &SidecarSymbols,
         shared: &mut Option<ThreadStacks>,
     ) -> Result<(), Error> {
         self.name_thread(thread);
@@ -243,7 +247,7 @@ impl Reading<'_> {
         let stacks = match shared {
             Some(stacks) if !has_own => &*stacks,
             _ => {
-                let tables = Tables::of(document, thread)?;
+                let tables = DocumentTables::of(document, thread)?;
                 let frames = self.frames(document, &tables, symbols);
                 own = frames.stacks(&mut self.table)?;
                 match has_own {
@@ -261,8 +265,8 @@ impl Reading<'_> {
     }
 
     /// Names a thread in the run record.
-    fn name_thread(&mut self, thread: &Thread) {
-        let text = |text: &Option<Text>| {
+    fn name_thread(&mut self, thread: &FirefoxThread) {
+        let text = |text: &Option<JsonText>| {
             let given = text.as_ref().and_then(|text| text.given());
             given.map(|name| name.into_string())
         };
@@ -282,8 +286,8 @@ impl Reading<'_> {
     fn samples(
         &mut self,
         name: &str,
-        table: &Table,
-        thread: &Thread,
+        table: &ColumnTable,
+        thread: &FirefoxThread,
         stacks: &ThreadStacks,
     ) -> Result<(), Error> {
         let SampleColumns { stack, weight, cpu } = sample_columns(name, table)?;
@@ -296,20 +300,20 @@ impl Reading<'_> {
             true => None,
             false => Some(self.event("cpu", None)),
         };
-        let bytes = |text: &Option<Text>| {
+        let bytes = |text: &Option<JsonText>| {
             text.as_ref()
                 .map_or(Vec::new(), |text| text.as_bytes().to_vec())
         };
-        let place = Row {
+        let place = StackKey {
             thread: self.table.given(&bytes(&thread.name))?,
             process: self.table.given(&bytes(&thread.process_name))?,
             pid: leading_number(thread.pid),
-            ..Row::default()
+            ..StackKey::default()
         };
-        let mut weight_column = Added::new(&weight, weights.factor, (name, "weight"));
-        let mut cpu_column = Added::new(&cpu, 1, (name, "threadCPUDelta"));
+        let mut weight_column = IntegerColumn::new(&weight, weights.factor, (name, "weight"));
+        let mut cpu_column = IntegerColumn::new(&cpu, 1, (name, "threadCPUDelta"));
         // The row of each stack, once a sample had it; the last is that of samples without a stack.
-        let mut rows: Vec<Option<RowId>> = vec![None; stacks.count() + 1];
+        let mut rows: Vec<Option<StackKeyId>> = vec![None; stacks.count() + 1];
         for stack in stack {
             let known = match stack.get() {
                 None => stacks.count(),
@@ -321,7 +325,7 @@ impl Reading<'_> {
                 Some(row) => row,
                 None => {
                     let stack = stacks.at(stack)?;
-                    let row = self.table.row(Row { stack, ..place })?;
+                    let row = self.table.row(StackKey { stack, ..place })?;
                     rows[known] = Some(row);
                     row
                 }
@@ -347,8 +351,11 @@ impl Reading<'_> {
 }
 
 /// What the weights of a table count.
-fn weights(name: &str, table: &Table) -> Weights {
-    let kind = table.weight_type.as_ref().map_or(&[][..], Text::as_bytes);
+fn weights(name: &str, table: &ColumnTable) -> Weights {
+    let kind = table
+        .weight_type
+        .as_ref()
+        .map_or(&[][..], JsonText::as_bytes);
     let (event, unit, factor) = match (name, kind) {
         ("samples", b"" | b"samples") => ("samples".to_owned(), None, 1),
         ("samples", b"tracing-ms") => ("time".to_owned(), Some("ns"), 1_000_000),
@@ -364,7 +371,7 @@ fn weights(name: &str, table: &Table) -> Weights {
 }
 
 /// A column of numbers, as integers whose sum is the sum of the numbers.
-struct Added<'c> {
+struct IntegerColumn<'c> {
     numbers:
         Option<Box<dyn Iterator<Item = Result<Option<super::count::Decimal>, NotInList>> + 'c>>,
     factor: Count,
@@ -373,9 +380,9 @@ struct Added<'c> {
     of: (&'c str, &'c str),
 }
 
-impl<'c> Added<'c> {
-    fn new(column: &'c Numbers, factor: Count, of: (&'c str, &'c str)) -> Added<'c> {
-        Added {
+impl<'c> IntegerColumn<'c> {
+    fn new(column: &'c NumberColumn, factor: Count, of: (&'c str, &'c str)) -> IntegerColumn<'c> {
+        IntegerColumn {
             numbers: (!column.is_empty()).then(|| column.iter()),
             factor,
             carry: Carry::default(),

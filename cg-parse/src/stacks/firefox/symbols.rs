@@ -14,20 +14,20 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use serde::Deserialize;
 
-use super::super::symbols::{BuildId, CountedFrom, FoundObject, Symbol};
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
 use super::document::Library;
 use crate::error::Error;
-use crate::json::{self, Text};
+use crate::json::{self, JsonText};
 
 /// The functions at addresses of objects, the innermost inlined one first.
 #[derive(Default)]
-pub(super) struct Symbols {
-    by_address: HashMap<(usize, u64), Vec<Symbol>, FixedState>,
+pub(super) struct SidecarSymbols {
+    by_address: HashMap<(usize, u64), Vec<AddressSymbol>, FixedState>,
 }
 
-impl Symbols {
+impl SidecarSymbols {
     /// The functions at an address of the object with this number.
-    pub(super) fn get(&self, lib: usize, address: u64) -> Option<&[Symbol]> {
+    pub(super) fn get(&self, lib: usize, address: u64) -> Option<&[AddressSymbol]> {
         self.by_address.get(&(lib, address)).map(Vec::as_slice)
     }
 
@@ -63,7 +63,7 @@ impl Symbols {
 /// The objects of a profile that are there in the build that was profiled, by their numbers.
 pub(super) fn found_objects(libs: &[Library], search: &Search) -> BTreeMap<usize, FoundObject> {
     let find = |lib: &Library| {
-        let given = |text: &Option<Text>, read: fn(&[u8]) -> Option<BuildId>| {
+        let given = |text: &Option<JsonText>, read: fn(&[u8]) -> Option<BuildId>| {
             text.as_ref().and_then(|text| read(text.as_bytes()))
         };
         let build_id = given(&lib.code_id, BuildId::elf)
@@ -101,7 +101,7 @@ pub(super) fn sidecars(profile: &str) -> Vec<PathBuf> {
 #[derive(Deserialize)]
 struct Sidecar<'a> {
     #[serde(borrow)]
-    string_table: Vec<Text<'a>>,
+    string_table: Vec<JsonText<'a>>,
     #[serde(borrow)]
     data: Vec<ObjectSymbols<'a>>,
 }
@@ -109,11 +109,11 @@ struct Sidecar<'a> {
 #[derive(Deserialize)]
 struct ObjectSymbols<'a> {
     #[serde(borrow)]
-    debug_name: Text<'a>,
+    debug_name: JsonText<'a>,
     #[serde(borrow)]
-    debug_id: Text<'a>,
+    debug_id: JsonText<'a>,
     #[serde(borrow, default)]
-    code_id: Option<Text<'a>>,
+    code_id: Option<JsonText<'a>>,
     symbol_table: Vec<SidecarSymbol>,
     /// An address and a position in the symbol table.
     known_addresses: Vec<(u64, usize)>,
@@ -137,7 +137,7 @@ struct SidecarFrame {
 impl ObjectSymbols<'_> {
     /// Whether this is an object of the profile: by its build id, in either spelling; by its name where neither has one.
     fn is_of(&self, lib: &Library) -> bool {
-        let given = |text: &Option<Text>| {
+        let given = |text: &Option<JsonText>| {
             let id = text.as_ref().map(|text| build_id(text.as_bytes()));
             id.filter(|id| !id.is_empty())
         };
@@ -158,7 +158,12 @@ impl ObjectSymbols<'_> {
         }
     }
 
-    fn add_to(&self, symbols: &mut Symbols, lib: usize, strings: &[Text]) -> Result<(), Error> {
+    fn add_to(
+        &self,
+        symbols: &mut SidecarSymbols,
+        lib: usize,
+        strings: &[JsonText],
+    ) -> Result<(), Error> {
         let mut addresses_of: BTreeMap<usize, u32> = BTreeMap::new();
         for (_, symbol) in &self.known_addresses {
             *addresses_of.entry(*symbol).or_default() += 1;
@@ -183,7 +188,7 @@ impl ObjectSymbols<'_> {
             let mut found = Vec::new();
             if addresses_of.get(position) == Some(&1) {
                 for frame in inlined {
-                    found.push(Symbol {
+                    found.push(AddressSymbol {
                         name: match frame.function {
                             Some(function) => text(function)?,
                             None => text(symbol.symbol)?,
@@ -194,9 +199,9 @@ impl ObjectSymbols<'_> {
                 }
             }
             if found.is_empty() {
-                found.push(Symbol {
+                found.push(AddressSymbol {
                     name: text(symbol.symbol)?,
-                    ..Symbol::default()
+                    ..AddressSymbol::default()
                 });
             }
             symbols.by_address.insert((lib, *address), found);
@@ -221,17 +226,17 @@ mod tests {
 
     const SIDECAR: &str = r#"{"string_table":["UNKNOWN","host","inlined","a.rs","memcpy"],"data":[{"debug_name":"demo","debug_id":"3247e185-ced2-36ff-9e29-47a77c23e004","code_id":"","symbol_table":[{"rva":4096,"size":64,"symbol":1,"frames":[{"function":2,"file":3,"line":7},{"function":1,"file":3,"line":12}]},{"rva":8192,"symbol":4,"frames":[{"function":4,"file":null,"line":null}]}],"known_addresses":[[4100,0],[8200,1],[8210,1]]},{"debug_name":"libc.so.6","debug_id":"00000000-0000-0000-0000-000000000000","code_id":"93ac61ec5a8e","symbol_table":[{"rva":0,"symbol":4}],"known_addresses":[[16,0]]}]}"#;
 
-    fn symbol(name: &str, file: &str, line: Option<u64>) -> Symbol {
-        Symbol {
+    fn symbol(name: &str, file: &str, line: Option<u64>) -> AddressSymbol {
+        AddressSymbol {
             name: name.as_bytes().to_vec(),
             file: file.as_bytes().to_vec(),
             line,
         }
     }
 
-    fn symbols(libs: &str) -> Symbols {
+    fn symbols(libs: &str) -> SidecarSymbols {
         let libs: Vec<Library> = serde_json::from_str(libs).unwrap();
-        let mut symbols = Symbols::default();
+        let mut symbols = SidecarSymbols::default();
         symbols.add(SIDECAR.as_bytes(), &libs).unwrap();
         symbols
     }

@@ -7,19 +7,19 @@ use cg_stream::record::{Frame, FrameMarks, Name};
 use crate::stacks::table::{FrameId, FrameParts, StackTable};
 
 cg_stream::ids! {
-    struct FrameTextId;
+    struct FoldedFrameId;
 }
 
 /// The frames by their texts, of which each is looked into once.
-pub(super) struct FrameTexts {
-    texts: Bytes<FrameTextId>,
+pub(super) struct FoldedFrames {
+    texts: Bytes<FoldedFrameId>,
     frames: Vec<FrameId>,
     demangle: bool,
 }
 
-impl FrameTexts {
-    pub(super) fn new(demangle: bool) -> FrameTexts {
-        FrameTexts {
+impl FoldedFrames {
+    pub(super) fn new(demangle: bool) -> FoldedFrames {
+        FoldedFrames {
             texts: Bytes::default(),
             frames: Vec::new(),
             demangle,
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn places_are_those_with_a_line() {
-        let texts = FrameTexts::new(true);
+        let texts = FoldedFrames::new(true);
         let described = |text: &'static str| {
             let frame = texts.described(text.as_bytes());
             let name = |name: &Option<Name>| name.as_deref().unwrap_or_default().to_owned();

@@ -18,9 +18,9 @@ mod frame;
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
-use self::frame::FrameTexts;
-use super::count::{Decimal, Unit};
-use super::table::{Row, StackId, StackTable};
+use self::frame::FoldedFrames;
+use super::count::{CountUnit, Decimal};
+use super::table::{StackKey, StackLinkId, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -56,9 +56,9 @@ pub(crate) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let has_two_counts = has_two_counts(lines.peek(LOOK).map_err(Error::Input)?);
-    let mut folded = Folded::new(has_two_counts, options);
+    let mut folded = FoldedReader::new(has_two_counts, options);
     let read = folded.read(lines);
-    let Folded {
+    let FoldedReader {
         mut table,
         unit,
         two_numbers,
@@ -118,33 +118,33 @@ fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
 }
 
 /// A file while it is read.
-struct Folded {
+struct FoldedReader {
     table: StackTable,
-    frames: FrameTexts,
+    frames: FoldedFrames,
     has_two_counts: bool,
-    unit: Unit,
+    unit: CountUnit,
     /// The stack of the last line, as text.
     last: Vec<u8>,
     /// Where a frame of it ends, with its `;`, and the stack until there. Files are mostly sorted, and lines that follow
     /// each other begin alike.
-    ends: Vec<(usize, StackId)>,
+    ends: Vec<(usize, StackLinkId)>,
     /// Where the first line that ends in two numbers is, and how many do.
     two_numbers: Option<(u64, u64)>,
     /// The first line that is no stack, and how many are not.
     bad: Option<(u64, String, u64)>,
 }
 
-impl Folded {
-    fn new(has_two_counts: bool, options: &Options) -> Folded {
+impl FoldedReader {
+    fn new(has_two_counts: bool, options: &Options) -> FoldedReader {
         let events: &[&str] = match has_two_counts {
             true => &["before", "after"],
             false => &[EVENT],
         };
-        Folded {
+        FoldedReader {
             table: StackTable::new(events.iter().copied()),
-            frames: FrameTexts::new(options.demangle),
+            frames: FoldedFrames::new(options.demangle),
             has_two_counts,
-            unit: Unit::default(),
+            unit: CountUnit::default(),
             last: Vec::new(),
             ends: Vec::new(),
             two_numbers: None,
@@ -209,9 +209,9 @@ impl Folded {
     #[inline]
     fn add(&mut self, stack: &[u8], counts: &[Decimal], line: u64) -> Result<(), Error> {
         let stack = self.stack(stack)?;
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         for (event, count) in counts.iter().enumerate() {
             let added = self.unit.add(&mut self.table, row, event, *count);
@@ -222,7 +222,7 @@ impl Folded {
 
     /// The stack of a text.
     #[inline]
-    fn stack(&mut self, text: &[u8]) -> Result<Option<StackId>, Error> {
+    fn stack(&mut self, text: &[u8]) -> Result<Option<StackLinkId>, Error> {
         // heaptrack_print ends every frame with `;`.
         let text = text.strip_suffix(b";").unwrap_or(text);
         let alike = common_length(&self.last, text);

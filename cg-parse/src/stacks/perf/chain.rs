@@ -12,7 +12,7 @@
 use cg_stream::intern::{Id, TooMany};
 use cg_stream::record::FrameMarks;
 
-use super::frame::{Found, FrameTexts, source_line};
+use super::frame::{FoundFrame, PerfFrames, source_line};
 use crate::stacks::table::{FrameId, FrameParts, StackTable};
 
 /// How many addresses the kernel follows a chain for (`kernel.perf_event_max_stack`), and `perf script` prints.
@@ -20,22 +20,22 @@ const MOST_ADDRESSES: usize = 127;
 
 /// The frames of a sample while its lines are read, innermost first.
 #[derive(Default)]
-pub(super) struct Chain {
+pub(super) struct PerfChain {
     frames: Vec<FrameId>,
     /// Beside the frames: where they are.
-    places: Vec<Place>,
+    places: Vec<FrameAddress>,
     has_inlined: bool,
 }
 
 /// The address of a frame, and whether perf printed it as inlined there.
 #[derive(Clone, Copy)]
-struct Place {
+struct FrameAddress {
     address: u64,
     is_inlined: bool,
 }
 
 /// What a chain came to.
-pub(super) struct Finished<'c> {
+pub(super) struct FinishedChain<'c> {
     /// Innermost first.
     pub(super) frames: &'c [FrameId],
     /// There may be frames further out.
@@ -44,7 +44,7 @@ pub(super) struct Finished<'c> {
     pub(super) misnamed: u64,
 }
 
-impl Chain {
+impl PerfChain {
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -57,8 +57,8 @@ impl Chain {
 
     /// Adds the next frame outwards.
     #[inline]
-    pub(super) fn push(&mut self, found: Found, texts: &FrameTexts) {
-        let place = Place {
+    pub(super) fn push(&mut self, found: FoundFrame, texts: &PerfFrames) {
+        let place = FrameAddress {
             address: found.address,
             is_inlined: found.is_inlined,
         };
@@ -95,7 +95,7 @@ impl Chain {
 
     /// The frames, once all are there.
     #[inline]
-    pub(super) fn finish(&mut self, table: &mut StackTable) -> Result<Finished<'_>, TooMany> {
+    pub(super) fn finish(&mut self, table: &mut StackTable) -> Result<FinishedChain<'_>, TooMany> {
         let misnamed = match self.has_inlined {
             true => self.place_inlined(table)?,
             false => 0,
@@ -104,7 +104,7 @@ impl Chain {
             let addresses = self.places.iter().filter(|place| !place.is_inlined);
             addresses.count() as u64 >= MOST_ADDRESSES as u64 + misnamed
         };
-        Ok(Finished {
+        Ok(FinishedChain {
             frames: &self.frames,
             is_cut,
             misnamed,
@@ -150,7 +150,7 @@ impl Chain {
 /// The same for the frames of an address. The last of them is the function itself, or `has_host` is false.
 fn place_row(
     frames: &mut [FrameId],
-    places: &mut [Place],
+    places: &mut [FrameAddress],
     has_host: bool,
     table: &mut StackTable,
 ) -> Result<u64, TooMany> {

@@ -12,13 +12,13 @@ use foldhash::fast::FixedState;
 use crate::stacks::table::{FrameId, FrameParts, StackTable};
 
 cg_stream::ids! {
-    struct FrameTextId;
+    struct PerfFrameId;
     struct ObjectTextId;
 }
 
 /// What a text came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
+struct KnownText {
     frame: FrameId,
     /// Where its symbol ends in the text.
     symbol_end: usize,
@@ -31,14 +31,14 @@ struct Known {
 }
 
 /// The frames by their texts, of which each is looked into once. Offsets into functions make no difference.
-pub(super) struct FrameTexts {
-    texts: Bytes<FrameTextId>,
-    known: Vec<Known>,
+pub(super) struct PerfFrames {
+    texts: Bytes<PerfFrameId>,
+    known: Vec<KnownText>,
     /// The text that is looked up.
     wanted: Vec<u8>,
     /// What was looked up last, by a hash of symbol and object: most come again before long. Few are remembered, so that the
     /// processor has them at hand: 256 symbols are nine tenths of the frames of a recording of a whole system.
-    recent: Vec<Option<FrameTextId>>,
+    recent: Vec<Option<PerfFrameId>>,
     /// Objects as they stand at the end of a line, the last first. Lines that follow each other mostly have one in common.
     objects: Vec<ObjectEnd>,
     object_texts: Bytes<ObjectTextId>,
@@ -48,13 +48,13 @@ pub(super) struct FrameTexts {
 
 /// A frame that was looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundFrame {
     pub(super) address: u64,
     pub(super) frame: FrameId,
     /// perf expanded it from the debug information of the next frame that is not.
     pub(super) is_inlined: bool,
     has_inner: bool,
-    known: FrameTextId,
+    known: PerfFrameId,
 }
 
 /// An object as it stands at the end of a line.
@@ -77,9 +77,9 @@ const RECENT: usize = 4096;
 /// How many objects are compared with the end of a line before it is taken apart.
 const OBJECTS: usize = 16;
 
-impl FrameTexts {
-    pub(super) fn new(demangle: bool) -> FrameTexts {
-        FrameTexts {
+impl PerfFrames {
+    pub(super) fn new(demangle: bool) -> PerfFrames {
+        PerfFrames {
             texts: Bytes::default(),
             known: Vec::new(),
             wanted: Vec::new(),
@@ -97,7 +97,7 @@ impl FrameTexts {
         &mut self,
         line: &[u8],
         table: &mut StackTable,
-    ) -> Result<Option<Found>, TooMany> {
+    ) -> Result<Option<FoundFrame>, TooMany> {
         let Some((address, text)) = split_address(line) else {
             return Ok(None);
         };
@@ -105,7 +105,7 @@ impl FrameTexts {
             return self.look_up(address, text, table).map(Some);
         };
         let slot = self.hasher.hash_one((symbol, object)) as usize % RECENT;
-        let is_wanted = |recent: &FrameTextId| {
+        let is_wanted = |recent: &PerfFrameId| {
             let known = &self.known[recent.index()];
             let text = &self.texts.get(*recent)[..known.symbol_end];
             known.object == Some(object)
@@ -160,14 +160,14 @@ impl FrameTexts {
 
     /// What is known of a text, found at an address.
     #[inline]
-    fn found(&self, address: u64, known: FrameTextId) -> Found {
-        let Known {
+    fn found(&self, address: u64, known: PerfFrameId) -> FoundFrame {
+        let KnownText {
             frame,
             is_inlined,
             inner,
             ..
         } = &self.known[known.index()];
-        Found {
+        FoundFrame {
             address,
             frame: *frame,
             is_inlined: *is_inlined,
@@ -177,7 +177,7 @@ impl FrameTexts {
     }
 
     /// What was inlined into a frame of compiled code, innermost first.
-    pub(super) fn inner(&self, found: Found) -> &[FrameId] {
+    pub(super) fn inner(&self, found: FoundFrame) -> &[FrameId] {
         match found.has_inner {
             true => &self.known[found.known.index()].inner,
             false => &[],
@@ -190,7 +190,7 @@ impl FrameTexts {
         address: u64,
         text: &[u8],
         table: &mut StackTable,
-    ) -> Result<Found, TooMany> {
+    ) -> Result<FoundFrame, TooMany> {
         let (symbol, object) = split_object(text);
         if !self.objects.iter().any(|end| text.ends_with(&end.text)) {
             self.remember_object(text, object)?;
@@ -218,7 +218,7 @@ impl FrameTexts {
 
     /// The frame that `wanted` tells of.
     #[cold]
-    fn look_into(&self, symbol_end: usize, table: &mut StackTable) -> Result<Known, TooMany> {
+    fn look_into(&self, symbol_end: usize, table: &mut StackTable) -> Result<KnownText, TooMany> {
         let is_kernel_address = self.wanted[0] == 1;
         let symbol = &self.wanted[1..symbol_end];
         let object = &self.wanted[symbol_end + 1..];
@@ -260,7 +260,7 @@ impl FrameTexts {
             inner.push(frame(&rest[arrow + 2..], inner_marks)?);
             rest = &rest[..arrow];
         }
-        Ok(Known {
+        Ok(KnownText {
             frame: frame(&symbol[..outermost], marks)?,
             symbol_end,
             object: None,

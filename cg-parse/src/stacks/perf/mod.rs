@@ -28,12 +28,12 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Name, RunRecord, ThreadFacts};
 use cg_stream::sorting::Order as _;
 
-use self::chain::Chain;
-use self::frame::{Found, FrameTexts};
+use self::chain::PerfChain;
+use self::frame::{FoundFrame, PerfFrames};
 use self::recent_lines::RecentLines;
 use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
-use super::table::{NameId, Row, StackTable};
+use super::table::{NameId, StackKey, StackTable};
 use super::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
@@ -118,10 +118,10 @@ pub(crate) fn parse(
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut script = Script::new(source, options);
+    let mut script = PerfScript::new(source, options);
     let read = script.read(lines);
     script.tell(source, diagnostics);
-    let Script {
+    let PerfScript {
         mut run,
         mut table,
         events,
@@ -184,28 +184,28 @@ impl SampledEvent {
 }
 
 /// A text while it is read.
-struct Script {
+struct PerfScript {
     run: RunRecord,
     /// Its first event is `samples`.
     table: StackTable,
     /// Those behind it.
     events: Vec<SampledEvent>,
-    texts: FrameTexts,
-    lines: RecentLines<Found>,
-    chain: Chain,
+    texts: PerfFrames,
+    lines: RecentLines<FoundFrame>,
+    chain: PerfChain,
     threads: Threads,
     /// The times of the first and of the last sample.
     times: Option<(u64, u64)>,
     /// What the lines of samples are read from; `None` until one was read.
     anchor: Option<Anchor>,
-    open: Option<Open>,
+    open: Option<OpenSample>,
     /// Whether a chain of calls was seen.
     has_chains: bool,
     line_number: u64,
     /// Lines where a sample should begin that are none.
-    bad: LeftOut,
+    bad: UnreadLines,
     /// Lines inside a sample that are no frames.
-    odd: LeftOut,
+    odd: UnreadLines,
     /// Frames that are called as the function they were inlined into.
     misnamed: u64,
     /// What perf says that it lost.
@@ -213,7 +213,7 @@ struct Script {
 }
 
 /// A sample whose frames are read.
-struct Open {
+struct OpenSample {
     thread: Option<NameId>,
     pid: Option<u64>,
     event: Option<usize>,
@@ -226,12 +226,12 @@ struct Open {
 
 /// Lines that were not understood.
 #[derive(Default)]
-struct LeftOut {
+struct UnreadLines {
     lines: u64,
     first: Option<(u64, String)>,
 }
 
-impl LeftOut {
+impl UnreadLines {
     #[cold]
     fn add(&mut self, line: &[u8], number: u64) {
         self.lines += 1;
@@ -239,25 +239,25 @@ impl LeftOut {
     }
 }
 
-impl Script {
-    fn new(source: &str, options: &Options) -> Script {
+impl PerfScript {
+    fn new(source: &str, options: &Options) -> PerfScript {
         let mut run = RunRecord::new("perf");
         run.source = vec![source.to_owned()];
-        Script {
+        PerfScript {
             run,
             table: StackTable::new([SAMPLES]),
             events: Vec::new(),
-            texts: FrameTexts::new(options.demangle),
+            texts: PerfFrames::new(options.demangle),
             lines: RecentLines::new(),
-            chain: Chain::default(),
+            chain: PerfChain::default(),
             threads: Threads::new(),
             times: None,
             anchor: None,
             open: None,
             has_chains: false,
             line_number: 0,
-            bad: LeftOut::default(),
-            odd: LeftOut::default(),
+            bad: UnreadLines::default(),
+            odd: UnreadLines::default(),
             misnamed: 0,
             lost: 0,
         }
@@ -287,7 +287,7 @@ impl Script {
             Some(open) => self.finish(open)?,
             None => {}
         }
-        let LeftOut { lines, first } = std::mem::take(&mut self.bad);
+        let UnreadLines { lines, first } = std::mem::take(&mut self.bad);
         match first {
             None => Ok(()),
             Some((line, found)) => Err(Error::at(
@@ -318,7 +318,7 @@ impl Script {
 
     /// A frame, as a line behind its tab tells of it; `None` where it tells of none.
     #[inline]
-    fn frame(&mut self, line: &[u8]) -> Result<Option<Found>, Error> {
+    fn frame(&mut self, line: &[u8]) -> Result<Option<FoundFrame>, Error> {
         let found = self.texts.frame(line, &mut self.table)?;
         match found {
             Some(found) => self.add_frame(found),
@@ -332,8 +332,8 @@ impl Script {
 
     /// The next frame outwards.
     #[inline]
-    fn add_frame(&mut self, found: Found) {
-        let open = self.open.get_or_insert(Open::NAMELESS);
+    fn add_frame(&mut self, found: FoundFrame) {
+        let open = self.open.get_or_insert(OpenSample::NAMELESS);
         if open.is_flat {
             // What looked like a frame is another field.
             open.is_flat = false;
@@ -354,7 +354,7 @@ impl Script {
                 self.finish(open)
             }
             None if self.anchor.is_none() => {
-                self.open = Some(Open::NAMELESS);
+                self.open = Some(OpenSample::NAMELESS);
                 Ok(())
             }
             None => Ok(()),
@@ -447,7 +447,7 @@ impl Script {
         {
             self.chain.push(found, &self.texts);
         }
-        self.open = Some(Open {
+        self.open = Some(OpenSample {
             thread: thread.name,
             pid: thread.pid,
             event,
@@ -484,7 +484,7 @@ impl Script {
     }
 
     /// Ends a sample that has no blank line behind it.
-    fn finish_or_leave_out(&mut self, open: Open) -> Result<(), Error> {
+    fn finish_or_leave_out(&mut self, open: OpenSample) -> Result<(), Error> {
         if open.needs_frames && self.chain.is_empty() {
             return Ok(());
         }
@@ -492,16 +492,16 @@ impl Script {
     }
 
     #[inline]
-    fn finish(&mut self, open: Open) -> Result<(), Error> {
+    fn finish(&mut self, open: OpenSample) -> Result<(), Error> {
         let chain = self.chain.finish(&mut self.table)?;
         self.misnamed += chain.misnamed;
         let stack = self.table.stack(chain.frames)?;
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack,
             thread: open.thread,
             pid: open.pid,
             cut: chain.is_cut,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         self.chain.clear();
         self.table.add(row, 0, 1);
@@ -537,9 +537,9 @@ impl Script {
     }
 }
 
-impl Open {
+impl OpenSample {
     /// A sample of which nothing is printed but its frames.
-    const NAMELESS: Open = Open {
+    const NAMELESS: OpenSample = OpenSample {
         thread: None,
         pid: None,
         event: None,

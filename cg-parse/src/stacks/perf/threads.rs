@@ -18,19 +18,19 @@ pub(super) struct Threads {
     /// When the last sample of each was taken.
     last: Vec<Option<u64>>,
     /// What was told last by fields of samples: most come again before long.
-    recent: Vec<Recent>,
+    recent: Vec<RecentThread>,
 }
 
 /// What fields in front of the time told.
 #[derive(Clone, Default)]
-struct Recent {
+struct RecentThread {
     left: Vec<u8>,
-    thread: Option<Thread>,
+    thread: Option<PerfThread>,
 }
 
 /// Whose a sample is.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Thread {
+pub(super) struct PerfThread {
     pub(super) name: Option<NameId>,
     pub(super) pid: Option<u64>,
     id: Option<ThreadId>,
@@ -44,7 +44,7 @@ impl Threads {
         Threads {
             threads: Keys::default(),
             last: Vec::new(),
-            recent: vec![Recent::default(); RECENT],
+            recent: vec![RecentThread::default(); RECENT],
         }
     }
 
@@ -55,7 +55,7 @@ impl Threads {
         left: &[u8],
         time: Option<u64>,
         table: &mut StackTable,
-    ) -> Result<Thread, TooMany> {
+    ) -> Result<PerfThread, TooMany> {
         let digits = left.iter().rev().take(8);
         let slot = digits.fold(0usize, |slot, byte| slot * 31 + usize::from(*byte)) % RECENT;
         let recent = &self.recent[slot];
@@ -77,13 +77,13 @@ impl Threads {
         Ok(thread)
     }
 
-    fn look_up(&mut self, left: &[u8], table: &mut StackTable) -> Result<Thread, TooMany> {
+    fn look_up(&mut self, left: &[u8], table: &mut StackTable) -> Result<PerfThread, TooMany> {
         let Task { comm, pid, tid } = Task::of(left);
         let name = table.given(comm)?;
         let intern = |name| self.threads.intern((pid, tid, name));
         let id = name.map(intern).transpose()?;
         self.last.resize(self.threads.len(), None);
-        Ok(Thread { name, pid, id })
+        Ok(PerfThread { name, pid, id })
     }
 
     /// The name that each thread has in the end.

@@ -32,9 +32,9 @@ mod samples;
 mod tables;
 mod wire;
 
-use samples::Samples;
-use tables::{Tables, ValueType};
-use wire::{Broken, Fields, Value};
+use samples::PprofSamples;
+use tables::{PprofTables, ValueType};
+use wire::{Broken, MessageFields, WireValue};
 
 /// So many bytes tell the formats apart.
 const HEAD: usize = 4096;
@@ -54,7 +54,7 @@ pub(crate) fn parse(
     }
     let mut bytes = Vec::new();
     lines.read_to_end(&mut bytes).map_err(Error::Input)?;
-    let tables = Tables::read(&bytes)?;
+    let tables = PprofTables::read(&bytes)?;
     let events = event_names(&tables)?;
     if events.is_empty() {
         return Err(Error::whole(
@@ -63,7 +63,7 @@ pub(crate) fn parse(
     }
     let run = run_record(source, &tables, &events)?;
     let mut table = StackTable::new(events);
-    let mut samples = Samples::new(&tables, options.demangle, &mut table);
+    let mut samples = PprofSamples::new(&tables, options.demangle, &mut table);
     samples.look_up(&options.search)?;
     let read = samples.read(&bytes);
     let left_out = samples.labels_left_out();
@@ -88,15 +88,17 @@ pub(crate) fn is_profile(head: &Head) -> bool {
 fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
     /// So many fields are no coincidence.
     const ENOUGH: usize = 64;
-    let mut fields = Fields::new(bytes);
+    let mut fields = MessageFields::new(bytes);
     let mut has_sample_type = false;
     for _ in 0..ENOUGH {
         match fields.next() {
             Ok(Some((number, value))) => {
                 let is_expected = match (number, value) {
-                    (1 | 11, Value::Bytes(_)) => is_value_type(value),
-                    (2..=5, Value::Bytes(message)) => is_message(message.fields()),
-                    (6 | 13, Value::Bytes(_)) | (7..=10 | 12..=15, Value::Varint(_)) => true,
+                    (1 | 11, WireValue::Bytes(_)) => is_value_type(value),
+                    (2..=5, WireValue::Bytes(message)) => is_message(message.fields()),
+                    (6 | 13, WireValue::Bytes(_)) | (7..=10 | 12..=15, WireValue::Varint(_)) => {
+                        true
+                    }
                     // Of a version that is not known here.
                     (16.., _) => has_sample_type,
                     _ => false,
@@ -113,15 +115,15 @@ fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
     has_sample_type
 }
 
-fn is_value_type(value: Value) -> bool {
+fn is_value_type(value: WireValue) -> bool {
     let mut is_known = true;
     let read = tables::each(value, |number, value| {
-        is_known &= matches!((number, value), (1 | 2, Value::Varint(_)));
+        is_known &= matches!((number, value), (1 | 2, WireValue::Varint(_)));
     });
     is_known && read.is_ok()
 }
 
-fn is_message(mut fields: Fields) -> bool {
+fn is_message(mut fields: MessageFields) -> bool {
     loop {
         match fields.next() {
             Ok(Some(_)) => {}
@@ -132,7 +134,7 @@ fn is_message(mut fields: Fields) -> bool {
 }
 
 /// What the columns of values are called.
-fn event_names(tables: &Tables) -> Result<Vec<String>, Error> {
+fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
     let named: Vec<(String, String)> = tables
         .sample_types
         .iter()
@@ -161,7 +163,7 @@ fn event_names(tables: &Tables) -> Result<Vec<String>, Error> {
     Ok(events)
 }
 
-fn names_of(tables: &Tables, column: &ValueType) -> Result<(String, String), Error> {
+fn names_of(tables: &PprofTables, column: &ValueType) -> Result<(String, String), Error> {
     let text = |position| {
         let name = tables.text(position)?;
         Ok::<String, Error>(name.map_or_else(String::new, |name| name.into_string()))
@@ -169,7 +171,7 @@ fn names_of(tables: &Tables, column: &ValueType) -> Result<(String, String), Err
     Ok((text(column.kind)?, text(column.unit)?))
 }
 
-fn run_record(source: &str, tables: &Tables, events: &[String]) -> Result<RunRecord, Error> {
+fn run_record(source: &str, tables: &PprofTables, events: &[String]) -> Result<RunRecord, Error> {
     let mut run = RunRecord::new("pprof");
     run.source = vec![source.to_owned()];
     let facts = &mut run.sampling;

@@ -10,16 +10,16 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::address;
-use super::super::symbols::{BuildId, CountedFrom, FoundObject, Symbol};
-use super::super::table::{FrameId, FrameParts, NameId, Row, StackTable};
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
+use super::super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::LabelCounts;
-use super::tables::{Line, Location, Tables};
-use super::wire::{Fields, Message, Value};
+use super::tables::{LocationLine, PprofLocation, PprofTables};
+use super::wire::{MessageBytes, MessageFields, WireValue};
 use crate::error::Error;
 
 /// Reads samples into a table of stacks.
-pub(super) struct Samples<'p, 'a, 't> {
-    tables: &'p Tables<'a>,
+pub(super) struct PprofSamples<'p, 'a, 't> {
+    tables: &'p PprofTables<'a>,
     is_demangled: bool,
     table: &'t mut StackTable,
     /// By location: its frames in `frames`.
@@ -28,22 +28,22 @@ pub(super) struct Samples<'p, 'a, 't> {
     frames: Vec<FrameId>,
     left_out: HashMap<i64, u64, FixedState>,
     /// By mapping and place in its file: the functions of addresses that the profile has no name for.
-    symbols: HashMap<(u64, u64), Vec<Symbol>, FixedState>,
+    symbols: HashMap<(u64, u64), Vec<AddressSymbol>, FixedState>,
     /// Of the sample that is read.
-    sample: Sample,
+    sample: PprofSample,
 }
 
 #[derive(Default)]
-struct Sample {
+struct PprofSample {
     locations: Vec<u64>,
     values: Vec<u64>,
     stack: Vec<FrameId>,
-    lines: Vec<Line>,
+    lines: Vec<LocationLine>,
 }
 
 /// What the labels of a sample say of where it was taken.
 #[derive(Default)]
-struct Place {
+struct SampleLabels {
     thread: Option<NameId>,
     /// The number of the thread, for a thread without a name.
     thread_number: Option<i64>,
@@ -70,13 +70,13 @@ fn meaning(key: &[u8]) -> Option<Meaning> {
     })
 }
 
-impl<'p, 'a, 't> Samples<'p, 'a, 't> {
+impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
     pub(super) fn new(
-        tables: &'p Tables<'a>,
+        tables: &'p PprofTables<'a>,
         is_demangled: bool,
         table: &'t mut StackTable,
-    ) -> Samples<'p, 'a, 't> {
-        Samples {
+    ) -> PprofSamples<'p, 'a, 't> {
+        PprofSamples {
             tables,
             is_demangled,
             table,
@@ -84,7 +84,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             frames: Vec::new(),
             left_out: HashMap::default(),
             symbols: HashMap::default(),
-            sample: Sample::default(),
+            sample: PprofSample::default(),
         }
     }
 
@@ -121,7 +121,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
 
     /// Reads all samples of a profile.
     pub(super) fn read(&mut self, bytes: &'a [u8]) -> Result<(), Error> {
-        let mut fields = Fields::new(bytes);
+        let mut fields = MessageFields::new(bytes);
         while let Some((number, value)) = fields.next()? {
             if number == 2
                 && let Some(message) = value.message()
@@ -141,11 +141,11 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
         self.left_out.iter().map(named).collect()
     }
 
-    fn sample(&mut self, message: Message<'a>) -> Result<(), Error> {
+    fn sample(&mut self, message: MessageBytes<'a>) -> Result<(), Error> {
         let mut sample = std::mem::take(&mut self.sample);
         sample.locations.clear();
         sample.values.clear();
-        let mut place = Place::default();
+        let mut place = SampleLabels::default();
         let mut fields = message.fields();
         while let Some((number, value)) = fields.next()? {
             match number {
@@ -174,12 +174,12 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
             (None, Some(number)) => Some(self.table.text(number.to_string().as_bytes())?),
             (thread, _) => thread,
         };
-        let row = self.table.row(Row {
+        let row = self.table.row(StackKey {
             stack,
             thread,
             process: place.process,
             pid: place.pid,
-            ..Row::default()
+            ..StackKey::default()
         })?;
         for (event, value) in sample.values.iter().enumerate() {
             self.table.add(row, event, Count::from(*value as i64));
@@ -188,7 +188,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
         Ok(())
     }
 
-    fn label(&mut self, label: Value<'a>, place: &mut Place) -> Result<(), Error> {
+    fn label(&mut self, label: WireValue<'a>, place: &mut SampleLabels) -> Result<(), Error> {
         let (mut key, mut text, mut number) = (0, 0, None);
         super::tables::each(label, |field, value| match field {
             1 => key = value.signed(),
@@ -217,7 +217,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
     }
 
     /// Where the frames of a location are in `frames`, innermost first.
-    fn frames_of(&mut self, id: u64, lines: &mut Vec<Line>) -> Result<Range<usize>, Error> {
+    fn frames_of(&mut self, id: u64, lines: &mut Vec<LocationLine>) -> Result<Range<usize>, Error> {
         let as_usize = |range: &Range<u32>| range.start as usize..range.end as usize;
         if let Some(known) = self.known.get(&id) {
             return Ok(as_usize(known));
@@ -245,7 +245,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
     }
 
     /// The object that a location is in, and the address there.
-    fn place_of(&self, location: &Location) -> Result<ObjectPlace<'a>, Error> {
+    fn place_of(&self, location: &PprofLocation) -> Result<ObjectPlace<'a>, Error> {
         let Some(mapping) = self.tables.mapping_of(location)? else {
             return Ok(ObjectPlace::default());
         };
@@ -259,9 +259,9 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
 
     fn named(
         &mut self,
-        location: &Location,
+        location: &PprofLocation,
         place: &ObjectPlace,
-        line: &Line,
+        line: &LocationLine,
         is_inlined: bool,
     ) -> Result<FrameId, Error> {
         let function = self.tables.function_of(line)?.copied().unwrap_or_default();
@@ -292,7 +292,11 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
     }
 
     /// Adds the frames of a location whose functions were looked up, if they were found.
-    fn push_looked_up(&mut self, location: &Location, place: &ObjectPlace) -> Result<bool, Error> {
+    fn push_looked_up(
+        &mut self,
+        location: &PprofLocation,
+        place: &ObjectPlace,
+    ) -> Result<bool, Error> {
         let (Some(object), Some(address)) = (place.object, place.address) else {
             return Ok(false);
         };
@@ -316,7 +320,7 @@ impl<'p, 'a, 't> Samples<'p, 'a, 't> {
         Ok(true)
     }
 
-    fn unnamed(&mut self, location: &Location, place: &ObjectPlace) -> Result<FrameId, Error> {
+    fn unnamed(&mut self, location: &PprofLocation, place: &ObjectPlace) -> Result<FrameId, Error> {
         let parts = match (place.object, place.address) {
             (Some(object), Some(address)) => address::in_object(self.table, object, address)?,
             _ => address::anywhere(self.table, location.address)?,

@@ -4,7 +4,7 @@ use cg_stream::record::Name;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::wire::{Fields, Message, Value};
+use super::wire::{MessageBytes, MessageFields, WireValue};
 use crate::error::Error;
 
 /// Maps of ids. These are any numbers but 0.
@@ -12,12 +12,12 @@ type ById<T> = HashMap<u64, T, FixedState>;
 
 /// What samples refer to.
 #[derive(Default)]
-pub(super) struct Tables<'a> {
+pub(super) struct PprofTables<'a> {
     strings: Vec<&'a [u8]>,
     pub(super) sample_types: Vec<ValueType>,
-    mappings: ById<Mapping>,
-    functions: ById<Function>,
-    locations: ById<Location<'a>>,
+    mappings: ById<PprofMapping>,
+    functions: ById<PprofFunction>,
+    locations: ById<PprofLocation<'a>>,
     pub(super) drop_frames: i64,
     pub(super) keep_frames: i64,
     pub(super) duration_nanoseconds: i64,
@@ -36,7 +36,7 @@ pub(super) struct ValueType {
 
 /// A piece of an object in the address space.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Mapping {
+pub(super) struct PprofMapping {
     pub(super) memory_start: u64,
     pub(super) file_offset: u64,
     pub(super) filename: i64,
@@ -45,7 +45,7 @@ pub(super) struct Mapping {
 
 /// A function, by positions in the string table.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Function {
+pub(super) struct PprofFunction {
     pub(super) name: i64,
     pub(super) system_name: i64,
     pub(super) filename: i64,
@@ -53,24 +53,24 @@ pub(super) struct Function {
 
 /// An address, and the functions that its code is of.
 #[derive(Clone, Copy)]
-pub(super) struct Location<'a> {
+pub(super) struct PprofLocation<'a> {
     pub(super) address: u64,
     pub(super) mapping: u64,
-    message: Message<'a>,
+    message: MessageBytes<'a>,
 }
 
 /// A function of a location, and the line in it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Line {
+pub(super) struct LocationLine {
     function: u64,
     pub(super) line: i64,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> PprofTables<'a> {
     /// Reads all of a profile but its samples.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Tables<'a>, Error> {
-        let mut tables = Tables::default();
-        let mut fields = Fields::new(bytes);
+    pub(super) fn read(bytes: &'a [u8]) -> Result<PprofTables<'a>, Error> {
+        let mut tables = PprofTables::default();
+        let mut fields = MessageFields::new(bytes);
         while let Some((number, value)) = fields.next()? {
             match number {
                 1 => tables.sample_types.push(value_type(value)?),
@@ -133,7 +133,7 @@ impl<'a> Tables<'a> {
     }
 
     /// A location by its id.
-    pub(super) fn location(&self, id: u64) -> Result<Location<'a>, Error> {
+    pub(super) fn location(&self, id: u64) -> Result<PprofLocation<'a>, Error> {
         let found = self.locations.get(&id).copied();
         found.ok_or_else(|| {
             Error::whole(format!(
@@ -143,12 +143,15 @@ impl<'a> Tables<'a> {
     }
 
     /// All locations, in no order.
-    pub(super) fn locations(&self) -> impl Iterator<Item = &Location<'a>> {
+    pub(super) fn locations(&self) -> impl Iterator<Item = &PprofLocation<'a>> {
         self.locations.values()
     }
 
     /// The mapping that a location is in, if it says so.
-    pub(super) fn mapping_of(&self, location: &Location) -> Result<Option<&Mapping>, Error> {
+    pub(super) fn mapping_of(
+        &self,
+        location: &PprofLocation,
+    ) -> Result<Option<&PprofMapping>, Error> {
         match self.mappings.get(&location.mapping) {
             None if location.mapping != 0 => Err(Error::whole(format!(
                 "a location names mapping {}, which the profile has not",
@@ -159,12 +162,12 @@ impl<'a> Tables<'a> {
     }
 
     /// A mapping by its id.
-    pub(super) fn mapping(&self, id: u64) -> Mapping {
+    pub(super) fn mapping(&self, id: u64) -> PprofMapping {
         self.mappings.get(&id).copied().unwrap_or_default()
     }
 
     /// The function of a line; `None` where it is not known.
-    pub(super) fn function_of(&self, line: &Line) -> Result<Option<&Function>, Error> {
+    pub(super) fn function_of(&self, line: &LocationLine) -> Result<Option<&PprofFunction>, Error> {
         match self.functions.get(&line.function) {
             None if line.function != 0 => Err(Error::whole(format!(
                 "a location names function {}, which the profile has not",
@@ -175,15 +178,15 @@ impl<'a> Tables<'a> {
     }
 }
 
-impl Location<'_> {
+impl PprofLocation<'_> {
     /// Adds its lines to a list: the innermost inlined function first, the one they were inlined into last.
-    pub(super) fn lines(&self, lines: &mut Vec<Line>) -> Result<(), Error> {
+    pub(super) fn lines(&self, lines: &mut Vec<LocationLine>) -> Result<(), Error> {
         let mut fields = self.message.fields();
         while let Some((number, value)) = fields.next()? {
             if number != 4 {
                 continue;
             }
-            let mut line = Line::default();
+            let mut line = LocationLine::default();
             each(value, |number, value| match number {
                 1 => line.function = value.number(),
                 2 => line.line = value.signed(),
@@ -197,8 +200,8 @@ impl Location<'_> {
 
 /// Calls a function with each field of a message.
 pub(super) fn each<'a>(
-    message: Value<'a>,
-    mut take: impl FnMut(u64, Value<'a>),
+    message: WireValue<'a>,
+    mut take: impl FnMut(u64, WireValue<'a>),
 ) -> Result<(), Error> {
     if let Some(message) = message.message() {
         let mut fields = message.fields();
@@ -209,7 +212,7 @@ pub(super) fn each<'a>(
     Ok(())
 }
 
-fn value_type(message: Value) -> Result<ValueType, Error> {
+fn value_type(message: WireValue) -> Result<ValueType, Error> {
     let mut found = ValueType::default();
     each(message, |number, value| match number {
         1 => found.kind = value.signed(),
@@ -219,8 +222,8 @@ fn value_type(message: Value) -> Result<ValueType, Error> {
     Ok(found)
 }
 
-fn mapping(message: Value) -> Result<(u64, Mapping), Error> {
-    let (mut id, mut found) = (0, Mapping::default());
+fn mapping(message: WireValue) -> Result<(u64, PprofMapping), Error> {
+    let (mut id, mut found) = (0, PprofMapping::default());
     each(message, |number, value| match number {
         1 => id = value.number(),
         2 => found.memory_start = value.number(),
@@ -232,8 +235,8 @@ fn mapping(message: Value) -> Result<(u64, Mapping), Error> {
     Ok((id, found))
 }
 
-fn function(message: Value) -> Result<(u64, Function), Error> {
-    let (mut id, mut found) = (0, Function::default());
+fn function(message: WireValue) -> Result<(u64, PprofFunction), Error> {
+    let (mut id, mut found) = (0, PprofFunction::default());
     each(message, |number, value| match number {
         1 => id = value.number(),
         2 => found.name = value.signed(),
@@ -244,7 +247,7 @@ fn function(message: Value) -> Result<(u64, Function), Error> {
     Ok((id, found))
 }
 
-fn location(value: Value) -> Result<(u64, Location), Error> {
+fn location(value: WireValue) -> Result<(u64, PprofLocation), Error> {
     let (mut id, mut address, mut mapping) = (0, 0, 0);
     each(value, |number, value| match number {
         1 => id = value.number(),
@@ -257,7 +260,7 @@ fn location(value: Value) -> Result<(u64, Location), Error> {
         .ok_or_else(|| Error::whole("expected a location, found a number"))?;
     Ok((
         id,
-        Location {
+        PprofLocation {
             address,
             mapping,
             message,

@@ -5,7 +5,7 @@ use crate::error::Error;
 
 /// The fields of a message, in the order they were written.
 #[derive(Clone)]
-pub(super) struct Fields<'a> {
+pub(super) struct MessageFields<'a> {
     bytes: &'a [u8],
     position: usize,
     /// Where the message begins in the file, for what is said about it.
@@ -14,24 +14,24 @@ pub(super) struct Fields<'a> {
 
 /// What a field holds.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A string, a message, or several numbers packed into one field.
-    Bytes(Message<'a>),
+    Bytes(MessageBytes<'a>),
     /// 32 or 64 bits of fixed width, which pprof has in no field.
     Fixed,
 }
 
 /// The bytes of a field, which may be a message, and where they begin in the file.
 #[derive(Clone, Copy)]
-pub(super) struct Message<'a> {
+pub(super) struct MessageBytes<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) start: usize,
 }
 
-impl<'a> Message<'a> {
-    pub(super) fn fields(self) -> Fields<'a> {
-        Fields {
+impl<'a> MessageBytes<'a> {
+    pub(super) fn fields(self) -> MessageFields<'a> {
+        MessageFields {
             bytes: self.bytes,
             position: 0,
             start: self.start,
@@ -54,20 +54,20 @@ impl From<Broken> for Error {
     }
 }
 
-impl<'a> Fields<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Fields<'a> {
-        Message { bytes, start: 0 }.fields()
+impl<'a> MessageFields<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> MessageFields<'a> {
+        MessageBytes { bytes, start: 0 }.fields()
     }
 
     /// The next field's number and value; `None` at the end of the message.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, Broken> {
+    pub(super) fn next(&mut self) -> Result<Option<(u64, WireValue<'a>)>, Broken> {
         if self.position == self.bytes.len() {
             return Ok(None);
         }
         let tag = self.varint()?;
         let value = match tag & 7 {
-            0 => Value::Varint(self.varint()?),
+            0 => WireValue::Varint(self.varint()?),
             1 => self.skip(8)?,
             2 => {
                 let length = self.varint()?;
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
                 };
                 let start = self.start + self.position;
                 self.position += bytes.len();
-                Value::Bytes(Message { bytes, start })
+                WireValue::Bytes(MessageBytes { bytes, start })
             }
             5 => self.skip(4)?,
             _ => {
@@ -95,12 +95,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn skip(&mut self, length: usize) -> Result<Value<'a>, Broken> {
+    fn skip(&mut self, length: usize) -> Result<WireValue<'a>, Broken> {
         if self.bytes.len() - self.position < length {
             return Err(self.cut());
         }
         self.position += length;
-        Ok(Value::Fixed)
+        Ok(WireValue::Fixed)
     }
 
     #[inline]
@@ -140,12 +140,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> WireValue<'a> {
     /// A number; 0, which is how protocol buffers leave one out, for what is none.
     pub(super) fn number(self) -> u64 {
         match self {
-            Value::Varint(number) => number,
-            Value::Bytes(_) | Value::Fixed => 0,
+            WireValue::Varint(number) => number,
+            WireValue::Bytes(_) | WireValue::Fixed => 0,
         }
     }
 
@@ -155,10 +155,10 @@ impl<'a> Value<'a> {
     }
 
     /// The message or string of a field; `None` for a number.
-    pub(super) fn message(self) -> Option<Message<'a>> {
+    pub(super) fn message(self) -> Option<MessageBytes<'a>> {
         match self {
-            Value::Bytes(message) => Some(message),
-            Value::Varint(_) | Value::Fixed => None,
+            WireValue::Bytes(message) => Some(message),
+            WireValue::Varint(_) | WireValue::Fixed => None,
         }
     }
 
@@ -166,14 +166,14 @@ impl<'a> Value<'a> {
     #[inline]
     pub(super) fn push_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
         match self {
-            Value::Varint(number) => numbers.push(number),
-            Value::Bytes(message) => {
+            WireValue::Varint(number) => numbers.push(number),
+            WireValue::Bytes(message) => {
                 let mut packed = message.fields();
                 while packed.position < packed.bytes.len() {
                     numbers.push(packed.varint()?);
                 }
             }
-            Value::Fixed => {}
+            WireValue::Fixed => {}
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn all(bytes: &[u8]) -> Result<Vec<(u64, u64)>, &'static str> {
-        let mut fields = Fields::new(bytes);
+        let mut fields = MessageFields::new(bytes);
         let mut found = Vec::new();
         loop {
             match fields.next() {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn packed_and_single_numbers_are_one_list() {
-        let mut fields = Fields::new(&[0x0a, 3, 1, 0x80, 1, 0x08, 7]);
+        let mut fields = MessageFields::new(&[0x0a, 3, 1, 0x80, 1, 0x08, 7]);
         let mut numbers = Vec::new();
         while let Some((_, value)) = fields.next().unwrap() {
             value.push_to(&mut numbers).unwrap();

@@ -17,13 +17,13 @@ use cg_stream::record::{Count, Name, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::count::{Carry, Decimal, Unit};
-use super::table::{FrameId, FrameParts, Row, RowId, StackId, StackTable};
+use super::count::{Carry, CountUnit, Decimal};
+use super::table::{FrameId, FrameParts, StackKey, StackKeyId, StackLinkId, StackTable};
 use super::write::write;
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
 use crate::head::Head;
-use crate::json::{self, List, Scanner, Text};
+use crate::json::{self, JsonText, List, Scanner};
 use crate::number::whole_u64;
 
 /// Whether a document is a file of speedscope: by its schema, or by frames that its profiles share.
@@ -48,15 +48,15 @@ pub(crate) fn is_profile(head: &Head) -> bool {
 }
 
 #[derive(Deserialize)]
-struct File<'a> {
+struct SpeedscopeFile<'a> {
     #[serde(borrow)]
     shared: Shared<'a>,
     #[serde(borrow)]
-    profiles: Vec<Profile<'a>>,
+    profiles: Vec<SpeedscopeProfile<'a>>,
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    exporter: Option<Text<'a>>,
+    exporter: Option<JsonText<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -68,28 +68,28 @@ struct Shared<'a> {
 #[derive(Deserialize)]
 struct FrameFields<'a> {
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    file: Option<Text<'a>>,
+    file: Option<JsonText<'a>>,
     #[serde(default)]
     line: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct Profile<'a> {
+struct SpeedscopeProfile<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
+    kind: JsonText<'a>,
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    unit: Option<Text<'a>>,
+    unit: Option<JsonText<'a>>,
     /// What is counted, as only cg-fmt says.
     #[serde(borrow, default)]
-    event: Option<Text<'a>>,
+    event: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    thread: Option<Text<'a>>,
+    thread: Option<JsonText<'a>>,
     #[serde(borrow, default)]
-    process: Option<Text<'a>>,
+    process: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     samples: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -99,7 +99,7 @@ struct Profile<'a> {
 }
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct SpeedscopeEvent<'a> {
     #[serde(rename = "type")]
     kind: char,
     frame: u64,
@@ -116,20 +116,23 @@ pub(crate) fn parse(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let file: File = json::read(&text)?;
+    let file: SpeedscopeFile = json::read(&text)?;
     if file.profiles.is_empty() {
         return Err(Error::whole("expected a profile at least, found none"));
     }
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<UnitSection> = Vec::new();
     let mut failed = None;
     for (number, profile) in file.profiles.iter().enumerate() {
-        let unit = profile.unit.as_ref().map_or(&b"none"[..], Text::as_bytes);
-        let event = profile.event.as_ref().and_then(Text::given);
-        let is_of = |section: &Section| section.unit == unit && section.said_event == event;
+        let unit = profile
+            .unit
+            .as_ref()
+            .map_or(&b"none"[..], JsonText::as_bytes);
+        let event = profile.event.as_ref().and_then(JsonText::given);
+        let is_of = |section: &UnitSection| section.unit == unit && section.said_event == event;
         let known = sections.iter().position(is_of);
         let position = known.unwrap_or(sections.len());
         if known.is_none() {
-            sections.push(Section::new(unit, event, &file.shared.frames, options)?);
+            sections.push(UnitSection::new(unit, event, &file.shared.frames, options)?);
         }
         let has_others = file.profiles.len() > 1;
         if let Err(error) = sections[position].profile(&text, profile, has_others) {
@@ -166,30 +169,30 @@ fn in_profile(number: usize, error: Error) -> Error {
 }
 
 /// The profiles of a unit.
-struct Section<'a> {
+struct UnitSection<'a> {
     unit: &'a [u8],
     /// What is counted, where the file says it.
     said_event: Option<Name<'a>>,
-    counted: Counted,
+    counted: WeightUnit,
     table: StackTable,
     /// The frames that all profiles share.
     frames: Vec<FrameId>,
     /// What is counted in, where fractions are kept.
-    finer: Unit,
+    finer: CountUnit,
     /// How many counts were no integers and were made some.
     rounded: u64,
 }
 
 /// What weights of a unit count.
 #[derive(Clone, Copy)]
-struct Counted {
+struct WeightUnit {
     event: &'static str,
     unit: Option<&'static str>,
     /// How many ns a unit of time is.
     nanoseconds: Option<Count>,
 }
 
-fn counted(unit: &[u8]) -> Option<Counted> {
+fn counted(unit: &[u8]) -> Option<WeightUnit> {
     let (event, unit, nanoseconds) = match unit {
         b"none" => ("samples", None, None),
         b"bytes" => ("bytes", Some("bytes"), None),
@@ -199,7 +202,7 @@ fn counted(unit: &[u8]) -> Option<Counted> {
         b"seconds" => ("time", Some("ns"), Some(1_000_000_000)),
         _ => return None,
     };
-    Some(Counted {
+    Some(WeightUnit {
         event,
         unit,
         nanoseconds,
@@ -218,13 +221,13 @@ fn short_unit(unit: &[u8]) -> Option<&'static str> {
     })
 }
 
-impl<'a> Section<'a> {
+impl<'a> UnitSection<'a> {
     fn new(
         unit: &'a [u8],
         said_event: Option<Name<'a>>,
         shared: &[FrameFields],
         options: &Options,
-    ) -> Result<Section<'a>, Error> {
+    ) -> Result<UnitSection<'a>, Error> {
         let counted = counted(unit).ok_or_else(|| {
             Error::whole(format!(
                 "expected a unit (none, bytes, nanoseconds, microseconds, milliseconds, seconds), found {}",
@@ -233,7 +236,7 @@ impl<'a> Section<'a> {
         })?;
         // A count that has a name is written in its own unit and has its samples beside it.
         let counted = match said_event {
-            Some(_) => Counted {
+            Some(_) => WeightUnit {
                 unit: short_unit(unit),
                 nanoseconds: None,
                 ..counted
@@ -244,7 +247,7 @@ impl<'a> Section<'a> {
         let mut table = StackTable::new([event]);
         let mut frames = Vec::with_capacity(shared.len());
         for fields in shared {
-            let bytes = |text: &'_ Option<Text>| {
+            let bytes = |text: &'_ Option<JsonText>| {
                 text.as_ref()
                     .map_or(Vec::new(), |text| text.as_bytes().to_vec())
             };
@@ -259,13 +262,13 @@ impl<'a> Section<'a> {
             };
             frames.push(table.frame(frame)?);
         }
-        Ok(Section {
+        Ok(UnitSection {
             unit,
             said_event,
             counted,
             table,
             frames,
-            finer: Unit::default(),
+            finer: CountUnit::default(),
             rounded: 0,
         })
     }
@@ -274,11 +277,11 @@ impl<'a> Section<'a> {
     fn profile(
         &mut self,
         text: &'a [u8],
-        profile: &Profile<'a>,
+        profile: &SpeedscopeProfile<'a>,
         has_others: bool,
     ) -> Result<(), Error> {
-        let mut given = |text: &Option<Text>| {
-            let text = text.as_ref().map_or(&[][..], Text::as_bytes);
+        let mut given = |text: &Option<JsonText>| {
+            let text = text.as_ref().map_or(&[][..], JsonText::as_bytes);
             self.table.given(text)
         };
         let thread = match (&profile.event, has_others) {
@@ -286,10 +289,10 @@ impl<'a> Section<'a> {
             (None, true) => given(&profile.name)?,
             (None, false) => None,
         };
-        let place = Row {
+        let place = StackKey {
             thread,
             process: given(&profile.process)?,
-            ..Row::default()
+            ..StackKey::default()
         };
         match (profile.kind.as_bytes(), profile.samples, profile.events) {
             (b"sampled", Some(samples), _) => {
@@ -317,8 +320,8 @@ impl<'a> Section<'a> {
         })
     }
 
-    fn row(&mut self, stack: Option<StackId>, place: Row) -> Result<RowId, Error> {
-        Ok(self.table.row(Row { stack, ..place })?)
+    fn row(&mut self, stack: Option<StackLinkId>, place: StackKey) -> Result<StackKeyId, Error> {
+        Ok(self.table.row(StackKey { stack, ..place })?)
     }
 
     /// Adds stacks and their weights.
@@ -326,7 +329,7 @@ impl<'a> Section<'a> {
         &mut self,
         mut samples: Scanner<'a>,
         weights: List<'a>,
-        place: Row,
+        place: StackKey,
     ) -> Result<(), Error> {
         let mut weights = weights.elements();
         let mut carry = Carry::default();
@@ -372,16 +375,16 @@ impl<'a> Section<'a> {
     }
 
     /// Charges the time between two events to the frames that are open.
-    fn evented(&mut self, events: &mut Scanner<'a>, place: Row) -> Result<(), Error> {
+    fn evented(&mut self, events: &mut Scanner<'a>, place: StackKey) -> Result<(), Error> {
         let factor = self.counted.nanoseconds.unwrap_or(1);
-        let mut open: Vec<(u64, StackId)> = Vec::new();
+        let mut open: Vec<(u64, StackLinkId)> = Vec::new();
         let mut last: Option<Count> = None;
         events.expect(b'[')?;
         for number in 0u64.. {
             if !events.next_element()? {
                 break;
             }
-            let event: Event = events.value()?;
+            let event: SpeedscopeEvent = events.value()?;
             let in_event = |message: String| Error::whole(format!("event {number}: {message}"));
             let mut rounding = Carry::default();
             let at = decimal(event.at.get().as_bytes())?;
@@ -439,12 +442,12 @@ impl<'a> Section<'a> {
     fn write(
         mut self,
         source: &str,
-        file: &File,
+        file: &SpeedscopeFile,
         read: Result<(), Error>,
         out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        let name = |text: &Option<Text>| {
+        let name = |text: &Option<JsonText>| {
             let given = text.as_ref().and_then(|text| text.given());
             given.map(|name| name.into_string())
         };
@@ -455,7 +458,7 @@ impl<'a> Section<'a> {
             run.sampling.labels.insert("name".to_owned(), name);
         }
         let (finer, cut_off) = self.finer.settle(&mut self.table);
-        let Counted { event, unit, .. } = self.counted;
+        let WeightUnit { event, unit, .. } = self.counted;
         let event = self.said_event.as_ref().map_or(event, Name::as_str);
         let unit = match finer {
             Some(finer) => Some(format!("{finer} {}", unit.unwrap_or(event))),

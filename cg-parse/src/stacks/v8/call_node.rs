@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::json::{List, Text};
+use crate::json::{JsonText, List};
 
 /// A function called from another.
 #[derive(Default, Deserialize)]
@@ -28,9 +28,9 @@ pub(super) struct CallNode<'a> {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct CallFrame<'a> {
     #[serde(borrow)]
-    pub(super) function_name: Option<Text<'a>>,
+    pub(super) function_name: Option<JsonText<'a>>,
     #[serde(borrow)]
-    pub(super) url: Option<Text<'a>>,
+    pub(super) url: Option<JsonText<'a>>,
     /// Counted from 0, -1 where it is not known.
     pub(super) line_number: Option<i64>,
 }

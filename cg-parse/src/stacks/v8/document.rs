@@ -7,7 +7,7 @@ use crate::json::{List, Scanner};
 
 /// A profile, whatever its form was.
 #[derive(Default)]
-pub(super) struct Document<'a> {
+pub(super) struct V8Document<'a> {
     pub(super) nodes: Vec<CallNode<'a>>,
     pub(super) samples: List<'a>,
     pub(super) time_deltas: List<'a>,
@@ -20,10 +20,10 @@ pub(super) struct Document<'a> {
     pub(super) is_tree: bool,
 }
 
-impl<'a> Document<'a> {
-    pub(super) fn read(text: &'a [u8]) -> Result<Document<'a>, Error> {
+impl<'a> V8Document<'a> {
+    pub(super) fn read(text: &'a [u8]) -> Result<V8Document<'a>, Error> {
         let mut scanner = Scanner::new(text);
-        let mut document = Document::default();
+        let mut document = V8Document::default();
         scanner.expect(b'{')?;
         while let Some(key) = scanner.next_key()? {
             match key {

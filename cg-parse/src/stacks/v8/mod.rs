@@ -34,9 +34,9 @@ mod nodes;
 mod samples;
 mod trace;
 
-use document::Document;
-use nodes::Nodes;
-use samples::Samples;
+use document::V8Document;
+use nodes::V8Nodes;
+use samples::V8Samples;
 
 pub(crate) use trace::is_trace;
 pub(crate) use trace::parse as parse_trace;
@@ -63,7 +63,7 @@ pub(crate) fn parse(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let document = Document::read(&text)?;
+    let document = V8Document::read(&text)?;
     let mut table = StackTable::default();
     let mut run = RunRecord::new(match document.is_of_heap() {
         true => "heapprofile",
@@ -71,7 +71,7 @@ pub(crate) fn parse(
     });
     run.source = vec![source.to_owned()];
     run.sampling.duration = document.duration();
-    let mut nodes = Nodes::default();
+    let mut nodes = V8Nodes::default();
     for node in &document.nodes {
         nodes.add(node, options.demangle, &mut table)?;
     }
@@ -82,7 +82,7 @@ pub(crate) fn parse(
             .insert("bytes".to_owned(), "bytes".to_owned());
         samples::add_sizes(&document.nodes, &nodes, &mut table)
     } else {
-        let mut samples = Samples::new(&mut table, &mut run);
+        let mut samples = V8Samples::new(&mut table, &mut run);
         let read = samples
             .add_hits(&document.nodes, &nodes, &mut table)
             .and_then(|()| samples.add_all(&document, &nodes, &mut table));

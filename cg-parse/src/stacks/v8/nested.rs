@@ -9,18 +9,18 @@ use crate::json::Scanner;
 pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, Error> {
     let mut nodes: Vec<CallNode> = Vec::new();
     /// A node whose end was not met yet.
-    struct Open {
+    struct OpenNode {
         node: usize,
         is_in_children: bool,
     }
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenNode> = Vec::new();
     let begin = |scanner: &mut Scanner<'a>, nodes: &mut Vec<CallNode<'a>>, below: Option<usize>| {
         scanner.expect(b'{')?;
         nodes.push(CallNode {
             below,
             ..CallNode::default()
         });
-        Ok::<Open, Error>(Open {
+        Ok::<OpenNode, Error>(OpenNode {
             node: nodes.len() - 1,
             is_in_children: false,
         })

@@ -4,7 +4,7 @@ use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::super::table::{FrameId, FrameParts, StackId, StackTable};
+use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::tree;
 use super::call_node::CallNode;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::number::whole_u64;
 
 /// The nodes of a profile, which can come in pieces.
 #[derive(Default)]
-pub(super) struct Nodes {
+pub(super) struct V8Nodes {
     by_id: HashMap<u64, usize, FixedState>,
     /// What a node is called from, by position.
     outer: Vec<Option<usize>>,
@@ -23,10 +23,10 @@ pub(super) struct Nodes {
     children: Vec<(usize, u64)>,
     /// `None` for `(root)`.
     frames: Vec<Option<FrameId>>,
-    stacks: Vec<Option<StackId>>,
+    stacks: Vec<Option<StackLinkId>>,
 }
 
-impl Nodes {
+impl V8Nodes {
     /// Adds a node.
     pub(super) fn add(
         &mut self,
@@ -74,7 +74,7 @@ impl Nodes {
     /// The same of nodes some of which are not there; how many of the others are called from these, and begin a stack.
     pub(super) fn resolve_known(&mut self, table: &mut StackTable) -> Result<u64, Error> {
         let all = self.outer_ids.len() + self.children.len();
-        let Nodes {
+        let V8Nodes {
             by_id,
             outer_ids,
             children,
@@ -94,7 +94,7 @@ impl Nodes {
     }
 
     /// The stack of the node at a position.
-    pub(super) fn stack(&self, position: usize) -> Option<StackId> {
+    pub(super) fn stack(&self, position: usize) -> Option<StackLinkId> {
         self.stacks.get(position).copied().flatten()
     }
 }

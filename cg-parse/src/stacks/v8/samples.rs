@@ -4,16 +4,16 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord};
 
 use super::super::count::{Carry, Decimal};
-use super::super::table::{Row, StackId, StackTable};
+use super::super::table::{StackKey, StackLinkId, StackTable};
 use super::call_node::CallNode;
-use super::document::Document;
-use super::nodes::Nodes;
+use super::document::V8Document;
+use super::nodes::V8Nodes;
 use crate::error::{Error, excerpt};
-use crate::json::Elements;
+use crate::json::ListElements;
 use crate::number::whole_u64;
 
 /// Adds samples to a table.
-pub(super) struct Samples {
+pub(super) struct V8Samples {
     event: usize,
     time: usize,
     /// Whether the nodes say how many samples they had.
@@ -23,11 +23,11 @@ pub(super) struct Samples {
     backwards: u64,
 }
 
-impl Samples {
-    pub(super) fn new(table: &mut StackTable, run: &mut RunRecord) -> Samples {
+impl V8Samples {
+    pub(super) fn new(table: &mut StackTable, run: &mut RunRecord) -> V8Samples {
         let units = &mut run.sampling.units;
         units.insert("time".to_owned(), "ns".to_owned());
-        Samples {
+        V8Samples {
             event: table.event("samples"),
             time: table.event("time"),
             has_hits: false,
@@ -40,7 +40,7 @@ impl Samples {
     pub(super) fn add_hits(
         &mut self,
         all: &[CallNode],
-        nodes: &Nodes,
+        nodes: &V8Nodes,
         table: &mut StackTable,
     ) -> Result<(), Error> {
         self.has_hits = all.iter().any(|node| node.hit_count.is_some());
@@ -56,8 +56,8 @@ impl Samples {
     /// Adds the samples of a profile that is whole, and the times between them.
     pub(super) fn add_all(
         &mut self,
-        document: &Document,
-        nodes: &Nodes,
+        document: &V8Document,
+        nodes: &V8Nodes,
         table: &mut StackTable,
     ) -> Result<(), Error> {
         let mut deltas = Deltas::of(document);
@@ -83,7 +83,7 @@ impl Samples {
     /// Adds a sample, with the µs since the one before it.
     pub(super) fn add(
         &mut self,
-        row: Row,
+        row: StackKey,
         delta: Option<Decimal>,
         table: &mut StackTable,
     ) -> Result<(), Error> {
@@ -118,7 +118,7 @@ impl Samples {
 /// Adds the bytes of nodes.
 pub(super) fn add_sizes(
     all: &[CallNode],
-    nodes: &Nodes,
+    nodes: &V8Nodes,
     table: &mut StackTable,
 ) -> Result<(), Error> {
     let event = table.event("bytes");
@@ -131,24 +131,24 @@ pub(super) fn add_sizes(
     Ok(())
 }
 
-fn row(stack: Option<StackId>) -> Row {
-    Row {
+fn row(stack: Option<StackLinkId>) -> StackKey {
+    StackKey {
         stack,
-        ..Row::default()
+        ..StackKey::default()
     }
 }
 
 /// The times between samples.
 enum Deltas<'a> {
     /// As they are written.
-    Written(Elements<'a>),
+    Written(ListElements<'a>),
     /// Of times at which samples were taken, the last of which was this.
-    Between(Elements<'a>, Option<Count>),
+    Between(ListElements<'a>, Option<Count>),
     None,
 }
 
 impl<'a> Deltas<'a> {
-    fn of(document: &Document<'a>) -> Deltas<'a> {
+    fn of(document: &V8Document<'a>) -> Deltas<'a> {
         if !document.time_deltas.is_empty() {
             return Deltas::Written(document.time_deltas.elements());
         }

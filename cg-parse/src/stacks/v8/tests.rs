@@ -73,7 +73,7 @@ fn heaps_are_bytes_however_deep_their_tree_is() {
         "]}".repeat(depth)
     );
     let options = Options::default();
-    let document = super::Document::read(text.as_bytes()).unwrap();
+    let document = super::V8Document::read(text.as_bytes()).unwrap();
     assert_eq!(document.nodes.len(), depth);
     let shallow =
         text.replacen(&open.repeat(depth - 2), "", 1)

@@ -14,15 +14,15 @@ use cg_stream::record::{RunRecord, ThreadFacts};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::super::table::{Row, StackTable};
+use super::super::table::{StackKey, StackTable};
 use super::super::write::write;
 use super::call_node::CallNode;
-use super::nodes::Nodes;
-use super::samples::{Samples, time};
+use super::nodes::V8Nodes;
+use super::samples::{V8Samples, time};
 use crate::error::{Error, excerpt};
 use crate::format::{Lines, Options, Out};
 use crate::head::Head;
-use crate::json::{List, Scanner, Text};
+use crate::json::{JsonText, List, Scanner};
 use crate::number::whole_u64;
 
 /// Whether a document is a trace: by the list of its events, or by its first event.
@@ -45,12 +45,12 @@ fn is_event(scanner: &mut Scanner) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct TraceEvent<'a> {
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonText<'a>>,
     /// What kind of event it is.
     #[serde(borrow, default, rename = "ph")]
-    phase: Option<Text<'a>>,
+    phase: Option<JsonText<'a>>,
     #[serde(borrow, default)]
     pid: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -62,26 +62,26 @@ struct Event<'a> {
 }
 
 #[derive(Deserialize)]
-struct Args<'a> {
+struct EventArgs<'a> {
     #[serde(borrow, default)]
     data: Option<Data<'a>>,
     /// Of a thread or process.
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Option<JsonText<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Data<'a> {
     #[serde(borrow, default)]
-    cpu_profile: Option<Piece<'a>>,
+    cpu_profile: Option<ProfilePiece<'a>>,
     #[serde(borrow, default)]
     time_deltas: List<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Piece<'a> {
+struct ProfilePiece<'a> {
     #[serde(borrow, default)]
     nodes: Vec<CallNode<'a>>,
     #[serde(borrow, default)]
@@ -91,31 +91,31 @@ struct Piece<'a> {
 }
 
 /// A thread or a process, as the trace numbers them.
-type Place = (Option<u64>, Option<u64>);
+type ThreadKey = (Option<u64>, Option<u64>);
 
 /// A profile while its pieces are met.
 #[derive(Default)]
-struct Profile<'a> {
-    place: Place,
-    nodes: Nodes,
+struct TracedProfile<'a> {
+    place: ThreadKey,
+    nodes: V8Nodes,
     /// The samples and the times between them.
     pieces: Vec<(List<'a>, List<'a>)>,
 }
 
 /// A trace while it is read.
 #[derive(Default)]
-struct Trace<'a> {
+struct ChromeTrace<'a> {
     table: StackTable,
     /// By process and id, in the order they were begun.
-    profiles: Vec<((Option<u64>, &'a str), Profile<'a>)>,
-    threads: BTreeMap<Place, String>,
+    profiles: Vec<((Option<u64>, &'a str), TracedProfile<'a>)>,
+    threads: BTreeMap<ThreadKey, String>,
     processes: BTreeMap<Option<u64>, String>,
-    left_out: LeftOut,
+    left_out: UnreadEvents,
 }
 
 /// Events that are not read.
 #[derive(Default)]
-struct LeftOut {
+struct UnreadEvents {
     events: u64,
     /// Those among them that begin a slice, or are one.
     slices: u64,
@@ -130,9 +130,9 @@ pub(crate) fn parse(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let mut trace = Trace::default();
+    let mut trace = ChromeTrace::default();
     let read = trace.read(&text, options);
-    let LeftOut { events, slices } = trace.left_out;
+    let UnreadEvents { events, slices } = trace.left_out;
     if events > 0 {
         diagnostics.warn(format!(
             "{source}: {events} events of the trace are no samples and are left out, {slices} of them slices"
@@ -150,7 +150,7 @@ pub(crate) fn parse(
     write(run, &trace.table, read.and(samples), out)
 }
 
-impl<'a> Trace<'a> {
+impl<'a> ChromeTrace<'a> {
     fn read(&mut self, text: &'a [u8], options: &Options) -> Result<(), Error> {
         let mut scanner = Scanner::new(text);
         if scanner.take(b'[') {
@@ -188,16 +188,16 @@ impl<'a> Trace<'a> {
             if !scanner.next_element()? {
                 return Ok(());
             }
-            let event: Event = scanner.value()?;
+            let event: TraceEvent = scanner.value()?;
             self.event(&event, options)?;
         }
     }
 
-    fn event(&mut self, event: &Event<'a>, options: &Options) -> Result<(), Error> {
-        let name = event.name.as_ref().map_or(&[][..], Text::as_bytes);
+    fn event(&mut self, event: &TraceEvent<'a>, options: &Options) -> Result<(), Error> {
+        let name = event.name.as_ref().map_or(&[][..], JsonText::as_bytes);
         let is_profile = matches!(name, b"Profile" | b"ProfileChunk" | b"CpuProfile");
         if !(is_profile || matches!(name, b"thread_name" | b"process_name")) {
-            let phase = event.phase.as_ref().map_or(&[][..], Text::as_bytes);
+            let phase = event.phase.as_ref().map_or(&[][..], JsonText::as_bytes);
             // Of what else there is to know of threads and processes nothing is a cost.
             self.left_out.events += u64::from(phase != b"M");
             self.left_out.slices += u64::from(matches!(phase, b"B" | b"X"));
@@ -206,7 +206,7 @@ impl<'a> Trace<'a> {
         let Some(args) = event.args else {
             return Ok(());
         };
-        let args: Args = serde_json::from_str(args.get())
+        let args: EventArgs = serde_json::from_str(args.get())
             .map_err(|error| Error::whole(format!("an event {}: {error}", excerpt(name))))?;
         let number = |value: Option<&RawValue>| whole_u64(value?.get().as_bytes());
         let place = (number(event.pid), number(event.tid));
@@ -225,9 +225,9 @@ impl<'a> Trace<'a> {
         let key = (place.0, event.id.map_or("", RawValue::get));
         let known = self.profiles.iter().position(|(known, _)| *known == key);
         let position = known.unwrap_or_else(|| {
-            let profile = Profile {
+            let profile = TracedProfile {
                 place,
-                ..Profile::default()
+                ..TracedProfile::default()
             };
             self.profiles.push((key, profile));
             self.profiles.len() - 1
@@ -261,7 +261,7 @@ impl<'a> Trace<'a> {
         source: &str,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        let mut samples = Samples::new(&mut self.table, run);
+        let mut samples = V8Samples::new(&mut self.table, run);
         let (mut strays, mut orphans) = (0u64, 0);
         for (_, profile) in &mut self.profiles {
             // Chrome throws the beginning of a long trace away.
@@ -270,7 +270,7 @@ impl<'a> Trace<'a> {
             let thread = self.threads.get(&profile.place);
             let process = self.processes.get(&pid);
             let number = tid.map(|tid| format!("{tid}"));
-            let row = Row {
+            let row = StackKey {
                 thread: match thread.or(number.as_ref()) {
                     Some(name) => self.table.given(name.as_bytes())?,
                     None => None,
@@ -280,7 +280,7 @@ impl<'a> Trace<'a> {
                     None => None,
                 },
                 pid,
-                ..Row::default()
+                ..StackKey::default()
             };
             run.threads.push(ThreadFacts {
                 pid,
@@ -294,7 +294,7 @@ impl<'a> Trace<'a> {
                 for id in ids.elements() {
                     let position = whole_u64(id).and_then(|id| profile.nodes.position(id).ok());
                     strays += u64::from(position.is_none());
-                    let row = Row {
+                    let row = StackKey {
                         stack: position.and_then(|position| profile.nodes.stack(position)),
                         ..row
                     };

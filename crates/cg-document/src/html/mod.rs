@@ -63,7 +63,7 @@ fn page(document: &Document, tone: Tone) -> String {
     page.tag("</style>\n</head>\n<body>\n<header>\n<h1>");
     page.text(title);
     page.tag("</h1>\n");
-    let mut writer = Writer::of(page, blocks);
+    let mut writer = HtmlWriter::of(page, blocks);
     if !lead.is_empty() {
         writer.page.tag(match tone {
             Tone::Plain => "<div class=lead>\n",
@@ -123,7 +123,7 @@ fn pictures<'p>(blocks: &'p [Block]) -> Vec<&'p Picture> {
 }
 
 /// Writes blocks one after the other.
-struct Writer {
+struct HtmlWriter {
     page: Markup,
     /// Headings that were written.
     sections: usize,
@@ -131,13 +131,13 @@ struct Writer {
     unfolds: bool,
 }
 
-impl Writer {
-    fn of(page: Markup, blocks: &[Block]) -> Writer {
+impl HtmlWriter {
+    fn of(page: Markup, blocks: &[Block]) -> HtmlWriter {
         const FEW: usize = 12;
         let folds = blocks
             .iter()
             .filter(|block| matches!(block, Block::Details { .. }));
-        Writer {
+        HtmlWriter {
             page,
             sections: 0,
             unfolds: folds.count() <= FEW,

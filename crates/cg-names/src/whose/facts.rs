@@ -141,14 +141,13 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         return certain(System);
     }
     if is_unknown(name) {
-        let whose = match place {
+        return certain(match place {
             Directory::Runtime => Runtime,
             Directory::System => System,
             // Code that nothing is known of: neither a file nor an object.
             Directory::None if is_unknown(object) => System,
             _ => Own,
-        };
-        return certain(whose);
+        });
     }
     let is_go = base.ends_with(".go") || base.ends_with(".s");
     if is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package)) {
@@ -190,15 +189,11 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         return certain(System);
     }
     if place == Directory::None {
-        return if SYSTEM_PREFIXES
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-        {
-            certain(System)
-        } else if name == "main" {
-            Alone::Main
-        } else {
-            certain(Own)
+        let is_system = |prefix: &&str| name.starts_with(*prefix);
+        return match name {
+            _ if SYSTEM_PREFIXES.iter().any(is_system) => certain(System),
+            "main" => Alone::Main,
+            _ => certain(Own),
         };
     }
     if GLIBC_FILES.contains(base) {

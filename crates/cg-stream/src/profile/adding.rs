@@ -1,6 +1,6 @@
 //! What rows are added up with: the names of the profile, and what ids of a reader's tables are in it.
 
-use super::key::{FrameId, StackId, Symbol};
+use super::key::{FrameKeyId, StackId, Symbol};
 use super::table::event_index;
 use super::{FrameKey, FunctionKey, Names};
 use crate::intern::TooMany;
@@ -10,16 +10,16 @@ use crate::rows::{
 };
 
 /// A frame of a profile, and its address, which is none of the profile's frames.
-type AddressedFrame = (FrameId, Option<Symbol>);
+type AddressedFrame = (FrameKeyId, Option<Symbol>);
 
 /// What is kept from one row to the next.
 #[derive(Clone, Default)]
-pub(super) struct Known {
+pub(super) struct LookedUp {
     ids: KnownIds<Symbol, AddressedFrame>,
     /// By event of the run that rows are of: its position in the profile.
     pub(super) events: Vec<usize>,
     /// The stack that is looked up, and the addresses of its frames.
-    frames: Vec<FrameId>,
+    frames: Vec<FrameKeyId>,
     addresses: Vec<Option<Symbol>>,
     text: Vec<u8>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Known {
 pub(super) struct Adding<'p> {
     pub(super) names: &'p mut Names,
     pub(super) events: &'p mut Vec<String>,
-    known: &'p mut Known,
+    known: &'p mut LookedUp,
     tables: &'p dyn RowTables,
 }
 
@@ -36,7 +36,7 @@ impl<'p> Adding<'p> {
     pub(super) fn new(
         names: &'p mut Names,
         events: &'p mut Vec<String>,
-        known: &'p mut Known,
+        known: &'p mut LookedUp,
         tables: &'p dyn RowTables,
     ) -> Adding<'p> {
         known.ids.begin(tables);
@@ -82,7 +82,7 @@ impl<'p> Adding<'p> {
         let mut has_addresses = false;
         self.known.frames.clear();
         self.known.addresses.clear();
-        let mut push = |known: &mut Known, (frame, address): AddressedFrame| {
+        let mut push = |known: &mut LookedUp, (frame, address): AddressedFrame| {
             known.frames.push(frame);
             known.addresses.push(address);
             has_addresses |= address.is_some();

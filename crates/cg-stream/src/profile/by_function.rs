@@ -29,7 +29,7 @@ impl Profile {
     /// Where a sum is beyond what a profile can hold.
     pub fn functions_of_stacks(&self) -> Result<Rows, Error> {
         let mut functions = self.table(RecordType::Fn).clone();
-        let mut charged = Charged::default();
+        let mut charged = ChargedFunctions::default();
         for (of, stacks) in TABLES.iter().zip(&self.tables) {
             // Chains of inlined functions tell the cost of functions apart that are there already.
             let is_told = *of == RecordType::Inline && !functions.is_empty();
@@ -57,7 +57,7 @@ impl Profile {
     fn charge(
         &self,
         functions: &mut Rows,
-        charged: &mut Charged,
+        charged: &mut ChargedFunctions,
         of: RecordType,
         stacks: &Rows,
         row: usize,
@@ -110,12 +110,12 @@ fn function(function: FunctionKey) -> Key {
 
 /// Which functions were charged with a stack: by row, the number of the stack they were charged with last.
 #[derive(Default)]
-struct Charged {
+struct ChargedFunctions {
     stack: usize,
     last: Vec<usize>,
 }
 
-impl Charged {
+impl ChargedFunctions {
     /// Begins the next stack.
     fn begin(&mut self) {
         self.stack += 1;

@@ -92,15 +92,15 @@ pub struct FrameKey {
 
 crate::ids! {
     /// A frame that stacks have.
-    pub(super) struct FrameId;
+    pub(super) struct FrameKeyId;
 }
 
 /// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses. A frame is kept
 /// once, however many stacks it is in: a million stacks have tens of millions of frames, and some thousand different ones.
 #[derive(Clone, Default)]
 pub struct Stacks {
-    frames: Keys<FrameId, FrameKey>,
-    stacks: Slices<StackId, FrameId>,
+    frames: Keys<FrameKeyId, FrameKey>,
+    stacks: Slices<StackId, FrameKeyId>,
     /// Beside the frames of all stacks, as far as the last one that has any.
     addresses: Vec<Option<Symbol>>,
 }
@@ -109,7 +109,7 @@ pub struct Stacks {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StackFrames<'p> {
     frames: &'p [FrameKey],
-    stack: &'p [FrameId],
+    stack: &'p [FrameKeyId],
 }
 
 impl<'p> StackFrames<'p> {
@@ -154,14 +154,14 @@ impl<'p> StackFrames<'p> {
 
 impl Stacks {
     /// The id of a frame.
-    pub(super) fn frame(&mut self, frame: FrameKey) -> Result<FrameId, TooMany> {
+    pub(super) fn frame(&mut self, frame: FrameKey) -> Result<FrameKeyId, TooMany> {
         self.frames.intern(frame)
     }
 
     /// The id of a stack of these frames, innermost first, where they have any with their addresses.
     pub(super) fn intern(
         &mut self,
-        frames: &[FrameId],
+        frames: &[FrameKeyId],
         addresses: Option<&[Option<Symbol>]>,
         symbols: &Symbols,
     ) -> Result<StackId, TooMany> {

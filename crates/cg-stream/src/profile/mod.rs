@@ -22,7 +22,7 @@ use crate::record::{
 };
 use crate::rows::{Row, RowSink, RowTables, hand_over};
 use crate::{Error, Line};
-use adding::{Adding, Known};
+use adding::{Adding, LookedUp};
 use rows::{TABLES, table_index};
 use sum::add_exact;
 use table::event_index;
@@ -68,7 +68,7 @@ pub struct Profile {
     diffs: Vec<DiffRecord<'static>>,
     diff_texts: SharedTexts,
     unknown: u64,
-    known: Known,
+    known: LookedUp,
 }
 
 /// The interned names and stacks of profiles that are compared.

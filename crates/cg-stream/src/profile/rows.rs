@@ -25,13 +25,13 @@ use crate::{Error, Writer};
 use super::adding::Adding;
 
 /// A row that is added up.
-trait Added {
+trait AddedRow {
     /// Adds the row to the one with its key.
     fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded>;
 }
 
 /// A record that a sum stands for.
-trait Summed<'a>: Record + Sized {
+trait SummedRecord<'a>: Record + Sized {
     /// The record that a row stands for, with these of the profile's events.
     fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> Self;
 }
@@ -457,7 +457,7 @@ macro_rules! rows {
         pub(super) const TABLES: [RecordType; [$($type),*].len()] = [$(RecordType::$kind),*];
 
         $(
-            impl Added for $row<'_> {
+            impl AddedRow for $row<'_> {
                 fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded> {
                     let added = self;
                     let mut key = Key::default();
@@ -477,7 +477,7 @@ macro_rules! rows {
                 }
             }
 
-            impl<'a> Summed<'a> for $record<'a> {
+            impl<'a> SummedRecord<'a> for $record<'a> {
                 fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> $record<'a> {
                     let table = profile.table(RecordType::$kind);
                     $record { $($field: out_of_row!($role $field of profile, table, row, events),)* }

@@ -15,8 +15,8 @@ crate::ids! {
 #[derive(Clone, Default)]
 pub struct Rows {
     keys: Keys<RowId, Key>,
-    cost: Costs,
-    incl: Costs,
+    cost: CostColumns,
+    incl: CostColumns,
     /// Rows with inclusive cost, as far as the last that has any.
     has_incl: Vec<bool>,
     pub(super) numbers: OtherNumbers,
@@ -329,13 +329,13 @@ fn event_out_of_order(events: &mut Vec<String>, event: &str) -> usize {
 
 /// Counts of all rows in one allocation; a row is `stride` counts long.
 #[derive(Clone, Default)]
-struct Costs {
+struct CostColumns {
     stride: usize,
     rows: usize,
     counts: Vec<Count>,
 }
 
-impl Costs {
+impl CostColumns {
     fn row(&self, row: usize) -> &[Count] {
         &self.counts[row * self.stride..(row + 1) * self.stride]
     }

@@ -195,8 +195,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(transparent)]
-        struct Read<'a>(#[serde(borrow)] Cow<'a, str>);
-        Ok(match Read::deserialize(deserializer)?.0 {
+        struct ReadName<'a>(#[serde(borrow)] Cow<'a, str>);
+        Ok(match ReadName::deserialize(deserializer)?.0 {
             Cow::Borrowed(text) => Name(Text::Borrowed(text)),
             Cow::Owned(text) => Name(Text::Owned(text)),
         })

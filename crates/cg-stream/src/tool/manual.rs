@@ -9,18 +9,18 @@ use clap_mangen::roff::{Roff, roman};
 
 /// What `--generate` takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum Generated {
     Completion(Shell),
     Manual,
 }
 
-impl What {
+impl Generated {
     /// What a word asks for.
-    pub(super) fn parse(word: &str) -> Result<What, String> {
+    pub(super) fn parse(word: &str) -> Result<Generated, String> {
         let shell = word.strip_prefix("complete-").map(str::parse);
         match (shell, word) {
-            (Some(Ok(shell)), _) => Ok(What::Completion(shell)),
-            (None, "man") => Ok(What::Manual),
+            (Some(Ok(shell)), _) => Ok(Generated::Completion(shell)),
+            (None, "man") => Ok(Generated::Manual),
             _ => Err(
                 "expected complete-bash, complete-elvish, complete-fish, complete-powershell, complete-zsh or man"
                     .to_owned(),
@@ -30,14 +30,14 @@ impl What {
 }
 
 /// Writes what is asked for.
-pub(super) fn write(what: What, mut command: Command, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(what: Generated, mut command: Command, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
     match what {
-        What::Completion(shell) => {
+        Generated::Completion(shell) => {
             let name = command.get_name().to_owned();
             clap_complete::generate(shell, &mut command, name, &mut text);
         }
-        What::Manual => write_manual(command, &mut text)?,
+        Generated::Manual => write_manual(command, &mut text)?,
     }
     out.write_all(&text)?;
     out.flush()

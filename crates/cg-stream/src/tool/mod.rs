@@ -191,11 +191,11 @@ struct CommonArgs {
     #[arg(
         long,
         value_name = "WHAT",
-        value_parser = manual::What::parse,
+        value_parser = manual::Generated::parse,
         hide_short_help = true,
         display_order = 901
     )]
-    generate: Option<manual::What>,
+    generate: Option<manual::Generated>,
 
     /// Print the most used options; --help prints all.
     #[arg(id = "help", short = 'h', long = "help", action = ArgAction::Help, display_order = 902)]

@@ -22,7 +22,7 @@ pub enum WhenClosed {
 
 /// What a tool writes to. Errors name it.
 pub struct Output {
-    sink: Sink,
+    sink: OutputSink,
     /// What it is called in messages.
     name: String,
     when_closed: WhenClosed,
@@ -30,7 +30,7 @@ pub struct Output {
     stands_with_trouble: bool,
 }
 
-enum Sink {
+enum OutputSink {
     Stdout(StdoutLock<'static>),
     /// A device or a pipe, which nothing can take the place of.
     Direct(BufWriter<File>),
@@ -48,20 +48,20 @@ impl Output {
     /// Where no file can be made there.
     pub(super) fn open(path: Option<&Path>) -> io::Result<Output> {
         let sink = match path {
-            None => Sink::Stdout(io::stdout().lock()),
+            None => OutputSink::Stdout(io::stdout().lock()),
             Some(path) if path == Path::new("-") || path == Path::new("/dev/stdout") => {
-                Sink::Stdout(io::stdout().lock())
+                OutputSink::Stdout(io::stdout().lock())
             }
             Some(path) if is_written_directly(path) => {
-                Sink::Direct(BufWriter::new(File::options().append(true).open(path)?))
+                OutputSink::Direct(BufWriter::new(File::options().append(true).open(path)?))
             }
-            Some(path) => Sink::Whole(BufWriter::with_capacity(
+            Some(path) => OutputSink::Whole(BufWriter::with_capacity(
                 64 * 1024,
                 Replaceable::at(path)?.begin()?,
             )),
         };
         let name = match (&sink, path) {
-            (Sink::Stdout(_), _) | (_, None) => "standard output".to_owned(),
+            (OutputSink::Stdout(_), _) | (_, None) => "standard output".to_owned(),
             (_, Some(path)) => path.display().to_string(),
         };
         Ok(Output::over(sink, name))
@@ -74,10 +74,10 @@ impl Output {
     pub(super) fn partitions(directory: &Path, keys: &[String]) -> io::Result<Output> {
         let partitions = Box::new(Partitions::open(directory, keys)?);
         let name = directory.display().to_string();
-        Ok(Output::over(Sink::Partitions(partitions), name))
+        Ok(Output::over(OutputSink::Partitions(partitions), name))
     }
 
-    fn over(sink: Sink, name: String) -> Output {
+    fn over(sink: OutputSink, name: String) -> Output {
         Output {
             sink,
             name,
@@ -99,7 +99,7 @@ impl Output {
 
     /// Whether this is standard output, which can be a terminal.
     pub fn is_stdout(&self) -> bool {
-        matches!(self.sink, Sink::Stdout(_))
+        matches!(self.sink, OutputSink::Stdout(_))
     }
 
     /// Whether text is coloured: always, never, or where standard output shows it.
@@ -132,17 +132,19 @@ impl Output {
         let name = self.name.clone();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
         match self.sink {
-            Sink::Whole(_) | Sink::Partitions(_) if had_trouble && !self.stands_with_trouble => {
+            OutputSink::Whole(_) | OutputSink::Partitions(_)
+                if had_trouble && !self.stands_with_trouble =>
+            {
                 Ok(Some(self.name))
             }
-            Sink::Whole(file) => {
+            OutputSink::Whole(file) => {
                 let file = file
                     .into_inner()
                     .map_err(|error| named(error.into_error()))?;
                 file.finish().map_err(named)?;
                 Ok(None)
             }
-            Sink::Partitions(partitions) => {
+            OutputSink::Partitions(partitions) => {
                 partitions.finish().map_err(named)?;
                 Ok(None)
             }
@@ -188,10 +190,10 @@ impl Write for Output {
             return Ok(bytes.len());
         }
         let result = match &mut self.sink {
-            Sink::Stdout(stdout) => Output::check_open().and_then(|()| stdout.write(bytes)),
-            Sink::Direct(file) => file.write(bytes),
-            Sink::Whole(file) => file.write(bytes),
-            Sink::Partitions(partitions) => partitions.write(bytes),
+            OutputSink::Stdout(stdout) => Output::check_open().and_then(|()| stdout.write(bytes)),
+            OutputSink::Direct(file) => file.write(bytes),
+            OutputSink::Whole(file) => file.write(bytes),
+            OutputSink::Partitions(partitions) => partitions.write(bytes),
         };
         self.settle(result, bytes.len())
     }
@@ -201,10 +203,10 @@ impl Write for Output {
             return Ok(());
         }
         let result = match &mut self.sink {
-            Sink::Stdout(stdout) => stdout.flush(),
-            Sink::Direct(file) => file.flush(),
-            Sink::Whole(file) => file.flush(),
-            Sink::Partitions(partitions) => partitions.flush(),
+            OutputSink::Stdout(stdout) => stdout.flush(),
+            OutputSink::Direct(file) => file.flush(),
+            OutputSink::Whole(file) => file.flush(),
+            OutputSink::Partitions(partitions) => partitions.flush(),
         };
         self.settle(result, ())
     }

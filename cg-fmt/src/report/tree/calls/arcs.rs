@@ -6,7 +6,7 @@ use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
-use super::{FunctionOfPart, Role, TreeRow, What, of_part};
+use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
 
 struct CallArc {
     caller: FunctionKey,
@@ -61,23 +61,23 @@ impl CallArcs {
     }
 
     /// The callers or callees of a function.
-    pub(super) fn around(&self, function: FunctionOfPart, role: Role) -> Vec<TreeRow> {
+    pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
         let arcs = match role {
-            Role::Caller => &self.incoming,
-            Role::Function | Role::Callee => &self.outgoing,
+            ArcEnd::Caller => &self.incoming,
+            ArcEnd::Function | ArcEnd::Callee => &self.outgoing,
         };
         let mut arcs = arcs.get(&function).cloned().unwrap_or_default();
         arcs.order_by_key(|arc| self.places[*arc]);
         let row = |arc: usize| {
             let arc = &self.arcs[arc];
             let other = match role {
-                Role::Caller => arc.caller,
-                Role::Function | Role::Callee => arc.callee,
+                ArcEnd::Caller => arc.caller,
+                ArcEnd::Function | ArcEnd::Callee => arc.callee,
             };
             TreeRow {
                 role,
                 depth: 1,
-                what: What::Called(other, arc.calls),
+                what: ArcRow::Called(other, arc.calls),
                 cost: None,
                 incl: Some(arc.incl.clone()),
             }

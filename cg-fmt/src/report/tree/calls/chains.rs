@@ -11,11 +11,11 @@ use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
-use super::{FunctionOfPart, Role, TreeRow, What, of_part};
+use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
 use crate::report::passed_through::PassedThrough;
 
 /// The chains that the functions to be shown are in.
-pub(super) struct Chains<'p> {
+pub(super) struct ShownChains<'p> {
     profile: &'p Profile,
     /// `inline` rows by the functions in them, `call` rows by those in the chain that they leave from: of the functions to
     /// be shown alone.
@@ -31,11 +31,11 @@ pub(super) struct Chains<'p> {
 struct Ways<'p> {
     profile: &'p Profile,
     nodes: Vec<WayNode>,
-    index: HashMap<(usize, Step), usize>,
+    index: HashMap<(usize, ChainStep), usize>,
 }
 
 struct WayNode {
-    step: Step,
+    step: ChainStep,
     cost: Option<Vec<Count>>,
     incl: Option<Vec<Count>>,
     calls: Count,
@@ -45,18 +45,18 @@ struct WayNode {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Step {
+enum ChainStep {
     Inlined(FunctionKey),
     Called(FunctionKey),
 }
 
-impl<'p> Chains<'p> {
+impl<'p> ShownChains<'p> {
     pub(super) fn of(
         profile: &'p Profile,
         shown: HashSet<FunctionOfPart>,
         pruning: (usize, Count),
-    ) -> Chains<'p> {
-        let mut chains = Chains {
+    ) -> ShownChains<'p> {
+        let mut chains = ShownChains {
             profile,
             inlines: HashMap::new(),
             leaving: HashMap::new(),
@@ -89,10 +89,10 @@ impl<'p> Chains<'p> {
     }
 
     /// The rows above or below a function.
-    pub(super) fn around(&self, function: FunctionOfPart, role: Role) -> Vec<TreeRow> {
+    pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
         let ways = match role {
-            Role::Caller => self.outwards(function),
-            Role::Function | Role::Callee => self.inwards(function),
+            ArcEnd::Caller => self.outwards(function),
+            ArcEnd::Function | ArcEnd::Callee => self.inwards(function),
         };
         let mut rows = Vec::new();
         ways.show(0, 0, role, self.pruning, &mut rows);
@@ -140,7 +140,7 @@ impl<'p> Chains<'p> {
         for row in self.inlines.get(&function).into_iter().flatten() {
             let mut node = 0;
             for inner in below(self.inlined(inlines.key(*row))) {
-                node = ways.child(node, Step::Inlined(inner));
+                node = ways.child(node, ChainStep::Inlined(inner));
             }
             ways.add_cost(node, inlines.cost(*row));
             ways.add_incl(node, inlines.incl(*row));
@@ -150,9 +150,9 @@ impl<'p> Chains<'p> {
             let key = calls.key(*row);
             let mut node = 0;
             for inner in below(self.caller(key)) {
-                node = ways.child(node, Step::Inlined(inner));
+                node = ways.child(node, ChainStep::Inlined(inner));
             }
-            let node = ways.child(node, Step::Called(key.callee.unwrap_or_default()));
+            let node = ways.child(node, ChainStep::Called(key.callee.unwrap_or_default()));
             ways.add_incl(node, calls.incl(*row));
             ways.nodes[node].calls += calls.calls(*row);
         }
@@ -176,7 +176,7 @@ impl<'p> Chains<'p> {
             let incl = inlines.incl(*row).filter(|_| !outer.contains(innermost));
             let mut node = 0;
             for caller in outer.iter().rev() {
-                node = ways.child(node, Step::Inlined(*caller));
+                node = ways.child(node, ChainStep::Inlined(*caller));
                 ways.add_cost(node, inlines.cost(*row));
                 ways.add_incl(node, incl);
             }
@@ -196,7 +196,7 @@ impl<'p> Chains<'p> {
         };
         let caller = |row: usize| {
             let chain = self.caller(calls.key(row));
-            Step::Called(chain.last().copied().unwrap_or_default())
+            ChainStep::Called(chain.last().copied().unwrap_or_default())
         };
         for row in reaching(function.0) {
             let node = ways.child(0, caller(*row));
@@ -217,7 +217,7 @@ impl<'p> Chains<'p> {
 
 impl<'p> Ways<'p> {
     fn new(profile: &'p Profile) -> Ways<'p> {
-        let root = WayNode::new(Step::Called(FunctionKey::default()));
+        let root = WayNode::new(ChainStep::Called(FunctionKey::default()));
         Ways {
             profile,
             nodes: vec![root],
@@ -225,7 +225,7 @@ impl<'p> Ways<'p> {
         }
     }
 
-    fn child(&mut self, node: usize, step: Step) -> usize {
+    fn child(&mut self, node: usize, step: ChainStep) -> usize {
         let nodes = &mut self.nodes;
         *self.index.entry((node, step)).or_insert_with(|| {
             nodes.push(WayNode::new(step));
@@ -248,15 +248,15 @@ impl<'p> Ways<'p> {
         &self,
         node: usize,
         depth: usize,
-        role: Role,
+        role: ArcEnd,
         pruning: (usize, Count),
         rows: &mut Vec<TreeRow>,
     ) {
         let (event, least) = pruning;
         let mut children: Vec<(usize, PassedThrough)> = (self.nodes[node].children.iter())
             .map(|child| match role {
-                Role::Caller => (*child, PassedThrough::Nothing),
-                Role::Function | Role::Callee => self.passed_through(*child),
+                ArcEnd::Caller => (*child, PassedThrough::Nothing),
+                ArcEnd::Function | ArcEnd::Callee => self.passed_through(*child),
             })
             .collect();
         children.order_by(|(a, _), (b, _)| {
@@ -281,8 +281,8 @@ impl<'p> Ways<'p> {
                 role,
                 depth: depth + 1,
                 what: match shown.step {
-                    Step::Inlined(function) => What::Inlined(function, *through),
-                    Step::Called(function) => What::Called(function, shown.calls),
+                    ChainStep::Inlined(function) => ArcRow::Inlined(function, *through),
+                    ChainStep::Called(function) => ArcRow::Called(function, shown.calls),
                 },
                 cost: shown.cost.clone(),
                 incl: shown.incl.clone(),
@@ -298,7 +298,7 @@ impl<'p> Ways<'p> {
             rows.push(TreeRow {
                 role,
                 depth: depth + 1,
-                what: What::Pruned(pruned.len()),
+                what: ArcRow::Pruned(pruned.len()),
                 cost,
                 incl,
             });
@@ -309,8 +309,8 @@ impl<'p> Ways<'p> {
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while let [child] = self.nodes[node].children[..]
-            && let Step::Inlined(function) = self.nodes[node].step
-            && let Step::Inlined(_) = self.nodes[child].step
+            && let ChainStep::Inlined(function) = self.nodes[node].step
+            && let ChainStep::Inlined(_) = self.nodes[child].step
             && self.nodes[node].costs_nothing()
         {
             through = through.and(function);
@@ -324,7 +324,7 @@ impl<'p> Ways<'p> {
 const DEEPEST: usize = 1000;
 
 impl WayNode {
-    fn new(step: Step) -> WayNode {
+    fn new(step: ChainStep) -> WayNode {
         WayNode {
             step,
             cost: None,
@@ -337,7 +337,7 @@ impl WayNode {
 
     fn function(&self) -> FunctionKey {
         match self.step {
-            Step::Inlined(function) | Step::Called(function) => function,
+            ChainStep::Inlined(function) | ChainStep::Called(function) => function,
         }
     }
 
@@ -353,9 +353,9 @@ impl WayNode {
     }
 }
 
-impl Step {
+impl ChainStep {
     fn is_call(self) -> bool {
-        matches!(self, Step::Called(_))
+        matches!(self, ChainStep::Called(_))
     }
 }
 
@@ -421,13 +421,13 @@ mod tests {
     }
 
     /// What is above or below a function: self cost, inclusive cost, what it is.
-    fn around(records: &[String], function: &str, role: Role, least: Count) -> Vec<String> {
+    fn around(records: &[String], function: &str, role: ArcEnd, least: Count) -> Vec<String> {
         let profile = profile(records);
         let keys = profile.table(RecordType::Inline).keys().iter();
         let named = |key: &&Key| profile.text(key.function.name) == Some(function);
         let key = keys.clone().find(named).unwrap();
         let function = of_part(key, key.function);
-        let chains = Chains::of(&profile, HashSet::from([function]), (0, least));
+        let chains = ShownChains::of(&profile, HashSet::from([function]), (0, least));
         let figure = |counts: &Option<Vec<Count>>| match counts {
             Some(counts) => counts[0].to_string(),
             None => "-".to_owned(),
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn below_a_function_is_what_is_inlined_into_it_and_called_from_there() {
-        let callees = |function: &str| around(&records(), function, Role::Callee, 0);
+        let callees = |function: &str| around(&records(), function, ArcEnd::Callee, 0);
         // What costs nothing and leads to one function is left out on the way.
         assert_eq!(
             callees("host"),
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn above_a_function_is_what_it_is_inlined_into_and_who_calls_that() {
-        let callers = |function: &str| around(&records(), function, Role::Caller, 0);
+        let callers = |function: &str| around(&records(), function, ArcEnd::Caller, 0);
         assert_eq!(
             callers("hash"),
             [
@@ -507,7 +507,7 @@ mod tests {
         assert_eq!(callers("host"), ["- 1000 main (7x)"]);
         // What is below the threshold keeps its cost.
         assert_eq!(
-            around(&records(), "hash", Role::Caller, 200)[4..],
+            around(&records(), "hash", ArcEnd::Caller, 200)[4..],
             ["90 100 1 more, below the threshold"]
         );
     }
@@ -520,11 +520,11 @@ mod tests {
             inline("fact fact main", 40, 40),
         ];
         assert_eq!(
-            around(&records, "fact", Role::Callee, 0),
+            around(&records, "fact", ArcEnd::Callee, 0),
             ["40 40 fact (inlined)"]
         );
         assert_eq!(
-            around(&records, "fact", Role::Caller, 0),
+            around(&records, "fact", ArcEnd::Caller, 0),
             [
                 "60 100 main (inlined into)",
                 "40 - fact (inlined into)",

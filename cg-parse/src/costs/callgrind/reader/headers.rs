@@ -2,7 +2,7 @@
 
 use super::{CallgrindReader, Command, Stage};
 use crate::costs::callgrind::header;
-use crate::costs::callgrind::part::Part;
+use crate::costs::callgrind::part::PartSums;
 use crate::costs::callgrind::position::Positions;
 use crate::costs::callgrind::recursion::RecursionSigns;
 use crate::costs::refusal::Refusal;
@@ -193,7 +193,7 @@ impl CallgrindReader<'_> {
         self.columns = (!is_identity).then_some(columns);
         let (events, signedness) = (self.section.event_count(), self.section.signedness());
         if self.part.own.event_count() != events || self.part.signedness != signedness {
-            self.part = Part::new(events, signedness, self.wanted);
+            self.part = PartSums::new(events, signedness, self.wanted);
         }
         if self.shown.levels && !self.wanted.arcs {
             self.part.arcs = None;

@@ -1,6 +1,6 @@
 //! The body's lines other than costs: positions, names and calls.
 
-use super::{CallgrindReader, InForce, Named, Numbered, Stage};
+use super::{CallgrindReader, InForce, NamedFunction, Numbered, Stage};
 use crate::costs::callgrind::names::{self, Compressed, NumberTable};
 use crate::costs::continued::{NameLine, continued};
 use crate::costs::ids::StringId;
@@ -169,7 +169,7 @@ impl CallgrindReader<'_> {
             return Ok(false);
         };
         let function =
-            |named: Option<Named>| named.map(|named| self.function_names.text(named.name));
+            |named: Option<NamedFunction>| named.map(|named| self.function_names.text(named.name));
         let of_number = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
         let begun = match key {
             BodyKey::Function => function(self.function),
@@ -241,14 +241,14 @@ impl CallgrindReader<'_> {
         Ok(())
     }
 
-    fn function_name(&mut self, name: Compressed) -> Result<Named, Refusal> {
+    fn function_name(&mut self, name: Compressed) -> Result<NamedFunction, Refusal> {
         let (number, text) = match name {
             Compressed::Reference(number) => {
                 let numbered = self
                     .functions
                     .get(number)
                     .ok_or_else(|| undefined("function", number))?;
-                return Ok(Named {
+                return Ok(NamedFunction {
                     name: numbered.name,
                     number: Some(number),
                 });
@@ -271,7 +271,7 @@ impl CallgrindReader<'_> {
                 self.part.arcs = None;
             }
         }
-        Ok(Named { name, number })
+        Ok(NamedFunction { name, number })
     }
 
     /// A name made of numbers, `(1234)'2'(1216)`, which is how `--compress-mangled=yes` writes callers.

@@ -3,7 +3,7 @@
 use cg_stream::record::Count;
 
 use super::fields::{LineFields, is_blank_or_comment};
-use super::{Profile, SampleSymbols, maps};
+use super::{LegacyProfile, SampleSymbols, maps};
 use crate::error::Error;
 use crate::format::Lines;
 use crate::number::whole_u64;
@@ -21,7 +21,7 @@ pub(super) fn title(line: &[u8]) -> Option<(&[u8], u64)> {
 }
 
 /// Reads a profile of Go that counts: `1 @ 0x42d796 0x45d9e5`.
-pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error> {
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let total = first_line(lines, |line, number| {
         let (event, total) = title(line).ok_or_else(|| {
             LineFields::new(line, number).unexpected("what is counted and how often")
@@ -64,7 +64,7 @@ pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error
 }
 
 /// Reads a profile of contention: `CYCLES COUNT @ 0x…`, behind lines `cycles/second = N` and `sampling period = N`.
-pub(super) fn read_contention(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error> {
+pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     profile.set_events(&[("contentions", "count"), ("delay", "ns")]);
     first_line(lines, |_, _| Ok(()))?;
     let (mut cycles_a_second, mut period) = (0, 1);

@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::super::rate::samples_a_second;
-use super::Profile;
+use super::LegacyProfile;
 use crate::error::Error;
 use crate::format::Lines;
 
@@ -67,7 +67,7 @@ pub(super) fn is_profile(bytes: &[u8]) -> bool {
     header(bytes).is_some()
 }
 
-pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error> {
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let mut bytes = Vec::new();
     lines.read_to_end(&mut bytes).map_err(Error::Input)?;
     let (words, period) = header(&bytes)

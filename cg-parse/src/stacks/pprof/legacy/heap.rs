@@ -4,17 +4,17 @@ use cg_stream::record::Count;
 
 use super::counts::first_line;
 use super::fields::{LineFields, is_blank_or_comment};
-use super::{Profile, SampleSymbols, maps};
+use super::{LegacyProfile, SampleSymbols, maps};
 use crate::error::Error;
 use crate::format::Lines;
 use crate::number::leading_u64;
 
 /// Reads a profile of gperftools or Go, which begins with `heap profile: 54: 3473824 [57: 4653648] @ heap/1048576`.
-pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error> {
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let (header, rate) = first_line(lines, |line, number| {
         let mut fields = LineFields::new(line, number);
         fields.expect("heap profile:")?;
-        let header = Counted::read(&mut fields)?;
+        let header = HeapCounts::read(&mut fields)?;
         fields.expect("@")?;
         let rate = sampling_rate(fields.rest())
             .ok_or_else(|| fields.unexpected("how the heap was sampled"))?;
@@ -25,7 +25,7 @@ pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error
     set_events(profile, has_allocations, ["objects", "space"]);
     label_rate(profile, rate);
     let mut symbols = SampleSymbols::default();
-    let mut sum = Counted::default();
+    let mut sum = HeapCounts::default();
     let mut has_end = false;
     while lines.advance().map_err(Error::Input)? {
         let (line, number) = (lines.last_line(), lines.line_number());
@@ -41,7 +41,7 @@ pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error
             break;
         }
         let mut fields = LineFields::new(line, number);
-        let counted = Counted::read(&mut fields)?;
+        let counted = HeapCounts::read(&mut fields)?;
         counted.check(&fields)?;
         fields.expect("@")?;
         fields.return_addresses(&mut profile.addresses)?;
@@ -54,15 +54,15 @@ pub(super) fn read(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error
 
 /// Reads a profile of jemalloc: `heap_v2/524288`, then for the whole process and each stack a line `t*: …`, the sum of the
 /// lines `t1: …` of its threads, which follow it.
-pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut Profile) -> Result<(), Error> {
+pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let rate = first_line(lines, |line, number| {
         let mut fields = LineFields::new(line, number);
         fields.expect("heap_v2/")?;
         fields.number()
     })?;
     label_rate(profile, rate);
-    let mut header: Option<Counted> = None;
-    let mut sum = Counted::default();
+    let mut header: Option<HeapCounts> = None;
+    let mut sum = HeapCounts::default();
     let mut has_stack = false;
     let mut has_end = false;
     while lines.advance().map_err(Error::Input)? {
@@ -90,7 +90,7 @@ pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut Profile) -> Result<
             continue;
         }
         fields.expect("*:")?;
-        let counted = Counted::read(&mut fields)?;
+        let counted = HeapCounts::read(&mut fields)?;
         match &header {
             None => {
                 set_events(
@@ -124,13 +124,13 @@ pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut Profile) -> Result<
 
 /// Blocks and bytes as they are written.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Counted {
+struct HeapCounts {
     in_use: (i64, i64),
     allocated: (i64, i64),
 }
 
-impl Counted {
-    fn read(fields: &mut LineFields) -> Result<Counted, Error> {
+impl HeapCounts {
+    fn read(fields: &mut LineFields) -> Result<HeapCounts, Error> {
         let mut pair = || {
             let count = fields.number()?;
             fields.expect(":")?;
@@ -145,7 +145,7 @@ impl Counted {
         };
         let allocated = pair()?;
         fields.expect("]")?;
-        Ok(Counted { in_use, allocated })
+        Ok(HeapCounts { in_use, allocated })
     }
 
     /// That there are no bytes without blocks, which nobody could scale.
@@ -168,7 +168,7 @@ impl Counted {
         }
     }
 
-    fn add(&mut self, other: Counted) {
+    fn add(&mut self, other: HeapCounts) {
         let add = |(blocks, bytes): (i64, i64), other: (i64, i64)| {
             (blocks.wrapping_add(other.0), bytes.wrapping_add(other.1))
         };
@@ -211,7 +211,7 @@ fn sampling_rate(kind: &[u8]) -> Option<i64> {
     }
 }
 
-fn set_events(profile: &mut Profile, has_allocations: bool, alone: [&str; 2]) {
+fn set_events(profile: &mut LegacyProfile, has_allocations: bool, alone: [&str; 2]) {
     if has_allocations {
         profile.set_events(&[
             ("alloc_objects", "count"),
@@ -224,7 +224,7 @@ fn set_events(profile: &mut Profile, has_allocations: bool, alone: [&str; 2]) {
     }
 }
 
-fn label_rate(profile: &mut Profile, rate: i64) {
+fn label_rate(profile: &mut LegacyProfile, rate: i64) {
     if rate > 1 {
         let labels = &mut profile.facts.labels;
         labels.insert("period".to_owned(), format!("{rate} bytes space"));
@@ -233,9 +233,9 @@ fn label_rate(profile: &mut Profile, rate: i64) {
 
 /// Compares the sum of what was read with what the header says.
 fn compare(
-    profile: &mut Profile,
-    header: &Counted,
-    sum: &Counted,
+    profile: &mut LegacyProfile,
+    header: &HeapCounts,
+    sum: &HeapCounts,
     has_end: bool,
 ) -> Result<(), Error> {
     if header == sum {

@@ -5,11 +5,11 @@ use crate::format::Lines;
 
 /// The objects of an address space.
 #[derive(Default)]
-pub(super) struct Maps {
-    mappings: Vec<Mapping>,
+pub(super) struct ObjectMaps {
+    mappings: Vec<LegacyMapping>,
 }
 
-struct Mapping {
+struct LegacyMapping {
     start: u64,
     end: u64,
     offset: u64,
@@ -23,7 +23,7 @@ pub(super) fn begins(line: &[u8]) -> bool {
         .any(|words| memchr::memmem::find(line, words).is_some())
 }
 
-impl Maps {
+impl ObjectMaps {
     /// Reads mappings until the input ends. Other lines say nothing that is wanted here.
     pub(super) fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while let Some(line) = lines.next_line().map_err(Error::Input)? {
@@ -38,9 +38,9 @@ impl Maps {
 
     /// The object that an address is in, and the place in its file.
     pub(super) fn find(&self, address: u64) -> Option<(&[u8], u64)> {
-        let holds = |mapping: &&Mapping| (mapping.start..mapping.end).contains(&address);
+        let holds = |mapping: &&LegacyMapping| (mapping.start..mapping.end).contains(&address);
         // Where an object was mapped in several pieces, some producers leave out the first.
-        let would_hold = |mapping: &&Mapping| {
+        let would_hold = |mapping: &&LegacyMapping| {
             let start = mapping.start.saturating_sub(mapping.offset);
             (start..mapping.start).contains(&address)
         };
@@ -57,7 +57,7 @@ impl Maps {
 }
 
 /// The mapping that a line tells of, where it is one of code in a file.
-fn mapping(line: &[u8]) -> Option<Mapping> {
+fn mapping(line: &[u8]) -> Option<LegacyMapping> {
     let (range, rest) = word(line);
     let range = range.strip_suffix(b":").unwrap_or(range);
     let hyphen = memchr::memchr(b'-', range)?;
@@ -85,7 +85,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
             .map_or(Some(0), hex)?;
         (offset, second)
     };
-    (!object.is_empty()).then(|| Mapping {
+    (!object.is_empty()).then(|| LegacyMapping {
         start,
         end,
         offset,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn addresses_are_found_in_objects() {
-        let mut maps = Maps::default();
+        let mut maps = ObjectMaps::default();
         for line in [
             "00400000-00401000 r--p 00000000 fe:01 12 /opt/my prog",
             "00401000-00402000 r-xp 00001000 fe:01 12 /opt/my prog",

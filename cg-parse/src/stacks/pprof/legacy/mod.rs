@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::address;
-use super::super::table::{FrameId, FrameParts, Row, StackTable};
+use super::super::table::{FrameId, FrameParts, StackKey, StackTable};
 use super::super::write::write;
 use crate::error::Error;
 use crate::format::{Lines, Options, Out};
@@ -33,11 +33,11 @@ mod fields;
 mod heap;
 mod maps;
 
-use maps::Maps;
+use maps::ObjectMaps;
 
 /// One of these formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LegacyKind {
     Heap,
     Jemalloc,
     Counts,
@@ -46,24 +46,24 @@ pub(super) enum Kind {
 }
 
 /// Which format the first bytes of an input show, if one of these.
-pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
+pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
     if cpu::is_profile(bytes) {
-        return Some(Kind::Cpu);
+        return Some(LegacyKind::Cpu);
     }
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.find(|line| !fields::is_blank_or_comment(line))?;
     // The rest of the line may not be there yet.
     if first.starts_with(b"heap profile:") {
-        Some(Kind::Heap)
+        Some(LegacyKind::Heap)
     } else if first.starts_with(b"heap_v2/") {
-        Some(Kind::Jemalloc)
+        Some(LegacyKind::Jemalloc)
     } else if first.starts_with(b"--- mutex:")
         || first.starts_with(b"--- contention:")
         || first.starts_with(b"--- contentionz ")
     {
-        Some(Kind::Contention)
+        Some(LegacyKind::Contention)
     } else if counts::title(first).is_some() {
-        Some(Kind::Counts)
+        Some(LegacyKind::Counts)
     } else {
         None
     }
@@ -71,20 +71,20 @@ pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
 
 /// Reads an input of this format and writes its stacks.
 pub(super) fn parse(
-    kind: Kind,
+    kind: LegacyKind,
     source: &str,
     lines: &mut Lines,
     options: &Options,
     out: &mut Out,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
-    let mut profile = Profile::default();
+    let mut profile = LegacyProfile::default();
     let read = match kind {
-        Kind::Heap => heap::read(lines, &mut profile),
-        Kind::Jemalloc => heap::read_jemalloc(lines, &mut profile),
-        Kind::Counts => counts::read(lines, &mut profile),
-        Kind::Contention => counts::read_contention(lines, &mut profile),
-        Kind::Cpu => cpu::read(lines, &mut profile),
+        LegacyKind::Heap => heap::read(lines, &mut profile),
+        LegacyKind::Jemalloc => heap::read_jemalloc(lines, &mut profile),
+        LegacyKind::Counts => counts::read(lines, &mut profile),
+        LegacyKind::Contention => counts::read_contention(lines, &mut profile),
+        LegacyKind::Cpu => cpu::read(lines, &mut profile),
     };
     for warning in &profile.warnings {
         diagnostics.warn(format!("{source}: {warning}"));
@@ -98,19 +98,19 @@ pub(super) fn parse(
 
 /// What is read of a profile before its addresses can be named.
 #[derive(Default)]
-struct Profile {
+struct LegacyProfile {
     /// What the values of a sample count.
     events: Vec<String>,
-    samples: Vec<Sample>,
+    samples: Vec<LegacySample>,
     /// The addresses of all samples, innermost first, moved back into the calls.
     addresses: Vec<u64>,
-    symbols: Symbols,
-    maps: Maps,
+    symbols: SymbolsByAddress,
+    maps: ObjectMaps,
     facts: SamplingFacts,
     warnings: Vec<String>,
 }
 
-struct Sample {
+struct LegacySample {
     /// Where its addresses end; they begin where those of the sample before it do.
     end: usize,
     values: Values,
@@ -119,7 +119,7 @@ struct Sample {
 /// A value for each event, and 0 where there are fewer.
 type Values = [Count; 4];
 
-impl Profile {
+impl LegacyProfile {
     fn set_events(&mut self, events: &[(&str, &str)]) {
         for (event, unit) in events {
             self.events.push((*event).to_owned());
@@ -133,7 +133,7 @@ impl Profile {
     /// Adds a sample of the addresses that were pushed since the last one.
     fn add(&mut self, values: Values) {
         let end = self.addresses.len();
-        self.samples.push(Sample { end, values });
+        self.samples.push(LegacySample { end, values });
     }
 
     fn table(&self, options: &Options) -> Result<StackTable, Error> {
@@ -151,9 +151,9 @@ impl Profile {
                 stack.extend_from_slice(&known[address]);
             }
             start = sample.end;
-            let row = Row {
+            let row = StackKey {
                 stack: table.stack(&stack)?,
-                ..Row::default()
+                ..StackKey::default()
             };
             let row = table.row(row)?;
             for event in 0..self.events.len() {
@@ -199,9 +199,9 @@ impl Profile {
 }
 
 /// By address: the functions there, the innermost inlined one first.
-type Symbols = HashMap<u64, Vec<Symbol>, FixedState>;
+type SymbolsByAddress = HashMap<u64, Vec<LegacySymbol>, FixedState>;
 
-struct Symbol {
+struct LegacySymbol {
     name: Vec<u8>,
     file: Vec<u8>,
     line: Option<u64>,
@@ -211,7 +211,7 @@ struct Symbol {
 /// one address several times where functions were inlined. The first sample with an address tells its functions.
 #[derive(Default)]
 struct SampleSymbols {
-    found: BTreeMap<u64, Vec<Symbol>>,
+    found: BTreeMap<u64, Vec<LegacySymbol>>,
 }
 
 impl SampleSymbols {
@@ -223,14 +223,14 @@ impl SampleSymbols {
     }
 
     /// Keeps what the lines of a sample told.
-    fn keep(&mut self, symbols: &mut Symbols) {
+    fn keep(&mut self, symbols: &mut SymbolsByAddress) {
         while let Some((address, found)) = self.found.pop_first() {
             symbols.entry(address).or_insert(found);
         }
     }
 }
 
-fn symbol(line: &[u8]) -> Option<(u64, Symbol)> {
+fn symbol(line: &[u8]) -> Option<(u64, LegacySymbol)> {
     let mut columns = line
         .strip_prefix(b"#")?
         .split(|byte| *byte == b'\t')
@@ -256,7 +256,7 @@ fn symbol(line: &[u8]) -> Option<(u64, Symbol)> {
     };
     Some((
         address,
-        Symbol {
+        LegacySymbol {
             name: name.to_vec(),
             file: file.to_vec(),
             line: line.filter(|line| *line > 0),
