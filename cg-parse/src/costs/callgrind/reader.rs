@@ -82,39 +82,11 @@ enum Stage {
     Totals,
 }
 
-pub(super) struct CallgrindReader<'a> {
-    source: &'a str,
-    section: &'a mut Section,
-    part_done: PartDone<'a>,
-    diagnostics: &'a mut Diagnostics,
-    wanted: Wanted,
-
-    objects: NumberTable<StringId>,
-    files: NumberTable<StringId>,
-    functions: NumberTable<Numbered>,
-    function_names: FileFunctionNames,
-    nodes: FileFunctions,
-    shown: RecursionSigns,
-    is_xtree: bool,
-    is_xdebug: bool,
-    compression: Compression,
-
-    stage: Stage,
-    /// A header has begun and has not come to its `events:` yet.
-    has_header: bool,
-    parts: u64,
-    /// Of the part before, as far as this one has not said its own.
-    pid: Option<u64>,
-    last_command: Option<String>,
-    line_number: u64,
-    events: Vec<String>,
-    /// Where the events of this part are among those of the section; `None` where they are its first ones, in order.
-    columns: Option<Vec<usize>>,
-    totals: Option<(u64, Vec<i128>)>,
-    summary: Option<Vec<i128>>,
+/// What a position line sets stays in force until the next one of its kind, or the end of the part.
+struct PartState {
+    /// The position of the last cost line, which the next one can be relative to.
     positions: Positions,
-    part: PartSums,
-
+    compression: Compression,
     object: InForce,
     /// The file of the function (`fl=`).
     function_file: InForce,
@@ -134,6 +106,61 @@ pub(super) struct CallgrindReader<'a> {
     /// The positions `callee` was named with.
     callee_object: Option<StringId>,
     callee_file: Option<StringId>,
+}
+
+impl Default for PartState {
+    fn default() -> PartState {
+        PartState {
+            positions: Positions::new(),
+            compression: Compression::Unknown { has_object: false },
+            object: InForce::NOTHING,
+            function_file: InForce::NOTHING,
+            file: StringId::NOT_GIVEN,
+            file_is_fresh: false,
+            fi_stands_for_fl: false,
+            function: None,
+            node: None,
+            called_object: None,
+            called_file: None,
+            callee: None,
+            callee_object: None,
+            callee_file: None,
+        }
+    }
+}
+
+pub(super) struct CallgrindReader<'a> {
+    source: &'a str,
+    section: &'a mut Section,
+    part_done: PartDone<'a>,
+    diagnostics: &'a mut Diagnostics,
+    wanted: Wanted,
+
+    objects: NumberTable<StringId>,
+    files: NumberTable<StringId>,
+    functions: NumberTable<Numbered>,
+    function_names: FileFunctionNames,
+    nodes: FileFunctions,
+    shown: RecursionSigns,
+    is_xtree: bool,
+    is_xdebug: bool,
+
+    stage: Stage,
+    /// A header has begun and has not come to its `events:` yet.
+    has_header: bool,
+    parts: u64,
+    /// Of the part before, as far as this one has not said its own.
+    pid: Option<u64>,
+    last_command: Option<String>,
+    line_number: u64,
+    events: Vec<String>,
+    /// Where the events of this part are among those of the section; `None` where they are its first ones, in order.
+    columns: Option<Vec<usize>>,
+    totals: Option<(u64, Vec<i128>)>,
+    summary: Option<Vec<i128>>,
+    part: PartSums,
+
+    state: PartState,
     /// How many calls the next cost line is the cost of.
     calls: Option<u64>,
     /// The last line that gave a name, with its key and the number that the name was given.
@@ -185,7 +212,6 @@ impl<'a> CallgrindReader<'a> {
             shown: RecursionSigns::default(),
             is_xtree: false,
             is_xdebug: false,
-            compression: Compression::Unknown { has_object: false },
             stage: Stage::Header,
             has_header: false,
             parts: 0,
@@ -196,19 +222,7 @@ impl<'a> CallgrindReader<'a> {
             columns: None,
             totals: None,
             summary: None,
-            positions: Positions::new(),
-            object: InForce::NOTHING,
-            function_file: InForce::NOTHING,
-            file: StringId::NOT_GIVEN,
-            file_is_fresh: false,
-            fi_stands_for_fl: false,
-            function: None,
-            node: None,
-            called_object: None,
-            called_file: None,
-            callee: None,
-            callee_object: None,
-            callee_file: None,
+            state: PartState::default(),
             calls: None,
             name_line: None,
             has_continued_names: false,
@@ -273,8 +287,9 @@ impl<'a> CallgrindReader<'a> {
     #[inline]
     fn read_costs<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
         // Most lines are written plainly, and their end is found while their numbers are read.
-        let positions_before = self.positions.mark();
+        let positions_before = self.state.positions.mark();
         let plain = self
+            .state
             .positions
             .read_plain(text)
             .and_then(|counts| self.counts.read_plain(counts, self.events.len()));
@@ -282,14 +297,14 @@ impl<'a> CallgrindReader<'a> {
             self.cost_line()?;
             return Ok(after);
         }
-        self.positions.go_back_to(positions_before);
+        self.state.positions.go_back_to(positions_before);
         let (line, after) = first_line(text);
-        let read = match self.positions.read(line) {
+        let read = match self.state.positions.read(line) {
             Ok(counts) => self.counts.read(counts, self.events.len()),
             Err(_) => Err(not_a_position(line)),
         };
         if let Err(message) = read {
-            self.positions.go_back_to(positions_before);
+            self.state.positions.go_back_to(positions_before);
             return Err(if self.stage == Stage::Body && can_be_costs(line) {
                 Refusal::Line(message)
             } else {
@@ -309,7 +324,7 @@ impl<'a> CallgrindReader<'a> {
         if self.counts.has_negative() && self.part.signedness == Signedness::Unsigned {
             self.become_signed()?;
         }
-        let node = match self.node {
+        let node = match self.state.node {
             Some(node) => node,
             None => self.use_function()?,
         };
@@ -329,7 +344,13 @@ impl<'a> CallgrindReader<'a> {
             && !counts.is_empty()
         {
             let object = || self.nodes.get(node).object;
-            trace.add(node, object, at(&self.positions, self.file), None, counts);
+            trace.add(
+                node,
+                object,
+                at(&self.state.positions, self.state.file),
+                None,
+                counts,
+            );
         }
         if self.part.lines.is_some() && !counts.is_empty() {
             self.part.add_line(self.line_key(node), counts)?;
@@ -341,9 +362,13 @@ impl<'a> CallgrindReader<'a> {
     fn line_key(&self, node: FileFunctionId) -> NodeLine {
         NodeLine {
             function: node,
-            file: self.file,
-            line: self.positions.line(),
-            address: self.positions.address().filter(|_| self.wanted.addresses),
+            file: self.state.file,
+            line: self.state.positions.line(),
+            address: self
+                .state
+                .positions
+                .address()
+                .filter(|_| self.wanted.addresses),
         }
     }
 
@@ -371,11 +396,11 @@ impl<'a> CallgrindReader<'a> {
             && node != callee
         {
             let object = || self.nodes.get(node).object;
-            let at = at(&self.positions, self.file);
+            let at = at(&self.state.positions, self.state.file);
             trace.add(node, object, at, Some(callee), counts);
         }
         let from = self.line_key(node);
-        let address = (self.positions.address()).filter(|_| self.wanted.call_addresses);
+        let address = (self.state.positions.address()).filter(|_| self.wanted.call_addresses);
         self.part.add_call(from, address, callee, calls, counts)?;
         Ok(())
     }
@@ -386,7 +411,7 @@ impl<'a> CallgrindReader<'a> {
             return Ok(());
         }
         self.counts.clear();
-        let node = match self.node {
+        let node = match self.state.node {
             Some(node) => node,
             None => self.use_function()?,
         };
@@ -395,9 +420,12 @@ impl<'a> CallgrindReader<'a> {
 
     /// The function in force is used: from now on its number stands for this function.
     fn use_function(&mut self) -> Result<FileFunctionId, TooMany> {
-        let object = self.object.position(PositionCertainty::InForce);
-        let file = self.function_file.position(PositionCertainty::InForce);
-        let named = match self.function {
+        let object = self.state.object.position(PositionCertainty::InForce);
+        let file = self
+            .state
+            .function_file
+            .position(PositionCertainty::InForce);
+        let named = match self.state.function {
             Some(named) => named,
             // Cost in front of the first `fn=` belongs to a function without a name.
             None => NamedFunction {
@@ -405,21 +433,21 @@ impl<'a> CallgrindReader<'a> {
                 number: None,
             },
         };
-        self.object.is_fresh = false;
-        self.function_file.is_fresh = false;
+        self.state.object.is_fresh = false;
+        self.state.function_file.is_fresh = false;
         let node = self.use_named(named, object, file)?;
-        self.node = Some(node);
+        self.state.node = Some(node);
         Ok(node)
     }
 
     /// The function called is used.
     fn use_callee(&mut self) -> Result<FileFunctionId, TooMany> {
         // KCachegrind's converters name the file behind the function; it is then still waiting.
-        if let Some(object) = self.called_object.take() {
-            self.callee_object = Some(object);
+        if let Some(object) = self.state.called_object.take() {
+            self.state.callee_object = Some(object);
         }
-        if let Some(file) = self.called_file.take() {
-            self.callee_file = Some(file);
+        if let Some(file) = self.state.called_file.take() {
+            self.state.callee_file = Some(file);
         }
         let position = |given: Option<StringId>, in_force: StringId| Position {
             name: given.unwrap_or(in_force),
@@ -429,9 +457,9 @@ impl<'a> CallgrindReader<'a> {
                 PositionCertainty::Assumed
             },
         };
-        let object = position(self.callee_object, self.object.name);
-        let file = position(self.callee_file, self.file);
-        let named = match self.callee {
+        let object = position(self.state.callee_object, self.state.object.name);
+        let file = position(self.state.callee_file, self.state.file);
+        let named = match self.state.callee {
             Some(named) => named,
             None => NamedFunction {
                 name: self.function_names.intern(b"", &mut self.section.strings)?,

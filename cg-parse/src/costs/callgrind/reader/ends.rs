@@ -2,11 +2,8 @@
 
 use cg_stream::intern::Id as _;
 
-use super::positions::Compression;
-use super::{CallgrindReader, InForce, Stage};
+use super::{CallgrindReader, PartState, Stage};
 use crate::costs::callgrind::inclusive;
-use crate::costs::callgrind::position::Positions;
-use crate::costs::ids::StringId;
 use crate::costs::refusal::Refusal;
 use crate::error::Error;
 
@@ -133,19 +130,7 @@ impl CallgrindReader<'_> {
         self.parts += 1;
         self.section.run.parts += 1;
         self.stage = Stage::Header;
-        self.positions = Positions::new();
-        self.compression = Compression::Unknown { has_object: false };
-        self.object = InForce::NOTHING;
-        self.function_file = InForce::NOTHING;
-        self.file = StringId::NOT_GIVEN;
-        self.file_is_fresh = false;
-        self.function = None;
-        self.node = None;
-        self.called_object = None;
-        self.called_file = None;
-        self.callee = None;
-        self.callee_object = None;
-        self.callee_file = None;
+        self.state = PartState::default();
         added.map_err(|no_room| Refusal::from(no_room).at(self.line_number))?;
         (self.part_done)(self.section)
     }

@@ -89,7 +89,7 @@ impl CallgrindReader<'_> {
             }
             b"desc" => header::description(value, &mut self.section.run),
             b"event" => header::event_definition(value, &mut self.section.run),
-            b"positions" => self.positions = Positions::from_header(value)?,
+            b"positions" => self.state.positions = Positions::from_header(value)?,
             b"events" => self.name_events(value)?,
             // Without events in front of it, it says nothing.
             b"summary" if self.stage == Stage::Header => {}

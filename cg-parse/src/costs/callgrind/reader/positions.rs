@@ -82,7 +82,7 @@ impl CallgrindReader<'_> {
         if self.stage != Stage::Body {
             self.begin_body("a position")?;
         }
-        if let Compression::Unknown { has_object } = self.compression {
+        if let Compression::Unknown { has_object } = self.state.compression {
             self.look_for_compression(key, value, has_object);
         }
         match key {
@@ -104,48 +104,50 @@ impl CallgrindReader<'_> {
         match key {
             BodyKey::Function => {
                 self.flush_calls()?;
-                self.function = Some(self.function_name(name)?);
-                self.node = None;
-                if self.function_file.name == StringId::NOT_GIVEN || self.fi_stands_for_fl {
+                self.state.function = Some(self.function_name(name)?);
+                self.state.node = None;
+                if self.state.function_file.name == StringId::NOT_GIVEN
+                    || self.state.fi_stands_for_fl
+                {
                     // Who never writes fl= means the function's file by fi= (lsprofcalltree, Mercurial).
-                    self.fi_stands_for_fl = true;
-                    self.function_file = InForce {
-                        name: self.file,
-                        is_fresh: self.file_is_fresh,
+                    self.state.fi_stands_for_fl = true;
+                    self.state.function_file = InForce {
+                        name: self.state.file,
+                        is_fresh: self.state.file_is_fresh,
                     };
                 }
-                self.file = self.function_file.name;
-                self.file_is_fresh = false;
-                self.callee = None;
-                self.called_file = None;
-                self.called_object = None;
+                self.state.file = self.state.function_file.name;
+                self.state.file_is_fresh = false;
+                self.state.callee = None;
+                self.state.called_file = None;
+                self.state.called_object = None;
             }
             BodyKey::CalledFunction => {
                 self.flush_calls()?;
-                self.callee = Some(self.function_name(name)?);
-                self.callee_file = self.called_file.take();
-                self.callee_object = self.called_object.take();
+                self.state.callee = Some(self.function_name(name)?);
+                self.state.callee_file = self.state.called_file.take();
+                self.state.callee_object = self.state.called_object.take();
             }
             BodyKey::FunctionFile => {
-                self.file = self.file_name(name)?;
-                self.function_file = InForce {
-                    name: self.file,
+                self.state.file = self.file_name(name)?;
+                self.state.function_file = InForce {
+                    name: self.state.file,
                     is_fresh: true,
                 };
-                self.fi_stands_for_fl = false;
+                self.state.fi_stands_for_fl = false;
             }
             BodyKey::LineFile => {
-                self.file = self.file_name(name)?;
-                self.file_is_fresh = true;
+                self.state.file = self.file_name(name)?;
+                self.state.file_is_fresh = true;
             }
-            BodyKey::CalledFile => self.called_file = Some(self.file_name(name)?),
+            BodyKey::CalledFile => self.state.called_file = Some(self.file_name(name)?),
             BodyKey::Object => {
-                self.object = InForce {
+                self.state.object = InForce {
                     name: self.object_name(name)?,
                     is_fresh: true,
                 };
             }
-            BodyKey::CalledObject => self.called_object = Some(self.object_name(name)?),
+            BodyKey::CalledObject => self.state.called_object = Some(self.object_name(name)?),
             BodyKey::FileOfJump => {
                 self.file_name(name)?;
             }
@@ -172,16 +174,16 @@ impl CallgrindReader<'_> {
             |named: Option<NamedFunction>| named.map(|named| self.function_names.text(named.name));
         let of_number = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
         let begun = match key {
-            BodyKey::Function => function(self.function),
+            BodyKey::Function => function(self.state.function),
             BodyKey::CalledFunction => {
-                self.called_file = self.callee_file;
-                self.called_object = self.callee_object;
-                function(self.callee)
+                self.state.called_file = self.state.callee_file;
+                self.state.called_object = self.state.callee_object;
+                function(self.state.callee)
             }
-            BodyKey::FunctionFile | BodyKey::LineFile => Some(self.file),
-            BodyKey::CalledFile => self.called_file,
-            BodyKey::Object => Some(self.object.name),
-            BodyKey::CalledObject => self.called_object,
+            BodyKey::FunctionFile | BodyKey::LineFile => Some(self.state.file),
+            BodyKey::CalledFile => self.state.called_file,
+            BodyKey::Object => Some(self.state.object.name),
+            BodyKey::CalledObject => self.state.called_object,
             BodyKey::FileOfJump => of_number(&self.files),
             BodyKey::FunctionOfJump => number
                 .and_then(|number| self.functions.get(number))
@@ -211,7 +213,7 @@ impl CallgrindReader<'_> {
     /// What stands behind the `=` of a position line.
     #[inline]
     fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
-        match self.compression {
+        match self.state.compression {
             Compression::Plain => Compressed::Name(value),
             _ => names::read(value),
         }
@@ -222,7 +224,7 @@ impl CallgrindReader<'_> {
     fn look_for_compression(&mut self, key: BodyKey, value: &[u8], had_object: bool) {
         let has_object = had_object || key == BodyKey::Object;
         let is_compressed = !matches!(names::read(value), Compressed::Name(_));
-        self.compression = match key {
+        self.state.compression = match key {
             _ if is_compressed || !self.shown.is_callgrind => Compression::Numbers,
             BodyKey::Function if has_object => Compression::Plain,
             BodyKey::Function => Compression::Numbers,
