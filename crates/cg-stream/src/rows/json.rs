@@ -3,6 +3,7 @@
 //! A profile of instructions is millions of `line` rows under a few thousand names. A name and a frame are rendered once
 //! and copied from then on, which takes an eighth of the time of rendering the records that rows stand for.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::{
@@ -16,9 +17,29 @@ use crate::record::declaration::records;
 #[derive(Default)]
 pub(crate) struct Rendered {
     json: Vec<u8>,
-    known: KnownIds<(usize, usize), Range<usize>>,
+    known: KnownIds<Rendering, Rendering>,
     /// Events as they stand in counts, with the colon.
     events: Vec<Vec<u8>>,
+}
+
+/// Where a name or a frame stands in the rendered text. It is never empty, so that what was not rendered takes no room.
+#[derive(Clone, Copy)]
+struct Rendering {
+    start: usize,
+    end: NonZeroUsize,
+}
+
+impl Rendering {
+    fn of(range: Range<usize>) -> Rendering {
+        Rendering {
+            start: range.start,
+            end: NonZeroUsize::new(range.end).unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start..self.end.get()
+    }
 }
 
 impl Rendered {
@@ -177,23 +198,23 @@ impl RowWriter<'_> {
     fn name_itself(&mut self, name: NameRef<'_>, of: Named) {
         match name {
             NameRef::Id(id) => {
-                let (start, end) = match self.rendered.known.name(of, id) {
-                    Some(place) => place,
+                let rendering = match self.rendered.known.name(of, id) {
+                    Some(rendering) => rendering,
                     None => self.render_name(id, of),
                 };
-                (self.buffer).extend_from_slice(&self.rendered.json[start..end]);
+                (self.buffer).extend_from_slice(&self.rendered.json[rendering.range()]);
             }
             NameRef::Text(text) => put_text(self.buffer, text),
         }
     }
 
     #[cold]
-    fn render_name(&mut self, id: NameId, of: Named) -> (usize, usize) {
+    fn render_name(&mut self, id: NameId, of: Named) -> Rendering {
         let start = self.rendered.json.len();
         put_text(&mut self.rendered.json, &self.tables.name(of, id));
-        let place = (start, self.rendered.json.len());
-        self.rendered.known.set_name(of, id, place);
-        place
+        let rendering = Rendering::of(start..self.rendered.json.len());
+        self.rendered.known.set_name(of, id, rendering);
+        rendering
     }
 
     fn text(&mut self, key: &str, text: &str) {
@@ -299,21 +320,24 @@ impl RowWriter<'_> {
     #[inline]
     fn stack(&mut self, key: &str, stack: StackRef<'_>) {
         self.bytes(key);
-        self.buffer.push(b'[');
         match stack {
             StackRef::Ids(ids) => {
-                for (position, id) in ids.iter().enumerate() {
-                    if position > 0 {
-                        self.buffer.push(b',');
-                    }
-                    let place = match self.rendered.known.frame(*id) {
-                        Some(place) => place.clone(),
+                let start = self.buffer.len();
+                for id in ids {
+                    let rendering = match self.rendered.known.frame(*id) {
+                        Some(rendering) => *rendering,
                         None => self.render_frame(*id),
                     };
-                    (self.buffer).extend_from_slice(&self.rendered.json[place]);
+                    (self.buffer).extend_from_slice(&self.rendered.json[rendering.range()]);
+                }
+                match self.buffer.get_mut(start) {
+                    // The comma in front of the first frame.
+                    Some(comma) => *comma = b'[',
+                    None => self.buffer.push(b'['),
                 }
             }
             StackRef::Frames(frames) => {
+                self.buffer.push(b'[');
                 for (position, frame) in frames.iter().enumerate() {
                     if position > 0 {
                         self.buffer.push(b',');
@@ -326,14 +350,16 @@ impl RowWriter<'_> {
         self.buffer.push(b']');
     }
 
+    /// Renders a frame with a comma in front.
     #[cold]
-    fn render_frame(&mut self, id: FrameId) -> Range<usize> {
+    fn render_frame(&mut self, id: FrameId) -> Rendering {
         let start = self.rendered.json.len();
+        self.rendered.json.push(b',');
         // As with texts.
         let _ = serde_json::to_writer(&mut self.rendered.json, &self.tables.frame(id));
-        let place = start..self.rendered.json.len();
-        self.rendered.known.set_frame(id, place.clone());
-        place
+        let rendering = Rendering::of(start..self.rendered.json.len());
+        self.rendered.known.set_frame(id, rendering);
+        rendering
     }
 
     #[inline]
