@@ -109,7 +109,7 @@ fn recognise(head: &Head) -> Option<&'static Format> {
 
 /// The format of the first line in front of this place that only one format has.
 fn by_line(head: &Head, before: usize) -> Option<&'static Format> {
-    // There may be a megabyte of lines: those that are asked of each are looked for once.
+    // There may be a megabyte of lines: the signs to ask of each line are collected once.
     let signs = FORMATS.iter().flat_map(|format| {
         let signs = format.signs.iter();
         signs.filter_map(move |sign| match sign {

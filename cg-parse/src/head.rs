@@ -12,7 +12,7 @@ pub(crate) struct Head<'a> {
 /// How much of an input was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Some; there may be more.
+    /// Part of it; there may be more.
     Beginning,
     /// There may be more, but it will not be waited for.
     Enough,

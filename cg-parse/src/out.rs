@@ -8,12 +8,12 @@ use cg_stream::rows::{Row, RowSink, RowTables};
 
 use crate::error::Error;
 
-/// A sink, what all `run` records say besides what readers know, and what was handed on.
+/// A sink, the labels that all `run` records get, and counts of what was handed on.
 pub(crate) struct Out<'a> {
     sink: &'a mut dyn RowSink,
-    /// Labels that stand back behind a run's own.
+    /// Labels that a run's own labels of the same key override.
     labels: BTreeMap<String, String>,
-    /// Labels that take the place of a run's own.
+    /// Labels that override a run's own.
     overriding_labels: BTreeMap<String, String>,
     framing: Framing,
     /// Records since the last `run`.
@@ -93,7 +93,7 @@ impl<'a> Out<'a> {
         Ok(self.sink.end(self.records)?)
     }
 
-    /// Leaves a section without its end, for this reason if one is known. True where the sink will say the reason itself.
+    /// Leaves a section without its end, for this reason if one is known. True if the sink reports the reason itself.
     pub(crate) fn cut(&mut self, why: Option<&str>) -> Result<bool, Error> {
         let is_taken = self.sink.cut(why)?;
         // Who says the reason has come to an end with the section.

@@ -1,7 +1,8 @@
 //! Names in their normal form: rows in which every build of a program calls its functions alike.
 //!
-//! The rows of all formats pass here on their way to a sink, so no format knows of it. Rows stay as they are; it is the
-//! tables that say other names. Functions whose names become one keep their records, which whoever reads them adds up.
+//! The rows of all formats pass through here on their way to a sink, so no format knows of it. Rows stay as they are;
+//! their tables return normalised names. Functions whose names become equal keep separate records, which readers of the
+//! stream add up.
 
 use cg_names::identity::{normal_file, normal_function, normal_object};
 use cg_stream::Error;
@@ -48,7 +49,7 @@ impl RowSink for StableNames<'_> {
     }
 }
 
-/// The tables of a reader, in which names are normal. Who takes the rows asks for each name once.
+/// Wraps a reader's tables and normalises the names they return. Nothing is cached, as a sink asks for each name once.
 struct StableTables<'t> {
     tables: &'t dyn RowTables,
 }

@@ -1,4 +1,4 @@
-//! Functions that call each other in a circle: the strongly connected components of the call graph.
+//! Finds the cycles of a call graph: its strongly connected components with more than one function.
 
 use crate::costs::ids::ArcId;
 use crate::costs::tables::{NoRoom, Signedness, add_inclusive_row};
@@ -11,10 +11,10 @@ pub(crate) struct Between {
     pub(crate) row: ArcId,
 }
 
-/// The circle of each function, numbered from 0; `None` for a function that is in none. An arc is a caller and a callee,
-/// which differ.
+/// The cycle of each function, numbered from 0; `None` for a function in no cycle. `arcs` are pairs of caller and
+/// callee, which differ.
 ///
-/// Tarjan's algorithm with a stack of its own: call graphs are deeper than a thread's stack.
+/// Tarjan's algorithm with an explicit stack instead of recursion: call graphs are deeper than a thread's stack.
 pub(crate) fn find(
     functions: usize,
     arcs: impl Iterator<Item = (usize, usize)>,
@@ -60,7 +60,7 @@ pub(crate) fn find(
     search.circle_of
 }
 
-/// The state of the search; `order` counts from 1, 0 is a function that was not visited.
+/// The state of the search. `order` is the order of visits, counted from 1; 0 means not yet visited.
 struct CircleSearch {
     order: Vec<usize>,
     lowest: Vec<usize>,
@@ -80,7 +80,7 @@ impl CircleSearch {
         self.is_open[function] = true;
     }
 
-    /// Takes the component of `function` off the open ones; it is a circle if it has more than one member.
+    /// Pops the component of `function` off the open functions; it is a cycle if it has more than one member.
     fn close(&mut self, function: usize) {
         let start = self
             .open
@@ -98,7 +98,7 @@ impl CircleSearch {
     }
 }
 
-/// Callees by caller, in one piece.
+/// Callees grouped by caller, in one flat array.
 struct Callees {
     starts: Vec<usize>,
     callees: Vec<usize>,
@@ -126,8 +126,8 @@ impl Callees {
     }
 }
 
-/// Which circles are recursion. `believes_all` takes every circle for it; otherwise one whose functions could all have
-/// been entered from outside only, as no function in it costs more than came in from outside, is none.
+/// Tells which cycles are recursion: with `believes_all` all of them, otherwise those in which some function has more
+/// incoming cost than entered the cycle from outside, which without recursion is impossible.
 pub(crate) fn recursive<'a>(
     circle_of: &[Option<usize>],
     arcs: &[Between],

@@ -1,5 +1,5 @@
-//! Names that go on in the next line. A path or a symbol may have line ends, and neither Callgrind nor Cachegrind escapes
-//! them: a line that is none of the format's and follows one that gave a name is taken for the rest of that name.
+//! Names with line breaks. A path or a symbol may contain them, and neither Callgrind nor Cachegrind escapes them: a
+//! line that the format does not know, directly behind a line that gave a name, is read as the rest of that name.
 
 use cg_stream::Diagnostics;
 
@@ -17,13 +17,13 @@ impl<T> NameLine<T> {
         NameLine { line_number, given }
     }
 
-    /// What the name was given to, where this line follows the one that gave it.
+    /// What the earlier line named, if this line directly follows it.
     pub(crate) fn continued_at(self, line_number: u64) -> Option<T> {
         (self.line_number + 1 == line_number).then_some(self.given)
     }
 }
 
-/// The name that began in the line before, with this line; it is said that a line was taken so.
+/// Appends this line to the name that began in the line before, and warns that it was read so.
 pub(crate) fn continued(
     begun: &[u8],
     line: &[u8],

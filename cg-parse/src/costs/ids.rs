@@ -1,4 +1,4 @@
-//! What names and rows of a section are known by.
+//! Ids of the names and rows of a section.
 
 use cg_stream::intern::Bytes;
 
@@ -11,7 +11,7 @@ cg_stream::ids! {
     pub(crate) struct ArcId;
 }
 
-/// Names, each kept once. The first is the one that is not given.
+/// Interned names. The first is the empty string, which means that no name is given.
 pub(crate) type Strings = Bytes<StringId>;
 
 impl StringId {

@@ -1,5 +1,5 @@
-//! Parts are added up, and nothing of one part is left over for the next: what a reader makes of two parts is what it
-//! makes of each, added up. The parts here end in the middle of everything that a reader keeps in mind.
+//! Parts are independent: what a reader makes of two parts in a row is the sum of what it makes of each, and no state
+//! of one part leaks into the next. The parts here end in the middle of everything that a reader keeps as state.
 
 use std::collections::BTreeMap;
 

@@ -7,11 +7,11 @@ use crate::error::Error;
 
 /// Why reading stops at a line.
 pub(crate) enum Refusal {
-    /// The line at hand is none of the format's; it may be the rest of the line before it.
+    /// The format does not know this line; it may be the rest of the line before it.
     Unknown(String),
-    /// Something about the line at hand is not as it should be.
+    /// The format knows the line, but something in it is wrong.
     Line(String),
-    /// It has nothing to do with the line.
+    /// An error that has nothing to do with the line.
     Other(Error),
 }
 

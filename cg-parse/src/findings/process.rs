@@ -94,7 +94,7 @@ pub(super) struct Process {
     pub(super) log_file_qualifiers: Vec<(String, String)>,
     pub(super) errors: Vec<KeptError>,
     pub(super) leaks: Vec<KeptLeak>,
-    /// How often a leak check printed what a later one replaced.
+    /// By kind and stack: how often earlier leak checks printed a loss record that a later one replaced.
     replaced_leaks: HashMap<(LeakKind, FindingStackId), u64>,
     pub(super) leak_check: LeakCheck,
     /// Whether each leak check has its LEAK SUMMARY, as in every text log that has a preamble: then the numbers of the

@@ -1,7 +1,6 @@
-//! What the findings of an input have in common, kept once: names, frames, stacks.
+//! Interned names, frames and stacks of the findings of an input.
 //!
-//! A log repeats few frames many times. A frame is looked up by the bytes that the log has for it, and taken apart only
-//! when these are new.
+//! A log repeats few frames many times. A frame is looked up by its bytes in the log, and parsed only if they are new.
 
 use std::cell::OnceCell;
 
@@ -42,8 +41,8 @@ pub(super) struct FrameRow {
 
 /// Names, frames and stacks by id.
 ///
-/// A table that has no id left gives the first one instead and remembers that it did: nothing is handed on of what was
-/// read so.
+/// A table that has no id left returns the first id instead and remembers that it did: nothing that was read so is
+/// handed on.
 pub(super) struct FindingTable {
     number: TableNumber,
     /// Names, sentences and whatever else is text.
@@ -51,7 +50,7 @@ pub(super) struct FindingTable {
     /// The frames as the input writes them.
     raw_frames: Bytes<FrameId>,
     frames: Vec<FrameRow>,
-    /// What each frame tells of whose code it is, from when it was asked for: few are looked at for whom to blame.
+    /// By frame: the facts that tell whose code it is. Computed on first use, as few frames are candidates for blame.
     facts: Vec<OnceCell<Facts>>,
     /// Names that were left mangled are demangled.
     demangles: bool,

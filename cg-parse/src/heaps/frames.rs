@@ -17,7 +17,7 @@ pub(super) struct FrameTable<'a> {
 
 struct TableFrame<'a> {
     frame: Frame<'a>,
-    /// From when it was asked for: of the frames of a file few are looked at for whom to blame.
+    /// Computed on first use: few frames of a file are candidates for blame.
     facts: OnceCell<Facts>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Blamed {
     pub(super) obj: Option<NameRef<'static>>,
 }
 
-/// The names of a frame have ids of their own, one behind the other.
+/// Each frame has this many consecutive name ids.
 const NAMES: usize = 3;
 
 impl<'a> FrameTable<'a> {

@@ -112,8 +112,7 @@ pub(crate) fn integer(element: &[u8]) -> Option<Option<i64>> {
     }
 }
 
-/// Reads a list that is written as nearly all are: numbers without a sign of few enough digits, and commas. False where
-/// there is anything else.
+/// Fast path for the usual form: unsigned numbers of few enough digits, and commas. False for anything else.
 fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
     let (mut number, mut digits) = (0i64, 0);
     for byte in inside.iter().chain(b",") {

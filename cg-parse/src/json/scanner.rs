@@ -100,8 +100,8 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// What the first key of the object here says that says anything; false where none does, as far as the object can be
-    /// read. `says` gets the key and a scanner at its value.
+    /// The first verdict that `says` returns for a key of the object here; false if it returns none, as far as the
+    /// object can be read. `says` gets the key and a scanner at its value.
     pub(crate) fn any_key(&mut self, mut says: impl FnMut(&[u8], Scanner) -> Option<bool>) -> bool {
         if !self.take(b'{') {
             return false;

@@ -139,11 +139,11 @@ fn power_of_ten(exponent: u32) -> Count {
     Count::pow(10, exponent)
 }
 
-/// Makes integers of numbers so that the sum of the integers is the sum of the numbers, but for less than 1: what is cut off
-/// of one number is added to the next.
+/// Rounds numbers to integers and carries each remainder over to the next number, so that the sum of the integers
+/// differs from the sum of the numbers by less than 1.
 #[derive(Default)]
 pub(super) struct Carry {
-    /// What was not handed out yet, in 10^-[`MOST_DECIMALS`].
+    /// The remainder carried over, in 10^-[`MOST_DECIMALS`].
     rest: Count,
     /// How many numbers were no integers.
     pub(super) rounded: u64,
@@ -199,7 +199,7 @@ impl CountUnit {
         Some(())
     }
 
-    /// The number in this unit, which becomes a finer one where the number needs it.
+    /// Converts a number to this unit, which is made finer if the number needs it.
     #[cold]
     fn adjust(&mut self, table: &mut StackTable, number: Decimal) -> Option<Count> {
         if number.decimals > self.decimals {
@@ -213,8 +213,8 @@ impl CountUnit {
         number.digits.checked_mul(factor)
     }
 
-    /// Makes the unit as coarse as it can be without loss, then as coarse as it has to be for 64 bits to hold all counts.
-    /// What it comes to, and how many counts were rounded.
+    /// Makes the unit as coarse as possible without loss, then coarser until 64 bits hold all counts. Returns the unit
+    /// and how many counts were rounded.
     pub(super) fn settle(mut self, table: &mut StackTable) -> (Option<String>, u64) {
         while self.decimals > 0 && all_costs(table).all(|cost| cost % 10 == 0) {
             self.coarsen(table);

@@ -1,23 +1,23 @@
-//! Stacks out of a list whose lines are indented by how deep they are: `sample`, VTune, Visual Studio.
+//! Stacks from a list whose lines are indented by depth: `sample`, VTune, Visual Studio.
 
 use cg_stream::intern::TooMany;
 
 use super::table::{FrameId, StackLinkId, StackTable};
 
-/// The way from the first line of a list to the last that was read.
+/// The path from the first line of a list down to the last line that was read.
 #[derive(Default)]
 pub(super) struct Outline {
     open: Vec<OpenLine>,
 }
 
-/// A line that the next ones may be below.
+/// A line that later lines may be nested under.
 struct OpenLine {
     depth: usize,
     stack: Option<StackLinkId>,
 }
 
 impl Outline {
-    /// The stack of a line at a depth, whose frame may be left out. A line is below the last one that is less deep.
+    /// The stack of a line at a depth, whose frame may be left out. Its parent is the last line of less depth.
     pub(super) fn at(
         &mut self,
         depth: usize,

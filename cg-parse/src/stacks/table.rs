@@ -1,8 +1,8 @@
-//! Frames and stacks, each held once, and what the stacks cost.
+//! Interned frames and stacks, and what the stacks cost.
 //!
-//! A stack is its innermost frame and the rest of it, outwards: [`StackLinkId`] is the number of such a pair, so stacks that
-//! begin at one root share it, and memory goes with what is different. Readers that meet a stack from its root call
-//! [`StackTable::push`] frame by frame; those that meet its innermost frame first collect frames for
+//! A stack is a linked list: [`StackLinkId`] is the id of its innermost frame together with the stack of the callers.
+//! Stacks with a common root share those links, so memory grows with what differs. Readers that meet a stack from its
+//! root call [`StackTable::push`] frame by frame; those that meet its innermost frame first collect frames for
 //! [`StackTable::stack`].
 
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -31,12 +31,12 @@ pub(crate) struct FrameParts {
     pub(crate) file: Option<NameId>,
     pub(crate) line: Option<u64>,
     pub(crate) obj: Option<NameId>,
-    /// Frames that differ in their address are different ones here, and one to readers of the stream.
+    /// Frames that differ only in their address are different here, but the same for readers of the stream.
     pub(crate) addr: Option<u64>,
     pub(crate) marks: FrameMarks,
 }
 
-/// What costs are added up under.
+/// The key under which costs are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StackKey {
     /// `None` of a sample without frames.
@@ -60,7 +60,7 @@ struct StackLink {
     outer: Option<StackLinkId>,
 }
 
-/// As one word, which takes a third of the time that a word a field takes; nothing is looked up as often.
+/// Hashes one word instead of one per field, which takes a third of the time; no other lookup is as frequent.
 impl Hash for StackLink {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -68,7 +68,7 @@ impl Hash for StackLink {
     }
 }
 
-/// Ids side by side.
+/// Packs two ids into one word.
 #[inline]
 fn two_ids(a: Option<impl Id>, b: Option<impl Id>) -> u64 {
     let number = |index: Option<usize>| index.map_or(0, |index| index as u64 + 1);
@@ -96,8 +96,9 @@ pub(crate) struct StackTable {
     texts: Texts<NameId>,
     frames: Keys<FrameId, FrameParts>,
     stacks: Keys<StackLinkId, StackLink>,
-    /// By stack, behind that of the stack without frames: the frame that was pushed onto it last, and what that came to. Most
-    /// functions are called from one place, and what is called from them stands beside them here.
+    /// Cache with one entry per stack, behind one for the empty stack: the frame that was pushed onto it last, and the
+    /// resulting stack. Most functions are called from one place, and the entries of their callees are next to each
+    /// other here.
     inner: Vec<Option<(FrameId, StackLinkId)>>,
     /// Rows without their stacks.
     origins: Keys<OriginId, StackKey>,
@@ -106,10 +107,10 @@ pub(crate) struct StackTable {
     events: Vec<String>,
     /// A column an event. Each is as long as the last row that has a cost there.
     costs: Vec<Vec<Count>>,
-    /// Stacks that [`StackTable::stack`] made last, outermost first, with the frame that was pushed for each: those of
-    /// threads of several sorts, which take turns, by some of their outer frames.
+    /// The stacks that [`StackTable::stack`] made last, outermost frame first, each frame with the stack up to it. A
+    /// hash of some outer frames selects the entry, so that threads of several sorts can take turns.
     last: Vec<Vec<(FrameId, StackLinkId)>>,
-    /// Stacks that it made, by a hash of their frames: most come again before long.
+    /// Direct-mapped cache of the stacks that it made, by a hash of their frames: most come again before long.
     recent: Vec<RecentStack>,
     hasher: FixedState,
 }
@@ -121,7 +122,7 @@ struct RecentStack {
     stack: Option<StackLinkId>,
 }
 
-/// How many stacks are remembered, and for how many sorts of threads what they have in common.
+/// Number of slots in `recent`, and number of entries in `last`.
 const RECENT: usize = 4096;
 const SORTS: usize = 64;
 
@@ -181,8 +182,7 @@ impl StackTable {
         self.frames.intern(frame)
     }
 
-    /// The frames of several stacks that are one, innermost first. Only where there are two is it said that the first is the
-    /// kernel's.
+    /// Joins several stacks into one, innermost first. If there are at least two, the first is marked as the kernel's.
     pub(crate) fn with_kernel(&mut self, stacks: &[Vec<FrameId>]) -> Result<Vec<FrameId>, TooMany> {
         let Some((kernel, others)) = stacks
             .split_first()
@@ -203,7 +203,7 @@ impl StackTable {
         Ok(frames)
     }
 
-    /// The stack that has a further frame at its innermost end; `None` is the stack without frames.
+    /// Extends a stack by a frame at its innermost end; `None` is the empty stack.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -241,7 +241,8 @@ impl StackTable {
         Ok(stack)
     }
 
-    /// The same where stacks hardly come again, of which nothing is remembered.
+    /// As [`StackTable::stack`], without the caches of whole stacks and pushed frames: for stacks that hardly come
+    /// again.
     pub(crate) fn rare_stack(
         &mut self,
         frames: &[FrameId],
@@ -251,7 +252,7 @@ impl StackTable {
         })
     }
 
-    /// Looks a stack up frame by frame, but for the outer frames that it has in common with the last of its sort.
+    /// Pushes a stack frame by frame, except for the outer frames that it shares with the last stack of its sort.
     fn push_all(
         &mut self,
         frames: &[FrameId],
@@ -293,7 +294,7 @@ impl StackTable {
         self.rows.intern(RowKey { stack, origin })
     }
 
-    /// Adds to the cost of a row. That the sum fits in 64 bits is looked at when it is written.
+    /// Adds to the cost of a row. Whether the sum fits in 64 bits is checked when it is written.
     #[inline]
     pub(crate) fn add(&mut self, row: StackKeyId, event: usize, count: Count) {
         *self.cost_mut(row, event) += count;
@@ -353,7 +354,7 @@ impl StackTable {
         self.rows.all()[position].stack
     }
 
-    /// Changes what rows say besides their stacks, so that no two become the same.
+    /// Changes the fields of rows other than the stack. `change` must not make two of them equal.
     ///
     /// # Errors
     /// None: there are as many as before.

@@ -1,11 +1,12 @@
-//! Stacks out of a table in which each says what it is called from: by its row, in whatever order rows stand.
+//! Stacks from a table whose rows refer to the row of their caller, in any order.
 
 use super::table::{FrameId, StackLinkId, StackTable};
 use crate::error::Error;
 
-/// The stack of each row. `outer` tells the row of what a row is called from, `frames` its frames, innermost first.
+/// Makes the stack of each row. `outer` returns the row of a row's caller, `frames` appends a row's frames, innermost
+/// first.
 ///
-/// A row that is called from itself, however far around, is an error.
+/// A row that is its own caller, directly or through others, is an error.
 pub(super) fn stacks(
     table: &mut StackTable,
     count: usize,
@@ -18,7 +19,7 @@ pub(super) fn stacks(
     for row in 0..count {
         let mut next = Some(row);
         let mut stack = None;
-        // Mostly the outer rows are known, and the path is this row alone.
+        // Mostly the stack of the caller is known, and the path is this row alone.
         while let Some(row) = next {
             match stacks.get(row) {
                 Some(Some(known)) => {

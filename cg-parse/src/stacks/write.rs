@@ -206,12 +206,12 @@ impl<'t> RowWriting<'t> {
         self.table.record_frame(&self.blamed_parts(row))
     }
 
-    /// The rows in the order of what this says of them, equal ones in that of their names.
+    /// The rows sorted by the key `first`, and rows with equal keys by their names.
     fn ordered_by<K: Ord>(&self, first: impl Fn(usize) -> K) -> Vec<usize> {
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
-        // As one number, which is compared at once.
+        // Packed into one number, to compare all at once.
         let names = |row: usize| {
             let FrameParts {
                 name, file, obj, ..
@@ -256,13 +256,13 @@ impl<'t> RowWriting<'t> {
         keyed.into_iter().map(|(_, _, row)| row).collect()
     }
 
-    /// By text: its place in the order of all texts as bytes.
+    /// By text: its rank in the order of all texts as bytes.
     fn ranks_of_texts(&self) -> Vec<u32> {
         let texts: Vec<&str> = self.table.texts().collect();
         ranks(texts.len(), |a, b| texts[a].cmp(texts[b]))
     }
 
-    /// By frame: its place in the order of all frames.
+    /// By frame: its rank in the order of all frames.
     fn ranks_of_frames(&self, texts: &[u32]) -> Vec<u32> {
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
         let key = |frame: usize| {
@@ -285,7 +285,8 @@ fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
     ranks
 }
 
-/// By row: the frame to blame. Rows of one stack share it, and what a frame tells is asked once, of few frames.
+/// By row: the blamed frame. Found once per stack, and the facts of a frame once per frame, for the few that are looked
+/// at.
 fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
     let facts: Vec<Cell<Option<Facts>>> = vec![Cell::new(None); table.frames().len()];
     let facts_of = |frame: FrameId| {

@@ -124,7 +124,7 @@ struct Counter {
     /// For how long it was counted, and for how long it was to be, in nanoseconds.
     counted: f64,
     wanted: f64,
-    /// Whether its line goes on behind what is read of it, so that none of that can be cut.
+    /// Whether the line goes on behind these fields, so that none of them can be cut short.
     is_whole: bool,
 }
 

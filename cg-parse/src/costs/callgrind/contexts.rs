@@ -70,12 +70,12 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What a part's calls and names say of callers.
+/// What a part's calls and names tell about callers.
 #[derive(Default)]
 struct KnownCallers {
-    /// A function and the name of one that calls it: which function that is.
+    /// Maps a callee and the name of its caller to the caller.
     of_function: HashMap<(FunctionId, Vec<u8>), FunctionId>,
-    /// The first function of each name, for calls that the part does not have.
+    /// The first function of each name, for callers whose call is not in the part.
     by_name: HashMap<Vec<u8>, FunctionId>,
     /// Names of functions that nobody calls.
     roots: HashSet<Vec<u8>>,

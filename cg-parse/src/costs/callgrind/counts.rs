@@ -24,20 +24,20 @@ impl LineCounts {
         self.has_negative = false;
     }
 
-    /// Whether one of the counts is below 0, and stands in two's complement.
+    /// Whether one of the counts is negative; it is stored in two's complement.
     pub(crate) fn has_negative(&self) -> bool {
         self.has_negative
     }
 
-    /// Reads the counts of a line that is written as nearly all are, decimal numbers with one blank between them; returns
-    /// the lines behind it. `None` where there is anything else, a number that may be too large, or more than `events`
-    /// counts: [`LineCounts::read`] then reads the line.
+    /// Fast path for the usual form: decimal numbers with one blank between them. Returns the lines behind this one;
+    /// `None` for anything else, a number that may be too large, or more than `events` counts: [`LineCounts::read`]
+    /// then reads the line.
     #[inline]
     pub(crate) fn read_plain<'a>(&mut self, text: &'a [u8], events: usize) -> Option<&'a [u8]> {
         self.next_line();
         let mut rest = text;
         loop {
-            // Cache misses are 0 on most lines, in long rows.
+            // Fast path for zeros: on most lines, cache misses are long rows of them.
             while let Some(after) = rest.strip_prefix(b"0 0 0 0 ") {
                 self.counts.extend_from_slice(&[0; 4]);
                 rest = after;

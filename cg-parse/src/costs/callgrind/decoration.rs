@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::number::whole_u64;
 
-/// The ways to read a name that has a quote in it.
+/// The possible readings of a name with a quote in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decoration {
     /// The name without a recursion level at its end, where it has one.
@@ -116,8 +116,8 @@ fn level(digits: &[u8]) -> u64 {
 /// The pieces between quotes that can separate names: those outside all brackets that do not begin or end one of
 /// clang's quoted words. `None` where brackets do not match.
 ///
-/// Names with many callers are long, and this is most of what reading them costs, so all bytes that mean nothing here
-/// are passed over at once.
+/// Names with many callers are long, and splitting takes most of the time of reading them, so the search jumps from one
+/// bracket or quote to the next.
 fn pieces(name: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut pieces = Vec::new();
     let (mut start, mut depth, mut at) = (0, 0usize, 0);

@@ -25,7 +25,7 @@ cg_stream::ids! {
 /// All names of functions that a file uses.
 pub(crate) struct FileFunctionNames {
     demangle: bool,
-    /// By the number of the text.
+    /// Ids indexed by interned text.
     by_text: Vec<Option<DecoratedId>>,
     names: Vec<DecoratedName>,
     decorations: Vec<Decoration>,
@@ -34,13 +34,13 @@ pub(crate) struct FileFunctionNames {
 #[derive(Clone, Copy)]
 struct DecoratedName {
     text: StringId,
-    /// The name as it is written where it has no decoration.
+    /// The name as records have it, if it has no decoration.
     plain: StringId,
-    /// Where its decoration stands among all of them.
+    /// Index of its decoration in `decorations`.
     decoration: Option<usize>,
 }
 
-/// What a name stands for once it is known how the file decorates names.
+/// What a name folds into, once it is known how the file decorates names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoldedName {
     pub(crate) name: StringId,
@@ -93,7 +93,7 @@ impl FileFunctionNames {
         self.by_text.get(text.index()).copied().flatten()
     }
 
-    /// A name as its source has it.
+    /// The interned name, demangled if wanted.
     pub(crate) fn readable_text(
         &self,
         text: &[u8],
@@ -105,7 +105,7 @@ impl FileFunctionNames {
         }
     }
 
-    /// A piece of a text as its source has it.
+    /// A piece of an interned text, demangled if wanted.
     fn readable(
         &self,
         text: StringId,
@@ -174,7 +174,7 @@ impl FileFunctionNames {
         &strings.get(self.text(callee))[chain.first_caller.clone()] == caller_name
     }
 
-    /// What a name stands for, where names carry their callers or do not.
+    /// Folds a name; `has_chains` tells whether names carry their callers.
     pub(crate) fn folded(
         &self,
         id: DecoratedId,
@@ -204,7 +204,7 @@ impl FileFunctionNames {
     }
 }
 
-/// What makes such a function one and the same.
+/// The key of a function as the file names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileFunction {
     pub(crate) name: DecoratedId,
@@ -212,7 +212,7 @@ pub(crate) struct FileFunction {
     pub(crate) file: StringId,
 }
 
-/// How a position came about, from the least reliable to the most.
+/// How a position was determined, from the least reliable way to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PositionCertainty {
     /// A call left it out, and the caller's was in force.
@@ -233,7 +233,7 @@ pub(crate) struct Position {
 /// All functions of a file.
 pub(crate) struct FileFunctions {
     nodes: Keys<FileFunctionId, FileFunction>,
-    /// What corrects a node: its function's object and file turned out to be others than a call had assumed.
+    /// Each node with the object and file corrected, where a call had assumed others.
     corrected: Vec<FileFunction>,
     certainty: Vec<(PositionCertainty, PositionCertainty)>,
 }
@@ -277,7 +277,8 @@ impl FileFunctions {
         Ok(id)
     }
 
-    /// The function that a number stands for, used with these positions; `None` where another one is meant.
+    /// Whether a number, used with these positions, still means the function it stands for; false if it means another
+    /// one. Corrects positions that a call had only assumed.
     #[inline]
     pub(crate) fn reuse(&mut self, id: FileFunctionId, object: Position, file: Position) -> bool {
         let node = self.corrected[id.index()];

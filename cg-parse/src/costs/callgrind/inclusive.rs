@@ -107,7 +107,7 @@ pub(crate) fn fold(
     Ok(())
 }
 
-/// Inclusive cost where deeper activations have nodes of their own.
+/// Inclusive cost where the file has recursion levels.
 fn add_inclusive_by_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
@@ -135,7 +135,7 @@ fn add_inclusive_by_levels(
     Ok(())
 }
 
-/// What is needed to tell the inclusive cost of a function.
+/// The sums from which a function's inclusive cost follows.
 struct FunctionSums {
     own: Vec<u64>,
     incoming: Vec<u64>,
@@ -164,7 +164,7 @@ impl FunctionSums {
         add_calls(&mut self.called, part.called[index])
     }
 
-    /// What came in where the function was called, else self cost and what went out.
+    /// The incoming cost if the function was called, else self cost plus outgoing cost.
     fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
         out.clear();
         if self.called > 0 {
@@ -176,8 +176,8 @@ impl FunctionSums {
     }
 }
 
-/// The circles of recursive functions, where deeper activations have nodes of their own: without these, functions that
-/// call each other were never active at once.
+/// The cycles that are recursion, where the file has recursion levels: those with a node of a deeper level. Functions
+/// of other cycles were never active at the same time.
 fn circles_of_levels(
     folded: &[FoldedNode],
     arcs: impl Iterator<Item = (FileFunctionId, FileFunctionId)>,
@@ -208,7 +208,7 @@ fn circles_of_levels(
         .collect()
 }
 
-/// Inclusive cost where recursion has to be found in the arcs. Returns the circles that are recursion.
+/// Inclusive cost where recursion has to be found in the arcs. Returns the cycles that are recursion.
 fn add_inclusive_without_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
@@ -263,7 +263,7 @@ fn add_inclusive_without_levels(
         believes_all,
         |place| sums[place].incoming.as_slice(),
     )?;
-    // Inside a circle the calls that stay in it do not count.
+    // Calls that stay inside a cycle do not count.
     let in_circle = |place: usize| circle_of[place].filter(|circle| is_recursive[*circle]);
     let leaving = costs_of_leaving(&between, in_circle, arcs, part)?;
     let mut inclusive = Vec::new();
@@ -290,7 +290,7 @@ fn add_inclusive_without_levels(
     Ok((0..functions.len()).filter_map(in_recursion).collect())
 }
 
-/// By function in a circle: what its calls out of the circle cost.
+/// By function in a cycle: the cost of its calls that leave the cycle.
 fn costs_of_leaving(
     between: &[circles::Between],
     in_circle: impl Fn(usize) -> Option<usize>,
@@ -321,7 +321,7 @@ fn add_arcs(
         let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
             continue;
         };
-        // A call of a function that is active already costs its callers nothing more.
+        // A call of a function that is already active adds nothing to its callers' inclusive cost.
         let is_nested = callee.is_deeper || caller.function == callee.function;
         let is_own_file = key.file == section.key_of(caller.function).file;
         section.add_arc(

@@ -68,7 +68,7 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     }
 }
 
-/// What the numbers of one space stand for.
+/// Maps the numbers of one name space to what they stand for.
 pub(crate) struct NumberTable<T> {
     /// Callgrind counts from 0, so nearly all numbers are small.
     dense: Vec<Option<T>>,
@@ -87,7 +87,7 @@ impl<T: Copy> NumberTable<T> {
 
     pub(crate) fn define(&mut self, number: u64, meaning: T) {
         self.definitions += 1;
-        // Memory grows with the number of definitions, whatever the numbers are.
+        // Memory is bounded by the number of definitions, however large the numbers are.
         let limit = 1024 + 8 * self.definitions as u64;
         match usize::try_from(number) {
             Ok(index) if number < limit => {

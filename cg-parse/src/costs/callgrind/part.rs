@@ -48,7 +48,7 @@ pub(crate) struct PartSums {
     /// How many calls came from other nodes, and from the node itself.
     pub(crate) called: Vec<u64>,
     pub(crate) called_by_itself: Vec<u64>,
-    /// The nodes that anything is known of, each once, in the order of the file.
+    /// The nodes that have any data, each once, in the order of the file.
     pub(crate) present: Vec<FileFunctionId>,
     is_present: Vec<bool>,
     /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found or stacks are wanted.
@@ -76,7 +76,7 @@ impl PartSums {
         }
     }
 
-    /// Makes room for a node.
+    /// Marks a node as present and gives it a row in each table.
     pub(crate) fn enter(&mut self, node: FileFunctionId) {
         let index = node.index();
         if self.is_present.len() <= index {
@@ -145,7 +145,7 @@ impl PartSums {
             .add_inclusive(caller.index(), counts, signedness)
     }
 
-    /// Whether all counts so far mean the same when they are read as signed.
+    /// Reads all counts as signed from here on; an error if that changes one of those so far.
     pub(crate) fn become_signed(&mut self) -> Result<(), NoRoom> {
         let fits = [&self.own, &self.incoming, &self.outgoing]
             .iter()
@@ -154,7 +154,7 @@ impl PartSums {
         if fits { Ok(()) } else { Err(NoRoom::Sum) }
     }
 
-    /// Forgets all counts, at a cost that grows with what the part had and not with what the file has.
+    /// Forgets all counts, in time proportional to the size of the part and not of the file.
     pub(crate) fn clear(&mut self) {
         for node in self.present.drain(..) {
             let index = node.index();
@@ -171,7 +171,7 @@ impl PartSums {
         if let Some(calls) = &mut self.calls {
             calls.clear();
         }
-        // Nothing else takes as much room, and the section has it all.
+        // The lines take the most memory, and the section has them by now.
         let events = self.own.event_count();
         if let Some(lines) = &mut self.lines {
             *lines = LineTable::new(events);

@@ -1,4 +1,4 @@
-//! Reads a profile line by line: one pass, costs first, nothing allocated a line.
+//! Reads a profile line by line in one pass: tries cost lines first, and allocates nothing per line.
 
 use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
@@ -30,7 +30,7 @@ mod ends;
 
 use positions::{BodyKey, Compression};
 
-/// A function's number: its name, and the function it stands for once it was used.
+/// What a function's number refers to: its name and, once it was used, the function.
 #[derive(Clone, Copy)]
 struct Numbered {
     name: DecoratedId,
@@ -69,7 +69,7 @@ impl InForce {
     }
 }
 
-/// How far a part has come.
+/// How much of a part has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// No `events:` yet.
@@ -154,7 +154,7 @@ pub(super) struct CallgrindReader<'a> {
     last_command: Option<String>,
     line_number: u64,
     events: Vec<String>,
-    /// Where the events of this part are among those of the section; `None` where they are its first ones, in order.
+    /// The columns of this part's events in the section; `None` if they are its first ones, in order.
     columns: Option<Vec<usize>>,
     totals: Option<(u64, Vec<i128>)>,
     summary: Option<Vec<i128>>,

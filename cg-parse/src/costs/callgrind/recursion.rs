@@ -14,7 +14,7 @@ pub(crate) struct RecursionSigns {
     pub(crate) is_callgrind: bool,
 }
 
-/// A node as it is folded.
+/// A node with the function that it folds into.
 #[derive(Clone, Copy)]
 pub(super) struct FoldedNode {
     pub(super) function: FunctionId,

@@ -23,12 +23,12 @@ pub(super) struct CostLineSums {
     pub(super) recursion: Recursion,
     /// Cost whose chain is known, by event.
     pub(super) resolved: Vec<u64>,
-    /// Functions of which code may be each, where lines do not tell.
+    /// Groups of functions, for lines that do not tell which function of a group their code is of.
     pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
     pub(super) roots: Roots,
 }
 
-/// Which functions of the profile have their own code out of line, by object and function in its debug information.
+/// By object and function in its debug information: the functions of the profile that have its code out of line.
 pub(super) type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
 
 /// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
@@ -69,14 +69,14 @@ pub(super) fn add_up(
 struct LineSums {
     added: CostLineSums,
     signedness: Signedness,
-    /// The event by which objects are held against their symbols.
+    /// The event by whose counts objects are compared with their symbols.
     ranking: usize,
     several_ids: HashMap<Vec<cg_debug_info::ChainFunctionId>, usize, FixedState>,
-    /// What lines without addresses came to.
+    /// Cache for lines without addresses: the code by function, file and line.
     by_line: HashMap<(FunctionId, StringId, u64), LineCode, FixedState>,
-    /// The function of the last line as it names it, what that turned out to be, and the position of its object.
+    /// Cache of the last line: its function, the function that was merged into, and the index of its object.
     last: Option<(FunctionId, FunctionId, usize)>,
-    /// By object and node the host that the code was last in, and its row. A node is mostly in one host.
+    /// Cache by object and chain node: the host the code was last in, and its row. A node is mostly in one host.
     rows_of_nodes: Vec<Vec<Option<(FunctionId, ChainId)>>>,
 }
 
@@ -95,8 +95,8 @@ impl TakeLines for AddLines<'_> {
         }
     }
 
-    /// Lines of a function that follow each other in a span are as good as one with their sum, which is small: a run is
-    /// no longer than a buffer.
+    /// Adds consecutive lines of one span as a single line with their sum. The sum is small, as a run is no longer than
+    /// a buffer.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         let (_, place) = (self.sums).place_of(function, self.objects, self.section);
         let mut next = run.next();
@@ -115,7 +115,7 @@ impl TakeLines for AddLines<'_> {
     }
 }
 
-/// The largest sum of a span.
+/// The largest sum that is collected in a span.
 const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
 
 /// What is known of a line's code.
@@ -129,7 +129,7 @@ struct LineCode {
 }
 
 impl LineSums {
-    /// What a function turned out to be, and the position of its object.
+    /// The function that this one was merged into, and the index of its object.
     #[inline]
     fn place_of(
         &mut self,
@@ -170,7 +170,7 @@ impl LineSums {
         let is_resolved = span.node.is_some();
         let row = match span.owner {
             Some(owner) if (owner.function, owner.is_first) == (line.function, line.is_first) => {
-                // Sums that are the same however they are read, signed or not.
+                // Sums in this range are the same whether they are read as signed or not.
                 if let ([count], CountsKind::Own) = (line.counts, line.counted)
                     && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
                 {
@@ -236,7 +236,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// Adds the cost up that has come together in a span.
+    /// Adds the cost that was collected in a span to the row of its owner.
     fn add_span(
         &mut self,
         object: &mut TracedObject,
@@ -255,7 +255,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// The same for all spans.
+    /// Adds the cost that was collected in all spans.
     fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Result<(), NoRoom> {
         for object in &mut objects.objects {
             for position in 0..object.spans.len() {
@@ -266,7 +266,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// Finds the row of code in a host, and notes whose code is out of line in it.
+    /// The row of code in a host. Notes that the outermost function of the chain has its own code in this host.
     fn row(
         &mut self,
         host: FunctionId,
@@ -308,7 +308,7 @@ impl LineSums {
         Ok(row)
     }
 
-    /// What the lines of a function allow.
+    /// The code of a line without address, as far as the line table tells.
     fn at_line(
         &mut self,
         object: &TracedObject,

@@ -4,12 +4,13 @@ use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Addresses that are mostly near each other: a page of 512 takes some 80 bytes, and those that come again take none.
+/// A bitmap of addresses that are mostly close together: a page of 512 takes some 80 bytes, and repeats take none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSet {
     /// By the address divided by 512.
     pages: HashMap<u64, AddressPage, FixedState>,
-    /// The page of the last address, and what is still to be added to it: the next address is mostly in it too.
+    /// The page of the last address and its bits that are not yet in `pages`: the next address is mostly in that page
+    /// too.
     last: (u64, AddressPage),
 }
 

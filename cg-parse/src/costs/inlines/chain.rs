@@ -1,4 +1,4 @@
-//! What code of one chain of inlined functions is one and the same by.
+//! The key by which code of one chain of inlined functions is added up.
 
 use cg_debug_info::ChainNodeId;
 
@@ -10,12 +10,12 @@ cg_stream::ids! {
     pub(crate) struct ChainId;
 }
 
-/// What makes such code one and the same.
+/// The key of such code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ChainKey {
     /// The function of the profile, into which the others are inlined.
     pub(super) host: FunctionId,
-    /// What is inlined into it, in the chains of the host's object; none where nothing is inlined or known.
+    /// What is inlined into it, in the chains of the host's object; `None` if nothing is inlined or known.
     pub(super) inlined: Option<Inlined>,
 }
 
@@ -24,9 +24,9 @@ pub(super) struct ChainKey {
 pub(super) enum Inlined {
     /// The chain, by its innermost function.
     Chain(ChainNodeId),
-    /// The innermost function; by which way it came there is not known.
+    /// Only the innermost function is known, not the chain.
     Innermost(cg_debug_info::ChainFunctionId),
-    /// It is one of several functions, by their number in the list of such groups.
+    /// One of several functions: index into the list of such groups.
     OneOf(usize),
 }
 

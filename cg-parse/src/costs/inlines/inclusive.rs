@@ -7,9 +7,9 @@ use crate::costs::tables::{CostRows, NoRoom};
 
 /// What chains of recursive functions have besides the first level, and what of the first level is the recursion.
 pub(super) struct Recursion {
-    /// Self cost of deeper levels, and calls that leave the recursion from there.
+    /// Self cost of deeper levels, and the cost of calls that leave the recursion from there.
     pub(super) deeper: ChainRows,
-    /// Calls of the first level that are of the recursion.
+    /// Calls from the first level back into the recursion.
     pub(super) back: ChainRows,
 }
 
@@ -25,11 +25,11 @@ impl Recursion {
 /// Adds the inclusive cost of each chain to those that its functions are inlined into, up to the host's own, which
 /// has that of the host.
 ///
-/// Code that is entered while it is not active yet is what inclusive cost counts. Where no call of a recursion leaves
-/// from a chain, that is all of its levels, its own cost and the calls that leave it; where all calls of the recursion
-/// leave from it, it is the first level with these calls, which have the others in them. Each is never more than the
-/// cost in question, so the larger is it in both cases, and the most that is known where some of these calls leave from
-/// the chain and some from elsewhere.
+/// Inclusive cost counts code that is entered while it is not yet active. If no recursive call leaves from a chain, its
+/// inclusive cost is its self cost and outgoing calls at all levels. If all recursive calls leave from it, it is the
+/// first level with these calls, which contain the deeper ones. Neither figure is ever more than the inclusive cost, so
+/// the larger one is exact in both cases; where some recursive calls leave from elsewhere, it is the most that is
+/// known.
 pub(super) fn add_inclusive_of_callers(
     chains: &mut ChainRows,
     recursion: Recursion,
@@ -71,13 +71,13 @@ fn add_to_callers(
     objects: &mut TracedObjects,
     section: &Section,
 ) -> Result<(), NoRoom> {
-    // Before anything is added: what a chain has of those in it must not go up with it once more.
+    // Copied before anything is added: cost that a chain gets from another one must not be passed on again.
     let costs: Vec<(ChainKey, Vec<u64>)> = (rows.all())
         .map(|(row, key)| (key, rows.inclusive(row).to_vec()))
         .collect();
     for (key, cost) in costs {
         let place = objects.place(key.host, section);
-        // Lines do not tell all of what is in a chain.
+        // An object known by its lines alone does not tell all of what is in a chain.
         let Some(chains) = &objects.objects[place].chains else {
             continue;
         };

@@ -60,7 +60,7 @@ impl LineChains {
             }
             names
         };
-        // By where it begins, a function of the profile that has code there.
+        // Address ranges of the profile's functions, sorted by start.
         let mut owners: Vec<(std::ops::Range<u64>, FunctionId)> = Vec::new();
         for symbol in symbols.iter() {
             let demangled = cg_names::demangle::demangle(&symbol.name);
@@ -78,7 +78,7 @@ impl LineChains {
             }
         }
         let (rows, table) = info.rows(&ranges);
-        // A row can have several chains: those at both of its ends are looked at.
+        // A row can span several chains: those at both of its ends are looked up.
         let mut addresses: Vec<u64> = rows
             .iter()
             .flat_map(|row| [row.begin, row.end - 1])

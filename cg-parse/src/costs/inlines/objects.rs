@@ -1,4 +1,4 @@
-//! The objects of a profile: found, and held against the names that the profile has for their addresses.
+//! The objects of a profile: finds their files, and checks these against the names that the profile has for addresses.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -18,8 +18,8 @@ use super::trace::{At, CostLines, CountsKind, Traced};
 use crate::costs::ids::{FunctionId, StringId};
 use crate::costs::section::Section;
 
-/// An object of which this share of its named cost agrees with its symbols is the one that was profiled. Right ones
-/// agree to 99.9 %; another build of the same program to less than half.
+/// A file is the object that was profiled if this share of the object's named cost agrees with the file's symbols.
+/// Right files agree to 99.9 %, another build of the same program to less than half.
 const AGREES: (u128, u128) = (95, 100);
 
 /// An object that something is charged to, and what was found out of it.
@@ -35,16 +35,16 @@ pub(crate) struct TracedObject {
     /// Where its debug information came from.
     pub(super) source: Option<&'static str>,
     pub(super) unresolved: Option<Unresolved>,
-    /// Named cost by the first event, and how much of it is where a symbol says the same name.
+    /// Named cost by the ranking event, and how much of it is where a symbol has the same name.
     pub(super) named: u64,
     pub(super) agrees: u64,
-    /// The file that is being tried; `chains` are then of it.
+    /// The file that is being tried; `chains` and `spans` are its own meanwhile.
     trial: Option<Trial>,
-    /// Files that may be it and have not been looked at.
+    /// Candidate files that were not tried yet.
     candidates: Vec<PathBuf>,
     /// Its code, by its chains and its symbols.
     pub(super) spans: Spans,
-    /// Where the last address was found.
+    /// Index of the address that was found last.
     last_index: Cell<usize>,
 }
 
@@ -79,17 +79,18 @@ impl Unresolved {
 struct Trial {
     /// Where its debug information came from.
     source: Result<&'static str, Error>,
-    /// The names of the symbols that cover an address, mangled or not, by the numbers that spans have.
+    /// Groups of symbols that cover the same addresses, by name, mangled or not; spans refer to them by index.
     groups: Vec<Vec<Vec<u8>>>,
-    /// Whether one of a number's symbols is called like the function; `None` where its name is not one of a symbol.
+    /// Cache by function and group: whether a symbol of the group has the function's name; `None` if Valgrind did not
+    /// take that name from a symbol.
     verdicts: HashMap<(FunctionId, u32), Option<bool>, FixedState>,
     named: u64,
     agrees: u64,
-    /// The last function and symbols, and what the verdict was.
+    /// The last lookup in `verdicts`.
     last_verdict: Option<(FunctionId, u32, Option<bool>)>,
 }
 
-/// The objects of a section, by the position that `object_of` says for a function.
+/// The objects of a section; `object_of` maps functions to their indices.
 pub(crate) struct TracedObjects {
     pub(super) objects: Vec<TracedObject>,
     positions: HashMap<StringId, usize, FixedState>,
@@ -158,7 +159,7 @@ impl TracedObjects {
         place
     }
 
-    /// The position of an object, which has one from then on.
+    /// The index of an object, which is added if it is new.
     fn place_of(&mut self, name: StringId) -> usize {
         let objects = &mut self.objects;
         *self.positions.entry(name).or_insert_with(|| {
@@ -200,8 +201,8 @@ impl TracedObjects {
         }
     }
 
-    /// Opens the next file of each object that has any left; false where none has. Its chains are the object's until
-    /// [`TracedObjects::judge`].
+    /// Opens the next candidate file of each object; false if no object has any left. The objects use the chains of
+    /// these files until [`TracedObjects::judge`].
     pub(super) fn try_next(&mut self, search: &Search) -> bool {
         let mut is_tried = false;
         for object in &mut self.objects {
@@ -210,8 +211,8 @@ impl TracedObjects {
         is_tried
     }
 
-    /// Takes the files that were tried, or leaves them. False where chains turned out not to be the profile's, so that
-    /// what was added up by them does not hold.
+    /// Accepts or rejects the files that were tried. False if a rejected file had chains, so that the sums made with
+    /// them are wrong.
     pub(super) fn judge(&mut self) -> bool {
         let mut holds = true;
         for object in &mut self.objects {
@@ -222,7 +223,7 @@ impl TracedObjects {
         holds
     }
 
-    /// Leaves objects whose lines are not those of the profile.
+    /// Drops the lines of objects whose line tables do not fit the profile.
     pub(super) fn check_lines(
         &mut self,
         trace: &mut CostLines,
@@ -289,7 +290,8 @@ impl TracedObject {
         (self.chains.as_ref()).or_else(|| self.lines.as_ref().map(|lines| &lines.chains))
     }
 
-    /// The position of an address. Lines mostly come in the order of their addresses, so it is mostly the next.
+    /// The index of an address. Lines mostly come in address order, so a few entries from the last hit on are searched
+    /// first.
     #[inline]
     pub(super) fn index_of(&self, address: u64) -> Option<usize> {
         let last = self.last_index.get();
@@ -316,7 +318,7 @@ impl TracedObject {
         false
     }
 
-    /// Holds self cost of a function in a span, by its position, against the symbols of the file that is tried.
+    /// Compares self cost of a function in a span with the symbols of the file that is tried.
     #[inline]
     pub(super) fn see(&mut self, function: FunctionId, span: usize, count: u64, section: &Section) {
         if let Some(trial) = &mut self.trial {
@@ -324,7 +326,7 @@ impl TracedObject {
         }
     }
 
-    /// Takes the file that was tried, or leaves it: then it is false if the file had chains.
+    /// Accepts or rejects the file that was tried; false if it is rejected and had chains.
     fn judge(&mut self, trial: Trial) -> bool {
         (self.named, self.agrees) = (trial.named, trial.agrees);
         let agrees = agrees(trial.agrees, trial.named);
@@ -351,7 +353,7 @@ impl TracedObject {
 }
 
 impl Trial {
-    /// A file with its chains, where it has debug information, and its code by these and its symbols.
+    /// Opens a file; returns it with its chains, if it has debug information, and its code cut into spans.
     fn of(
         path: &Path,
         addresses: &[u64],
@@ -404,7 +406,7 @@ impl Trial {
         Ok((trial, chains, spans))
     }
 
-    /// Holds self cost against the symbols of this number.
+    /// Counts self cost as agreeing with this group of symbols or not.
     fn see(&mut self, function: FunctionId, group: u32, count: u64, section: &Section) {
         let groups = &self.groups;
         let verdict = match self.last_verdict {
@@ -426,7 +428,7 @@ impl Trial {
     }
 }
 
-/// False for what Valgrind calls code that it has no symbol for, or calls otherwise than its symbol.
+/// Whether Valgrind took a name from a symbol: false for placeholders and for names that it changed.
 fn is_symbol(name: &[u8]) -> bool {
     !(name.is_empty()
         || name == b"???"

@@ -146,9 +146,9 @@ impl Inlines {
     }
 }
 
-/// The function of the profile that is the out-of-line copy of an inlined one, so that both are one row: the one of that
-/// name, else the only one, whose name is an alias or another spelling. A part or a clone of it, whose name has more
-/// behind that of the function, is not all of it.
+/// The profile's function that is the out-of-line copy of an inlined one, so that both are one row: the host of the
+/// same name, else the only other host, whose name is an alias or another spelling. A host whose name merely begins
+/// with the function's name is a part or a clone of it, and not all of it.
 fn out_of_line(name: &[u8], hosts: &[FunctionId], section: &Section) -> Option<FunctionId> {
     let name_of = |host: &FunctionId| section.strings.get(section.key_of(*host).name);
     if let Some(host) = hosts.iter().find(|host| name_of(host) == name) {

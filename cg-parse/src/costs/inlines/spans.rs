@@ -1,8 +1,8 @@
 //! The code of an object, cut where its chain of inlined functions or its symbols change.
 //!
-//! What holds for one cost line of a span holds for all of them, and a span is mostly code of one function of the profile.
-//! Callgrind writes a function block by block, in no order of addresses: so a table says for every few bytes of code which
-//! span they begin in, instead of a search.
+//! All cost lines in a span are treated alike, and a span is mostly code of one function of the profile. Callgrind
+//! writes the blocks of a function in no address order, so a lookup table replaces the search by address: it says for
+//! every few bytes of code in which span they begin.
 
 use std::ops::RangeInclusive;
 
@@ -14,12 +14,12 @@ use crate::costs::ids::FunctionId;
 /// All code of an object by address. The first span begins at 0.
 pub(super) struct Spans {
     spans: Vec<CodeSpan>,
-    /// The position of the last span that was asked for: the next line is mostly in it or in the next.
+    /// Index of the span that was found last, where the next line mostly is too.
     last: usize,
-    /// Where the second span begins, and how many of the low bits of addresses the table leaves out.
+    /// The start of the second span, and the number of low address bits that the table ignores.
     begin: u64,
     shift: u32,
-    /// For each piece of code from `begin` on the position of the span that it begins in.
+    /// By piece of code from `begin` on: index of the span that the piece begins in.
     table: Vec<u32>,
 }
 
@@ -28,15 +28,15 @@ pub(super) struct CodeSpan {
     begin: u64,
     /// The innermost function, where it is known.
     pub(super) node: Option<ChainNodeId>,
-    /// The number of the symbols that cover it, in the file that is tried.
+    /// Index of the group of symbols that cover it, in the file that is tried.
     pub(super) symbols: u32,
-    /// Whose code it was at its last line.
+    /// The function that its last line was charged to.
     pub(super) owner: Option<SpanOwner>,
-    /// Self cost of the owner, of lines with counts of the first event alone, that has not been added up yet.
+    /// Self cost of the owner that is not in its row yet, from lines that count only the first event.
     pub(super) own: u64,
 }
 
-/// The function of a line, and where its lines of a span are added up.
+/// The function whose lines a span collects, and the row that they are added to.
 #[derive(Clone, Copy)]
 pub(super) struct SpanOwner {
     pub(super) function: FunctionId,
@@ -45,7 +45,7 @@ pub(super) struct SpanOwner {
 }
 
 impl Spans {
-    /// Spans by what is at sorted addresses: the innermost function, and the number of the symbols.
+    /// Makes spans from sorted addresses, each with its innermost function and its group of symbols.
     pub(super) fn of(code: impl Iterator<Item = (u64, Option<ChainNodeId>, u32)>) -> Spans {
         let mut spans: Vec<CodeSpan> = Vec::new();
         for (address, node, symbols) in code {

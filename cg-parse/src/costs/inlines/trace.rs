@@ -1,9 +1,9 @@
-//! The cost lines of a profile, kept until all of it is read: which functions are inlined at an address is found out for
-//! all addresses at once, and a table of every instruction would take many times the room.
+//! The cost lines of a profile, spooled until all of it is read: inlined functions are looked up for all addresses at
+//! once, and a table of every instruction would take many times the memory.
 //!
-//! A line takes a few bytes, as it does in the profile, and beyond a limit they wait in a temporary file. So memory grows
-//! with the number of different addresses and not with that of lines. Reading them again is what costs most of the time,
-//! so that what is asked first, the addresses, is noted while they are added.
+//! A line takes a few bytes, as it does in the profile, and beyond a limit the lines go to a temporary file. So memory
+//! grows with the number of different addresses and not of lines. Reading the lines back takes most of the time, so the
+//! addresses, which are needed first, are collected while lines are added.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -32,7 +32,8 @@ pub(crate) enum CountsKind {
     Own,
     /// Inclusive cost of calls that leave from here.
     Calls,
-    /// The same, of calls of functions that call this one in their turn, or of itself: of a recursion.
+    /// Inclusive cost of calls that belong to a recursion: of this function itself or of functions that call it in
+    /// turn.
     CallsBack,
 }
 
@@ -40,7 +41,7 @@ pub(crate) enum CountsKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traced<'a> {
     pub(crate) function: FunctionId,
-    /// It is in the inclusive cost of the function's first level.
+    /// Whether it is part of the inclusive cost of the function's first level.
     pub(crate) is_first: bool,
     pub(crate) at: At,
     pub(crate) counted: CountsKind,
@@ -69,23 +70,23 @@ impl<'a> Traced<'a> {
 /// All cost lines so far.
 pub(crate) struct CostLines {
     file: SpooledTempFile,
-    /// What is still to be written to the file.
+    /// Write buffer.
     pending: Vec<u8>,
     written: u64,
-    /// What the next line is written as a difference to.
+    /// The line that the next one is delta-encoded against.
     last: Last,
-    /// The addresses of each object's lines, in the order in which the objects came, and how many of these are of parts
-    /// that ended.
+    /// The addresses of each object's lines; objects in order of first use, of which the first `ended_objects` are from
+    /// parts that ended.
     objects: Vec<(StringId, AddressSet)>,
     positions: HashMap<StringId, usize, FixedState>,
     ended_objects: usize,
     /// The position of the object of the last line's node, where that had an address.
     last_object: Option<usize>,
     has_lines_without_address: bool,
-    /// Which nodes of this part call which.
+    /// Arcs between the nodes of this part.
     arcs: HashSet<(FileFunctionId, FileFunctionId), FixedState>,
     parts: Vec<PartTrace>,
-    /// Where the part begins whose end has not come yet.
+    /// Offset at which the part begins that has not ended yet.
     begin: u64,
     error: Option<io::Error>,
 }
@@ -98,7 +99,7 @@ struct Last {
     line: u64,
 }
 
-/// Where a part's lines end and what its nodes stand for begins, and where that ends.
+/// Offsets of a part in the file: its lines from `begin` on, then the functions of its nodes up to `end`.
 struct PartTrace {
     begin: u64,
     lines_end: u64,
@@ -106,14 +107,14 @@ struct PartTrace {
     has_levels: bool,
 }
 
-/// What a node stands for.
+/// The function that a node folds into.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TracedNode {
     pub(crate) node: FileFunctionId,
     pub(crate) function: FunctionId,
     /// It is a deeper level of a recursion.
     pub(crate) is_deeper: bool,
-    /// The circle of functions that call each other which it is in, where that is a recursion.
+    /// The cycle that the function is in, where that is a recursion.
     pub(crate) circle: Option<usize>,
 }
 
@@ -121,15 +122,15 @@ pub(crate) struct TracedNode {
 const IN_MEMORY: usize = 64 << 20;
 const BUFFER: usize = 1 << 16;
 
-// What the first byte of a line says.
+// Bits of a line's first byte.
 const OTHER_NODE: u8 = 1;
 const CALLS: u8 = 2;
 const HAS_ADDRESS: u8 = 4;
-/// The number of counts stands in the bits above.
+/// The bits from this one on hold the number of counts.
 const COUNTS: u32 = 3;
-/// So many counts, or more: then their number follows.
+/// With this many counts or more, the number of counts follows separately.
 const MANY: usize = 31;
-/// An address, and one count.
+/// First byte of a line with an address and one count.
 const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
 
 impl CostLines {
@@ -151,8 +152,8 @@ impl CostLines {
         }
     }
 
-    /// Adds a line of a node, of calls where it has a callee; `object` is asked for the node's. Where the line cannot be
-    /// kept, [`CostLines::read`] says so.
+    /// Adds a line of a node, of calls where it has a callee; `object` returns the node's object. If the line cannot be
+    /// kept, [`CostLines::read`] returns the error.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -343,7 +344,7 @@ impl CostLines {
                 Some(rest)
             })?;
             let mut last = Last::default();
-            // What the node of the last line stands for.
+            // The function of the last line's node.
             let mut function = functions.first().copied().flatten();
             pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
                 let mut run = CostRun {
@@ -389,7 +390,7 @@ impl CostLines {
     }
 }
 
-/// What lines are handed to when they are read again.
+/// Takes the lines when they are read back.
 pub(crate) trait TakeLines {
     fn line(&mut self, line: &Traced);
 
@@ -407,14 +408,14 @@ impl<See: FnMut(&Traced)> TakeLines for See {
     }
 }
 
-/// Self cost of one function, as most lines have it: each has an address and one small count.
+/// A run of lines of the most frequent form: self cost of one function, each with an address and one small count.
 pub(crate) struct CostRun<'b> {
     bytes: &'b [u8],
     address: u64,
 }
 
 impl<'b> CostRun<'b> {
-    /// The difference to the next address, the count there, and what is behind it.
+    /// The delta to the next address, the count there, and the bytes behind them.
     #[inline(always)]
     fn peek(&self) -> Option<(u8, u8, &'b [u8])> {
         match self.bytes {
@@ -440,7 +441,7 @@ impl Iterator for CostRun<'_> {
     }
 }
 
-/// What a node stands for, as it was written.
+/// The function that a node folds into, as read back.
 #[derive(Clone, Copy)]
 struct NodeFunction {
     function: FunctionId,

@@ -4,15 +4,15 @@ use hashbrown::HashMap;
 
 use crate::costs::ids::FunctionId;
 
-/// Groups of functions; groups that share a function are one.
+/// Union-find over functions; groups that share a function are one.
 #[derive(Default)]
 pub(crate) struct Cycles {
-    /// A function of each function's group, which leads to the group's first function in the end.
+    /// For each function another one of its group; following these leads to the group's first function.
     leader: HashMap<FunctionId, FunctionId>,
 }
 
 impl Cycles {
-    /// Makes one group of these functions and of the groups they are in.
+    /// Unites these functions and the groups they are in into one group.
     pub(crate) fn join(&mut self, members: &[FunctionId]) {
         let Some(leader) = members.iter().map(|member| self.find(*member)).min() else {
             return;
@@ -24,7 +24,7 @@ impl Cycles {
         }
     }
 
-    /// Where a function is in a cycle, so is the one that it turned out to be.
+    /// Adds `into` to the cycle of `from`, if it is in one, as `from` is merged into `into`.
     pub(crate) fn replace(&mut self, from: FunctionId, into: FunctionId) {
         if self.leader.contains_key(&from) {
             self.join(&[from, into]);

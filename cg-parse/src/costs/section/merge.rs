@@ -9,7 +9,7 @@ use crate::costs::ids::FunctionId;
 use crate::costs::tables::{CostRows, LineTable, NoRoom};
 
 impl Section {
-    /// Adds each function to the one that it turned out to be, with its lines and arcs.
+    /// Merges each function of `same` into the one it maps to, with its lines and arcs.
     pub(crate) fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Result<(), NoRoom> {
         if same.is_empty() {
             return Ok(());
@@ -38,8 +38,8 @@ impl Section {
         Ok(())
     }
 
-    /// Adds a part whose names are this section's, each of its functions to the one that it is the same as. A part has
-    /// self cost and lines alone.
+    /// Adds a part whose names are interned in this section; `same` maps functions to those they are merged into. A
+    /// part has only self cost and lines.
     pub(crate) fn add_part(
         &mut self,
         part: &mut Section,
@@ -51,7 +51,7 @@ impl Section {
             mem::swap(&mut self.lines, &mut part.lines);
             mem::swap(&mut self.total, &mut part.total);
             self.merge(same)?;
-            // In the next part they may be functions of their own.
+            // In the next part these ids may stand for functions of their own.
             self.merged.clear();
             return Ok(());
         }

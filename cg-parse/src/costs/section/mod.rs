@@ -23,7 +23,7 @@ mod run;
 use cycles::Cycles;
 pub(crate) use run::RunFacts;
 
-/// What makes a function one and the same.
+/// The key of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SectionFunction {
     pub(crate) name: StringId,
@@ -41,7 +41,7 @@ pub(crate) struct ArcKey {
     pub(crate) line: u64,
     /// The call instruction, where the profile has addresses and they or inlined functions are wanted.
     pub(crate) address: Option<u64>,
-    /// What was inlined into the caller there; in the chains of the caller's object.
+    /// The function inlined into the caller at the call site, as a node of the chains of the caller's object.
     pub(crate) inlined: Option<ChainNodeId>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct ArcKey {
 #[derive(Clone, Copy, Debug, Default)]
 struct FunctionFacts {
     calls: u64,
-    /// Whether the function has a record. Those that nothing was charged to and those that were merged away have none.
+    /// Whether the function has a record. Functions that were never charged and merged ones have none.
     is_present: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Section {
     /// With each arc, how many calls it stands for.
     arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
-    /// The functions that turned out to be others.
+    /// Maps merged functions to those they were merged into.
     merged: HashMap<FunctionId, FunctionId>,
     /// Functions by how they were reached, where stacks are wanted.
     pub(crate) stacks: Option<StackGraph>,
@@ -100,7 +100,7 @@ impl Section {
         }
     }
 
-    /// The function that a function turned out to be.
+    /// The function that this one was merged into, or the function itself.
     #[inline]
     pub(crate) fn merged_into(&self, function: FunctionId) -> FunctionId {
         if self.merged.is_empty() {
@@ -277,8 +277,8 @@ impl Section {
         self.lines.absorb(lines, function, self.signedness)
     }
 
-    /// Tells arcs apart by the chains of inlined functions that they leave from, which `innermost` says for an object and
-    /// an address, and by addresses only where these are wanted.
+    /// Splits arcs by the chain of inlined functions at the call site, which `innermost` finds by object and address;
+    /// keeps call sites at different addresses apart only with `has_addresses`.
     pub(crate) fn tell_arcs_apart(
         &mut self,
         innermost: impl Fn(StringId, u64) -> Option<ChainNodeId>,
@@ -309,7 +309,7 @@ impl Section {
         self.arcs.add_inclusive(arc, inclusive, self.signedness)
     }
 
-    /// Notes that these functions call each other in a circle, so that their inclusive cost is an agreed one.
+    /// Notes that these functions form a cycle, so that their inclusive cost is a matter of convention.
     pub(crate) fn add_cycle(&mut self, members: &[FunctionId]) {
         self.cycles.join(members);
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use cg_stream::record::{CostFacts, Description};
 
-/// Something every part of a section may say; only what all of them agree on is said of the whole.
+/// A fact that each part may state; the whole states it only if all parts agree on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Agreed<T> {
     #[default]
     Unsaid,
-    /// Said by an earlier part, and true until this one says something else.
+    /// Stated by an earlier part, and valid until this part states something else.
     Inherited(T),
     One(T),
     Differing,

@@ -1,12 +1,12 @@
 //! Shares as integers, and sums divided by them without a remainder.
 
-/// The whole of something. A share is so many parts of it; the product of a share and a count fits in 128 bits.
+/// Shares are fixed-point fractions, and this is 1. The product of a share and a count fits in 128 bits.
 pub(super) const WHOLE: u64 = 1 << 62;
 
-/// What is missing to a whole because shares are rounded down, and no part of the program's cost.
+/// A remainder of a share up to this size comes from rounding down, and is no cost of the program.
 pub(super) const ROUNDING: u64 = WHOLE >> 20;
 
-/// A share of a number.
+/// `share` of the number `of`, rounded down.
 pub(super) fn part(share: u64, of: u128) -> u128 {
     u128::from(share) * of / u128::from(WHOLE)
 }

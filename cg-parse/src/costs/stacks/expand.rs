@@ -1,13 +1,12 @@
-//! From a graph of calls to stacks: every way in which a function can be reached gets the share of the function's cost
-//! that comes in by it.
+//! Estimates stacks from a graph of calls: each path by which a function can be reached gets the share of the
+//! function's cost that enters by this path.
 //!
-//! There can be more ways than anybody can write down: thirty layers of functions that each call all of the next are. So
-//! the ways are followed from the one with the largest cost on, and what is below [`FINEST`] of the total, deeper than
-//! [`DEEPEST`] or beyond [`MOST_CONTEXTS`] is not followed: it is one frame called `[pruned]` on the stack that leads there.
+//! There can be more paths than anybody can write down, as with thirty layers of functions that each call all of the
+//! next. So the most costly path is followed first, and paths below 1/[`FINEST`] of the total, deeper than [`DEEPEST`]
+//! or beyond [`MOST_CONTEXTS`] are not followed: they become one frame called `[pruned]` on the stack that leads there.
 //!
-//! Where functions call each other in a circle, each way into the circle has each member once, on the path of the most
-//! costly calls to it from where the circle was entered. Callgrind counts calls inside a circle again and again, so that
-//! their cost says nothing of shares.
+//! On each path into a cycle, every member appears once, reached by the most costly calls from the member where the
+//! cycle was entered. Callgrind counts calls inside a cycle repeatedly, so their cost says nothing about shares.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -18,17 +17,17 @@ use hashbrown::HashMap;
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
 use super::units::{ContextGraph, ContextUnits};
 
-/// What is less than the total divided by this is not followed.
+/// Paths that cost less than the total divided by this are not followed.
 const FINEST: u128 = 100_000;
 
 /// How many frames deep calls are followed.
 const DEEPEST: usize = 256;
 
-/// How many ways into functions are followed.
+/// How many paths into functions are followed.
 const MOST_CONTEXTS: usize = 1_000_000;
 
-/// How many arcs and members may be looked at for the paths inside circles; beyond that all members are called by the
-/// first.
+/// Limit on the arcs and members visited to find paths inside cycles; beyond it the entry member counts as the caller
+/// of all others.
 const MOST_INSIDE: usize = 4_000_000;
 
 /// Stacks with their costs.
@@ -36,14 +35,14 @@ pub(super) struct Estimate {
     /// Stacks by their innermost frame and the stack that called it.
     pub(super) paths: Vec<Path>,
     pub(super) rows: Vec<EstimatedRow>,
-    /// The cost of functions that one chain of calls leads to, of the event that ranks.
+    /// Self cost, by the ranking event, of functions that only one chain of calls leads to.
     pub(super) certain: u128,
 }
 
 /// A stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
-    /// The position of the stack that called it.
+    /// Index of the caller's stack.
     pub(super) outer: Option<usize>,
     pub(super) at: PathFrame,
 }
@@ -52,7 +51,7 @@ pub(super) struct Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathFrame {
     Context(usize),
-    /// What was not followed.
+    /// Stands for calls that are not followed.
     Pruned,
 }
 
@@ -63,11 +62,11 @@ pub(super) struct EstimatedRow {
     pub(super) cost: Vec<u64>,
 }
 
-/// A way into a unit that is to be followed.
+/// A path into a unit, waiting to be followed.
 struct Way {
-    /// Its cost of the event that ranks.
+    /// Its cost by the ranking event, in parts of [`WHOLE`].
     amount: u128,
-    /// How many ways were found before this one.
+    /// How many paths were found before this one: breaks ties.
     order: usize,
     outer: Option<usize>,
     depth: usize,
@@ -75,7 +74,7 @@ struct Way {
     entry: usize,
     /// By event.
     share: Box<[u64]>,
-    /// No other way leads here.
+    /// Whether no other path leads here.
     is_certain: bool,
 }
 
@@ -92,21 +91,22 @@ struct Expansion<'g> {
     paths: Vec<Path>,
     /// By context.
     charged: Vec<Vec<ChargedStack>>,
-    /// Stacks of what was not followed, with its cost.
+    /// Stacks that end in `[pruned]`, with the cost that was not followed.
     pruned: Vec<(usize, Vec<u128>)>,
     ways: BinaryHeap<Way>,
     found: usize,
-    /// In parts of [`WHOLE`].
+    /// The least cost that is followed, in parts of [`WHOLE`].
     threshold: u128,
     trees: HashMap<(usize, usize), Rc<CircleTree>>,
     inside_left: usize,
 }
 
-/// How the members of a circle are called from the one where it is entered.
+/// The callers of a cycle's members, for the member by which the cycle is entered.
 struct CircleTree {
-    /// The position of that one.
+    /// Position of the entry member.
     first: usize,
-    /// By the position of a member: that of the member that calls it, and how deep it is. Without, the first calls all.
+    /// By member: the position of its caller and its depth below the entry. `None` if the entry counts as caller of all
+    /// others.
     callers: Option<Vec<(Option<usize>, usize)>>,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
 }
 
 impl Expansion<'_> {
-    /// Finds the ways that begin where nobody calls.
+    /// Queues the paths that begin without a caller: the cost of each unit that no call accounts for.
     fn begin(&mut self) {
         let events = self.graph.event_count();
         let mut left_out = vec![0; events];
@@ -160,7 +160,7 @@ impl Expansion<'_> {
         self.prune(None, left_out);
     }
 
-    /// Notes a way, where it is worth to be followed.
+    /// Queues a path if it is worth following; returns whether it is.
     fn find(
         &mut self,
         outer: Option<usize>,
@@ -203,7 +203,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// What flows through a way, by event.
+    /// The cost that flows through a path, by event.
     fn flow_of(&self, way: &Way) -> Vec<u128> {
         let flow = &self.units.all[way.unit].flow;
         let flows = way.share.iter().zip(flow);
@@ -226,7 +226,7 @@ impl Expansion<'_> {
             let own = graph.own[*context];
             let ranked = u128::from(own.get(graph.ranking).copied().unwrap_or(0));
             let amount = u128::from(way.share[graph.ranking]) * ranked;
-            // A function alone has one stack a way, whatever it costs; a circle has as many as members.
+            // A single function has one stack per path, whatever it costs; a cycle has one per member.
             if amount < self.threshold && unit.members.len() > 1 {
                 break;
             }
@@ -278,7 +278,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// The stack of a member of a unit that was entered by a way.
+    /// The stack of a unit's member, where the unit was entered by the path `way`.
     fn path(
         &mut self,
         way: &Way,
@@ -310,7 +310,7 @@ impl Expansion<'_> {
         outer.unwrap_or(0)
     }
 
-    /// Notes what a stack does not follow.
+    /// Charges cost that is not followed to a `[pruned]` frame on the stack `outer`.
     fn prune(&mut self, outer: Option<usize>, flow: Vec<u128>) {
         if flow.iter().all(|count| *count == 0) {
             return;
@@ -322,7 +322,7 @@ impl Expansion<'_> {
         self.pruned.push((self.paths.len() - 1, flow));
     }
 
-    /// How the members of a unit are reached from one of them: by the most costly calls.
+    /// How the members of a unit are reached from its entry member: by the most costly calls.
     fn tree(&mut self, unit: usize, entry: usize) -> Rc<CircleTree> {
         if let Some(tree) = self.trees.get(&(unit, entry)) {
             return Rc::clone(tree);
@@ -373,7 +373,7 @@ impl Expansion<'_> {
         callers
     }
 
-    /// Divides what each function costs among its stacks, and what is left over among those that were not followed.
+    /// Divides each function's self cost among its stacks, and the remainder among the `[pruned]` stacks.
     fn finish(mut self) -> Estimate {
         let (graph, events) = (self.graph, self.graph.event_count());
         let mut rows = Vec::new();

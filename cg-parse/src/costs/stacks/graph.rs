@@ -1,4 +1,5 @@
-//! What a profile knows of stacks: functions by level and callers, and the calls between those whose callers are not kept.
+//! What a profile records of stacks: functions by level and callers, and the calls between functions whose callers it
+//! does not record.
 
 use cg_stream::intern::{Slices, TooMany};
 
@@ -6,17 +7,17 @@ use crate::costs::ids::{ArcId, FunctionId};
 use crate::costs::tables::{CostRows, NoRoom, Signedness, add_calls};
 
 cg_stream::ids! {
-    /// A function with what is known of how it was reached.
+    /// A function with its recursion level and its callers, as far as they are known.
     pub(crate) struct ContextId;
     /// The callers of a context.
     pub(crate) struct CallersId;
 }
 
-/// A function, as far as the profile tells apart how it was reached.
+/// A function at one recursion level, reached through one chain of callers where the profile records them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) function: FunctionId,
-    /// Which activation of the function it is, counted from 1; the last one stands for those that are deeper.
+    /// Recursion level, counted from 1; the last one stands for all deeper ones.
     pub(crate) level: u64,
     pub(crate) callers: Callers,
 }
@@ -24,9 +25,9 @@ pub(crate) struct Context {
 /// The callers of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Callers {
-    /// They are not kept apart.
+    /// The profile does not record them.
     Unknown,
-    /// The nearest first. A cut chain goes on where it ends.
+    /// Nearest caller first. If `is_cut`, the chain goes on beyond the last caller.
     Known { callers: CallersId, is_cut: bool },
 }
 
@@ -73,7 +74,7 @@ impl StackGraph {
         Ok(id)
     }
 
-    /// Adds calls between two contexts whose callers are not kept.
+    /// Adds calls between two contexts whose callers are unknown.
     pub(crate) fn add_calls(
         &mut self,
         caller: ContextId,

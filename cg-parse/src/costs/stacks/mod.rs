@@ -27,7 +27,7 @@ use units::{ContextArc, ContextGraph};
 /// What stands for the calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";
 
-/// More frames of one function are not drawn: the last level of a recursion stands for all that are deeper.
+/// A recursion level becomes at most this many frames; the last level stands for all deeper ones.
 const MOST_COPIES: u64 = 200;
 
 /// Writes the stacks of a section; says what of them is estimated.
@@ -103,7 +103,7 @@ impl<'s> Stacked<'s> {
         for caller in callers.iter().rev() {
             stack = Some(self.push(stack, *caller)?);
         }
-        // A level counts all activations of the function, and those between others are among its callers.
+        // A level counts all activations of the function on the stack, including those among its callers.
         let among = callers.iter().filter(|caller| **caller == context.function);
         let copies = context.level.saturating_sub(among.count() as u64).max(1);
         for _ in 0..copies.min(MOST_COPIES) {
@@ -117,7 +117,7 @@ impl<'s> Stacked<'s> {
         self.add(row, own)
     }
 
-    /// Stacks of the functions whose callers the profile does not keep apart.
+    /// Estimates the stacks of functions whose callers the profile does not record.
     fn add_estimate(&mut self) -> Result<String, NoRoom> {
         let graph = self.graph;
         let ids = || {
@@ -149,7 +149,7 @@ impl<'s> Stacked<'s> {
         } = estimate(&calls);
         let mut stacks: Vec<StackLinkId> = Vec::with_capacity(paths.len());
         for path in paths {
-            // A path comes behind the one that called it.
+            // A path comes after its caller's path.
             let outer = path.outer.map(|outer| stacks[outer]);
             stacks.push(match path.at {
                 PathFrame::Context(context) => self.push(outer, contexts[context].function)?,

@@ -1,5 +1,5 @@
-//! The units that cost is handed on between: functions, and circles of functions that call each other, which are entered
-//! and left as one. A graph of units has no circles.
+//! Units for handing cost on: single functions, and cycles, which are entered and left as one. So the graph of units
+//! has no cycles.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::costs::circles;
 
 /// A graph of calls between contexts, which are numbered from 0.
 pub(super) struct ContextGraph<'g> {
-    /// The event that decides what is worth an own stack.
+    /// The event that decides which paths are worth a stack of their own.
     pub(super) ranking: usize,
     /// Self cost by context, an entry an event.
     pub(super) own: Vec<&'g [u64]>,
@@ -27,8 +27,8 @@ pub(super) struct ContextArc<'g> {
 }
 
 impl ContextArc<'_> {
-    /// What the calls cost. Callgrind writes what is missing where its counters were set to 0 meanwhile as a number just
-    /// below 2^64, of which nobody has a share.
+    /// The cost of the calls. 0 for a number just below 2^64, which is how Callgrind writes a negative cost where its
+    /// counters were reset meanwhile.
     pub(super) fn cost(&self, event: usize) -> u64 {
         match self.cost.get(event) {
             Some(cost) if cost.cast_signed() >= 0 => *cost,
@@ -43,7 +43,7 @@ impl ContextGraph<'_> {
     }
 }
 
-/// Contexts that are entered and left as one.
+/// A context, or a cycle of contexts that is entered and left as one.
 pub(super) struct ContextUnit {
     /// Those with the largest self cost first.
     pub(super) members: Vec<usize>,
@@ -59,7 +59,7 @@ pub(super) struct ContextUnit {
     /// By event: self cost and that of the arcs that leave.
     spent: Vec<u128>,
     entering_calls: u128,
-    /// By event: the self cost of the unit and of what is below it, as far as it is this one's.
+    /// By event: the self cost of the unit, and the part of its callees' flow that comes through it.
     pub(super) flow: Vec<u128>,
 }
 
@@ -142,14 +142,14 @@ impl ContextUnits {
         self.all.len() - 1
     }
 
-    /// The share of a unit that comes in by an arc, of a share of all that the unit is.
+    /// The share of the callee's unit that enters by an arc, if `of` is the share of the caller's unit.
     pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, of: u64) -> u64 {
         let arc = &graph.arcs[arc];
         let unit = &self.all[self.of[arc.callee]];
         if unit.entered[event] > 0 {
             return part_of_share(of, arc.cost(event), unit.whole(event));
         }
-        // Where no arc costs anything, calls have to tell.
+        // Where no arc has any cost, the numbers of calls decide.
         match unit.entering_calls {
             0 => part_of_share(of, 1, unit.entering.len() as u128),
             calls => part_of_share(of, arc.calls, calls),
@@ -162,7 +162,7 @@ impl ContextUnits {
         part(share, self.all[self.of[graph.arcs[arc].callee]].flow[event])
     }
 
-    /// Works out the flow of all units, those that call nothing first.
+    /// Computes the flow of all units, callees first.
     fn let_flow(&mut self, graph: &ContextGraph) {
         let mut waiting: Vec<usize> = self.all.iter().map(|unit| unit.leaving.len()).collect();
         let is_last = |unit: &usize| waiting[*unit] == 0;
@@ -202,12 +202,12 @@ impl ContextUnit {
         self.entering_calls = self.entering.iter().map(calls).sum();
     }
 
-    /// What shares of the unit are shares of. More can have come in than was spent where counters were set to 0.
+    /// The denominator of the unit's shares. Incoming cost can exceed the cost spent where counters were reset.
     fn whole(&self, event: usize) -> u128 {
         self.entered[event].max(self.spent[event])
     }
 
-    /// The share of the unit that nobody called: what it spent beyond what came in.
+    /// The share of the unit that no call accounts for: what it spent beyond its incoming cost.
     pub(super) fn root_share(&self, event: usize) -> u64 {
         if self.entering.is_empty() {
             return WHOLE;
@@ -222,7 +222,7 @@ impl ContextUnit {
         }
     }
 
-    /// The member that what nobody called begins in: the one that spends most beyond what it is entered with.
+    /// The member where the share without a caller begins: the one that spends most beyond its incoming cost.
     pub(super) fn root(&self, graph: &ContextGraph) -> usize {
         if let [only] = self.members[..] {
             return only;

@@ -24,7 +24,7 @@ impl Signedness {
     }
 }
 
-/// What a section cannot take.
+/// Why a section cannot take a count, a name or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoRoom {
     /// A sum that 64 bits cannot hold.
@@ -197,7 +197,7 @@ fn signed_sum(cell: u64, count: u64) -> (u64, bool) {
     (sum.cast_unsigned(), carry)
 }
 
-/// Undoes an addition; modulo 2^64 each has its inverse.
+/// Undoes an addition; modulo 2^64 a subtraction always does.
 #[cold]
 fn take_back(cells: &mut [u64], counts: &[u64]) {
     for (cell, count) in cells.iter_mut().zip(counts) {

@@ -1,5 +1,5 @@
-//! Costs of lines and instructions, of which a profile has more than of anything else: a row takes 16 bytes, those of its
-//! id, and those of its counts.
+//! Costs of lines and instructions, the most numerous rows of a profile. A row takes 16 bytes (its address and the
+//! offset of its counts), the id of its source line, and its packed counts.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(crate) struct LineKey<F> {
     pub(crate) address: Option<u64>,
 }
 
-/// What lines of several functions, or many instructions, have in common.
+/// A line of a file. Interned, as lines of several functions and many instructions share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LineSource {
     file: StringId,
@@ -37,50 +37,50 @@ struct LineSource {
     has_address: bool,
 }
 
-/// Lines with what they cost and what is called from them.
+/// Lines with their self cost and the cost of the calls that leave from them.
 ///
-/// Profiles have the lines of a function one after the other. So only those of the function at hand are looked up, and
-/// where a function comes again its lines are added up later, before the table has become twice as long.
+/// Profiles list the lines of a function one after the other. So a row is looked up only in the run of the current
+/// function. A function that comes again later has several rows for a line until `settle` merges them.
 pub(crate) struct LineTable<F> {
     lines: Keys<SourceId, LineSource>,
     last_line: Option<(LineSource, SourceId)>,
-    /// The functions of the rows.
+    /// Runs of consecutive rows, each of one function.
     runs: Vec<RowRun<F>>,
     sources: Vec<SourceId>,
-    /// 0 where a row has none.
+    /// 0 where a row has no address.
     addresses: Vec<u64>,
     /// Self cost.
     own: PackedCosts,
-    /// Of the self cost, that of deeper levels of a recursion.
+    /// The part of the self cost that arose in deeper levels of a recursion.
     deeper: SomeCosts,
-    /// Cost of the calls that leave from a line, where any do.
+    /// Cost of the calls that leave from a line, for the rows that have such calls.
     calls: SomeCosts,
-    /// The rows of the last run, by what tells them apart.
+    /// Hash index of the rows of the last run, by source line and address.
     last_run: HashTable<u32>,
     hasher: FixedState,
-    /// The function of the last run, unless its rows are not in `last_run`.
+    /// The function of the last run; `None` if `last_run` lacks rows of that run.
     at_hand: Option<F>,
-    /// How many rows there may be before it is looked for functions that came again.
+    /// Number of rows at which the table is next searched for functions with several runs.
     next_settling: usize,
-    /// Room for the counts of a row.
+    /// Scratch buffer for the counts of a row.
     counts: Vec<u64>,
 }
 
 /// Rows of one function that were added one after the other.
 struct RowRun<F> {
     function: F,
-    /// They end where the next run begins.
+    /// The first row; the run ends where the next one starts.
     start: usize,
 }
 
-/// Costs that few rows have.
+/// Costs that few rows have, stored sparsely.
 struct SomeCosts {
-    /// One more than the position in `costs`; 0 or nothing at all where a row has none.
+    /// Index into `costs` plus one; 0 or no entry for a row without such costs.
     places: Vec<u32>,
     costs: PackedCosts,
 }
 
-/// A table with fewer rows is not looked through for functions that came again until its end.
+/// A table with fewer rows is not searched for repeated functions before it is complete.
 const FEWEST_SETTLED: usize = 64 * 1024;
 
 impl<F: Copy + Eq + Hash> LineTable<F> {
@@ -102,7 +102,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         }
     }
 
-    /// How many rows there are; several can be of one line until the table is settled.
+    /// Number of rows; a line can have several until `settle` merges them.
     pub(crate) fn len(&self) -> usize {
         self.sources.len()
     }
@@ -155,9 +155,9 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         self.calls.add(row, counts, signedness)
     }
 
-    /// Adds the lines of another table to the functions that theirs turned out to be, and tells which of these are of
-    /// deeper levels: their self cost is the function's, but inclusive cost is that of the first level. Lines of other
-    /// functions are left out.
+    /// Adds the lines of another table. `function` maps a function of that table to one of this table, and tells
+    /// whether it is a deeper recursion level: of such a level only the self cost is added, as inclusive cost is that
+    /// of the first level. Lines of functions that map to `None` are left out.
     pub(crate) fn absorb<G: Copy + Eq + Hash>(
         &mut self,
         other: &LineTable<G>,
@@ -181,12 +181,12 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
                 self.add_row_of(into, other, row, is_deeper, signedness)?;
             }
         }
-        // These rows were not looked up, so that those that follow are of another run, whatever their function.
+        // These rows are not in `last_run`, so the rows that follow begin a new run, whatever their function.
         self.at_hand = None;
         self.settle_where_long(signedness)
     }
 
-    /// Makes one row of all that are of one line.
+    /// Merges the rows of each line into one.
     pub(crate) fn settle(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
         let mut functions: HashMap<F, usize> = HashMap::new();
         let mut runs: Vec<(usize, usize)> = Vec::with_capacity(self.runs.len());
@@ -225,8 +225,8 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         self.own.read(line.index(), out);
     }
 
-    /// Reads the inclusive cost of a row into `out`: what the line cost itself in the function's first level, and the
-    /// calls that leave from it. False where that is its self cost, as nothing is of deeper levels and no call leaves.
+    /// Reads the inclusive cost of a row into `out`: its self cost in the function's first level plus the calls that
+    /// leave from it. Returns false if that equals the self cost, as there are neither deeper levels nor calls.
     pub(crate) fn inclusive(
         &self,
         line: LineId,
@@ -241,7 +241,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             return Ok(false);
         }
         self.own.read(row, out);
-        // They are part of what they are taken from.
+        // The deeper counts are a part of the self cost.
         for (cell, deeper) in out.iter_mut().zip(deeper) {
             *cell = cell.wrapping_sub(deeper);
         }
@@ -295,7 +295,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(self.find(source, key.address.unwrap_or(0))?)
     }
 
-    /// Settles the table where that makes it much shorter; it is not looked again before it is twice as long.
+    /// Settles the table if more than a quarter of its rows are repeats; checks again only when it has doubled.
     fn settle_where_long(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
         if self.len() < self.next_settling {
             return Ok(());
@@ -315,7 +315,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
 
     /// Begins the rows of a function.
     fn open_run(&mut self, function: F) {
-        // Clearing a table costs what it has room for, and few functions have many lines.
+        // Clearing a hash table takes time in proportion to its capacity, and few functions have many lines.
         if self.last_run.capacity() > 4096 {
             self.last_run = HashTable::new();
         } else {
@@ -328,7 +328,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         });
     }
 
-    /// The row of the last run that is of this line and address.
+    /// The row of the last run with this source line and address, new or known.
     #[inline]
     fn find(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
         let hash = self.hasher.hash_one((source, address));
@@ -349,7 +349,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(line)
     }
 
-    /// A new row, whose costs are to follow.
+    /// Adds a row; the caller adds its costs next.
     #[inline]
     fn push(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
         let line = LineId::at(self.len())?;

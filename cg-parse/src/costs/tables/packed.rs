@@ -1,9 +1,9 @@
-//! Rows of counts that take as little room as their numbers do.
+//! Rows of counts in a variable-length encoding.
 //!
-//! A profile of instructions has millions of rows, in which most counts are 0 and most others below 128; in a row of
-//! thirteen 64-bit cells that is a hundred bytes for seven. So each count is written in groups of seven bits (LEB128),
-//! and zeros at the end of a row are left out. Rows that grow move to the end, with room to grow on: what they leave
-//! behind is less than twice what they take.
+//! A profile of instructions has millions of rows, in which most counts are 0 and most others below 128: thirteen
+//! 64-bit cells take a hundred bytes where seven suffice. So counts are stored as LEB128, without the zeros at the end
+//! of a row. A row that outgrows its bytes moves to the end of the buffer, with room to grow; the bytes left unused are
+//! less than twice those in use.
 
 use super::costs::{NoRoom, Signedness, add_inclusive_row, add_row};
 
@@ -12,7 +12,8 @@ use super::costs::{NoRoom, Signedness, add_inclusive_row, add_row};
 pub(crate) struct PackedCosts {
     events: usize,
     bytes: Vec<u8>,
-    /// Where each row begins: with the number of bytes that follow. Those that its counts do not need are zeros.
+    /// Offset of each row in `bytes`. A row begins with its length in bytes; bytes that its counts do not fill are
+    /// zeros.
     starts: Vec<usize>,
     row: Vec<u64>,
     packed: Vec<u8>,
@@ -118,7 +119,7 @@ impl PackedCosts {
         added
     }
 
-    /// Writes a row anew: where it is if there is room, else at the end.
+    /// Rewrites a row: in place if it fits, else at the end of the buffer.
     fn replace(&mut self, row: usize, counts: &[u64]) {
         self.packed.clear();
         pack(counts, &mut self.packed);
@@ -141,7 +142,7 @@ impl PackedCosts {
         self.bytes.resize(end, 0);
     }
 
-    /// Where the counts of a row begin, and their bytes.
+    /// Offset and bytes of a row's packed counts.
     #[inline]
     fn packed(&self, row: usize) -> (usize, &[u8]) {
         let all = &self.bytes[self.starts[row]..];
@@ -195,7 +196,7 @@ fn put_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// The number at the beginning, and what follows it.
+/// Decodes the number at the beginning; returns it and the rest.
 #[inline]
 fn number(bytes: &[u8]) -> (u64, &[u8]) {
     let mut number = 0;

@@ -6,7 +6,7 @@ use cg_stream::intern::{Id, Keys, TooMany};
 
 use super::costs::{CostTable, NoRoom, Signedness};
 
-/// Rows under keys, each with self cost, inclusive cost and facts. The rows of arcs have no self cost.
+/// Interned keys, each with a row of self cost, inclusive cost and facts. Arcs have no self cost.
 pub(crate) struct CostRows<I, K, T> {
     keys: Keys<I, K>,
     own: Option<CostTable>,
@@ -33,7 +33,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
         }
     }
 
-    /// The row of a key; where the key is new it costs nothing yet.
+    /// The row of a key; a new key gets a row of zeros.
     #[inline]
     pub(crate) fn row(&mut self, key: K) -> Result<I, TooMany> {
         let row = self.keys.intern(key)?;

@@ -168,7 +168,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         Ok(())
     }
 
-    /// A count as a number that is the smaller the more it counts.
+    /// Sort key of a row: the larger its count of the ranking event, the smaller the key.
     fn rank(&self, cells: &[u64]) -> u64 {
         self.rank_of(cells.get(self.ranking).copied().unwrap_or(0))
     }
@@ -176,7 +176,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
     fn rank_of(&self, cell: u64) -> u64 {
         match self.section.signedness() {
             Signedness::Unsigned => !cell,
-            // The bit of the sign turned over, two's complement is in the order of its numbers.
+            // With the sign bit flipped, two's complement sorts like unsigned numbers.
             Signedness::Signed => !(cell ^ 1 << 63),
         }
     }

@@ -14,7 +14,7 @@ use crate::costs::tables::Signedness;
 pub(crate) struct SectionTables<'s> {
     pub(crate) section: &'s Section,
     number: TableNumber,
-    /// With the objects that they are said to be in. A function is inlined at one line of another in many chains.
+    /// Interned frames with the object they are said to be in: one call of an inlined function is in many chains.
     frames: Keys<FrameId, (ChainFrame, StringId)>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct SectionTables<'s> {
 pub(crate) struct ChainFrame {
     pub(crate) name: StringId,
     pub(crate) file: StringId,
-    /// Where the next inner function is called; 0 of the innermost.
+    /// The line of the call of the next inner function; 0 for the innermost.
     pub(crate) line: u64,
     /// The file of the line, where it is not the function's own.
     pub(crate) site: StringId,

@@ -18,7 +18,7 @@ pub(super) struct AllocationKind {
     has_changed: bool,
 }
 
-/// What becomes of the heap.
+/// The state of the heap while a recording is replayed.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     kinds: Vec<AllocationKind>,
@@ -28,7 +28,7 @@ pub(super) struct Replay {
     peak: u64,
     /// The time stamp in force at the peak, by the number of stamps before it.
     peak_stamp: usize,
-    /// Whether the heap is as large as it ever was, so that the blocks of the peak are those that live.
+    /// Whether the heap is at its peak, so that the live blocks are those of the peak.
     is_at_peak: bool,
     /// The kinds whose blocks changed since their `live_at_peak` was set.
     changed: Vec<u32>,
@@ -136,8 +136,8 @@ impl Replay {
         }
     }
 
-    /// The heap is about to become smaller: what lives now is what lived at the peak, if this is one. Each change is
-    /// looked at once, however often the heap reaches a new peak.
+    /// Called before the heap shrinks: if it is at its peak, copies `live` to `live_at_peak` for the kinds that
+    /// changed. Each change is looked at once, however often the heap reaches a new peak.
     fn settle(&mut self) {
         if !std::mem::take(&mut self.is_at_peak) {
             return;

@@ -29,7 +29,7 @@ const THRESHOLD: u64 = 100;
 #[derive(Debug)]
 pub(super) struct HeapTrees {
     kept: Vec<(Moment, HeapTree)>,
-    /// Every which stamp has a tree.
+    /// Every n-th stamp has a tree; this is n.
     every: usize,
     /// Bytes by trace, all 0 between two trees.
     by_trace: Vec<u64>,
@@ -40,7 +40,7 @@ pub(super) struct HeapTrees {
 pub(super) struct HeapTree {
     /// Traces and their bytes.
     traces: Vec<(u32, u64)>,
-    /// Bytes of how many traces that are not told apart.
+    /// The bytes of all other traces, and the number of these traces.
     others: (u64, u64),
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Frames<'p, 'a> {
     pub(super) categories: &'p [Category<'a>],
     pub(super) symbols: &'p SidecarSymbols,
     pub(super) is_demangled: bool,
-    /// The processor's addresses of calls are those of the instruction behind them.
+    /// On this processor, addresses of calls are return addresses: those of the instruction behind the call.
     pub(super) has_return_addresses: bool,
 }
 

@@ -312,12 +312,12 @@ impl Reading<'_> {
         };
         let mut weight_column = IntegerColumn::new(&weight, weights.factor, (name, "weight"));
         let mut cpu_column = IntegerColumn::new(&cpu, 1, (name, "threadCPUDelta"));
-        // The row of each stack, once a sample had it; the last is that of samples without a stack.
+        // Cache of the row of each stack that had a sample; the last entry is for samples without a stack.
         let mut rows: Vec<Option<StackKeyId>> = vec![None; stacks.count() + 1];
         for stack in stack {
             let known = match stack.get() {
                 None => stacks.count(),
-                // Nothing is known of a stack that is not there.
+                // No such stack: `stacks.at` returns the error.
                 Some(row) if row >= stacks.count() => usize::MAX,
                 Some(row) => row,
             };

@@ -10,7 +10,7 @@ cg_stream::ids! {
     struct FoldedFrameId;
 }
 
-/// The frames by their texts, of which each is looked into once.
+/// Interned frames by text, each parsed once.
 pub(super) struct FoldedFrames {
     texts: Bytes<FoldedFrameId>,
     frames: Vec<FrameId>,

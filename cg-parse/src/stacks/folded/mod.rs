@@ -125,8 +125,8 @@ struct FoldedReader {
     unit: CountUnit,
     /// The stack of the last line, as text.
     last: Vec<u8>,
-    /// Where a frame of it ends, with its `;`, and the stack until there. Files are mostly sorted, and lines that follow
-    /// each other begin alike.
+    /// Cache of its prefixes: where each frame ends, with its `;`, and the stack up to there. Files are mostly sorted,
+    /// so consecutive lines begin alike.
     ends: Vec<(usize, StackLinkId)>,
     /// Where the first line that ends in two numbers is, and how many do.
     two_numbers: Option<(u64, u64)>,

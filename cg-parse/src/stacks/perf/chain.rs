@@ -22,7 +22,7 @@ const MOST_ADDRESSES: usize = 127;
 #[derive(Default)]
 pub(super) struct PerfChain {
     frames: Vec<FrameId>,
-    /// Beside the frames: where they are.
+    /// By frame: its address and whether it is inlined.
     places: Vec<FrameAddress>,
     has_inlined: bool,
 }
@@ -40,7 +40,7 @@ pub(super) struct FinishedChain<'c> {
     pub(super) frames: &'c [FrameId],
     /// There may be frames further out.
     pub(super) is_cut: bool,
-    /// Frames whose name is that of the function they were inlined into.
+    /// Frames to which perf gave the name of the function they were inlined into.
     pub(super) misnamed: u64,
 }
 
@@ -111,7 +111,8 @@ impl PerfChain {
         })
     }
 
-    /// Gives what was inlined the object of the function it is in, and finds frames that are called as that function.
+    /// Gives inlined frames the object of their function, and counts those to which perf gave the name of that
+    /// function.
     fn place_inlined(&mut self, table: &mut StackTable) -> Result<u64, TooMany> {
         let mut misnamed = 0;
         let mut start = 0;
@@ -129,8 +130,8 @@ impl PerfChain {
         Ok(misnamed)
     }
 
-    /// Where the row of frames that were printed for an address ends, and whether that is with a frame that was not
-    /// inlined, behind some that were. A function that calls itself has a row for each call.
+    /// The end of the group of frames that were printed for one address, and whether the group ends with a frame that
+    /// is not inlined, behind inlined ones. A function that calls itself has a group for each call.
     fn row_at(&self, start: usize) -> (usize, bool) {
         let address = self.places[start].address;
         let mut has_inlined = false;
@@ -147,7 +148,7 @@ impl PerfChain {
     }
 }
 
-/// The same for the frames of an address. The last of them is the function itself, or `has_host` is false.
+/// Does so for the group of one address. With `has_host` its last frame is the function itself.
 fn place_row(
     frames: &mut [FrameId],
     places: &mut [FrameAddress],

@@ -16,7 +16,7 @@ cg_stream::ids! {
     struct ObjectTextId;
 }
 
-/// What a text came to.
+/// What the text of a frame was parsed into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownText {
     frame: FrameId,
@@ -24,22 +24,23 @@ struct KnownText {
     symbol_end: usize,
     /// Its object, where the end of a line told that.
     object: Option<ObjectTextId>,
-    /// perf expanded it from the debug information of the next frame that is not.
+    /// An inlined frame, which perf expanded from the debug information of the next frame that is not inlined.
     is_inlined: bool,
     /// Java code that was inlined into the frame, innermost first.
     inner: Box<[FrameId]>,
 }
 
-/// The frames by their texts, of which each is looked into once. Offsets into functions make no difference.
+/// Interned frames by text, each parsed once. Offsets into functions make no difference.
 pub(super) struct PerfFrames {
     texts: Bytes<PerfFrameId>,
     known: Vec<KnownText>,
-    /// The text that is looked up.
+    /// Buffer for the key that is looked up.
     wanted: Vec<u8>,
-    /// What was looked up last, by a hash of symbol and object: most come again before long. Few are remembered, so that the
-    /// processor has them at hand: 256 symbols are nine tenths of the frames of a recording of a whole system.
+    /// Direct-mapped cache by a hash of symbol and object: most frames come again before long. It is small enough for
+    /// the processor's cache: 256 symbols are nine tenths of the frames of a recording of a whole system.
     recent: Vec<Option<PerfFrameId>>,
-    /// Objects as they stand at the end of a line, the last first. Lines that follow each other mostly have one in common.
+    /// Objects as they stand at the end of recent lines, the last hit first. Consecutive lines mostly have one in
+    /// common.
     objects: Vec<ObjectEnd>,
     object_texts: Bytes<ObjectTextId>,
     hasher: FixedState,
@@ -51,7 +52,7 @@ pub(super) struct PerfFrames {
 pub(super) struct FoundFrame {
     pub(super) address: u64,
     pub(super) frame: FrameId,
-    /// perf expanded it from the debug information of the next frame that is not.
+    /// An inlined frame, which perf expanded from the debug information of the next frame that is not inlined.
     pub(super) is_inlined: bool,
     has_inner: bool,
     known: PerfFrameId,
@@ -71,10 +72,10 @@ fn last_word(text: &[u8]) -> Option<u64> {
     text.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// How many symbols are remembered.
+/// Number of slots in `recent`.
 const RECENT: usize = 4096;
 
-/// How many objects are compared with the end of a line before it is taken apart.
+/// How many objects are compared with the end of a line before the line is parsed.
 const OBJECTS: usize = 16;
 
 impl PerfFrames {
@@ -137,7 +138,7 @@ impl PerfFrames {
         (!symbol.is_empty()).then_some((symbol, end.object))
     }
 
-    /// Remembers how a line ended, if that alone tells its object: ` (/opt/demo)`, without parentheses inside.
+    /// Remembers how a line ended, if its end alone identifies the object: ` (/opt/demo)`, without parentheses inside.
     fn remember_object(&mut self, text: &[u8], object: &[u8]) -> Result<(), TooMany> {
         let length = object.len() + b" ()".len();
         let is_plain = !object.is_empty() && !object.iter().any(|byte| b"()".contains(byte));
@@ -184,7 +185,7 @@ impl PerfFrames {
         }
     }
 
-    /// The frame at an address, with the text behind that.
+    /// Interns the frame with this text, at an address.
     fn look_up(
         &mut self,
         address: u64,
@@ -216,7 +217,7 @@ impl PerfFrames {
         Ok(self.found(address, id))
     }
 
-    /// The frame that `wanted` tells of.
+    /// Parses the frame whose key is in `wanted`.
     #[cold]
     fn look_into(&self, symbol_end: usize, table: &mut StackTable) -> Result<KnownText, TooMany> {
         let is_kernel_address = self.wanted[0] == 1;

@@ -188,7 +188,7 @@ struct PerfScript {
     run: RunRecord,
     /// Its first event is `samples`.
     table: StackTable,
-    /// Those behind it.
+    /// The events behind `samples`.
     events: Vec<SampledEvent>,
     texts: PerfFrames,
     lines: RecentLines<FoundFrame>,
@@ -196,7 +196,7 @@ struct PerfScript {
     threads: Threads,
     /// The times of the first and of the last sample.
     times: Option<(u64, u64)>,
-    /// What the lines of samples are read from; `None` until one was read.
+    /// The anchor that sample lines are read from; `None` until one was read.
     anchor: Option<Anchor>,
     open: Option<OpenSample>,
     /// Whether a chain of calls was seen.
@@ -206,7 +206,7 @@ struct PerfScript {
     bad: UnreadLines,
     /// Lines inside a sample that are no frames.
     odd: UnreadLines,
-    /// Frames that are called as the function they were inlined into.
+    /// Frames to which perf gave the name of the function they were inlined into.
     misnamed: u64,
     /// What perf says that it lost.
     lost: u64,
@@ -218,7 +218,7 @@ struct OpenSample {
     pid: Option<u64>,
     event: Option<usize>,
     period: Option<u64>,
-    /// Its one frame stands on its own line, unless frames follow.
+    /// Its only frame is on the sample line itself, unless frames follow.
     is_flat: bool,
     /// Nothing but the frames that follow shows that its line begins a sample.
     needs_frames: bool,

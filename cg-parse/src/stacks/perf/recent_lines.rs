@@ -1,21 +1,22 @@
-//! Lines of frames that were read not long ago, with what they came to.
+//! Direct-mapped cache from frame lines to parsed frames.
 //!
-//! A function is mostly called from few places, so most lines come again soon, address and all. Each has its place by its
-//! address, and all places are in one piece, so that looking takes the processor no farther than its second cache.
+//! A function is mostly called from few places, so most lines come again soon, with the same address. The address
+//! selects the slot, and all slots are in one block of memory, so a lookup goes no farther than the processor's
+//! second-level cache.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-/// How many lines are remembered, and how long they may be.
+/// Number of slots, and the longest line in bytes that is cached.
 const LINES: usize = 1024;
 const LONGEST: usize = 256;
 
-/// What lines came to.
+/// The cache; `T` is what a line is parsed into.
 pub(super) struct RecentLines<T> {
-    /// The lines with their ends, so many bytes for each.
+    /// The text of each slot with its line break, [`LONGEST`] bytes per slot.
     texts: Vec<u8>,
-    /// The length of each, and what it came to.
+    /// By slot: the length of the line, and what it was parsed into.
     known: Vec<Option<(usize, T)>>,
     hasher: FixedState,
 }
@@ -29,7 +30,8 @@ impl<T: Copy> RecentLines<T> {
         }
     }
 
-    /// What the line that a text begins with came to, and how long it is with its end; `None` where it is not remembered.
+    /// Looks up the line that a text begins with: its length with the line break, and what it was parsed into; `None`
+    /// if it is not cached.
     #[inline]
     pub(super) fn find(&self, text: &[u8]) -> Option<(usize, T)> {
         let place = self.place(text)?;
@@ -38,7 +40,7 @@ impl<T: Copy> RecentLines<T> {
         text.starts_with(line).then_some((length, known))
     }
 
-    /// Remembers what a line came to, in place of another. The line has its end.
+    /// Caches a line, given with its line break, and evicts what was in its slot.
     #[inline]
     pub(super) fn remember(&mut self, line: &[u8], known: T) {
         if let Some(place) = self.place(line)
@@ -49,7 +51,7 @@ impl<T: Copy> RecentLines<T> {
         }
     }
 
-    /// The place of a line: its tab, and the sixteen columns of its address.
+    /// The slot of a line, by a hash of its sixteen columns of address behind the tab.
     #[inline]
     fn place(&self, line: &[u8]) -> Option<usize> {
         let address = line.strip_prefix(b"\t")?.first_chunk()?;
@@ -70,7 +72,7 @@ mod tests {
         for (known, symbol) in ["f", "f+0x1", &long].into_iter().enumerate() {
             lines.remember(&line(symbol), known);
         }
-        // One address has one place.
+        // Lines with the same address share a slot.
         assert_eq!(lines.find(&line("f")), None);
         let mut text = line("f+0x1");
         let length = text.len();

@@ -13,15 +13,15 @@ cg_stream::ids! {
 
 /// The threads that samples are of.
 pub(super) struct Threads {
-    /// By process, thread and name: a thread is called something else before it executes another program.
+    /// By process, thread and name: a thread changes its name when it executes another program.
     threads: Keys<ThreadId, (Option<u64>, Option<u64>, NameId)>,
-    /// When the last sample of each was taken.
+    /// By thread: the time of its last sample.
     last: Vec<Option<u64>>,
-    /// What was told last by fields of samples: most come again before long.
+    /// Direct-mapped cache by the fields in front of the time: most come again before long.
     recent: Vec<RecentThread>,
 }
 
-/// What fields in front of the time told.
+/// A slot of that cache.
 #[derive(Clone, Default)]
 struct RecentThread {
     left: Vec<u8>,
@@ -36,7 +36,7 @@ pub(super) struct PerfThread {
     id: Option<ThreadId>,
 }
 
-/// How many fields are remembered.
+/// Number of slots in `recent`.
 const RECENT: usize = 256;
 
 impl Threads {
@@ -86,7 +86,7 @@ impl Threads {
         Ok(PerfThread { name, pid, id })
     }
 
-    /// The name that each thread has in the end.
+    /// The name that each thread had last.
     pub(super) fn names(&self, table: &StackTable) -> BTreeMap<(Option<u64>, Option<u64>), NameId> {
         let mut latest = BTreeMap::new();
         for ((pid, tid, name), last) in self.threads.all().iter().zip(&self.last) {

@@ -22,14 +22,14 @@ pub(super) struct PprofSamples<'p, 'a, 't> {
     tables: &'p PprofTables<'a>,
     is_demangled: bool,
     table: &'t mut StackTable,
-    /// By location: its frames in `frames`.
+    /// By location id: the range of its frames in `frames`.
     known: HashMap<u64, Range<u32>, FixedState>,
     /// The frames of all locations that were met, innermost first.
     frames: Vec<FrameId>,
     left_out: HashMap<i64, u64, FixedState>,
-    /// By mapping and place in its file: the functions of addresses that the profile has no name for.
+    /// By mapping and address in its file: the functions of addresses that the profile has no name for.
     symbols: HashMap<(u64, u64), Vec<AddressSymbol>, FixedState>,
-    /// Of the sample that is read.
+    /// Buffers for the sample that is being read.
     sample: PprofSample,
 }
 

@@ -8,7 +8,7 @@ use crate::error::Error;
 pub(super) struct MessageFields<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// Where the message begins in the file, for what is said about it.
+    /// Offset of the message in the file, for error messages.
     start: usize,
 }
 
@@ -39,12 +39,12 @@ impl<'a> MessageBytes<'a> {
     }
 }
 
-/// What keeps the bytes of a message from being one.
+/// Why bytes are no valid message.
 #[derive(Debug)]
 pub(super) struct Broken {
     pub(super) position: usize,
     pub(super) what: &'static str,
-    /// Whether more bytes could mend it.
+    /// Whether the message is only cut short, so that more bytes could complete it.
     pub(super) is_cut: bool,
 }
 
@@ -141,7 +141,7 @@ impl<'a> MessageFields<'a> {
 }
 
 impl<'a> WireValue<'a> {
-    /// A number; 0, which is how protocol buffers leave one out, for what is none.
+    /// A number; 0 for a value of another kind, like an absent field (proto3 omits zeros).
     pub(super) fn number(self) -> u64 {
         match self {
             WireValue::Varint(number) => number,

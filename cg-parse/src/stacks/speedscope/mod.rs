@@ -179,7 +179,7 @@ struct UnitSection<'a> {
     frames: Vec<FrameId>,
     /// What is counted in, where fractions are kept.
     finer: CountUnit,
-    /// How many counts were no integers and were made some.
+    /// How many counts were rounded to integers.
     rounded: u64,
 }
 

@@ -15,11 +15,11 @@ use crate::number::whole_u64;
 #[derive(Default)]
 pub(super) struct V8Nodes {
     by_id: HashMap<u64, usize, FixedState>,
-    /// What a node is called from, by position.
+    /// By node: the position of its caller.
     outer: Vec<Option<usize>>,
-    /// The same by id, where a node says it itself.
+    /// A node and the id of its caller, if the node gives that.
     outer_ids: Vec<(usize, u64)>,
-    /// A node and the id of one that is called from it.
+    /// A node and the id of one of its callees.
     children: Vec<(usize, u64)>,
     /// `None` for `(root)`.
     frames: Vec<Option<FrameId>>,
