@@ -80,7 +80,7 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
             } else {
                 let figures = figures::of_row(runs, joined, row);
                 match status(runs, joined, row, &figures, options) {
-                    // A change within the noise is no change to rank by.
+                    // A row whose change is within the noise gets weight 0.
                     Status::Same => (Status::Same, 0),
                     Status::Changed
                         if stays_below(runs, joined, row, &figures, &totals, options) =>
@@ -137,8 +137,8 @@ fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
         })
 }
 
-/// The figures that rank and judge: inclusive cost where that is asked for and known, else self cost, which of arcs is
-/// inclusive too.
+/// The figures that a row is judged and ranked by: inclusive cost, if it is known, for call arcs, and for all rows with
+/// `inclusive`; else self cost.
 fn judged<'f>(of: RecordType, figures: &'f Figures, options: CompareOptions) -> &'f [Figure] {
     let by_incl = options.inclusive || of == RecordType::Call;
     if by_incl && !figures.incl.is_empty() {
@@ -170,7 +170,7 @@ fn sampled(
     )
 }
 
-/// What became of a row of sampled runs. What is met in one run alone was added or removed where that is no chance.
+/// The status of a row of sampled runs. A row that one run lacks is added or removed only if that exceeds chance.
 fn sampled_status(
     runs: &Runs,
     joined: &Joined,
@@ -196,7 +196,7 @@ fn sampled_status(
     }
 }
 
-/// What a row of sampled runs is ranked by: the greatest change that is more than chance.
+/// The weight by which a row of sampled runs is ranked: its greatest change that exceeds chance.
 fn sampled_weight(runs: &Runs, sampled: &[Sampled], options: CompareOptions) -> u128 {
     let judged = &sampled[0];
     (0..runs.sides.len())
@@ -231,7 +231,7 @@ fn status(
         .iter()
         .all(|side| runs.files_of(*side).len() < 2);
     match (has(reference), has(last)) {
-        // What only some files of a side have, within their spread, is noise.
+        // A record that only some files of a side have is noise while it stays within their spread.
         _ if !differs && !is_measured_once => Status::Same,
         (true, true) if joined_row.certainty == Certainty::Renamed => Status::Renamed,
         (false, true) => Status::Added,
@@ -241,8 +241,8 @@ fn status(
     }
 }
 
-/// True for a row whose costs all changed by less than the share of their totals that counts: a longer path and another
-/// environment cost that much. Findings are counted one by one, and so are calls: they do not vary by themselves.
+/// True if all costs of a row changed by less than the minimum share of their totals, as a longer path or another
+/// environment can cause. Any change in findings or call counts is significant: they do not vary by themselves.
 fn stays_below(
     runs: &Runs,
     joined: &Joined,
@@ -294,7 +294,7 @@ fn weight(runs: &Runs, of: RecordType, figures: &Figures, options: CompareOption
         .unwrap_or(0)
 }
 
-/// The record that shows what a row is called, and whether others in its side have other names.
+/// The key that names a row, and whether other records of its side have other names.
 fn shown(runs: &Runs, joined: &Joined, row: usize) -> (Key, bool) {
     let of = joined.rows[row].of;
     let mut found: Option<(Key, Count)> = None;

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     pub(crate) comparisons: Vec<Vec<Side>>,
     /// Of a directory of pairs, a sentence on each file that lacks its counterpart.
     pub(crate) missing: Vec<String>,
-    /// Whether these are no trouble.
+    /// Whether a missing counterpart is accepted instead of being trouble.
     pub(crate) allow_missing: bool,
     pub(crate) relative_to: RelativeTo,
     /// What a side of several files is compared by.
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     /// Where objects are looked for, if inlined functions of raw profiles are wanted.
     pub(crate) inline: Option<cg_parse::Search>,
-    /// The same of sampled stacks.
+    /// Compare sampled stacks as the functions in them.
     pub(crate) samples_by_function: bool,
     /// When shares of all samples are compared.
     pub(crate) shares: Shares,
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     pub(crate) min_change: Percent,
     /// Write rows that are the same too.
     pub(crate) all: bool,
-    /// The verdict is no where anything differs.
+    /// Any difference fails the gate.
     pub(crate) exit_code: bool,
     pub(crate) limits: Vec<Limit>,
     pub(crate) allow_fragment: bool,
@@ -227,7 +227,7 @@ fn compare_runs(
     };
     let mut changes = compare::compare(runs, &joined, compare_options);
     let explanations = explain::explain(runs, &joined, &changes, compare_options);
-    // What one callee explains comes behind what is to be looked at.
+    // Rows whose change is explained by one callee are sorted behind the others of their type.
     changes.order_by_key(|change| {
         let is_explained = explanations.explained_by.contains_key(&change.row);
         (joined.rows[change.row].of, is_explained)
@@ -306,7 +306,7 @@ fn summarise(
     summary.notes = notes::differences(runs, rules);
     if let Some(sampling) = sampling {
         if let Some(note) = sampling.note() {
-            // Whoever reads counts by eye, or further down a pipe, has to know before all else.
+            // Readers of counts, here or further down a pipe, need this note before anything else.
             if !options.is_gate() {
                 diagnostics.warn(&note);
             }
@@ -323,7 +323,7 @@ fn summarise(
         });
     }
     summary.troubles = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
-    // Whoever shows the comparison shows its notes; a gate's output may go nowhere.
+    // The output shows the notes, but a gate's output may be discarded, so a gate warns too.
     if options.is_gate() {
         for note in &summary.notes {
             diagnostics.warn(note);

@@ -1,8 +1,8 @@
-//! Says why a function's cost changed, as far as call counts and arcs tell.
+//! Explains why a function's cost changed, as far as call counts and call arcs tell.
 //!
-//! More calls at the old cost per call and more cost per call are told apart by arithmetic. Inlining is inferred: a
-//! function is called as often as before, arcs from it and from what it called are gone (or new), and what the one gained
-//! the others lost. Where a function has other callees than before and that does not explain it, nothing is said.
+//! More calls and a higher cost per call are told apart by arithmetic. Inlining is inferred: a function is called as
+//! often as before, arcs from it and from its callees are gone (or new), and its gain matches their loss. If a function
+//! has other callees than before and inlining does not explain that, no cause is given.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ use crate::figures::{self, Figures};
 use crate::join::Joined;
 use crate::runs::Runs;
 
-/// How much of one side's change the other's must be to count as the same code on the move. Inlining saves the call
-/// itself and often more, so the range is wide.
+/// The range, in percent of the guests' (inlinees') loss, in which the gain of a host (inliner) counts as their code.
+/// Inlining saves the call itself and often more, so the range is wide.
 const MOVED_AT_LEAST_PERCENT: Count = 50;
 const MOVED_AT_MOST_PERCENT: Count = 150;
 
-/// What is this part of something, or less, is slight.
+/// A part of at most 1/`SLIGHT_PARTS` of the whole is slight.
 const SLIGHT_PARTS: Count = 100;
 
-/// A guest that is less than this part of what a host took in is not worth a word.
+/// A guest with less than 1/`WORTH_NAMING_PARTS` of the cost that its host took in is not named.
 const WORTH_NAMING_PARTS: Count = 50;
 
 /// Reasons by row, and the callee that explains a row's inclusive change.
@@ -85,17 +85,17 @@ pub(crate) fn explain(
     explanations
 }
 
-/// Which way code went.
+/// The direction of an inlining change.
 #[derive(Clone, Copy)]
 enum InliningChange {
-    /// Callees into their callers.
+    /// Callees were inlined into their callers.
     In,
-    /// Out of callers that had them inside.
+    /// Functions that were inlined before are called now.
     Out,
 }
 
 impl InliningChange {
-    /// The sides on which there were calls, and on which there are none.
+    /// The side that has the calls, then the side that lacks them.
     fn sides(self, (old, new): (usize, usize)) -> (usize, usize) {
         match self {
             InliningChange::In => (old, new),
@@ -103,7 +103,7 @@ impl InliningChange {
         }
     }
 
-    /// What makes a change from the old to the new side the gain of a host.
+    /// The factor that turns a change from old to new into the gain of a host.
     fn sign(self) -> Count {
         match self {
             InliningChange::In => 1,
@@ -111,7 +111,7 @@ impl InliningChange {
         }
     }
 
-    /// What is said of the host, and of what went into it.
+    /// The causes reported for the host and for its guests.
     fn causes(self) -> (Cause, Cause) {
         match self {
             InliningChange::In => (Cause::InlinedCallees, Cause::InlinedIntoCallers),
@@ -131,7 +131,7 @@ struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// Code that went into other functions, told on both ends. With the sides turned round it is code that came out.
+    /// Explains inlining for both ends, hosts and guests. Outlining is the same with the sides swapped.
     fn explain_moves(&self, inlining: InliningChange, why: &mut BTreeMap<usize, Why<'static>>) {
         let mut hosts: Vec<(Reverse<Count>, usize)> = self
             .deltas
@@ -167,8 +167,8 @@ impl Explainer<'_> {
         }
     }
 
-    /// The functions whose code is likely to be in a host now, and how much of each: those that it called before and no
-    /// longer calls, and what these called in their turn and no longer do.
+    /// The functions whose code was probably inlined into a host, each with its part of the moved cost: callees that
+    /// lost cost and that the host no longer calls, and likewise their own callees.
     fn guests(&self, host: usize, inlining: InliningChange) -> BTreeMap<usize, Count> {
         let (before, after) = inlining.sides(self.sides);
         let is_gone = |arc: &&Arc| arc.calls[before] > 0 && arc.calls[after] == 0;
@@ -188,7 +188,7 @@ impl Explainer<'_> {
         inside.remove(&host);
         let mut guests = BTreeMap::new();
         for guest in &inside {
-            // Of a function that went into several others each has the part by which it called it.
+            // A function that was inlined into several hosts is divided among them by the number of lost calls.
             let lost = |is_counted: &dyn Fn(&Arc) -> bool| -> Count {
                 let arcs = self.arcs.to(*guest).filter(|arc| is_counted(arc));
                 arcs.map(|arc| (arc.calls[before] - arc.calls[after]).max(0))
@@ -219,8 +219,8 @@ impl Explainer<'_> {
         })
     }
 
-    /// True where it calls what it did not call before, or no longer calls what it did, and that matters to its change:
-    /// then cost moved between it and others, and a cost per call says nothing.
+    /// True if a function gained or lost a callee whose arc matters to the change: cost then moved between functions,
+    /// and the cost per call says nothing.
     fn has_other_callees(&self, row: usize, delta: Count) -> bool {
         let (old, new) = self.sides;
         self.arcs.from(row).any(|arc| {
@@ -251,7 +251,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The change told apart into that of the call count and that of the cost per call.
+    /// Splits the change into the part of the call count and the part of the cost per call.
     fn by_calls(&self, row: usize, figures: &Figures) -> Option<Why<'static>> {
         let (old, new) = self.sides;
         let calls = figures.calls.as_ref()?;
@@ -264,7 +264,7 @@ impl Explainer<'_> {
         let delta = new_cost - old_cost;
         let by_calls = rounded_division((new_calls - old_calls).checked_mul(old_cost)?, old_calls);
         let by_cost = delta - by_calls;
-        // What is within a hundredth of the change is rounding, or one call that went another way.
+        // A part within a hundredth of the change is rounding, or a single call that went elsewhere.
         let is_slight = |part: Count| part.abs() * SLIGHT_PARTS <= delta.abs();
         if !is_slight(by_cost) && self.has_other_callees(row, delta) {
             return None;

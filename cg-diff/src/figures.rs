@@ -10,7 +10,7 @@ use crate::join::Joined;
 use crate::key;
 use crate::runs::Runs;
 
-/// Entries of one event or of calls, a side each; `None` where a side lacks the record or does not count the event.
+/// Counts of one event or of calls, one per side; `None` where a side lacks the record or does not count the event.
 pub(crate) type Entries = Vec<Option<Count>>;
 
 /// What one event, or the call count, is on every side.
@@ -76,7 +76,7 @@ impl Figure {
             self.spread.push(None);
             return;
         };
-        // Of an even number of files the lower middle one, so that the figure is one that was measured.
+        // For an even number of files the lower median, so that the figure is one that was measured.
         self.entries.push(Some(files[(files.len() - 1) / 2]));
         self.min.push(Some(*least));
         self.spread.push(Some(greatest - least));
@@ -198,7 +198,7 @@ pub(crate) fn count_of(
     }
 }
 
-/// How many records there are whose keys differ; those of several parts or threads do not.
+/// The number of distinct keys among records; parts and threads make no difference.
 fn distinct(table: &Rows, records: &[u32]) -> Count {
     if records.len() < 2 {
         return records.len() as Count;

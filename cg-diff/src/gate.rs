@@ -41,7 +41,7 @@ pub(crate) fn judge(
         joined,
         changes,
         snapshot,
-        // Runs without any difference are one run, of which nothing is left to chance.
+        // If nothing differs between the runs, limits are judged exactly, without an allowance for chance.
         sampling: options
             .sampling
             .filter(|_| !are_equal(runs, joined, changes)),
@@ -64,7 +64,7 @@ pub(crate) fn judge(
             }
         }
         judgement.judged.push(is_judged);
-        // What is broken for sure is broken, whatever else is open.
+        // A limit that is certainly broken is reported as broken, even if other figures leave it open.
         if found.is_empty()
             && let Some(trouble) = left_open(limit, &mut open)
         {
@@ -91,7 +91,7 @@ pub(crate) fn judge(
     judgement
 }
 
-/// Why a limit could not be judged on figures that chance can have made; the greatest of them is named.
+/// The message for a limit that chance leaves open; it names the greatest of the figures.
 fn left_open(limit: &Limit, open: &mut [Measured]) -> Option<String> {
     open.order_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
     let (first, others) = open.split_first()?;
@@ -115,7 +115,7 @@ fn are_equal(runs: &Runs, joined: &Joined, changes: &[Change]) -> bool {
     })
 }
 
-/// What breaks a limit, with what it is ranked by: the worst is the least.
+/// A figure that breaks a limit, with its sort key: the worst sorts first.
 type Ranked = (Count, Measured);
 
 struct Gate<'a> {
@@ -183,7 +183,7 @@ impl Gate<'_> {
         }
     }
 
-    /// The same of samples, in counts as they would be of as many samples as the old side took.
+    /// The same for sampled runs; shares become counts at the old side's number of samples.
     fn sampled(of: String, figure: &Sampled, sides: (usize, usize)) -> Measured {
         let (old, new, chance) = figure.in_counts(sides.0, sides.1);
         Measured {
@@ -300,7 +300,7 @@ impl Gate<'_> {
         Ok(Some(event))
     }
 
-    /// The levels of the Massif snapshots that are compared, which stand in no total.
+    /// The levels of the compared Massif snapshots; no total includes them.
     fn level(&self, name: &str, sides: (usize, usize)) -> Option<Figure> {
         let figure = Figure::of_profiles(self.runs, |profile| {
             let snapshot = compared(self.runs.profiles[profile].snapshots(), self.snapshot)?;

@@ -1,4 +1,4 @@
-//! Functions whose code was inlined in one run and stood by itself in another.
+//! Functions whose code was inlined in one run and out of line in another.
 
 use cg_stream::record::{Count, RecordType};
 
@@ -6,16 +6,16 @@ use crate::figures::Figure;
 use crate::join::Joined;
 use crate::runs::Runs;
 
-/// What of a function's self cost is where, a figure an event.
+/// The self cost of a function, split by where its code is; one figure per event.
 pub(crate) struct Inlining {
-    /// In code of its own.
+    /// In the function's own, out-of-line code.
     pub(crate) out_of_line: Vec<Figure>,
-    /// In code that went into other functions.
+    /// In code that was inlined into other functions.
     pub(crate) gone_inline: Vec<Figure>,
 }
 
-/// Where a row's cost is, if that changed between the runs: more of it is out of line in one and more of it inlined in
-/// another. What merely costs more in both ways is no such change.
+/// The split of a row's cost, if cost moved between out-of-line and inlined code from one run to another. Growth of
+/// both parts is no such move.
 pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Option<Inlining> {
     if runs.out_of_line.is_empty() || joined.rows[row].of != RecordType::Fn {
         return None;
@@ -48,8 +48,8 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Option<Inlinin
 }
 
 impl Inlining {
-    /// Whether, by the first event that is counted at all, cost moved from one to the other: each changes against the
-    /// other by a good part of what there is.
+    /// True if, by the first event that is counted at all, cost moved from one part to the other: one lost and the
+    /// other gained more than a tenth of the cost.
     fn has_changed(&self) -> bool {
         let entries = |figures: &[Figure], event: usize| -> Vec<Count> {
             figures[event]

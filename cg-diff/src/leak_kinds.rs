@@ -1,16 +1,16 @@
-//! Leaks that a log counts and does not show: which kinds are shown is an option of Memcheck's, and no change.
+//! Leak kinds that a log counts but does not show. That depends on a Memcheck option and is not reported as a change.
 
 use cg_stream::profile::{Profile, Symbol, Symbols};
 use cg_stream::record::{Count, LeakKind, RecordType, Tool};
 
-/// What `--show-leak-kinds` leaves between runs.
+/// What to do about leak kinds that not all runs show (`--show-leak-kinds`).
 #[derive(Debug, Default)]
 pub(crate) struct ShownLeakKinds {
-    /// The kinds that are not compared: not all runs show them, and they have as much of them by their LEAK SUMMARY.
+    /// The kinds that are not compared: not all runs show them, but their totals are equal in all runs.
     pub(crate) left_out: Vec<Symbol>,
     /// What to say of these, a sentence a kind.
     pub(crate) notes: Vec<String>,
-    /// Why nothing can be judged: what a run does not show is not what another shows, or nobody knows.
+    /// Why nothing can be judged: a run does not show a kind that another shows, and it cannot be left out.
     pub(crate) doubts: Vec<String>,
     /// For each file what it has of each kind.
     seen: Vec<(String, [Seen; LeakKind::ALL.len()])>,
@@ -118,7 +118,7 @@ fn seen(profile: &Profile, leak_kind: LeakKind) -> Seen {
     }
 }
 
-/// Whether Valgrind's options make Memcheck show a kind of leak; the last that says so counts.
+/// Whether Valgrind's options make Memcheck show a kind of leak; the last such option wins.
 fn shows(options: &[String], word: &str) -> bool {
     let mut shown: Vec<&str> = vec!["definite", "possible"];
     for option in options {

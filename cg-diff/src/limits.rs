@@ -9,9 +9,9 @@
 //!         | sign number "%"   its change, of the old figure
 //! ```
 //!
-//! Without a regex a limit is on the total, with one on each function that matches, and behind `worst.` on the function
-//! whose change goes farthest beyond it. A function that the old run lacks rose from 0, which is more than any percentage.
-//! A limit is on the last run, and behind `any.` on every run.
+//! Without a regex a limit is on the total; with one, on each matching function; with `worst.`, on the function whose
+//! change exceeds it most. A function that the old run lacks rose from 0, which is more than any percentage. A limit is
+//! on the last run; with `any.`, on every run.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,7 +53,7 @@ pub(crate) enum Scope {
     Total,
     /// That of every function that matches.
     Functions(Regex),
-    /// That of the function it is worst for, of those that match.
+    /// That of the matching function that exceeds the limit most.
     Worst(Option<Regex>),
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum LimitAnswer {
 }
 
 impl Limit {
-    /// Whether figures break the limit that differ by as much as this by chance: surely, surely not, or who knows.
+    /// Whether the figures break the limit, given what they may differ by through chance: yes, no, or undecided.
     pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> LimitAnswer {
         if matches!(self.threshold, Threshold::Level(_)) {
             return match self.is_broken(Some(old), Some(new)) {
@@ -159,12 +159,12 @@ impl Limit {
         }
     }
 
-    /// How to say that it is broken.
+    /// The message for a broken limit.
     pub(crate) fn sentence(&self, broken: &Measured) -> String {
         format!("{}: {broken}", self.text)
     }
 
-    /// Why nothing was held against it, of these events that runs count.
+    /// The message for a limit that was not judged; `events` are those that runs count.
     pub(crate) fn not_judged(&self, events: &BTreeSet<String>) -> String {
         let wanted = match &self.figure {
             Limited::Cost(event) | Limited::Incl(event) => event.as_str(),
@@ -268,7 +268,7 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, String> {
         let text = text.trim();
-        // A regex may hold the signs of comparison, and a function's name too.
+        // The brackets are looked for first: a regex or a function's name may contain comparison signs.
         let (subject, rest) = match (text.find('['), text.rfind(']')) {
             (Some(open), Some(close)) if open < close => {
                 let regex = Regex::new(&text[open + 1..close])

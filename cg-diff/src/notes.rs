@@ -45,8 +45,8 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
     notes
 }
 
-/// A sentence on each side whose sum is over another number of files than that of the first: what a part of the whole
-/// lacks looks like a gain.
+/// A sentence on each side that sums another number of files than the first: a part that is missing would look like a
+/// gain.
 pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
     let mut sums = runs
         .sides
@@ -63,7 +63,7 @@ pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
         .collect()
 }
 
-/// A sentence where a median is over runs of different things, and so over differences between these, not over noise.
+/// A sentence if a median is over runs of different things: their spread is then no noise.
 fn medians_of_different_things(runs: &Runs, rules: &Rules) -> Option<String> {
     let ran = |run: &RunRecord| {
         let command = run.command.as_deref();
@@ -224,8 +224,8 @@ fn caches(run: &RunRecord) -> BTreeSet<String> {
     caches.map(|(key, text)| format!("{key} {text}")).collect()
 }
 
-/// Cost that follows random seeds, addresses and block sizes rather than the code that was changed: what it is called
-/// in a sentence, and whole words of the names of its functions.
+/// Sources of cost that varies with random seeds, addresses and block sizes rather than with the changed code: the name
+/// used in a sentence, and whole words of the names of their functions.
 const NOISE_SOURCES: [(&str, &str); 4] = [
     (
         "hashing",
@@ -265,7 +265,7 @@ pub(crate) fn left_out(
         }
         left_out.rows += 1;
         for (event, figure) in runs.events.iter().zip(&figures.cost) {
-            // Each is a small share of a total that fits.
+            // This fits: each change is a small share of a total that fits.
             let change = i64::try_from(figure.change(options.reference, last)).unwrap_or(0);
             if change != 0 {
                 *left_out.delta.entry(event.clone()).or_insert(0) += change;

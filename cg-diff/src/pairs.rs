@@ -18,8 +18,8 @@ pub(crate) struct Benchmarks {
     pub(crate) missing: Vec<String>,
 }
 
-/// The files that are meant: a pattern that is no file itself stands for the files it matches, in the order of their
-/// paths. Patterns reach the tool where they are quoted, as they have to be where files are more than a command line holds.
+/// Expands patterns: an argument that is no existing file stands for the files that it matches, sorted by path. Users
+/// quote a pattern if there are more files than a command line holds.
 ///
 /// # Errors
 /// Where a pattern is none or matches no file.

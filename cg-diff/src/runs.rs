@@ -13,7 +13,7 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
 
-/// One entry of every array: a run, or several runs of one side.
+/// A side of the comparison, which is one entry of every array: a run, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     /// What it is called in `runs`.
@@ -66,7 +66,7 @@ pub(crate) struct ReadOptions {
     pub(crate) inline: Option<Search>,
     /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
     pub(crate) functions: bool,
-    /// Whether sampled ones are, whatever becomes of others.
+    /// Whether sampled stacks are turned into functions even if other stacks are not.
     pub(crate) samples_by_function: bool,
 }
 
@@ -89,7 +89,7 @@ impl ReadOptions {
 pub(crate) struct Runs {
     /// Names and stacks of all profiles.
     pub(crate) names: Names,
-    /// A profile a file. Their own names are empty: they lie in `names`.
+    /// The profiles. Their own tables of names are empty: all names are in `names`.
     pub(crate) profiles: Vec<Profile>,
     /// The sides, as ranges of `profiles`.
     pub(crate) sides: Vec<(String, Range<usize>)>,
@@ -101,21 +101,21 @@ pub(crate) struct Runs {
     positions: Vec<Vec<Option<usize>>>,
     /// Which leaks not all runs show.
     pub(crate) leak_kinds: ShownLeakKinds,
-    /// For each profile and row of type `fn` what of its cost is out of line, by event; empty where functions have what
-    /// was inlined into them.
+    /// For each profile and `fn` row, the part of its cost that is out of line, by event. Empty if functions are
+    /// compared with what was inlined into them.
     pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
-    /// Whether all of them are of samples.
+    /// Whether all profiles are sampled.
     pub(crate) are_sampled: bool,
-    /// What several files of a side were made into.
+    /// How several files of a side are combined.
     pub(crate) statistic: Statistic,
     /// How many files were read, a side each.
     pub(crate) files_read: Vec<usize>,
 }
 
-/// By how much the share of the cost whose chains are known may differ between inputs, in percent: libraries come and go.
+/// How many percentage points the share of cost with known chains may differ between inputs: libraries come and go.
 const AS_WELL_KNOWN: f64 = 5.0;
 
-/// The share of its cost whose chains of functions an input knows, in percent.
+/// The share of an input's cost for which the inline chains are known, in percent.
 fn share_of_known_chains(profile: &Profile) -> Option<f64> {
     let event = profile.events().first()?;
     let known = profile.run_record()?.costs.inlines?.resolved.get(event);
@@ -123,7 +123,7 @@ fn share_of_known_chains(profile: &Profile) -> Option<f64> {
     (total > 0).then(|| 100.0 * known as f64 / total as f64)
 }
 
-/// What to say where inlined functions are known in one input and not in another.
+/// A warning if inlined functions are known for much more of one input than of another.
 fn unequally_known(inputs: &[(String, Option<f64>)]) -> Option<String> {
     let known = inputs
         .iter()
@@ -171,7 +171,7 @@ impl Runs {
                     let (framing, types) = read;
                     lacks_chains |=
                         types.contains(&RecordType::Fn) && !types.contains(&RecordType::Inline);
-                    // An input that could not be read was told of already.
+                    // Unreadable inputs were reported already.
                     if !diagnostics.had_trouble() {
                         let why = no_basis(framing);
                         incomplete.extend(why.map(|why| format!("{}: {why}", file.display())));
@@ -190,7 +190,7 @@ impl Runs {
                 if how.by_function || (how.samples_by_function && is_sampled) {
                     profile = profile.by_function()?;
                 }
-                // Where chains are known of some files of a sum only, they do not add up to its functions.
+                // If only some files of a sum have inline chains, the chains do not add up to its functions.
                 let are_known_in_part = lacks_chains && files.len() > 1;
                 let has_any = !profile.table(RecordType::Inline).is_empty() && how.functions;
                 let has_chains = has_any && !are_known_in_part;
@@ -204,7 +204,7 @@ impl Runs {
         }
         let mut out_of_line = Vec::new();
         if inlined.iter().all(Option::is_some) {
-            // Functions as if nothing were inlined: what a compiler decided to inline then moves no cost.
+            // Functions as if nothing were inlined, so that a compiler's decision to inline moves no cost.
             for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
                 *profile = std::mem::take(profile).with_functions(functions.rows);
                 out_of_line.push(functions.out_of_line);
@@ -279,8 +279,8 @@ impl Runs {
         self.profiles[profile].events() == self.profiles[0].events()
     }
 
-    /// True where a profile counts an event. One without a `run` record leaves out the events that are 0 everywhere,
-    /// so nothing can be said against it.
+    /// True if a profile counts an event. A profile without a `run` record leaves out events that are 0 everywhere, so
+    /// it may count any event.
     pub(crate) fn counts(&self, profile: usize, event: usize) -> bool {
         self.positions[profile][event].is_some() || self.profiles[profile].runs().is_empty()
     }
@@ -296,7 +296,7 @@ impl Runs {
         types.map(|of| (*of, self.first_event(*of))).collect()
     }
 
-    /// The first event that records of a type have any of; findings and heap records have events of their own.
+    /// The first event that is not 0 in some record of a type; findings and heap records have events of their own.
     pub(crate) fn first_event(&self, of: RecordType) -> usize {
         let is_of_type = |event: &usize| {
             self.profiles.iter().enumerate().any(|(profile, records)| {
@@ -331,7 +331,7 @@ impl Runs {
                 .map(|record| leaks.cost(record).get(position).copied().unwrap_or(0));
             return Some(total - left_out.sum::<Count>());
         }
-        // An event is counted by one type, and told apart by `line` and `call` records at most.
+        // Each event is counted by one record type; `line` and `call` records only break its counts down.
         let sum = |of: RecordType| -> Count {
             let table = profile.table(of);
             (0..table.len())
@@ -403,7 +403,7 @@ struct TypedRows<'p> {
 
 impl TypedRows<'_> {
     fn note(&mut self, of: RecordType) {
-        // Records of a type stand together, so this is rarely asked of the set.
+        // Records of one type are adjacent, so the set is rarely touched.
         if self.last != Some(of) {
             self.last = Some(of);
             self.types.insert(of);
@@ -448,7 +448,7 @@ fn is_sampled(profile: &Profile) -> bool {
     profile.types().eq([RecordType::Stack]) && profile.event(SAMPLES).is_some()
 }
 
-/// True of a Massif stream that was written without the trees of this snapshot; one that held nothing has no records.
+/// True if a Massif stream was written without the trees of this snapshot; an empty snapshot has none anyway.
 fn lacks_snapshot(profile: &Profile, number: u64) -> bool {
     let heap = profile.table(RecordType::Heap);
     let has_records = (0..heap.len()).any(|record| heap.key(record).snapshot == Some(number));

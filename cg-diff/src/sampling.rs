@@ -18,14 +18,13 @@ use crate::figures::{self, Figure};
 use crate::join::Joined;
 use crate::runs::{Runs, SAMPLES};
 
-/// So many standard deviations of chance a change has to exceed: one row in 370 that did not change is taken for one that
-/// did.
+/// A change has to exceed this many standard deviations: one unchanged row in 370 is still taken for a changed one.
 pub(crate) const Z: f64 = 3.0;
 
-/// A share is held in so many parts, so that it is a count like others.
+/// Shares are integers in units of 1/`WHOLE`, so that they can be compared like counts.
 const WHOLE: Count = 1_000_000_000_000;
 
-/// Durations that differ by less than this part are equal.
+/// Durations that differ by less than this fraction count as equal.
 const SAME_DURATION: f64 = 0.01;
 
 /// When shares are compared in place of counts.
@@ -58,9 +57,9 @@ pub(crate) struct Sampled {
     /// By side: the samples that the figure is of, and all of the run.
     samples: Vec<f64>,
     of: Vec<f64>,
-    /// How much of the figure a sample is, or a share of them.
+    /// How much of the figure one sample stands for; of shares, one share of the samples.
     unit: f64,
-    /// What the figure is a share of on the reference side, where it is one.
+    /// For shares, the total of each side.
     whole: Option<Vec<Count>>,
 }
 
@@ -97,12 +96,12 @@ impl Sampling {
         self.why_shares.is_some()
     }
 
-    /// Why counts say nothing of each other, where shares are compared.
+    /// Why counts cannot be compared, if shares are compared instead.
     pub(crate) fn why(&self) -> Option<&str> {
         self.why_shares.as_deref()
     }
 
-    /// What a reader has to know first, a sentence.
+    /// A note for readers, if shares are compared.
     pub(crate) fn note(&self) -> Option<String> {
         let why = self.why()?;
         Some(format!(
@@ -129,7 +128,7 @@ impl Sampling {
         })
     }
 
-    /// The totals of an event, whose shares say nothing.
+    /// The totals of an event; as shares each of them is simply the whole.
     pub(crate) fn of_totals(&self, runs: &Runs, event: usize) -> Sampled {
         self.judged(runs, event, |profile, event| self.totals[profile][event])
     }
@@ -186,7 +185,7 @@ impl Sampling {
         }
     }
 
-    /// Why counts say nothing of each other, if so.
+    /// Why counts cannot be compared, if so.
     fn why_shares(&self, runs: &Runs) -> Option<String> {
         let of_runs = |profile: usize| runs.profiles[profile].runs();
         let durations: Option<Vec<u64>> = (0..runs.profiles.len())
@@ -266,8 +265,8 @@ impl Sampled {
         }
     }
 
-    /// The old and the new figure and what their difference can be by chance, in counts; the new one of a share is what
-    /// it would be of as many samples as the old side took.
+    /// The old figure, the new one and what they may differ by through chance, as counts. Shares are scaled to the
+    /// total of the old side.
     pub(crate) fn in_counts(&self, from: usize, to: usize) -> (Count, Count, Count) {
         let entry = |side: usize| self.figure.entries[side].unwrap_or(0);
         let noise = self.noise(from, to);
@@ -281,15 +280,15 @@ impl Sampled {
         }
     }
 
-    /// All that a share on this side is of; `None` of counts.
+    /// The total that the shares of this side refer to; `None` for counts.
     pub(crate) fn whole(&self, side: usize) -> Option<Count> {
         self.whole.as_ref().map(|wholes| wholes[side])
     }
 
-    /// The greatest difference of two sides that is none.
+    /// The greatest difference between two sides that still counts as no change.
     fn noise(&self, from: usize, to: usize) -> Count {
         let chance = Z * self.deviation(from, to);
-        // Rounded down, since changes are whole numbers: a change of the very limit is within it.
+        // Rounded down: changes are integers, and one exactly at the limit counts as noise.
         self.figure.noise(from, to).max(chance.floor() as Count)
     }
 

@@ -1,5 +1,5 @@
-//! How the heap of each run went over time. Levels are not compared: they are handed on, for whoever draws both runs in
-//! one picture.
+//! The heap of each run over time. Snapshots are not compared: they are passed on so that both runs can be drawn in one
+//! picture.
 
 use cg_stream::record::SnapshotRecord;
 
@@ -8,8 +8,8 @@ use crate::runs::Runs;
 /// More snapshots of a run than this are thinned out: no screen shows more, and heaptrack takes a hundred a second.
 const MOST: usize = 2_000;
 
-/// The snapshots of all runs, each with the position of its run. A run that is made of several has no one time, and then
-/// there are none.
+/// The snapshots of all runs, each with the position of its run. Empty if a side has several runs, which share no time
+/// axis.
 pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
     let mut all = Vec::new();
     for (position, (_, files)) in runs.sides.iter().enumerate() {
@@ -28,7 +28,7 @@ pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
     all
 }
 
-/// The snapshots, or of many the first, and the largest and the last of so many in a row.
+/// All snapshots if they are few; else the first, and the largest and the last of each chunk.
 fn thinned(snapshots: &[SnapshotRecord]) -> Vec<&SnapshotRecord> {
     if snapshots.len() <= MOST {
         return snapshots.iter().collect();
@@ -37,7 +37,7 @@ fn thinned(snapshots: &[SnapshotRecord]) -> Vec<&SnapshotRecord> {
     let in_a_row = snapshots.len().div_ceil(MOST / 2 - 1);
     let mut kept = vec![&snapshots[0]];
     for row in snapshots[1..].chunks(in_a_row) {
-        // Of equals the peak, else the first: `max_by_key` takes the last.
+        // Of equals the peak, else the first; in reverse, since `max_by_key` returns the last.
         let rank = |at: &usize| (row[*at].total(), row[*at].detail == "peak");
         let largest = (0..row.len()).rev().max_by_key(rank);
         let last = row.len() - 1;

@@ -1,6 +1,6 @@
 //! Totals of benchmarks: runs without records, which say by their labels what they are of.
 //!
-//! Added up, what one benchmark gains could hide what another loses. So each is compared for itself.
+//! Each benchmark is compared by itself: in a sum, the gain of one could hide the loss of another.
 
 use std::fmt::Write as _;
 

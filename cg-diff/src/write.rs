@@ -65,7 +65,7 @@ pub(crate) fn write(
 }
 
 impl Comparison<'_> {
-    /// What all runs say alike.
+    /// The value of a field, if all runs agree on it.
     fn of_all<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
         let profiles = self.runs.profiles.iter();
         let mut values = profiles.flat_map(|profile| profile.runs()).map(field);

@@ -103,7 +103,7 @@ impl NeighbourFunctions {
         }
     }
 
-    /// The function of a `fn` or `line` record, to be asked about when all arcs are known.
+    /// The id of the function of a `fn` or `line` record, to be matched once all arcs are known.
     pub(crate) fn function(
         &mut self,
         record: &mut RecordFields<'_>,

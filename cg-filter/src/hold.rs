@@ -1,7 +1,7 @@
 //! Lines that cannot be judged before the input ends, kept in order.
 //!
-//! Who is among the ten most expensive is known at the end, and by then any line may be wanted. As `sort` does, a large
-//! input waits in a temporary file: memory holds a few words a line, and the lines themselves only while they are few.
+//! The most expensive records are known only at the end, and until then any line may be needed. Like `sort`, a large
+//! input waits in a temporary file: memory holds a few words per line, and small inputs as a whole.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 
@@ -10,7 +10,7 @@ use tempfile::SpooledTempFile;
 /// Up to this size the lines wait in memory.
 const LARGEST_IN_MEMORY: usize = 2 * 1024 * 1024;
 
-/// Lines that wait, each with what is known of it.
+/// Buffered lines, each with what is known of it.
 pub(crate) struct Held<T> {
     lines: io::BufWriter<SpooledTempFile>,
     known: Vec<(T, u32)>,

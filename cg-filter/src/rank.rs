@@ -41,14 +41,14 @@ pub(crate) struct Ranking {
     groups: IndexMap<RankedKey, RankedGroup, FixedState>,
     /// Which groups [`Ranking::choose`] chose.
     chosen: Vec<bool>,
-    /// Files and objects, which few keys have to themselves.
+    /// Interned files and objects, which many keys share.
     texts: IndexSet<Box<[u8]>, FixedState>,
 }
 
 struct RankedType {
     kind: RecordType,
     is_diff: bool,
-    /// What it is ranked by; `None` where its records cost nothing, as snapshots do, and all are kept.
+    /// The count that a type is ranked by; `None` if its records have no cost, as snapshots, and all are kept.
     key: Option<CountKey>,
 }
 
@@ -59,7 +59,7 @@ struct RankedKey {
     name: Box<[u8]>,
     file: TextId,
     obj: TextId,
-    /// Line, kind, callee, stack and the rest, in bytes that are equal where these are; empty for most functions.
+    /// Line, kind, callee, stack and the rest as bytes that are equal if these are; empty for most functions.
     rest: Box<[u8]>,
 }
 
@@ -124,7 +124,7 @@ impl Ranking {
             .map_or(b"", |text| text.as_ref())
     }
 
-    /// The place in `types`; the first record of a type decides what the type is ranked by.
+    /// The index into `types`; the first record of a type decides what the type is ranked by.
     fn ranked_type(
         &mut self,
         record: &mut RecordFields<'_>,
@@ -219,7 +219,7 @@ impl Ranking {
             .map(|index| magnitude(self.groups[*index].cost));
         let of = &self.types[self.groups.keys()[groups[0]].of];
         let total = match &of.key {
-            // The differences of a diff do not sum to the difference of the totals once signs are left off.
+            // The absolute differences in a diff do not add up to the difference of the totals.
             Some(key) if !of.is_diff => runs.total(&key.event),
             _ => None,
         };
@@ -267,8 +267,8 @@ fn magnitude(cost: Count) -> Count {
     cost.saturating_abs()
 }
 
-/// The event that a type is ranked by where nothing else is asked for: the first one of the run that its records have,
-/// rather one that is not 0 throughout.
+/// The event that a type is ranked by if none is asked for: the first event of the run that its records have,
+/// preferably one that is not 0 throughout.
 fn first_event(
     record: &mut RecordFields<'_>,
     runs: &RunFigures,

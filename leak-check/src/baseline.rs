@@ -34,7 +34,7 @@ struct KnownFindings {
 }
 
 impl KnownFindings {
-    /// What two processes, or two lines, come to: the larger of each figure.
+    /// The larger of each figure of two processes or two lines.
     fn max(self, other: KnownFindings) -> KnownFindings {
         KnownFindings {
             count: self.count.max(other.count),
@@ -69,7 +69,7 @@ struct KnownLine {
     blocks: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     indirect_bytes: Option<u64>,
-    /// Written for whoever looks up the fingerprint of a SARIF or GitLab report, and not read.
+    /// For people who look up the fingerprint of a SARIF or GitLab report; not read back.
     #[serde(default, skip_deserializing)]
     fingerprint: String,
 }
@@ -106,14 +106,14 @@ impl KnownLine {
 }
 
 impl Baseline {
-    /// The counted findings of the evidence as a baseline, by the fingerprints that they are known by.
+    /// The counted findings as a baseline, under the fingerprints by which the old baseline knows them.
     pub(crate) fn of(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
         Baseline::by(evidence, rulings, |finding, ruling| {
             ruling.fingerprint(finding)
         })
     }
 
-    /// The counted findings of the evidence as the baseline of today: what it knows by other fingerprints has today's.
+    /// The counted findings as a new baseline, all under today's fingerprints.
     pub(crate) fn renewed(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
         Baseline::by(evidence, rulings, |finding, ruling| {
             let known = || ruling.fingerprint(finding);
@@ -218,7 +218,7 @@ impl Baseline {
         Ok(baseline.normalised())
     }
 
-    /// The baseline by today's rules. Findings that earlier rules told apart and today's do not add up: a process may
+    /// The baseline with its fingerprints made by today's rules. Entries that become equal are added up: a process may
     /// have all of them.
     fn normalised(self) -> Baseline {
         let names = NormalNames::default();
@@ -231,7 +231,7 @@ impl Baseline {
                 size: match (sum.count, sum.size, known.size) {
                     (0, _, size) => size,
                     (_, Some(sum), Some(size)) => Some(sum.plus(size)),
-                    // Where one line does not tell a size, the sum is not known.
+                    // If one of the lines has no size, the size of the sum is unknown.
                     _ => None,
                 },
             };
@@ -253,11 +253,11 @@ impl Baseline {
     }
 }
 
-/// Finds what a baseline knows each finding by.
+/// Finds the fingerprint by which a baseline knows each finding.
 pub(crate) struct Recognised<'a> {
     baseline: &'a Baseline,
     names: &'a NormalNames,
-    /// What was found out of fingerprints that the baseline does not have, by fingerprint and stack.
+    /// A cache of the results for fingerprints that the baseline does not have, by fingerprint and stack.
     others: HashMap<(Fingerprint, Stack), Option<Fingerprint>>,
 }
 
@@ -270,7 +270,7 @@ impl<'a> Recognised<'a> {
         }
     }
 
-    /// The fingerprint of a finding; where the baseline knows it by another, that one and then today's.
+    /// The fingerprint of a finding; if the baseline knows it by another one, that one and then today's.
     pub(crate) fn known_as(&mut self, finding: &Finding) -> (Fingerprint, Option<Fingerprint>) {
         let now = self.names.fingerprint(finding);
         let Baseline(known) = self.baseline;

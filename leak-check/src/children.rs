@@ -1,9 +1,9 @@
 //! Children that were forked and then executed a program which Valgrind does not follow: `system()`, `popen()`, Rust's
 //! `Command`.
 //!
-//! With `%p` in the name of the log, Valgrind begins a file for such a child between fork and exec, and nothing follows
-//! its preamble. So ends the log of a process that was killed, too. It is told apart by its parent: a forked child has
-//! its command, and a whole log of the parent is among the inputs. Then it is passed over, and that is said.
+//! With `%p` in its log's name, Valgrind creates a log for such a child between fork and exec; it ends after the
+//! preamble, as the log of a killed process does. Such a child is recognised by its parent: both have the same command,
+//! and a whole log of the parent is among the inputs. It is skipped with a warning.
 
 use cg_stream::Diagnostics;
 
@@ -25,11 +25,11 @@ impl Children {
         self.0.push(Child { process, trouble });
     }
 
-    /// Passes over those whose parent is known. The others are trouble, and join the evidence.
+    /// Skips the children whose parent is known. The others are trouble, and are added to the evidence.
     pub(crate) fn pass_over(self, evidence: &mut Evidence, diagnostics: &mut Diagnostics) {
         let mut left = self.0;
         let mut parents: Vec<JudgedProcess> = Vec::new();
-        // A child may have forked again before it executed anything.
+        // Repeated, since a skipped child may itself have forked before its exec.
         loop {
             let whole = evidence.processes.iter().filter(|parent| parent.is_whole);
             let known: Vec<&JudgedProcess> = whole.chain(&parents).collect();
@@ -62,9 +62,9 @@ impl Children {
     }
 }
 
-/// Whether the log with nothing but a preamble is that of a child which this process forked.
+/// True if this process may have forked the child whose log is only a preamble.
 fn may_have_forked(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
-    // What a child executes is followed with this option, and so its log would go on.
+    // With this option Valgrind follows the executed program, so the log would go on.
     let follows = child
         .facts()
         .options

@@ -70,7 +70,7 @@ const JUDGED: [Tool; 4] = [Tool::Memcheck, Tool::Helgrind, Tool::Drd, Tool::Nulg
 struct OpenSection {
     process: ProcessId,
     records: u64,
-    /// How much was said before it.
+    /// The number of `troubles` before it.
     troubles: usize,
 }
 
@@ -113,7 +113,7 @@ impl RowSink for Collector {
         };
         let process = &mut self.evidence.processes[section.process.0];
         let is_complete = process.run.process.complete != Some(false);
-        // A filter passes `end` on as it was, so it still says how many records there were before.
+        // A filter passes `end` on unchanged, so `end` then counts more records than were read.
         let is_filtered = section.records < records;
         process.is_whole = is_complete && !is_filtered;
         if process.is_whole || self.allow_fragment {

@@ -12,9 +12,9 @@ use crate::finding::{Evidence, JudgedProcess, LeakKinds};
 pub(crate) enum Coverage {
     /// All that is lost is in the loss records or in the summary.
     Certain,
-    /// There may be loss records that Valgrind was not to show, and no summary.
+    /// Valgrind may have left out loss records, and there is no summary.
     NotShown,
-    /// Nobody looked: the tool has no leak check, or it was switched off.
+    /// Leaks were not searched for: the tool has no leak check, or it was switched off.
     NotMeasured,
 }
 
@@ -58,7 +58,7 @@ impl LeakOptions {
             match (name.trim_start_matches('-'), value) {
                 ("leak-check", value) => asked.is_switched_off = matches!(value, "no" | "summary"),
                 ("show-leak-kinds", kinds) => {
-                    // One that Valgrind would have refused shows nothing that could be relied on.
+                    // A value that Valgrind would have refused is taken to show nothing.
                     asked.shown = kinds.parse().unwrap_or_default();
                 }
                 ("errors-for-leak-kinds", kinds) => asked.counted = kinds.parse().ok(),
@@ -137,7 +137,7 @@ enum Gap {
     NotMeasured { in_use: Option<(u64, u64)> },
 }
 
-/// What would have to be known of a process and is not. Of one that is not whole the reader has told already.
+/// What is needed to judge a process but not known. Incomplete processes were reported by the reader already.
 fn gap(process: &JudgedProcess, counted: LeakKinds) -> Option<Gap> {
     if !process.is_whole || !process.may_have_leaks() || process.facts().exec {
         return None;

@@ -1,4 +1,4 @@
-//! What makes a finding the same one in the next build: its kind and the normalised names of its own frames.
+//! The identity of a finding across builds: its kind and the normalised names of its own frames.
 //!
 //! Addresses, pids, line numbers, hashes of compilers and the frames of libc and the standard libraries change without
 //! anybody touching the code, so none of them is part of it. Neither are bytes, blocks and counts: they follow the
@@ -25,7 +25,7 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint that a baseline tells of, its names as today's rules have them: those of yesterday erased less.
+    /// A fingerprint from a baseline, its names normalised by today's rules: earlier rules erased less.
     pub(crate) fn of_baseline(kind: String, frames: &[String], names: &NormalNames) -> Fingerprint {
         let mut normal = Vec::with_capacity(frames.len());
         for frame in frames {
@@ -63,8 +63,8 @@ impl NormalNames {
         }
     }
 
-    /// Whether a finding is one that a baseline knows by another fingerprint: one build was mangled by Rust's other
-    /// scheme, or the baseline was written by a version that took more frames for the program's own.
+    /// True if a baseline knows the finding by another fingerprint: one build used Rust's other mangling, or the
+    /// baseline was written by a version that took more frames for own ones.
     pub(crate) fn is_known_as(
         &self,
         finding: &Finding,
@@ -94,7 +94,7 @@ impl NormalNames {
             && is_subsequence(&known.frames, &all, same)
     }
 
-    /// The names of the own frames, recursion folded. Where no frame is own, those of all that are no allocator's.
+    /// The names of the own frames, recursion folded; if there are none, those from the blamed frame outwards.
     fn own_names(&self, stack: &Stack, before: usize) -> Vec<String> {
         let mut names = Vec::new();
         for (frame, is_own) in stack.iter().skip(before).zip(stack.own_behind(before)) {
@@ -131,7 +131,7 @@ impl NormalNames {
     }
 }
 
-/// True where all of `part` stands in `whole` in its order.
+/// True if `part` is a subsequence of `whole`.
 fn is_subsequence(
     part: &[String],
     whole: &[String],
@@ -142,9 +142,9 @@ fn is_subsequence(
         .all(|wanted| rest.any(|found| same(wanted, found)))
 }
 
-/// Adds a name, unless it ends a repetition: however deep `a b a b a b` goes, it is `a b`.
+/// Appends a name and folds repetitions: `a b a b a b` becomes `a b`.
 fn push_folded(names: &mut Vec<String>, name: String) {
-    /// Functions that call each other in turn; longer rounds are rare and only cost a longer fingerprint.
+    /// The longest repeated sequence that is folded; longer ones are rare and only lengthen the fingerprint.
     const LONGEST_ROUND: usize = 8;
     names.push(name);
     let length = names.len();

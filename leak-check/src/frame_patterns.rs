@@ -15,8 +15,8 @@ pub(crate) struct FramePatterns {
     pub(crate) obj: Option<AnyOf>,
 }
 
-/// Regular expressions of which one match is enough, as many as anybody has. The regex crate limits the size of a set, so
-/// they lie in several.
+/// Regular expressions of which one match is enough, in any number. The regex crate limits the size of a set, so they
+/// are spread over several sets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnyOf {
     sets: Vec<RegexSet>,

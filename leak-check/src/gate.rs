@@ -192,8 +192,8 @@ fn warn_of_unused(
     }
 }
 
-/// The source files that are known by their base name alone, of the program's own code: a library's file of that name is
-/// not the project's.
+/// The source files of own frames that are known by their base names alone; a library's file of that name is not the
+/// project's.
 fn base_names(evidence: &Evidence) -> HashSet<&str> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
@@ -209,8 +209,8 @@ fn base_names(evidence: &Evidence) -> HashSet<&str> {
     names
 }
 
-/// The file to write the baseline to, where that is asked for. What cannot be replaced is refused before anything is
-/// read from it, since a pipe might keep the reader waiting.
+/// The baseline file to update, if that is asked for. A file that cannot be replaced is refused before it is read:
+/// reading a pipe could block.
 fn baseline_to_update(options: &Options) -> anyhow::Result<Option<Replaceable>> {
     match &options.baseline {
         Some(path) if options.update_baseline => Replaceable::at(path)
@@ -220,8 +220,8 @@ fn baseline_to_update(options: &Options) -> anyhow::Result<Option<Replaceable>> 
     }
 }
 
-/// Writes what was found as the new baseline and returns it. Where something could not be read the file is left as it
-/// was: what is missing is not gone then.
+/// Writes the findings as the new baseline and returns it. If something could not be read, the file stays unchanged: a
+/// finding that is missing may not be gone.
 fn update_baseline(
     path: &Path,
     file: &Replaceable,

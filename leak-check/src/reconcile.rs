@@ -59,8 +59,8 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
     }
 }
 
-/// How many errors a process may have counted for its parent: a forked child goes on with its parent's counters. They
-/// were judged with the parent, if its log is among the inputs.
+/// How many errors a process may have inherited: a forked child continues its parent's counters. They were judged with
+/// the parent, if its log is among the inputs.
 fn inherited_errors(
     child: &JudgedProcess,
     processes: &[JudgedProcess],
@@ -106,7 +106,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
         };
         if bytes > leaks.bytes || blocks > leaks.blocks {
             let hidden_blocks = (blocks - leaks.blocks).max(0);
-            // Several blocks may be one loss record, so there are at most as many hidden records.
+            // Several blocks may be one loss record, so their number is only an upper bound.
             records.least += hidden_blocks.min(1);
             records.most += hidden_blocks;
             unprinted.push(Unprinted::Leaks {
@@ -124,18 +124,18 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
     unprinted
 }
 
-/// How many loss records of a kind there are at least and at most, printed or not.
+/// Bounds on the number of loss records of a kind, printed or not.
 #[derive(Clone, Copy, Default)]
 struct RecordBounds {
     least: Count,
     most: Count,
 }
 
-/// How many contexts of the ERROR SUMMARY are neither errors that were printed nor loss records.
+/// How many contexts of the ERROR SUMMARY are neither printed errors nor loss records.
 ///
-/// Every loss record of a kind in Valgrind's `--errors-for-leak-kinds` is a context, printed or not. The log was perhaps
-/// made with other kinds than it is judged with, and where it does not tell its options, any set of kinds that explains
-/// all contexts is the one: what is lost is judged by its kind, and counts no second time as an error.
+/// Every loss record of a kind in Valgrind's `--errors-for-leak-kinds` is a context, printed or not. The log may have
+/// been made with other kinds than it is judged with. If it does not tell its options, any set of kinds that explains
+/// all contexts is accepted: leaks are judged by kind and must not count again as errors.
 fn beyond_what_is_known(
     process: &JudgedProcess,
     printed: &Printed,

@@ -78,9 +78,9 @@ pub(crate) struct Ruling {
     /// The one that the baseline knows it by, where it does; made when it is asked for.
     pub(crate) fingerprint: OnceCell<Fingerprint>,
     pub(crate) names: Rc<NormalNames>,
-    /// Today's, where the baseline knows it by another.
+    /// Today's fingerprint, if the baseline knows it by another one.
     pub(crate) renewed: Option<Fingerprint>,
-    /// How many equal ones the baseline knows in a process; more than that are new.
+    /// How many equal findings the baseline allows per process; more than that are new.
     pub(crate) known_equals: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The stacks of all findings. A test run has few different frames and names each of them many times, so that frames are
-//! held once, with what they tell of whose code they are, and a stack is pointers to them.
+//! The interned stacks of all findings. A test run repeats few distinct frames many times, so each frame is held once,
+//! with the facts about whose code it is, and a stack is a list of pointers to frames.
 
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
@@ -29,7 +29,7 @@ impl KnownFrame {
         &self.0.0
     }
 
-    /// What tells it from other frames, as long as it is held.
+    /// The address of the interned frame, its identity for as long as it is held.
     pub(crate) fn address(&self) -> usize {
         Rc::as_ptr(&self.0) as usize
     }

@@ -1,11 +1,11 @@
-//! Pairs what is on one side with what is on another, all at once: the pairing whose likenesses add up to most.
+//! Pairs items of two sides so that the sum of likenesses is greatest (an assignment problem).
 
 use cg_stream::sorting::Order as _;
 use pathfinding::kuhn_munkres::kuhn_munkres;
 use pathfinding::matrix::Matrix;
 
-/// Past this many on one side a pairing is made pair by pair, the likeliest first: an exact one takes time with the
-/// third power of the number.
+/// With more items than this on a side, pairs are made greedily, the most alike first: the exact algorithm takes cubic
+/// time.
 const MOST_EXACT: usize = 200;
 
 /// A pair that may be made.
@@ -18,8 +18,8 @@ pub(super) struct LikelyPair {
     pub(super) likeness: i64,
 }
 
-/// The best pairing of `a_count` things with `b_count` others. Nothing is in two pairs. More pairs are better than
-/// fewer, then what is likelier in sum, then what keeps the order. The pairs come in the order of `a`.
+/// The best pairing of `a_count` items with `b_count` others; no item is in two pairs. It prefers more pairs, then a
+/// higher sum of likenesses, then keeping the order. The pairs are sorted by `a`.
 pub(super) fn assign(
     a_count: usize,
     b_count: usize,
@@ -27,7 +27,7 @@ pub(super) fn assign(
 ) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for mut part in independent_parts(a_count, b_count, candidates) {
-        // A pairing is the same whichever side is called first, which the search does not promise where there are ties.
+        // The solver breaks ties by which side comes first, so the side with fewer items always does.
         let is_turned = distinct(&part, |c| c.a).len() > distinct(&part, |c| c.b).len();
         if is_turned {
             part.iter_mut().for_each(turn);
@@ -47,7 +47,7 @@ fn turn(candidate: &mut LikelyPair) {
     std::mem::swap(&mut candidate.a, &mut candidate.b);
 }
 
-/// The candidates by what they can have to do with each other.
+/// Splits the candidates into connected components, which can be solved independently.
 fn independent_parts(
     a_count: usize,
     b_count: usize,
@@ -86,7 +86,7 @@ fn distinct(part: &[LikelyPair], end: impl Fn(&LikelyPair) -> usize) -> Vec<usiz
     ends
 }
 
-/// The pairing of one part that has no more on side `a` than on side `b`.
+/// The pairing of one component that has no more items on side `a` than on side `b`.
 fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
     if let [only] = part {
         return vec![(only.a, only.b)];
@@ -96,7 +96,7 @@ fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
         return likeliest_first(part);
     }
     let rank = |ends: &[usize], end: usize| ends.partition_point(|other| *other < end);
-    // An impossible pair costs more than all others together, and order tells nothing but equals apart.
+    // An impossible pair costs more than all others together, and the order only breaks ties.
     let most = i128::from(part.iter().map(|c| c.likeness).max().unwrap_or(0));
     let size = b_ends.len() as i128;
     let order = size * size * size + 1;

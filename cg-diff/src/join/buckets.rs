@@ -1,10 +1,10 @@
-//! Things under keys, in the order they came: nothing is hashed into an order.
+//! Groups items by key, keeping the order in which they were added: no hash order shows.
 
 use std::hash::Hash;
 
 use super::Map;
 
-/// Things under keys, both in the order they came.
+/// Items by key; keys and items are in the order in which they were added.
 pub(super) struct Buckets<K, T> {
     index: Map<K, usize>,
     buckets: Vec<Vec<T>>,

@@ -142,7 +142,7 @@ impl FactCollector<'_> {
                 .stack
                 .map(|stack| runs.names.stacks.frames(stack))
                 .unwrap_or_default();
-            // The first event that the record counts at all: those of other types are 0 here.
+            // The first event that the record counts; events of other record types are 0 here.
             let whole = cost.iter().copied().find(|count| *count != 0).unwrap_or(0);
             let mut seen = BTreeSet::new();
             for (position, FrameKey { function, line, .. }) in frames.iter().enumerate() {
@@ -184,7 +184,7 @@ impl NodeFacts {
         }
     }
 
-    /// Takes in what is known of another node of the same function and side.
+    /// Adds the facts of another node of the same function and side.
     pub(super) fn add(&mut self, other: &NodeFacts) {
         let events = self.costs.len().max(other.costs.len());
         self.costs.resize(events, 0);
@@ -237,7 +237,7 @@ impl NodeFacts {
     }
 }
 
-/// A function's neighbour as both sides can name it.
+/// A caller or callee as both sides can name it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     /// Its class, where that is of several sides.
@@ -246,7 +246,7 @@ enum Label {
     Name(Option<Symbol>),
 }
 
-/// How alike the surroundings of two functions are: what two sets have in common as a part of both together.
+/// How alike the surroundings of two functions are: of two sets, the intersection divided by the union.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
     /// `None` where neither of them has any.
@@ -289,8 +289,8 @@ fn label(functions: &Functions, names: &mut JoinNames, node: FunctionIndex) -> L
 /// The most that [`likeness`] comes to.
 pub(super) const MOST_LIKE: i64 = 1_000_000;
 
-/// How much alike two functions are whose names may be of one, from 0 to [`MOST_LIKE`]. Numbers in names are evidence
-/// like any other: weaker than figures that agree.
+/// How alike two functions are whose names may mean the same, from 0 to [`MOST_LIKE`]. Equal numbers in names are
+/// evidence too, but weaker than equal figures.
 pub(super) fn likeness(
     functions: &Functions,
     names: &mut JoinNames,
@@ -318,7 +318,7 @@ pub(super) fn likeness(
     (sum / whole * MOST_LIKE as f64) as i64
 }
 
-/// The less as a part of the greater, 1 where both are 0.
+/// The smaller number divided by the greater, 1 if both are 0.
 pub(super) fn ratio(a: f64, b: f64) -> f64 {
     let (less, greater) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
     if greater == 0.0 { 1.0 } else { less / greater }

@@ -146,7 +146,7 @@ impl Functions {
         certainty: Certainty,
     ) {
         let (a, b) = (self.class(a), self.class(b));
-        // The first node stands for the class, so that nothing depends on who is united with whom first.
+        // The lowest node represents the class, so that the order of unions makes no difference.
         let (first, other) = (a.min(b), a.max(b));
         let joined = self.classes[other as usize];
         self.classes[other as usize].parent = first;
@@ -157,8 +157,8 @@ impl Functions {
         class.certainty = class.certainty.max(joined.certainty).max(certainty);
     }
 
-    /// Unites functions of different sides whose names are equal, but for those whose names count what has no name, or
-    /// are addresses: these are united only where their figures are equal too.
+    /// Unites functions of different sides with equal names. Unless `is_exact`, names that contain counters or are
+    /// addresses are united only if the figures are equal too.
     pub(super) fn unite_equal(&mut self, runs: &Runs, names: &mut JoinNames, is_exact: bool) {
         let settled = if is_exact {
             Vec::new()

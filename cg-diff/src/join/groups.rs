@@ -1,7 +1,7 @@
-//! Joins functions whose names, once they are normalised, leave several ways to pair them.
+//! Joins functions whose normalised names leave several ways to pair them.
 //!
-//! The functions of one normalised name, file name and object name are a group. Within it paths decide first: the
-//! longest common ending. What paths leave open, likeness decides, for all of the group at once.
+//! A group holds the functions of one normalised name, file name and object name. The longest common ending of their
+//! paths decides first. Where paths do not decide, likeness does, for the whole group at once.
 
 use cg_names::paths;
 use cg_stream::profile::{FunctionKey, Symbol};
@@ -14,10 +14,10 @@ use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
 
-/// Past this many possible pairs in one group only equal names are joined: it says too little which is which.
+/// If a group has more possible pairs, only equal names are joined: likeness cannot tell so many functions apart.
 const MOST_PAIRS: usize = 250_000;
 
-/// By how much a longer common path weighs more than all that likeness can say in a group.
+/// The weight of common paths: a longer one outweighs all the likeness in a group.
 const PATH_WEIGHT: i64 = MOST_LIKE * 1_000;
 
 /// A class that is to be paired, by what it is called on one of its sides.
@@ -39,7 +39,7 @@ impl Joiner<'_> {
         let mut groups = Buckets::default();
         for class in self.open() {
             let key = self.functions.key(class);
-            // What its number says is evidence for later, not a name.
+            // Names with counters wait for the last level, where the counter is only evidence.
             if level < Level::Counter && self.names.is_contested(key.name)
                 || self.names.is_nameless(key.name)
             {
@@ -77,7 +77,7 @@ impl Joiner<'_> {
             .nodes()
             .filter(|node| wanted.contains(&self.functions.class(*node)));
         let mut facts = facts::collect(self.runs, &self.types, &self.functions, nodes);
-        // RowMembers of a class in several files or names of one side count together.
+        // A side may have a class under several files or names; their facts are added up.
         let others: Vec<FunctionIndex> = facts
             .keys()
             .copied()
@@ -109,10 +109,10 @@ impl Joiner<'_> {
         }
     }
 
-    /// Pairs the members of a group, side by side: those of each side with what was paired before.
+    /// Pairs the members of a group, side by side: the members of each side with those paired so far.
     fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<FunctionIndex, NodeFacts>) {
         let mut group = group;
-        // Numbers are in the order of the source, and a longer number is a greater one.
+        // Sorts by the numbers in names: they follow the source, and a number with more digits is greater.
         group.order_by(|a, b| {
             let rank = |member: &Member| {
                 let name = member.key.name.map(|name| self.names.text(name));
@@ -184,7 +184,7 @@ impl Joiner<'_> {
                 }
             }
         }
-        // What is added up in the end is the same however it is paired.
+        // Members that are summed in the end may be paired in any way.
         let is_sum = |a: usize, b: usize| {
             level == Level::Part || old[a].is_unnumbered || new[b].is_unnumbered
         };
@@ -215,12 +215,12 @@ impl Joiner<'_> {
             }
             _ => 0,
         };
-        // A file says more than the object, which is as often moved as not. Both fit into a byte.
+        // The file weighs more than the object, which is moved as often as not. Both fit into a byte.
         (common(a.file, b.file) * 16 + common(a.object, b.object)) as u8 | 1
     }
 
-    /// True where the directories in front of the common ending of two members' files can be two homes of one tree:
-    /// none of the two sides has files in both.
+    /// True if the directories before the common ending of two files' paths can be two locations of one tree: neither
+    /// side has files in both.
     fn are_homes(&mut self, a: &Member, b: &Member) -> bool {
         let (Some(a_file), Some(b_file)) = (a.file, b.file) else {
             return true;
@@ -248,7 +248,7 @@ impl Joiner<'_> {
         answer
     }
 
-    /// The pieces of one function are in one place, and their costs add up however they were paired.
+    /// Unites the pieces of one function in one place: their costs add up however they were paired.
     fn unite_pieces(&mut self, members: &[Member]) {
         for (position, member) in members.iter().enumerate() {
             for other in &members[position + 1..] {
@@ -262,7 +262,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// The legacy mangling does not number closures: what one side has as `{{closure}}` is all of them together.
+    /// The legacy mangling does not number closures: one side's `{{closure}}` stands for all of the other's.
     fn fold_into_unnumbered(&mut self, members: &[Member]) {
         let is_collective =
             |member: &&Member| member.is_unnumbered && member.sides.count_ones() > 1;
@@ -298,7 +298,7 @@ impl Joiner<'_> {
     }
 }
 
-/// True where these two have more of their paths in common than either has with another.
+/// True if these two share more of their paths than either shares with any other candidate.
 fn is_best_by_path(candidates: &[LikelyPair], a: usize, b: usize) -> bool {
     let own = candidates
         .iter()

@@ -10,7 +10,7 @@ use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
-    /// Functions of one name in one object, one a side, of which some file is of code that is mostly inlined.
+    /// Joins functions of one name in one object, one per side, if one of their files holds mostly inlined code.
     pub(super) fn join_inlined_files(&mut self) {
         let mut buckets = Buckets::default();
         for class in self.open() {

@@ -1,4 +1,4 @@
-//! Joins the functions that one run has by a legacy name and another by names of the v0 mangling.
+//! Joins functions that have a legacy mangled name in one run and v0 names in another.
 
 use cg_names::mangling::{RustPath, can_be_instance};
 use cg_names::rules::MatchedRules;
@@ -9,7 +9,7 @@ use super::buckets::Buckets;
 use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
-/// Past this many pairs of names with one ending in one file, these are let be: trying them all would take too long.
+/// Larger buckets (names with one ending in one file) are skipped: trying all pairs would take too long.
 const MOST_PAIRS: usize = 1_000_000;
 
 /// A class with its normalised name.
@@ -19,7 +19,7 @@ struct MangledFunction {
 }
 
 impl Joiner<'_> {
-    /// Each function by a v0 name joins the one by the legacy name that fits best: a legacy name is of all instances.
+    /// Joins each v0 name to the legacy name that fits best. A legacy name stands for all instances.
     pub(super) fn join_manglings(&mut self) {
         let open = self.open();
         let open_functions = self.normalised(&open);
@@ -41,8 +41,8 @@ impl Joiner<'_> {
             );
             self.unite_instance(pattern, instance);
         }
-        // The standard library is compiled beforehand and has one mangling in both builds, so an instance can be on both
-        // sides by the same name, while the program's own instance of the same function goes by two.
+        // The standard library is precompiled and has one mangling in both builds. So one instance may have the same
+        // name on both sides, while the program's own instance of that function has two names.
         let left_over: Vec<FunctionIndex> = self.open();
         let is_of_pattern = |joiner: &mut Self, class: &FunctionIndex| {
             let object = joiner.functions.key(*class).obj;
@@ -103,7 +103,7 @@ impl Joiner<'_> {
         functions
     }
 
-    /// For each function by a v0 name the one by the legacy name that fits best, and that lacks a side which it has.
+    /// For each v0 function, the best fitting legacy function that lacks one of its sides.
     fn instances(
         &self,
         functions: &[(FunctionKey, MangledFunction)],
@@ -142,7 +142,7 @@ impl Joiner<'_> {
     }
 }
 
-/// The pattern that has most in common with the instance, if one alone has.
+/// The pattern that matches the instance best, unless two match equally well.
 fn best(mut fits: Vec<(usize, usize)>) -> Option<usize> {
     fits.sort_unstable();
     match fits[..] {

@@ -53,11 +53,11 @@ pub(crate) struct JoinOptions {
     pub(crate) capture: Option<Regex>,
     /// The snapshot whose heap records are compared.
     pub(crate) snapshots: Snapshots,
-    /// Whether what is left over is tried as renames and moves.
+    /// Whether functions that are left over are tried as renames and moves.
     pub(crate) renames: bool,
 }
 
-/// A map that is never gone through, so that its order makes no difference.
+/// A hash map that is never iterated, so that its order makes no difference.
 pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// All rows, and which records of which profile each is made of.
@@ -80,14 +80,14 @@ impl Joined {
     }
 }
 
-/// The join at work.
+/// The state of the join.
 struct Joiner<'a> {
     runs: &'a Runs,
     /// The types that are compared.
     types: Vec<RecordType>,
     functions: Functions,
     names: JoinNames<'a>,
-    /// What was found out about pairs of directories: whether they can be two homes of one tree.
+    /// A cache: whether two directories can be two locations of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
     /// The files of each side, their paths normalised.
     files: Vec<Vec<Symbol>>,
@@ -128,7 +128,7 @@ impl Joiner<'_> {
         }
         let has_left_over = !self.open().is_empty();
         if has_left_over && !options.exact {
-            // What is captured belongs to several sides, but each of its places to one: places are looked at before.
+            // Paths and objects are examined before captures unite functions of several sides.
             self.prepare_paths();
             self.find_object_aliases();
         }
@@ -164,7 +164,7 @@ impl Joiner<'_> {
         Sides::MAX >> (MOST_SIDES - self.runs.sides.len().max(1))
     }
 
-    /// True where these classes together are of more sides than each of them alone: only then is a sum worth its loss.
+    /// True if these classes together cover more sides than each alone; else a sum would only lose detail.
     fn gains(&self, classes: &[FunctionIndex]) -> bool {
         let together = classes
             .iter()

@@ -17,30 +17,30 @@ use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
-/// Past this many candidates for one name or one file, a guess is worth little and costs much.
+/// Buckets with more candidates than this are skipped: a guess among so many is worth little and costs much.
 const MOST_CANDIDATES: usize = 200;
 
-/// How alike the costs of a function under two names must be: the less as a part of the greater.
+/// How alike the costs of a function under two names must be: the smaller divided by the greater.
 const SIMILAR_COST: f64 = 0.8;
 
-/// Enough where something else says that it is the same function: its whole name, or the same callees.
+/// The threshold where there is more evidence: the same full name, or callees to compare.
 const SIMILAR_COST_WITH_MORE: f64 = 0.5;
 
-/// How much of callers or callees must be the same.
+/// The share of callers, or of callees, that must be the same.
 const SIMILAR_SURROUNDINGS: f64 = 0.5;
 
-/// Without arcs nothing but figures tells, so these must agree almost exactly, and be worth agreeing.
+/// Without arcs only figures are left as evidence, so they must be almost equal and large enough to mean anything.
 const EQUAL_COST: f64 = 0.99;
 const CONSIDERABLE_COST: f64 = 100.0;
 
-/// So many functions that moved together are a module or crate that was renamed, and the others in it moved with them.
+/// If this many functions moved together, their module or crate was renamed, and its other functions moved too.
 const ENOUGH_TOGETHER: usize = 2;
 
-/// A neighbour that was joined makes its own neighbours alike; a few rounds reach through a chain of them.
+/// Joining a function makes its callers and callees more alike; a few rounds follow chains of them.
 const ROUNDS: usize = 4;
 
 impl Joiner<'_> {
-    /// Joins what is left over by what else it has in common.
+    /// Joins the functions that are left over by likeness.
     pub(super) fn join_moved_and_renamed(&mut self) {
         for _ in 0..ROUNDS {
             if !self.join_moved() {
@@ -54,7 +54,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// Functions of one name, or of one name within its module, that are in other places. True where any was joined.
+    /// Joins functions of the same full or short name in different places. True if any was joined.
     fn join_moved(&mut self) -> bool {
         let named: Vec<FunctionIndex> = self
             .open()
@@ -78,7 +78,7 @@ impl Joiner<'_> {
         any
     }
 
-    /// Functions of another name in the same file and object. True where any was joined.
+    /// Joins functions of different names in the same file and object. True if any was joined.
     fn join_renamed(&mut self) -> bool {
         let named: Vec<FunctionIndex> = self
             .open()
@@ -114,7 +114,7 @@ impl Joiner<'_> {
         name.map_or("", |name| self.names.text(name))
     }
 
-    /// How alike two functions are of which one may be the other in another place.
+    /// The likeness of two functions, if one may be the other in another place.
     fn likeness_of_moved(
         &mut self,
         a: (FunctionIndex, &NodeFacts),
@@ -239,8 +239,8 @@ impl Joiner<'_> {
         any
     }
 
-    /// The paths that functions which were joined so far have exchanged for others, where several did: modules and
-    /// crates that were renamed.
+    /// The pairs of paths by which several functions that are joined already differ: modules and crates that were
+    /// renamed.
     fn renamed_paths(&mut self) -> BTreeSet<(String, String)> {
         let mut count: BTreeMap<(String, String), usize> = BTreeMap::new();
         for node in self.functions.nodes() {
@@ -263,7 +263,7 @@ impl Joiner<'_> {
     }
 }
 
-/// What a function costs: itself, or where it was seen in stacks, with what it calls.
+/// The cost that is compared: self cost, or inclusive cost of functions seen in stacks.
 fn weight(facts: &NodeFacts) -> f64 {
     if facts.is_of_stacks {
         facts.incl()
@@ -272,7 +272,7 @@ fn weight(facts: &NodeFacts) -> f64 {
     }
 }
 
-/// True where a function of the same name in another place is like enough to be the same one.
+/// True if functions of the same name in different places are alike enough to be one.
 fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let per_call = |facts: &NodeFacts| weight(facts) / facts.calls().max(1.0);
     let costs_alike = ratio(per_call(a), per_call(b)) >= SIMILAR_COST_WITH_MORE;
@@ -281,7 +281,7 @@ fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -
     is_called_alike && (costs_alike || is_similar(around.callees))
 }
 
-/// The same where only the last name of its path is the same.
+/// The same for functions whose names agree only in the last segment.
 fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let costs_alike =
         ratio(weight(a), weight(b)) >= SIMILAR_COST && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
@@ -300,7 +300,7 @@ fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
     let events = a.costs.len().max(b.costs.len());
     let agrees = |event: usize| {
         let (a, b) = (a.cost_of(event), b.cost_of(event));
-        // A miss more or less is no sign of other code.
+        // A few cache misses more or less are no sign of other code.
         (a - b).abs() <= 4.0 || ratio(a, b) >= EQUAL_COST
     };
     weight(a).max(weight(b)) >= CONSIDERABLE_COST
@@ -309,7 +309,7 @@ fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
         && ratio(a.calls(), b.calls()) >= EQUAL_COST
 }
 
-/// Without arcs a pair is only a guess where neither of the two has another candidate.
+/// Without arcs, a pair is kept only if neither function has another candidate.
 fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPair) -> bool) {
     let all = candidates.clone();
     candidates.retain(|own| {
@@ -318,7 +318,7 @@ fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPai
     });
 }
 
-/// The paths in front of the longest ending of whole segments that two different names have in common.
+/// What precedes the longest common ending of whole segments in two different names.
 fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let [a_starts, b_starts] = [a, b].map(|name| ParsedName::new(name.as_bytes()).segment_starts());
     let same = a_starts.iter().rev().zip(b_starts.iter().rev());
@@ -330,7 +330,7 @@ fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     Some((path(a, &a_starts, *a_end)?, path(b, &b_starts, *b_end)?))
 }
 
-/// A name with one path in place of another wherever that begins a path.
+/// Replaces a path in a name wherever it begins a path.
 fn with_path(name: &str, from: &str, to: &str) -> String {
     let mut result = String::with_capacity(name.len());
     let mut rest = name;

@@ -1,8 +1,8 @@
 //! Functions without symbols, which go by their addresses.
 //!
-//! The addresses of two builds mean nothing to each other: that two of them are equal is chance. So functions are joined
-//! by address only where an object is evidently the same build on both sides. All others of an object are one row: its
-//! figures are right, and nobody could say more.
+//! Addresses of two builds are unrelated: equal ones are coincidence. So functions are joined by address only if an
+//! object is evidently the same build on both sides. Otherwise all such functions of an object become one row: its
+//! figures are right, and nothing more is known.
 
 use cg_stream::profile::Symbol;
 
@@ -12,10 +12,10 @@ use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
-/// Two runs of one build go through much the same functions, so most addresses of either are those of the other.
+/// The percentage of addresses that runs of one build share at least: they execute much the same functions.
 const SHARED_PERCENT: usize = 75;
 
-/// An address that both runs have is mostly of a function that costs alike in both.
+/// How alike the costs at a shared address must be to count as the same function.
 const SIMILAR_COST: f64 = 0.5;
 
 impl Joiner<'_> {
@@ -55,7 +55,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// Unites by address where an object is of one build, and all that is left over.
+    /// Unites functions by address if the object is of one build; unites all that are left over.
     fn unite_nameless(&mut self, nodes: &[FunctionIndex], is_one_build: bool) {
         if is_one_build {
             let mut by_address: Map<Option<Symbol>, FunctionIndex> = Map::default();

@@ -13,8 +13,8 @@ use crate::runs::Runs;
 pub(super) struct JoinNames<'r> {
     pub(super) normaliser: Normaliser<'r>,
     pub(super) symbols: Symbols,
-    /// Objects that one side alone has, and the object of another side that each is the successor of; both without
-    /// their directories.
+    /// Renamed objects: maps the base name of an object that one side alone has to the base name of the object of
+    /// another side that it corresponds to.
     pub(super) object_aliases: Map<Symbol, Symbol>,
     /// The sentences of errors, normalised.
     sentences: Map<Symbol, Normal>,
@@ -47,12 +47,12 @@ impl<'r> JoinNames<'r> {
         self.normaliser.file(&mut self.symbols, file).symbol
     }
 
-    /// The path of an object, normalised; what it is called now where it went by another name.
+    /// The path of an object, normalised.
     pub(super) fn object(&mut self, object: Symbol) -> Symbol {
         self.normaliser.object(&mut self.symbols, object).symbol
     }
 
-    /// The name of an object without its directory, and under the name it goes by on all sides.
+    /// The base name of an object; a renamed object has one name on all sides.
     pub(super) fn object_name(&mut self, object: Symbol) -> Symbol {
         let object = self.object(object);
         let name = self.base_name(object);
@@ -132,10 +132,10 @@ impl<'r> JoinNames<'r> {
         }
     }
 
-    /// True for a name that two builds can have of different functions: its numbers count, or it is an address.
+    /// True for a name that may mean different functions in two builds: it contains a counter, or is an address.
     pub(super) fn is_contested(&mut self, name: Option<Symbol>) -> bool {
         name.is_some_and(|name| {
-            // No rule that counts applies to a plain path.
+            // A fast check: plain paths contain no counters.
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
             let text = self.symbols.text(name);
             (text.starts_with("0x") || !text.bytes().all(is_plain))

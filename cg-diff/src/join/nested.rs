@@ -1,8 +1,8 @@
-//! The inclusive cost of rows that are sums of several functions of one run.
+//! The inclusive cost of rows that sum several functions of one run.
 //!
-//! Inclusive costs add up only as far as none of the functions is in another's. What one of them costs inside another is
-//! the cost of the arc between the two, and is counted once. Where they call each other by way of a function that is not
-//! of the sum, or in a circle, nothing in the profile says how much is counted twice, and the sum is not known.
+//! Inclusive costs can simply be added only if none of the functions calls another. Where one calls another directly,
+//! the cost of the arc between them is subtracted once. Where the calls go through a function outside the sum, or form
+//! a cycle, the profile does not tell how much is counted twice, and the sum is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use super::rows::{JoinedRow, RowMembers};
 use crate::key;
 use crate::runs::Runs;
 
-/// How many arcs are followed in one profile at most. What is not found out by then is not known.
+/// The most arcs that are followed in one profile. If they do not suffice, the answer is unknown.
 const MOST_STEPS: usize = 2_000_000;
 
-/// What is inside what, of the rows that are sums.
+/// How much inclusive cost is counted twice in rows that are sums.
 #[derive(Default)]
 pub(super) struct Nested {
     /// By row and profile.
@@ -58,7 +58,7 @@ impl Nested {
     }
 }
 
-/// The functions that a row sums in a profile; those of several parts or threads are one.
+/// The distinct functions that a row sums in a profile; parts and threads make no difference.
 fn functions(
     runs: &Runs,
     of: RecordType,
@@ -104,7 +104,7 @@ impl NestedCalls {
     }
 
     fn twice(&mut self, members: &BTreeSet<FunctionKey>) -> Twice {
-        // A profile without arcs says nothing of who called whom.
+        // A profile without arcs does not tell who called whom.
         if self.callees.is_empty() || self.is_circular(members) || self.come_back(members) {
             return Twice::Unknown;
         }
@@ -119,9 +119,9 @@ impl NestedCalls {
         Twice::Known(twice)
     }
 
-    /// True where some of these call each other in a circle.
+    /// True if some of these functions form a cycle.
     fn is_circular(&self, members: &BTreeSet<FunctionKey>) -> bool {
-        // Whoever calls none of those that are left is in no circle.
+        // Functions that call none of those left are in no cycle: they are removed until there are no more.
         let mut left: BTreeSet<FunctionKey> = members.clone();
         loop {
             let ends: Vec<FunctionKey> = left
@@ -142,7 +142,7 @@ impl NestedCalls {
         }
     }
 
-    /// True where a call from these to others leads back to one of them, or nobody had the time to find out.
+    /// True if calls from these functions through others lead back to one of them, or the step limit is reached.
     fn come_back(&mut self, members: &BTreeSet<FunctionKey>) -> bool {
         let mut seen: BTreeSet<FunctionKey> = BTreeSet::new();
         let mut open: Vec<FunctionKey> = members.iter().copied().collect();

@@ -8,10 +8,10 @@ use super::buckets::Buckets;
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
 
-/// A function that more objects have than this, such as `_init`, says little and would cost much.
+/// Functions that more objects have than this, such as `_init`, are skipped: they say little and would cost much.
 const MOST_OBJECTS: usize = 8;
 
-/// How many functions two objects must share where nothing else says that they are one.
+/// How many functions two objects must share if there is no other evidence that they are one.
 const ENOUGH_SHARED: usize = 3;
 
 impl Joiner<'_> {
@@ -59,7 +59,7 @@ impl Joiner<'_> {
         let mut pairs: Vec<((Symbol, Symbol), usize)> = shared
             .into_iter()
             .filter(|((a, b), count)| {
-                // What the runs were started as needs no other witness.
+                // The programs that were run need no further evidence.
                 let are_programs = is_program(*a) && is_program(*b);
                 (*count >= ENOUGH_SHARED || are_programs) && count * 2 >= sizes[a].min(sizes[b])
             })

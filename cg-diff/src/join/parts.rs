@@ -1,7 +1,7 @@
-//! Adds the parts and copies that a compiler made of a function to it, where the other side has other parts.
+//! Adds the parts and copies that a compiler made of a function to it, if the other side has different ones.
 //!
-//! `parse.cold` that one build split off and `parse.part.0` of another are pieces of `parse`. What is left over of a
-//! function's pieces belongs to whichever of its pieces both sides have.
+//! `parse.cold` of one build and `parse.part.0` of another are pieces of `parse`. Pieces that are left over are added
+//! to a piece of the same function that both sides have.
 
 use cg_stream::profile::FunctionKey;
 use cg_stream::sorting::Order as _;
@@ -31,7 +31,7 @@ impl Joiner<'_> {
         for node in self.functions.nodes() {
             let key = self.functions.key(node);
             let Some(name) = key.name else { continue };
-            // A piece has a suffix behind a point.
+            // Names of pieces have a suffix after a dot.
             if !trunks.contains(&name) && !self.names.text(name).contains('.') {
                 continue;
             }

@@ -16,26 +16,26 @@ use super::functions::{Certainty, FunctionIndex};
 use super::rows::{JoinedRow, NOT_COMPARED, RowMembers, Sides};
 use super::{Joiner, Map};
 
-/// Past this many pairs of stacks that differ in lines alone, these are not told apart.
+/// Groups with more pairs of stacks that differ only in lines are not paired.
 const MOST_PAIRS: usize = 40_000;
 
-/// How much alike two stacks are at most by their counts, and by their lines.
+/// The greatest likeness of two stacks by their counts; lines add half of it at most.
 const ALIKE: f64 = 1_000_000.0;
 
-/// What a record is of, its functions those of all runs.
+/// What a record is about; its functions are classes, the same for all runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Identity {
     kind: Option<Symbol>,
     what: Option<Symbol>,
     site: Option<Symbol>,
-    /// The function, the called function; or the functions of a stack from the one to blame outwards.
+    /// The function and the callee of an arc; or the functions of a stack from the blamed frame outwards.
     functions: Vec<FunctionIndex>,
     lines: Vec<Option<u64>>,
     /// The frames of the allocator at the inner end of a stack, as they are.
     allocator: Vec<FrameKey>,
 }
 
-/// A row in the making. Once it was joined to another it only points there.
+/// A row under construction. Once it is united with another, `parent` points to that.
 struct Draft {
     identity: Rc<Identity>,
     sides: Sides,
@@ -184,7 +184,7 @@ impl<'a> RecordJoin<'a> {
         }
     }
 
-    /// Every record gets the draft of its identity.
+    /// Assigns each record to the draft with its identity.
     fn join_equal(&mut self) {
         let runs = self.joiner.runs;
         for side in 0..runs.sides.len() {
@@ -268,8 +268,8 @@ impl<'a> RecordJoin<'a> {
             .map_or(FunctionIndex::MAX, |node| functions.class(node))
     }
 
-    /// How many frames of a stack are inside the one to blame. What a stack shows of the allocator depends on Valgrind's
-    /// version, on where Valgrind is installed and on `--alloc-fn`.
+    /// How many frames of a stack are inside the blamed frame. Which frames of the allocator a stack shows depends on
+    /// Valgrind's version, on where it is installed and on `--alloc-fn`.
     fn inner(&mut self, stack: StackId) -> usize {
         if let Some(inner) = self.inner_frames.get(&stack) {
             return *inner;
@@ -302,7 +302,7 @@ impl<'a> RecordJoin<'a> {
             {
                 let class = functions.class(node);
                 result.0.add(functions.matched(class));
-                // A row is called renamed where the function that it names is.
+                // A row counts as renamed only if its blamed function is.
                 let certainty = functions.certainty(class);
                 let most = if is_blamed {
                     certainty
@@ -316,7 +316,7 @@ impl<'a> RecordJoin<'a> {
             (Some(a_stack), Some(b_stack)) if a_stack != b_stack => {
                 let stacks = &self.joiner.runs.names.stacks;
                 let (a_frames, b_frames) = (stacks.frames(a_stack), stacks.frames(b_stack));
-                // Both end with the same functions, whatever the allocator adds in front.
+                // Stacks are aligned at their outer ends: only the allocator's frames can differ in number.
                 let length = a_frames.len().min(b_frames.len());
                 let outer = |frames: StackFrames<'a>| frames.iter().skip(frames.len() - length);
                 for (own, other) in outer(a_frames).zip(outer(b_frames)) {
@@ -335,7 +335,7 @@ impl<'a> RecordJoin<'a> {
         result
     }
 
-    /// Sums what is the same once something is left out of its identity, where that joins sides.
+    /// Sums records whose identities are equal once they are shortened, if that joins sides.
     fn join_without(&mut self, shorten: impl Fn(&Identity) -> Identity) {
         for bucket in self.buckets(shorten) {
             let together = bucket
@@ -352,7 +352,7 @@ impl<'a> RecordJoin<'a> {
         }
     }
 
-    /// Pairs stacks that differ in lines alone: by their counts and by how near their lines are, all at once.
+    /// Pairs stacks that differ only in lines, all at once: by their counts and by the distance of their lines.
     fn pair_by_likeness(&mut self) {
         let names = &self.joiner.names;
         let without_lines = |identity: &Identity| Identity {
@@ -417,7 +417,7 @@ impl<'a> RecordJoin<'a> {
         1 + ((cost + near / 2.0) * ALIKE) as i64
     }
 
-    /// What is left over, by its identity without what is left out of that; several each.
+    /// The drafts that are left over, grouped by their shortened identities; groups of one are dropped.
     fn buckets(&self, shorten: impl Fn(&Identity) -> Identity) -> Vec<Vec<usize>> {
         let all = self.joiner.all_sides();
         let mut buckets = Buckets::default();
@@ -454,7 +454,7 @@ impl<'a> RecordJoin<'a> {
         draft.certainty = draft.certainty.max(known).max(surely).max(certainty);
     }
 
-    /// The rules by which two records are the same in what is not their functions.
+    /// The rules by which everything but the functions of two records is the same.
     fn rules_by_rest(&self, a: &Identity, b: &Identity) -> MatchedRules {
         let mut matched = MatchedRules::default();
         matched.add(self.joiner.names.rules_between_prepared(a.what, b.what));

@@ -15,7 +15,7 @@ pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JoinedRow {
     pub(crate) of: RecordType,
-    /// The rules it took.
+    /// The rules that joined it.
     pub(crate) matched: MatchedRules,
     /// How sure the join is.
     pub(crate) certainty: Certainty,
@@ -39,7 +39,7 @@ impl RowMembers {
         &self.records[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// Of the row of each record of a profile.
+    /// Groups the records of a profile by row, given the row of each record.
     pub(super) fn new(rows: usize, types: &[(RecordType, Vec<u32>)]) -> RowMembers {
         let records = || {
             types.iter().flat_map(|(_, rows)| {

@@ -8,9 +8,9 @@ use super::{Joiner, Sides};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
-    /// Functions by name and file, where some side has no object for any of its functions. Such a side has one row for the
-    /// functions of that name in all objects, so those of the other sides are summed. What is left is joined by its name
-    /// alone, where each side has one: which file is a function's own, Callgrind and Cachegrind judge by different means.
+    /// Joins functions by name and file if some side has no objects at all. Such a side has one row for the functions
+    /// of one name in all objects, so those of other sides are summed. The rest is joined by name alone if each side
+    /// has one: Callgrind and Cachegrind determine a function's file differently.
     pub(super) fn join_without_objects(&mut self) {
         let with_objects = self
             .functions

@@ -1,8 +1,7 @@
 //! What counts as the same record in two runs.
 //!
-//! Records whose names are equal are the same: that comes first, and nothing below takes it apart again. Only what a
-//! run has and another lacks is looked at with normalised names, from the least normalised to the most, so that as
-//! little as possible falls together.
+//! Records with equal names are the same: that is decided first and never undone. Only records that some run lacks are
+//! compared by normalised names, from the least normalised to the most, so that as few as possible are confused.
 
 pub(crate) mod normal;
 

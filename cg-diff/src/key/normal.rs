@@ -11,13 +11,13 @@ use cg_names::rules::{MatchedRules, Part, Rules, Strength};
 /// How far the names of functions are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// As the run has them.
+    /// Unchanged.
     Exact,
-    /// Without what tells builds apart.
+    /// Without what differs between builds.
     Build,
-    /// Without what tells the parts and copies of one function apart too.
+    /// Also without what distinguishes the parts and copies of one function.
     Part,
-    /// Without counters too.
+    /// Also without counters.
     Counter,
 }
 
@@ -69,8 +69,8 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// True for a name that counts what has no name of its own: closures, lambdas, `impl` blocks. Which number is which
-    /// in two builds the name does not say.
+    /// True for a name with a counter instead of a name of its own: closures, lambdas, `impl` blocks. The name does not
+    /// tell which number corresponds to which in another build.
     pub(crate) fn is_numbered(&mut self, symbols: &mut Symbols, name: Symbol) -> bool {
         self.name(symbols, name, Level::Counter).symbol
             != self.name(symbols, name, Level::Part).symbol
@@ -103,7 +103,7 @@ impl<'a> Normaliser<'a> {
             return *base;
         }
         let base = paths::base_name(symbols.text(path)).to_owned();
-        // A name that no number is left for stays as it is.
+        // If the table of symbols is full, the path stays as it is.
         let base = symbols.intern(&base).unwrap_or(path);
         self.base_names.insert(path, base);
         base

@@ -94,7 +94,7 @@ struct Filter<'w> {
     held: Held<LineRole>,
     /// For each key that a condition names: whether any record or run has it.
     keys: Vec<KeyUse>,
-    /// Whether a record passed. Until then it is looked out for names that stand in frames alone.
+    /// Whether a record passed. Until one does, dropped records are searched for names that only their frames have.
     has_passed: bool,
     /// Some record that was dropped has a frame that REGEX matches.
     would_match_frame: bool,
@@ -234,7 +234,7 @@ impl<'w> Filter<'w> {
                     "expected a run record before this one: --min-percent needs its total",
                 )
             })?;
-            // Nothing is no share of nothing.
+            // 0 of 0 reaches no percentage.
             all_reached &= least.is_reached(count, total) && (count, total) != (0, 0);
         }
         for minimum in &self.options.minimum_changes {

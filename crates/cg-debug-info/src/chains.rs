@@ -1,4 +1,4 @@
-//! What is found out: for each address the chain of functions that its code is of, inlined ones first.
+//! The result: for each address the chain of functions whose code is there, inlined ones first.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -75,7 +75,7 @@ pub struct Chains {
     pub troubles: Troubles,
 }
 
-/// What could not be used of the debug information. What else is found stands.
+/// The parts of the debug information that could not be used. All other results are valid.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Troubles {
     /// Units that hold addresses and could not be read to their ends.
@@ -86,7 +86,7 @@ pub struct Troubles {
     pub missing_split_units: usize,
     /// The first of them.
     pub first_missing: Option<String>,
-    /// The work came to its limit; see [`Limits`](crate::Limits).
+    /// The work was ended by its limit; see [`Limits`](crate::Limits).
     pub exhausted: bool,
 }
 
@@ -106,7 +106,7 @@ impl Chains {
         &self.files[id.0 as usize]
     }
 
-    /// All nodes; those that others are inlined into come before them.
+    /// All nodes; inliners come before what is inlined into them.
     pub fn nodes(&self) -> impl Iterator<Item = (ChainNodeId, ChainNode)> {
         (0..).map(ChainNodeId).zip(self.nodes.iter().copied())
     }
@@ -129,7 +129,7 @@ impl Chains {
     }
 }
 
-/// Chains as they grow: what is equal becomes one.
+/// Chains under construction; equal entries are interned.
 #[derive(Default)]
 pub(crate) struct Builder {
     chains: Chains,

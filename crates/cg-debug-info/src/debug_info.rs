@@ -170,7 +170,7 @@ fn borrow<'a>(
     sections.borrow_with_sup(alternate, |bytes| EndianSlice::new(bytes, endian))
 }
 
-/// Writes down why a unit was left; true where nothing more is to be done.
+/// Records why work on a unit ended; true if work on the whole object ends.
 fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
     let what = match stop {
         Stop::Exhausted => {
@@ -185,7 +185,7 @@ fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
     false
 }
 
-/// Chains of one object, as they are found.
+/// The chains of one object under construction.
 struct Resolve<'r> {
     info: &'r DebugInfo,
     addresses: &'r [u64],
@@ -229,7 +229,7 @@ impl Resolve<'_> {
         Ok(())
     }
 
-    /// Walks one unit and takes over what it found, also where it could be walked only in part.
+    /// Walks one unit and keeps what it found, even if the walk failed midway.
     fn unit<'d>(
         &mut self,
         units: &DwarfUnits<'d>,
@@ -258,7 +258,7 @@ impl Resolve<'_> {
         walked.and(taken)
     }
 
-    /// Makes chains of the nodes that hold an address, and of those that they are inlined into.
+    /// Makes chains of the nodes that hold an address and of their inliners.
     fn take_over<'d>(
         &mut self,
         nodes: &[RawNode],
@@ -273,7 +273,7 @@ impl Resolve<'_> {
         {
             is_used[*number as usize] = true;
         }
-        // Those that nodes are inlined into come before them.
+        // Inliners come before their inlinees.
         for number in (0..nodes.len()).rev() {
             if let (true, Some(host)) = (is_used[number], nodes[number].inlined_into) {
                 is_used[host as usize] = true;
@@ -318,7 +318,7 @@ impl Resolve<'_> {
         Ok(())
     }
 
-    /// Finds the rest of a skeleton unit and walks that.
+    /// Finds the split unit that belongs to a skeleton unit and walks it.
     fn split<'d>(
         &mut self,
         units: &DwarfUnits<'d>,

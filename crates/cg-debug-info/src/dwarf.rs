@@ -23,9 +23,9 @@ pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 pub(crate) enum Stop {
     /// The unit is damaged; others may not be.
     Damaged(gimli::Error),
-    /// Something in it is larger than it ever is; others may be as they should.
+    /// Something in it exceeds a limit; other units may be fine.
     Beyond(&'static str),
-    /// Nothing more is to be done for the object.
+    /// The work came to its limit: nothing more is done for the object.
     Exhausted,
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn load_package(
     })
 }
 
-/// What a package has of one split unit, completed by what stays in the object. Sections that are not read are left out:
-/// gimli's own way to take a unit out of a package wants them all.
+/// One split unit of a package, completed by the sections that stay in the object. Sections that are not read are left
+/// out: gimli's own function for this requires all of them.
 pub(crate) fn unit_in_package<'a>(
     package: &gimli::DwarfPackage<Slice<'a>>,
     id: gimli::DwoId,
@@ -133,8 +133,8 @@ pub(crate) struct DwarfUnits<'a> {
     pub(crate) dwarf: &'a Dwarf<Slice<'a>>,
     /// Where each begins, ascending.
     offsets: Vec<usize>,
-    /// Where the abbreviations of the units begin, ascending. A table ends at the latest where the next begins: so all of
-    /// them together are read once, whatever they claim.
+    /// The offsets of the units' abbreviation tables, ascending. A table ends where the next begins at the latest, so
+    /// all of them together are read once, whatever they claim.
     abbreviations: Vec<usize>,
     opened: RefCell<HashMap<usize, Rc<OpenUnit<'a>>, FixedState>>,
     pub(crate) limits: &'a Limits,
@@ -330,7 +330,7 @@ impl<'a> DwarfUnits<'a> {
             (self.abbreviations.get(next)).map_or(section.len(), |next| (*next).min(section.len()));
         let length = end.saturating_sub(offset.0);
         let table = DebugAbbrev::new(&section.slice()[..end], section.endian());
-        // What is longer is cut: a table that ends before is none the worse.
+        // A longer table is cut; one that ends before the cut is not affected.
         let table = if length > self.limits.abbreviations {
             let cut = offset.0.saturating_add(self.limits.abbreviations).min(end);
             DebugAbbrev::new(&section.slice()[..cut], section.endian())

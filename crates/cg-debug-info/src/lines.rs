@@ -17,7 +17,7 @@ pub struct LineTableRow {
     pub begin: u64,
     /// Where the next begins.
     pub end: u64,
-    /// What it was made from.
+    /// The source line of this code.
     pub place: SourcePlace,
 }
 

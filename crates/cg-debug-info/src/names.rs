@@ -12,7 +12,7 @@ use crate::files::FileTables;
 use crate::limits::Steps;
 use crate::walk::{Origin, file_index, origin_of};
 
-/// References are followed this often: an inlined copy to its abstract entry, that to its declaration. A circle ends too.
+/// The most references followed: an inlined copy to its abstract entry, that to its declaration. Ends cycles.
 const MOST_REFERENCES: usize = 16;
 /// Names longer than this are damage.
 const LONGEST_NAME: usize = 1 << 16;
@@ -84,7 +84,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         for origin in origins {
             let description = match self.follow(origin, builder, steps) {
                 Err(Stop::Exhausted) => return Err(Stop::Exhausted),
-                // A function without a name still stands where it is.
+                // A function without a name still belongs to its chain.
                 Err(_) => DwarfDescription::default(),
                 Ok(description) => description,
             };
@@ -212,7 +212,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(description)
     }
 
-    /// The names around the entries of functions whose names do not say them: one walk for each unit that has such.
+    /// Finds the scopes around functions whose names do not include them: one walk for each unit that has any.
     fn scopes(
         &self,
         described: &[(Origin, DwarfDescription<'a>)],

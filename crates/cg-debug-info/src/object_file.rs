@@ -32,7 +32,7 @@ pub(crate) struct ObjectSection {
     /// Where its bytes are in the file, compressed or not, without the header of the compression.
     offset: u64,
     stored: u64,
-    /// How many bytes it is, by its own word.
+    /// Its size in bytes, as the file claims.
     size: u64,
     pub(crate) address: u64,
     pub(crate) is_code: bool,

@@ -12,7 +12,7 @@ use crate::object_file::ObjectFile;
 pub struct CoveringSymbols {
     /// By where they begin.
     symbols: Vec<ElfSymbol>,
-    /// For each symbol the farthest end of it and those before it: how far back one that covers an address can be.
+    /// For each symbol the greatest end of it and those before it, which bounds the search backwards.
     farthest: Vec<u64>,
 }
 
@@ -107,7 +107,7 @@ fn read_table(
         .filter(|entry| code.iter().any(|range| range.contains(&entry.start)))
         .collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.start));
-    // Where the symbol before and the one before that with another beginning begin; the last symbols come first.
+    // In descending order of starts: `before` is the start of the last symbol, `beyond` the next greater start.
     let (mut before, mut beyond) = (u64::MAX, u64::MAX);
     let mut bytes_left = MOST_NAMES;
     for entry in &entries {
@@ -147,7 +147,7 @@ fn read_table(
 const LONGEST_NAME: usize = 1 << 16;
 /// What the symbols of one table that cover an address may take, in bytes.
 const MOST_NAMES: usize = 48 << 20;
-/// How many symbols are looked at for one address. Some file may have one that covers all others.
+/// The most symbols that are examined for one address. Some file may have one that covers all others.
 const MOST_OVERLAPPING: usize = 1024;
 
 const STT_NOTYPE: u8 = 0;

@@ -1,7 +1,7 @@
 //! The walk over the entries of a unit that finds which functions hold the addresses.
 //!
-//! Entries come parents first. So writing the number of each over the addresses it covers leaves every address with the
-//! innermost one; there is nothing to sort and no tree of intervals.
+//! Entries come parents first. So writing the index of each over the addresses that it covers leaves every address with
+//! the innermost one, without sorting and without an interval tree.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub(crate) const NOTHING: u32 = u32::MAX;
 pub(crate) struct Walk<'w, 'a> {
     pub(crate) addresses: &'w [u64],
     pub(crate) innermost: &'w mut [u32],
-    /// Which part of `innermost` was written to; none so far where it is none.
+    /// The range of `innermost` that was written to; `None` if nothing was.
     pub(crate) written: Option<Range<usize>>,
     pub(crate) nodes: Vec<RawNode>,
     pub(crate) steps: &'w mut Steps,
@@ -43,7 +43,7 @@ pub(crate) struct Walk<'w, 'a> {
     pub(crate) dwarf: &'w gimli::Dwarf<Slice<'a>>,
 }
 
-/// An entry above the one that is being read, at its depth. Entries of other tags are not kept.
+/// An enclosing function of the entry that is being read, with its depth. Entries of other tags are not kept.
 struct Above {
     depth: isize,
     /// None where the function holds no address: what is inlined into it holds none either.
@@ -95,8 +95,8 @@ impl<'a> Walk<'_, 'a> {
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 continue;
             };
-            // At every entry, whatever its tag: lexical blocks are not kept, yet what follows them is not in the function
-            // that was inlined into them.
+            // For every entry, whatever its tag: lexical blocks are not kept, yet the code after them is not part of
+            // the function that was inlined into them.
             while above.last().is_some_and(|last| last.depth >= depth) {
                 above.pop();
             }
@@ -148,7 +148,7 @@ impl<'a> Walk<'_, 'a> {
             let offset = offset.to_debug_info_offset(&open.unit.header);
             Origin::Here(offset.map_or(usize::MAX, |offset| offset.0))
         };
-        // Also where its ranges are damaged: what was written of them refers to it.
+        // Even if its ranges are damaged: addresses that were already written refer to it.
         self.nodes.push(RawNode {
             inlined_into,
             origin: entry

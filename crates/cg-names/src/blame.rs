@@ -33,9 +33,9 @@ pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Co
         .unwrap_or(0)
 }
 
-/// How many innermost frames of an error of this kind, by its name in Valgrind's XML, tell nothing: a bad argument of a
-/// system call is reported in libc's function for it, and where all that is known of that is its name, nothing tells it
-/// from the program's own.
+/// How many innermost frames of an error of this kind, by its name in Valgrind's XML, say nothing of the program: a bad
+/// argument of a system call is reported in libc's function for it, and a function that is known by its name alone
+/// cannot be told from the program's own.
 pub fn frames_before_program(kind: &str, stack_length: usize) -> usize {
     usize::from(*kind == *ErrorKind::SyscallParam && stack_length > 1)
 }

@@ -7,9 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// The longest name that demangling makes, in bytes. A few hundred bytes can stand for gigabytes, since a mangled name
-/// repeats what it has said by reference; what would be longer than this stays mangled, which costs no more than a name
-/// that is demangled does.
+/// The longest name that demangling makes, in bytes. Mangled names repeat parts by reference, so a few hundred bytes
+/// can stand for gigabytes. A name that would become longer stays mangled, which costs no more than demangling.
 pub const LONGEST_DEMANGLED: usize = 64 << 10;
 
 /// The name as its source has it; names that are not mangled, or would be too long, as they are.
@@ -32,9 +31,8 @@ pub fn demangle_str(name: &str) -> Cow<'_, str> {
     demangled.map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
-/// A name whose path was taken apart already, and nothing else, as those write the names of Rust who know C++ alone, macOS'
-/// `sample`, DTrace, bpftrace and heaptrack among them: `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are
-/// demangled as [`demangle`] has it.
+/// Completes names of Rust that a demangler for C++ left half done, as macOS' `sample`, DTrace, bpftrace and heaptrack
+/// write them: `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are demangled by [`demangle`].
 pub fn demangle_path(name: &[u8]) -> Cow<'_, [u8]> {
     let text = match name.strip_suffix(b")") {
         Some(inside) => match inside.windows(8).rposition(|words| words == b" (.llvm.") {
@@ -70,8 +68,8 @@ fn is_mangled(name: &[u8]) -> bool {
     )
 }
 
-/// A C++ name. What GCC or LLVM appended (`.part.0`, `.constprop.0`, `.llvm.123`) is not part of it, and what tells a
-/// reader something is kept.
+/// Demangles a C++ name. Suffixes that GCC or LLVM appended (`.part.0`, `.constprop.0`, `.llvm.123`) are not part of
+/// it; those that tell a reader something are kept.
 fn demangle_cpp(text: &str) -> Option<String> {
     let (mangled, suffix) = match text.split_once(['.', '@']) {
         Some((mangled, _)) => (mangled, &text[mangled.len()..]),
@@ -90,7 +88,7 @@ fn demangle_cpp(text: &str) -> Option<String> {
     Some(demangled)
 }
 
-/// What is written, unless that is too long or cannot be written.
+/// What `write` produces, unless it is too long or fails.
 fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
     let mut text = Bounded(String::new());
     write(&mut text).ok().map(|()| text.0)

@@ -22,7 +22,7 @@ pub fn suffix(path: &str, count: usize) -> &str {
     &path[end + 1..]
 }
 
-/// What is left of two paths in front of the longest ending of whole components that they share.
+/// Both paths without the longest ending of whole components that they share.
 pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     let (mut a, mut b) = (a, b);
     while let (Some((a_home, a_name)), Some((b_home, b_name))) =
@@ -43,12 +43,12 @@ pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-/// How many bytes at the beginning of a path say little to somebody who reads many: where Rust's library or cargo's
-/// packages were, and of other long paths all but the last three components.
+/// The length of the uninteresting beginning of a path: the location of Rust's library or of cargo's packages; of other
+/// long paths all but the last three components.
 pub fn little_said(path: &str) -> usize {
-    /// What is not longer than this is short enough.
+    /// Paths up to this length are not shortened.
     const SHORT: usize = 36;
-    /// So many components stay.
+    /// How many components are kept.
     const COMPONENTS: usize = 3;
     let behind = |at: usize| path[at..].find('/').map(|slash| at + slash + 1);
     if let Some(start) = path

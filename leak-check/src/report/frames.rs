@@ -42,7 +42,7 @@ pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
     }
 }
 
-/// The lines of stacks. Each frame's is made once, and stacks that read the same are the same numbers.
+/// The interned lines of stacks: each frame's line is made once, and stacks of equal text have equal numbers.
 pub(crate) struct StackLines<'a> {
     paths: &'a Paths,
     /// Every frame has its line.
@@ -57,7 +57,7 @@ struct KnownLines {
     by_frame: HashMap<usize, u32>,
 }
 
-/// A line of a stack by its number, and how often it stands there in a row.
+/// The index of a line, and how often it is repeated.
 pub(crate) type FoldedLine = (u32, u32);
 
 impl<'a> StackLines<'a> {
@@ -92,7 +92,7 @@ impl<'a> StackLines<'a> {
             true => (0..stack.len()).map(StackLine::Frame).collect(),
             false => folded(&stack.whose()),
         };
-        // The innermost frame is where it happened; it is said in any case.
+        // The innermost frame is always shown: it is where the finding happened.
         if let Some(StackLine::Libraries { frames, of }) = pieces.first().cloned() {
             let rest = match frames.len() {
                 2 => StackLine::Frame(1),

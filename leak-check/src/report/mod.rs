@@ -115,7 +115,7 @@ pub(crate) struct ReportEntry<'a> {
     pub(crate) processes: Vec<ProcessId>,
 }
 
-/// What findings of one entry have in common: the group, what became of them, the sentence, the lines of the stack.
+/// The key that equal findings share: the group, the status, the sentence, the lines of the stack.
 type EqualFindings = (usize, RulingStatus, String, Rc<[FoldedLine]>);
 
 /// Entries that are blamed on one function.
@@ -347,7 +347,7 @@ impl<'a> GateReport<'a> {
 }
 
 impl ReportEntry<'_> {
-    /// What sorts entries: what fails first, errors before leaks, more bytes before fewer, then by text.
+    /// The sort key of entries: failing ones first, errors before leaks, more bytes before fewer, then by text.
     fn rank(
         &self,
     ) -> (

@@ -17,7 +17,7 @@ struct KindTotals {
     findings: [Count; RulingStatus::ALL.len()],
 }
 
-/// What stands where a log says nothing: 0 would say that there is none.
+/// Shown where a log does not tell a count: 0 would say that there is none.
 const UNKNOWN: &str = "–";
 
 const ERRORS: usize = LeakKind::ALL.len();

@@ -1,4 +1,4 @@
-//! What a demangled name tells of the mangled one, as a pattern for suppressions.
+//! Builds a suppression's pattern for a mangled name from the demangled one.
 //!
 //! C++'s names and both of Rust's schemes spell out identifiers with their lengths, in the order of the path. In the
 //! legacy scheme of Rust the whole name is known but for its hash.
@@ -172,7 +172,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a name is Rust's and has a type in it, so that it looks alike in both schemes and is not.
+/// True for a Rust name with a type in it: demangled it looks alike in both schemes, mangled it does not.
 pub(super) fn has_types_of_rust(name: &str) -> bool {
     RustName::new(name).is_some_and(|name| name.has_types)
 }

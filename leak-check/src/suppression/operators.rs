@@ -1,5 +1,5 @@
-//! The mangled names of C++'s operators. Those of its allocation functions are known in full: they begin nearly every stack of a C++ leak, suppression files name
-//! them by their mangled names, and reports do not.
+//! The mangled names of C++'s operators. Those of allocation functions are known in full: nearly every stack of a C++
+//! leak begins with one, and suppression files name them mangled, while reports do not.
 
 /// The Itanium ABI's table.
 const LETTERS: [(&str, &str); 33] = [

@@ -1,8 +1,8 @@
 //! The one matcher of wildcards: Valgrind's patterns for names, their words, and the frame lines of suppressions.
 
-/// Matches patterns with items, one with one, where some patterns stand for any number of items. Such a pattern takes as few
-/// as it can, and the last one that was passed takes one more whenever what follows it fails. `to_end` says whether all items
-/// have to be matched.
+/// Matches patterns against items one to one, where patterns for which `is_any` holds match any number of items. These
+/// take as few items as possible; when a later pattern fails, the last of them takes one more (backtracking). `to_end`
+/// says whether all items have to be matched.
 pub(super) fn matches<P>(
     patterns: &[P],
     n_items: usize,

@@ -1,9 +1,9 @@
-//! Patterns for mangled names, compared with demangled ones.
+//! Compares patterns for mangled names with demangled names.
 //!
-//! Valgrind compares `fun:_ZN4demo4tree*17h*E` with the mangled name, which its reports do not have. The identifiers are
-//! in both, in the same order: `demo`, `tree`. So a pattern is read as the identifiers that it spells out, and wildcards
-//! between them. What stands for no identifier (hashes, back references, the numbers of implementations) is passed over,
-//! and a pattern with anything that is not understood matches nothing here.
+//! Valgrind compares `fun:_ZN4demo4tree*17h*E` with the mangled name, which its reports do not have. Both names contain
+//! the same identifiers in the same order: `demo`, `tree`. So a pattern is parsed into its identifiers with wildcards
+//! between them. What is no identifier (hashes, back references, the numbers of implementations) is skipped, and a
+//! pattern that is not fully understood matches nothing.
 
 use bstr::ByteSlice as _;
 use cg_names::structure::ParsedName;
@@ -67,7 +67,7 @@ impl WordPattern {
 
     /// Whether a demangled name has these identifiers.
     pub(super) fn matches(&self, name: &str) -> bool {
-        // Nearly all names are told by this.
+        // A fast check that rejects nearly all names.
         let has_last = self.0.iter().rev().find_map(|token| match token {
             WordToken::Word { text, .. } => Some(name.contains(text.as_str())),
             WordToken::Any => None,

@@ -156,7 +156,7 @@ fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String
     Some(body)
 }
 
-/// Whether the name of a function of the program's own is known; where no frame is own, that of any function.
+/// True if the name of an own function is known; if no frame is own, that of any function.
 fn names_own_function(stack: &Stack) -> bool {
     let own = stack.own();
     let has_own = own.contains(&true);
@@ -172,7 +172,7 @@ fn frame_lines(stack: &Stack, by_valgrind: Option<&Suppression>, scheme: Scheme)
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
     let own = stack.own();
     let last_own = own.iter().rposition(|own| *own);
-    // Objects alone are told apart by the frames around them, so each of these is written.
+    // Without own names only the sequence of frames tells leaks apart, so every frame is written.
     let has_own = last_own.is_some() && names_own_function(stack);
     let end = match last_own {
         Some(last) if has_own => last + 1,
@@ -187,7 +187,7 @@ fn frame_lines(stack: &Stack, by_valgrind: Option<&Suppression>, scheme: Scheme)
             0
         };
         let line = frame_line(&stack[position], written.get(position), scheme);
-        // One library frame alone, such as malloc, is kept where its name is certain.
+        // A single library frame, such as malloc, is kept if its name is certain.
         if run > 1 || (run == 1 && line.contains('*') && written.get(position).is_none()) {
             lines.push("...".to_owned());
         } else {

@@ -34,11 +34,11 @@ pub enum Part {
 /// How much a rule takes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
-    /// What is erased tells builds apart, not functions.
+    /// It erases what differs between builds, not between functions.
     Build,
-    /// What is erased tells the parts and copies of one function apart that a compiler made; their costs add up.
+    /// It erases what distinguishes the compiler's parts and copies of one function; their costs add up.
     Part,
-    /// What is erased tells functions of one build apart too, so names alone do not say which is which.
+    /// It erases what distinguishes functions of one build too, so names alone do not say which is which.
     Counter,
 }
 
@@ -104,7 +104,7 @@ impl MatchedRules {
     /// The other of Rust's mangling schemes.
     pub const MANGLING: MatchedRules = MatchedRules(1 << 57);
 
-    /// What joins without a row of the table, with its name and what it joins.
+    /// The ways to join without a rule of the table: the name of each, and what it joins.
     const WITHOUT_RULE: [(MatchedRules, &str, &str); 8] = [
         (
             MatchedRules::DEMANGLED,

@@ -79,7 +79,7 @@ impl Form<'_> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Hides the generic arguments of the so many deepest levels.
+    /// Hides the generic arguments in this many of the deepest levels.
     fn hide_generic_arguments(&mut self, levels: usize) {
         let deepest = self
             .tokens
@@ -119,7 +119,7 @@ impl Form<'_> {
         }
     }
 
-    /// Hides what leads to the types inside brackets: `core::fmt::Display` is `Display`. Nothing stands for it.
+    /// Hides the paths of types inside brackets, without an ellipsis: `core::fmt::Display` becomes `Display`.
     fn hide_paths_of_types(&mut self, levels: usize) {
         if levels == 0 {
             return;
@@ -139,7 +139,7 @@ impl Form<'_> {
         }
     }
 
-    /// Hides so many segments of the path in front of the function, and never the last.
+    /// Hides this many segments of the path in front of the function, but never the last.
     fn hide_leading_path(&mut self, segments: usize) {
         let separators: Vec<usize> = (0..self.tokens.len())
             .filter(|position| {
@@ -147,7 +147,7 @@ impl Form<'_> {
                 token.kind == TokenKind::Separator && token.depth == 0
             })
             .filter(|position| {
-                // A closure alone says nothing: the function that it stands in stays with it.
+                // A closure alone says nothing, so the function that it is in is kept.
                 self.tokens
                     .get(position + 1)
                     .is_some_and(|next| next.kind != TokenKind::Braces && next.text != "<")

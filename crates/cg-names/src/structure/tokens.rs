@@ -112,8 +112,8 @@ fn next(rest: &[u8], before: Option<&NameToken>) -> (TokenKind, usize) {
     }
 }
 
-/// Takes back to the bracket that this one closes; the depth that it stood in. A `>` closes a `<` alone: what else it
-/// can be, inside parentheses, is a comparison.
+/// Pops all brackets up to the one that this one closes, and returns its depth. A `>` closes only a `<`: inside
+/// parentheses it can also be a comparison.
 fn close(open: &mut Vec<u8>, bracket: u8) -> Option<usize> {
     let wanted = match bracket {
         b'>' => b'<',

@@ -30,7 +30,7 @@ pub struct Facts {
 /// What Valgrind calls an inlined function whose name it did not find (`m_debuginfo/readdwarf3.c:get_inlFnName`).
 pub const UNKNOWN_INLINED: &str = "UnknownInlinedFun";
 
-/// What a frame comes to before its neighbours are asked.
+/// The classification of a frame before its neighbours are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alone {
     Certain(Whose),
@@ -40,11 +40,11 @@ pub(super) enum Alone {
     },
     /// A function of a crate that Rust's library is built of, in a file without a directory.
     DependencyOfStd,
-    /// A function in a file that is called as one of glibc's.
+    /// A function in a file that is named like one of glibc's.
     PerhapsGlibc {
         file: u64,
     },
-    /// A `main` of which nothing but the name is known.
+    /// A `main` that is known by its name alone.
     Main,
 }
 
@@ -253,7 +253,7 @@ fn by_path(name: &str, function: &ParsedName, place: Directory) -> Option<Alone>
     whose(false)
 }
 
-/// A function of a crate that Rust's library is built of: its directory tells whether it is that one.
+/// A function of a crate that Rust's library uses too: the directory tells whether it is the library's copy.
 fn of_dependency(place: Directory) -> Option<Alone> {
     Some(match place {
         Directory::Runtime | Directory::System => Alone::Certain(Whose::Runtime),

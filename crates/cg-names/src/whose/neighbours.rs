@@ -1,9 +1,9 @@
-//! What the frames around a frame tell of it, where it does not say enough by itself.
+//! Classifies a frame by the frames around it, if it does not say enough by itself.
 
 use super::Whose;
 use super::facts::{Alone, Facts};
 
-/// How many frames outwards are asked. Inlined functions nest less deep, and a stack of millions must cost no more.
+/// How many outer frames are examined. Inlining nests less deep, and stacks of millions of frames must not cost more.
 const FARTHEST: usize = 64;
 
 /// Whose the frame at a position is; `at` has the facts of a stack by position, innermost first.
@@ -38,8 +38,8 @@ pub fn whose_at(position: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> 
     }
 }
 
-/// A function that was inlined, in a file without a directory. Rust's library as it comes compiled names all its files so,
-/// and the program names its own so; what of the library is compiled with the program has `library/` in front.
+/// An inlined function in a file without a directory. The precompiled library of Rust names its files like that, and so
+/// does the program; code of the library that is compiled with the program has `library/` in front.
 fn bare_rust(
     position: usize,
     facts: Facts,
@@ -52,7 +52,7 @@ fn bare_rust(
             .take_while(|outer| outer.address == facts.address)
             .count()
     } else {
-        // Without addresses: what was inlined has bare names, and the function that it was inlined into has a path.
+        // Without addresses: inlinees have bare names, and the first outer frame with a path is their inliner.
         match outwards().position(|outer| !outer.is_bare) {
             Some(bare) => bare + 1,
             None => 0,
@@ -71,8 +71,8 @@ fn bare_rust(
     if is_host_compiled {
         return Whose::Runtime;
     }
-    // Hash tables of the library are of another crate, whose files have no directory of their own: only who calls them
-    // tells. A closure can be the program's.
+    // The library's hash tables are in another crate, whose files have no directory: only their callers tell. A closure
+    // can be the program's.
     let caller = (position + 1..=host_position)
         .map_while(at)
         .find(|facts| !matches!(facts.alone, Alone::BareRust { is_closure: false }));
@@ -83,7 +83,7 @@ fn bare_rust(
     }
 }
 
-/// A function of a crate that Rust's library is built of: the library's where the library calls it.
+/// A function of a crate that Rust's library uses too: it is the library's unless the program's own code calls it.
 fn dependency(position: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> Whose {
     let caller = (position + 1..=position + FARTHEST)
         .map_while(at)
