@@ -11,9 +11,9 @@ pub(crate) struct Options {
     pub(crate) format: OutputFormat,
     /// CSV and TSV are for a spreadsheet.
     pub(crate) excel: bool,
-    /// The record type to show, where it is not to be the most telling one there is.
+    /// The record type to show; `None` takes the one that tells most.
     pub(crate) kind: Option<RecordType>,
-    /// The column to sort by, where it is not to be the cost.
+    /// The column to sort by; `None` sorts by cost.
     pub(crate) sort: Option<String>,
     pub(crate) reverse: bool,
     pub(crate) top: Option<Top>,
@@ -31,11 +31,11 @@ pub(crate) struct Options {
     pub(crate) threshold: Option<f64>,
     /// Show every frame of a stack, of libraries too.
     pub(crate) all_frames: bool,
-    /// Names in exports are those that every build of the same source has.
+    /// Write stable names in exports: the same names for every build of the same source.
     pub(crate) stable_names: bool,
     /// The width of graphs in columns.
     pub(crate) graph_width: usize,
-    /// Of a page, where its sources may be from.
+    /// Where the sources that an HTML page shows may be.
     pub(crate) places: Places,
 }
 
@@ -119,7 +119,7 @@ impl Options {
         self.threshold.unwrap_or(by_itself)
     }
 
-    /// True where something was asked for that only a listing has, so no report of another form will do.
+    /// True if an option was given that only a listing supports, so that no other report can be shown.
     pub(crate) fn wants_listing(&self) -> bool {
         !self.format.is_for_people()
             || self.sort.is_some()
@@ -140,7 +140,7 @@ impl Options {
             && matches!(self.view, View::List | View::Source { .. })
     }
 
-    /// True where nothing was asked for that takes some of the records, or shows them as others.
+    /// True if no option selects, sorts, groups or transforms the records.
     pub(crate) fn is_of_all_records(&self) -> bool {
         self.sort.is_none()
             && !self.reverse
@@ -219,7 +219,7 @@ pub(crate) enum View {
 pub(crate) struct Places {
     /// The folder that relative paths begin in, and below which sources are shown from their own paths.
     pub(crate) here: Option<PathBuf>,
-    /// Folders below which sources are shown, and in which the ends of their paths are looked for.
+    /// Folders below which sources are shown. The trailing parts of a source's path are looked up in them.
     pub(crate) roots: Vec<PathBuf>,
     /// Sources of Rust's library: shown from their own paths, and looked for where debug info calls them `/rustc/HASH/…`.
     pub(crate) rust: Vec<RustSource>,
@@ -230,7 +230,7 @@ pub(crate) struct Places {
 pub(crate) struct RustSource {
     /// The folder that debug info calls `/rustc/HASH`.
     pub(crate) folder: PathBuf,
-    /// The file of the toolchain in which the hash of its commit stands.
+    /// The toolchain's file that holds the hash of its commit.
     pub(crate) manifest: PathBuf,
 }
 
@@ -256,7 +256,7 @@ impl Options {
         }
     }
 
-    /// Refuses formats that a view has no form in.
+    /// Refuses formats that cannot show trees and annotated sources.
     ///
     /// # Errors
     /// Where the format is not for people.

@@ -15,7 +15,7 @@ use crate::report::samples;
 pub(crate) struct ReadProfile {
     pub(crate) profile: Profile,
     pub(crate) framing: Framing,
-    /// Of a page of a raw profile without stacks, those that are estimated from its calls.
+    /// For a full page of a raw profile without stacks: the stacks that are estimated from its calls.
     pub(crate) estimated: Option<Profile>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn read(
 ) -> anyhow::Result<ReadProfile> {
     let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
     let is_inline = options.inline.is_some();
-    // A report draws what the heap consists of over time.
+    // The heap report draws the composition of the heap over time, so it needs all snapshots.
     let is_heap_report =
         options.view == View::List && options.kind.is_none() && !options.wants_listing();
     let parse = cg_parse::Options {
@@ -50,7 +50,8 @@ pub(crate) fn read(
         // Only instructions have chains of inlined functions.
         instr: is_source && is_inline,
         inline: is_inline,
-        // Callgrind's other records have no stacks. Those of inlined functions are stacks of their own.
+        // Of Callgrind's records only `inline` records have stacks; without these, stacks are estimated for stack
+        // formats.
         stacks: options.format.is_of_stacks()
             && !is_inline
             && matches!(options.kind, None | Some(RecordType::Stack)),
@@ -68,7 +69,7 @@ pub(crate) fn read(
         ..cg_parse::Options::default()
     };
     let (mut profile, mut framing) = read_all(files, &parse, diagnostics)?;
-    // Snapshots of several runs have no one time, and what they held does not add up: peaks are listed then.
+    // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
     let is_of_several = profile.runs().len() > 1 && is_heap_report && has_heap;
     if is_of_several && files.iter().all(|file| file.is_file()) {
@@ -76,7 +77,7 @@ pub(crate) fn read(
             snapshots: Snapshots::Peak,
             ..parse
         };
-        // What there is to be said of the files was said.
+        // The first reading reported all messages already.
         let mut again = Diagnostics::to(|_, _| {});
         (profile, framing) = read_all(files, &parse, &mut again)?;
     }
@@ -87,7 +88,7 @@ pub(crate) fn read(
             profile.unknown()
         ));
     }
-    // The report on samples is by function by itself, and needs the stacks for what else it says.
+    // The report on samples groups by function itself, and needs the stacks for its other figures.
     if options.by_function && !samples::is_wanted(&profile, options) {
         profile = profile.by_function()?;
     }
@@ -117,7 +118,7 @@ fn read_all(
     Ok((profile, framing))
 }
 
-/// The stacks of raw profiles of calls, which take another reading; `None` where an input cannot be read twice.
+/// Reads raw profiles of calls again, with estimated stacks; `None` if an input cannot be read twice or there are none.
 fn estimated_stacks(
     files: &[PathBuf],
     diagnostics: &mut Diagnostics,

@@ -1,5 +1,5 @@
-//! Functions and the calls between them, as formats take them that hold a graph: of a profile, or of a diff with the counts
-//! of both runs side by side.
+//! The call graph that graph formats write: functions and the calls between them, of a profile or of a diff. A diff has
+//! the counts of both runs side by side.
 
 use anyhow::{bail, ensure};
 use cg_stream::intern::{Id, TooMany};
@@ -33,7 +33,7 @@ pub(crate) struct GraphFunction<'n> {
     pub(crate) cost: Vec<Count>,
     /// Inclusive cost, where it is known.
     pub(crate) incl: Option<Vec<Count>>,
-    /// It is in a circle of functions whose inclusive costs nothing tells apart.
+    /// The function is in a cycle whose members' inclusive costs cannot be told apart.
     pub(crate) is_in_cycle: bool,
     /// Self costs by line, where they are known; they are part of `cost`.
     pub(crate) lines: Vec<LineCost<'n>>,
@@ -61,7 +61,7 @@ pub(crate) struct GraphArc<'n> {
     pub(crate) incl: Vec<Count>,
 }
 
-/// What was read, as long as it is written.
+/// The profile or diff that a graph is made of, with the names to write.
 pub(crate) struct GraphSource<'a> {
     profile: &'a Profile,
     /// The diff in the profile, where it is one.
@@ -73,7 +73,7 @@ impl<'a> GraphSource<'a> {
     /// The profile, or the diff in it.
     ///
     /// # Errors
-    /// Where something was asked for that takes some of the records.
+    /// If an option selects or transforms records.
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<GraphSource<'a>> {
         ensure!(
             options.is_of_all_records(),
@@ -101,7 +101,7 @@ impl<'a> GraphSource<'a> {
 
 /// Functions and calls.
 pub(crate) struct DrawnGraph<'n> {
-    /// What is counted: events; of a diff each with `.old` and `.new` behind it.
+    /// The names of the columns: the events; a diff has each event with `.old` and with `.new`.
     pub(crate) columns: Vec<String>,
     functions: IndexMap<FunctionNames<'n>, GraphFunction<'n>, FixedState>,
     /// Whether there are records of calls.
@@ -274,8 +274,8 @@ fn of_profile<'n>(
     Ok(graph)
 }
 
-/// Gives lines to their functions. A line names the file that it is in and not that of its function, so of several
-/// functions of one name and object it goes to the one in its file; what is left has no line.
+/// Assigns the line costs to functions. A line names its own file, not that of its function, so of several functions of
+/// one name and object the one in the line's file gets it. Lines that match no function are left out.
 fn add_lines<'n>(
     graph: &mut DrawnGraph<'n>,
     source: &'n GraphSource<'_>,
@@ -337,7 +337,8 @@ fn add_lines<'n>(
         for line in &function.lines {
             add(&mut sum, &line.cost);
         }
-        // Lines that were filtered, or merged where nothing tells them apart, are no account of the function.
+        // Lines that cost more than their function are no breakdown of it: records were filtered, or merged where
+        // nothing tells them apart.
         let is_account = sum
             .iter()
             .zip(&function.cost)
@@ -440,13 +441,14 @@ fn names_of_callee<'n>(callee: &'n FunctionName<'static>) -> FunctionNames<'n> {
 }
 
 impl DrawnGraph<'_> {
-    /// How many functions have an inclusive cost that is not the sum of the calls into them, or of what is not called, of
-    /// its own cost and the calls that it makes. Viewers work cycles out as the stream does.
+    /// How many functions have an inclusive cost that is not the sum of the calls into them or, if nothing calls them,
+    /// of self cost and outgoing calls. Functions in cycles do not count, since viewers compute these as the stream
+    /// does.
     pub(crate) fn with_other_inclusive_cost(&self) -> usize {
         let columns = self.columns.len();
         let mut incoming: Vec<Option<Vec<Count>>> = vec![None; self.functions.len()];
         for (caller, function) in self.functions.values().enumerate() {
-            // Calls that were not counted do not make a function one that was called.
+            // Arcs without counted calls, and calls of a function to itself, do not make it a called function.
             let is_call = |arc: &&GraphArc| arc.calls > 0 && arc.callee.index() != caller;
             for arc in function.arcs.iter().filter(is_call) {
                 let sum = incoming[arc.callee.index()].get_or_insert_with(|| vec![0; columns]);
@@ -469,8 +471,8 @@ impl DrawnGraph<'_> {
         functions.filter(is_other).count()
     }
 
-    /// For each function whether it can call itself, directly or through others, and inclusive cost is that of its first
-    /// level.
+    /// For each function, true if it can call itself, directly or through others, and its inclusive cost is that of its
+    /// first level.
     pub(crate) fn recursive(&self) -> Vec<bool> {
         let callees: Vec<Vec<usize>> = self
             .functions
@@ -489,8 +491,8 @@ impl DrawnGraph<'_> {
     }
 }
 
-/// The strongly connected components of a graph, by Tarjan's algorithm; by hand as to the stack, since a chain of calls
-/// may be longer than ours.
+/// The strongly connected components of a graph, by Tarjan's algorithm with an explicit stack, since a chain of calls
+/// may be deeper than our own call stack.
 fn circles(callees: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut number = vec![UNSEEN; callees.len()];
@@ -500,7 +502,7 @@ fn circles(callees: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut circles = Vec::new();
     let mut numbers = 0..;
     for root in 0..callees.len() {
-        // Functions on the way down, and how many of their callees were looked at.
+        // The explicit stack: functions, and how many of their callees were visited.
         let mut way: Vec<(usize, usize)> = Vec::new();
         if number[root] == UNSEEN {
             way.push((root, 0));

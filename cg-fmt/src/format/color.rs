@@ -58,7 +58,7 @@ impl Shade {
         }
     }
 
-    /// What stands behind a name that is another's too.
+    /// The suffix of a name that frames of another shade have too.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Shade::Own => " [own]",
@@ -68,7 +68,7 @@ impl Shade {
         }
     }
 
-    /// A hue for whose it is, a little lighter or darker by the text, so that neighbours are told apart.
+    /// A hue for the owner of the code, lighter or darker by a hash of the text, so that neighbours differ.
     pub(crate) fn color(self, text: &str) -> Color {
         let (from, to) = match self {
             Shade::Own => ([240, 120, 40], [255, 180, 90]),
@@ -96,8 +96,8 @@ fn fold(text: &str) -> u8 {
         .fold(0, |folded, byte| folded ^ byte)
 }
 
-/// Red for more, blue for less, white for as much as before. The root of the share tells small changes from none beside
-/// a large one.
+/// Red for more, blue for less, white for no change. The square root of the share keeps small changes visible beside a
+/// large one.
 pub(crate) fn of_delta(delta: Count, most: Count) -> Color {
     if delta == 0 || most == 0 {
         return Color::new(245, 245, 245);

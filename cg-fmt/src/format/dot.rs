@@ -46,7 +46,7 @@ pub(crate) fn write(
     let source = GraphSource::of(profile, options)?;
     let holds = Holds::OneEvent("graphs of calls");
     let graph = DrawnGraph::of(&source, options, holds, diagnostics)?;
-    // Of a diff the counts of the later run stand behind those of the earlier one.
+    // In a diff, the later run's column stands behind the earlier run's.
     let shown = graph.columns.len() - 1;
     let total = graph.totals()[shown];
     ensure!(
@@ -108,7 +108,7 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
             }
             let all = of_caller.len();
             of_caller.retain(|callee, arrow| {
-                // Recursion is drawn whatever it costs: it is counted in the first call.
+                // Recursive arcs are always drawn; their cost is counted in the call from outside.
                 let is_wide = arrow.cost as f64 >= limit || *callee == caller;
                 is_wide && is_drawn[*callee] && is_drawn[caller]
             });
@@ -177,7 +177,7 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
                 let share = self.share(arrow.cost);
                 let pen = (4.0 * share).max(0.5);
                 let color = hex(temperature(share));
-                // What a function costs that calls itself is in the call from outside.
+                // The cost of a recursive call is counted in the call from outside, so its arrow has no share.
                 let share = match arrow.cost {
                     0 => String::new(),
                     _ => format!("{}\\n", percent(share * 100.0)),
@@ -252,7 +252,7 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
     }
 }
 
-/// The inclusive cost of a function, of one that has none its own.
+/// The inclusive cost of a function, or its self cost if it has none.
 fn inclusive(function: &GraphFunction, column: usize) -> Count {
     let cost = function.incl.as_ref().unwrap_or(&function.cost);
     cost[column]

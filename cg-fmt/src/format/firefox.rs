@@ -26,7 +26,7 @@ use crate::options::Options;
 /// The version of the format.
 const VERSION: u32 = 55;
 
-/// Kinds of code, and their colours; frames have the position of theirs.
+/// Kinds of code, with their colours. A frame refers to its kind by index.
 const CATEGORIES: [(&str, &str); 4] = [
     ("Other", "grey"),
     ("User", "yellow"),
@@ -160,7 +160,7 @@ impl FirefoxWriting<'_, '_> {
             "nativeSymbols": {"length": 0, "address": [], "functionSize": [], "libIndex": [], "name": []},
         });
         let facts = facts.to_string();
-        // The tables can be long, so they are written as they are and not made values of first.
+        // The tables can be long, so they are written directly instead of being built as JSON values first.
         write!(
             out,
             "{},\"samples\":{{\"weightType\":\"{}\",",
@@ -194,7 +194,7 @@ struct ThreadTables<'t> {
     frame_rows: Vec<FirefoxFrame>,
     /// Name, file and resource.
     functions: IndexSet<(usize, Option<usize>, Option<usize>), FixedState>,
-    /// The position of each in `libs`, and its name.
+    /// The index in `libs` and the index of the name.
     resources: IndexSet<(usize, usize), FixedState>,
     strings: IndexSet<&'t str, FixedState>,
 }
@@ -221,7 +221,7 @@ impl<'t> ThreadTables<'t> {
             }
         }
         let mut tables = ThreadTables::default();
-        // A stack stands behind the one that called it.
+        // A stack comes after its outer stack, which has its index by then.
         for node in rows.nodes.all().filter(|node| is_needed[node.index()]) {
             let frame = tables.frame(rows, rows.nodes.frame(node), libs);
             let outer = rows
@@ -330,7 +330,7 @@ impl<'t> ThreadTables<'t> {
     }
 }
 
-/// A list under a name; a comma in front of that stands in front of the list.
+/// Writes a named list. A name that begins with a comma puts that comma in front of the list.
 fn list<T: Display>(
     out: &mut dyn Write,
     name: &str,

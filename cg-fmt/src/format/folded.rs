@@ -65,7 +65,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The marks of a frame as perf's tools write them; as of two kinds only code of the kernel can be inlined.
+/// The marks of a frame as perf's tools write them: at most two, kernel or JIT before inlined or waker.
 fn marks(marks: FrameMarks) -> &'static str {
     match marks {
         FrameMarks {
@@ -134,7 +134,7 @@ struct FoldedLines<'s> {
     children: InnerNeighbours,
 }
 
-/// What is still to be written below one stack: `f` as a stack of its own, or everything that begins with `f;`.
+/// A step of the traversal: to write the stack that ends with `f`, or everything that begins with `f;`.
 #[derive(Clone, Copy)]
 enum FoldingStep {
     Own(StackNodeId),
@@ -152,7 +152,7 @@ impl<'s> FoldedLines<'s> {
         }
     }
 
-    /// Goes down by hand: a stack may be deeper than ours.
+    /// Traverses the tree with an explicit stack, since profiled stacks may be deeper than our own call stack.
     fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let mut line = String::new();
         let mut steps = Vec::new();

@@ -110,7 +110,7 @@ impl<'a> Page<'a> {
         let lead = lead.take_while(|block| matches!(block, Block::Text(_)));
         let at = 1 + lead.count();
         let mut section = Vec::new();
-        // The heap of one snapshot is no part of another's.
+        // Heaps of several snapshots do not add up, and a report on totals has its own table.
         if !matches!(report, Report::Totals(_) | Report::Heap(_)) {
             section.extend(totals_table::of(profile).map(Block::Table));
         }
@@ -139,7 +139,7 @@ impl<'a> Page<'a> {
         let profile = read.estimated.as_ref().unwrap_or(&read.profile);
         let is_diff = diff::is_wanted(profile, options);
         let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
-        // What heaptrack's peak consisted of is an event of its program points.
+        // heaptrack's program points have the peak as an event, so its heap records need no picture.
         let is_drawn =
             |kind: &RecordType| kind.has_stack() && !(has_points && *kind == RecordType::Heap);
         let kinds: Vec<RecordType> = profile.types().filter(is_drawn).collect();
@@ -149,7 +149,7 @@ impl<'a> Page<'a> {
             return;
         }
         if kinds.is_empty() && !profile.table(RecordType::Fn).is_empty() {
-            // Why there is none; of totals nobody expects one.
+            // Says why there is no picture. A profile of totals alone needs no such note.
             let drawn = flamegraph::for_page(profile, options, diagnostics);
             self.push_picture("Flame graph".to_owned(), drawn);
         }

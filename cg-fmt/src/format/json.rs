@@ -54,8 +54,8 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Writes the records that add up, or their groups. Types that lack what is sorted by are written in the order of their
-/// cost, if there is one that has it.
+/// Writes the records that add up, or their groups. If only some types have the column to sort by, the others are
+/// written in the order of their cost.
 fn write_rows<W: Write>(
     profile: &Profile,
     options: &Options,

@@ -31,7 +31,7 @@ impl WrittenNames {
     /// The stable names of everything that a profile names.
     pub(crate) fn stable(profile: &Profile) -> WrittenNames {
         let mut names = KnownStableNames::default();
-        // A text may be the name of a function and of an object, and there are few.
+        // The symbols do not tell functions from objects, so each text is tried as both; there are few.
         for text in profile.symbols().all() {
             names.add_function(text);
             names.add_object(text);

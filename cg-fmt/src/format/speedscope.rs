@@ -124,7 +124,7 @@ impl SpeedscopeWriting<'_, '_> {
         };
         write!(out, "{{\"type\":\"sampled\",\"name\":")?;
         serde_json::to_writer(&mut *out, &name)?;
-        // What a name alone leaves open; speedscope passes over it, and cg-parse reads it.
+        // Keys that say what the name alone leaves open: speedscope ignores them, cg-parse reads them.
         write!(out, ",\"event\":")?;
         serde_json::to_writer(&mut *out, &self.stacks.column_name(column))?;
         for (key, name) in [("thread", place.thread), ("process", place.process)] {

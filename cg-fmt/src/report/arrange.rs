@@ -28,8 +28,8 @@ pub(crate) fn sort(
     Ok(())
 }
 
-/// On a page, the program's own code first, where nobody asked for another order; and whose code each row is, where it is
-/// not all of one.
+/// On a page, puts the program's own code first unless another order was asked for, and shows the column `code`. Does
+/// nothing if all rows or none are the program's own.
 pub(crate) fn own_first(table: &mut Table, options: &Options) {
     if options.format != OutputFormat::Html {
         return;
@@ -81,7 +81,7 @@ pub(crate) fn choose_columns(
     table.choose(&names.collect::<Vec<_>>())
 }
 
-/// The column to sort by: a count of a diff is sorted by its change, or where that has no column, by what is new.
+/// The column to sort by: if a diff has no column of this name, the event's `.delta`, or else its `.new`.
 fn sort_column(table: &Table<'_>, name: String) -> String {
     let candidates = [name.clone(), format!("{name}.delta"), format!("{name}.new")];
     let known = candidates

@@ -8,7 +8,7 @@ use cg_stream::record::{Count, Frame};
 use super::events::{EventColumn, EventColumns};
 use crate::options::PercentOf;
 
-/// A column a count and one a percentage, for each event.
+/// A column of counts and a column of percentages for each event.
 pub(crate) fn push_events<'a>(
     columns: &mut Vec<Column<'a>>,
     events: &EventColumns,
@@ -100,7 +100,7 @@ pub(crate) fn push_function<'a>(
     );
 }
 
-/// Whose code a function is. Nobody sees it who does not ask for it, but pages have the program's own code first.
+/// The column `code`: whose code a function is. Hidden by default; pages use it to put the program's own code first.
 pub(crate) fn code<'a>(frame: impl Fn(usize) -> Frame<'a> + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {
         let whose = whose_by(&[Facts::of(&frame(row))]);

@@ -117,7 +117,7 @@ impl EventColumns {
         counted.or(self.events.first())
     }
 
-    /// What the event is called that `self` and `incl` are of.
+    /// The name of the event that `self` and `incl` stand for.
     pub(crate) fn first_name(&self) -> Option<&str> {
         self.first().map(|event| event.name.as_str())
     }
@@ -129,7 +129,7 @@ impl EventColumns {
 }
 
 impl Events {
-    /// Who sees the events that are not chosen: nobody, where somebody chose.
+    /// Who sees the events that were not chosen: nobody if events were chosen by name, else programs.
     pub(crate) fn audience_of_others(&self) -> Audience {
         match self {
             Events::Named(_) => Audience::Nobody,
@@ -200,7 +200,7 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
         RecordType::Leak => matches!(event, "bytes" | "blocks"),
         RecordType::Error => event == "count",
         RecordType::Heap => event == "bytes",
-        // What heaptrack's snapshots held is in no program point.
+        // `bytes` is the event of heaptrack's snapshots, which program points do not have.
         RecordType::ProgramPoint => event != "bytes",
         _ => true,
     }
@@ -224,7 +224,7 @@ fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Cou
     if percent_of == PercentOf::Shown {
         return sums;
     }
-    // A total of 0 is one that nobody gave: fragments have none, nor have findings in every stream.
+    // A total of 0 means that none was given: fragments have none, nor have findings in every stream.
     let totals = profile.total().iter().copied().chain(std::iter::repeat(0));
     totals
         .zip(sums)

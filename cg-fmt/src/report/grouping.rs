@@ -6,7 +6,7 @@ use cg_names::structure::ParsedName;
 
 use crate::options::GroupBy;
 
-/// What is called so that no group can be told for.
+/// The group of rows that tell no group.
 pub(crate) const UNKNOWN: &str = "???";
 
 impl GroupBy {
@@ -61,7 +61,7 @@ pub(crate) fn group_of(
         GroupBy::Object => known(obj),
         GroupBy::Crate => of_path(function.crate_name()),
         GroupBy::Module => of_path(function.module_name()),
-        // No function tells.
+        // A function does not tell its thread or process.
         GroupBy::Thread | GroupBy::Process => known(None),
     }
 }

@@ -33,21 +33,21 @@ pub(crate) enum Growth {
     Hump { peak_at: f64 },
 }
 
-/// A fall counts from this share of the peak.
+/// A fall is deep from this share of the peak on.
 const DEEP_FALL: f64 = 0.2;
 /// So many deep falls make a sawtooth.
 const SAWTEETH: usize = 3;
 /// How well a line must fit (R²) to be called one.
 const LINE: f64 = 0.95;
-/// What is near the peak.
+/// A total is near the peak from this share of it on.
 const NEAR_PEAK: f64 = 0.9;
 /// The share of time near the peak that makes a plateau.
 const PLATEAU: f64 = 0.5;
 /// The share of the peak by which the second half of an unbounded growth rises.
 const STILL_RISING: f64 = 0.25;
-/// A run that ends above this share of its peak was still at it.
+/// A run that ends with at least this share of its peak ends at its peak.
 const AT_PEAK: f64 = 0.95;
-/// The share of the whole time that the judged part needs for what happens at its end to be the end of the run.
+/// If the judged part is at least this share of the whole time, its end counts as the end of the run.
 const MOST_OF_THE_RUN: f64 = 0.9;
 
 impl Growth {
@@ -113,7 +113,7 @@ impl Growth {
         }
     }
 
-    /// Where a line of growth begins and ends: where memory grew until the end.
+    /// The two ends of the line of growth, if growth is linear: the second is the last point with half of the peak.
     pub(crate) fn line(&self, points: &[Point]) -> Option<[Point; 2]> {
         let Growth::Linear { per_unit, .. } = self else {
             return None;
@@ -200,7 +200,7 @@ fn deep_falls(points: &[Point], peak: u64) -> (usize, u64) {
     (falls, deepest)
 }
 
-/// The share of time that the total is as `is_so` says.
+/// The share of time in which the total satisfies `is_so`.
 fn share_of_time(points: &[Point], is_so: impl Fn(&Point) -> bool) -> f64 {
     let whole: f64 = points
         .windows(2)

@@ -14,7 +14,7 @@ pub(crate) enum PassedThrough {
 }
 
 impl PassedThrough {
-    /// These and one more.
+    /// Adds one more function.
     pub(crate) fn and(self, function: FunctionKey) -> PassedThrough {
         match self {
             PassedThrough::Nothing => PassedThrough::One(function),
@@ -23,7 +23,7 @@ impl PassedThrough {
         }
     }
 
-    /// What is said of them behind the one that they lead to.
+    /// The words that stand behind the function that they lead to.
     pub(crate) fn words(self, profile: &Profile) -> Option<String> {
         match self {
             PassedThrough::Nothing => None,

@@ -226,7 +226,7 @@ impl<'a> Timeline<'a> {
                 name_of_graph: name_after,
                 points: part(earlier).points(),
             }),
-            // Sites are told apart by snapshot, and both runs have snapshots of one number.
+            // Layers are looked up by the number of a snapshot, and both runs have snapshots of the same numbers.
             layers: Vec::new(),
             ..part(later).graph(options)
         })
@@ -308,7 +308,7 @@ fn point(snapshot: &SnapshotRecord) -> Point {
     }
 }
 
-/// A time to calculate with. Massif counts in 64 bits; what is said to be further away is as far as that.
+/// A time as a float, limited to the 64 bits that Massif counts in.
 fn time_as_float(snapshot: &SnapshotRecord) -> f64 {
     const FARTHEST: f64 = i64::MAX as f64;
     let time = snapshot.time.as_f64().unwrap_or(0.0);

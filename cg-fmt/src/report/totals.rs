@@ -21,7 +21,7 @@ struct TotalsRow<'a> {
     run: &'a RunRecord,
     event: &'a str,
     count: Count,
-    /// What it is to another event.
+    /// Its ratio to another event, in words.
     says: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Totals<'a> {
     }
 }
 
-/// Events that are a part of another, and of Callgrind's those that are a part of several.
+/// Events that are a part of others: the part, the events that sum to the whole, and the words for the ratio.
 const PARTS: [(&str, &[&str], &str); 9] = [
     ("branch-misses", &["branches"], "of branches"),
     ("branch-misses", &["branch-instructions"], "of branches"),
@@ -178,7 +178,7 @@ fn ratio(event: &str, total: &Counts) -> Option<String> {
     })
 }
 
-/// An event's name without the processors it is of and the mode it was counted in: `cpu_core/cycles/u`, `cycles:u`.
+/// Splits an event into processors, name and mode: `cpu_core/cycles/u`, `cycles:u`.
 fn bare(event: &str) -> (&str, &str, &str) {
     if let Some((processors, rest)) = event.split_once('/')
         && let Some(end) = rest.find('/')

@@ -10,14 +10,14 @@ use crate::{Graph, Layer, Mark, Point, number};
 /// In pixels, without the lines of the legend.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 420.0;
-/// What is around the axes.
+/// The margins around the axes, and the height of a line of the legend.
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
 const LEGEND_LINE: f64 = 20.0;
 
-/// A picture has no more steps than this many a pixel's half.
+/// Beyond this many points, those within the same half pixel are merged.
 const MOST_POINTS: usize = 1840;
 
 /// The colours of layers, from the bottom up. The last one is of the sites that have no layer of their own.
@@ -73,7 +73,7 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     close(&graph.points, &scale, svg);
     svg.tag("\"/>\n");
     if !graph.layers.is_empty() {
-        // Between two trees a line can be above what the total was.
+        // Clips the layers to the total, which a straight line between two trees can exceed.
         svg.tag("<clipPath id=\"total\"><path d=\"");
         steps(&graph.points, &scale, svg);
         close(&graph.points, &scale, svg);
@@ -172,7 +172,7 @@ impl Scale {
     fn of(graph: &Graph) -> Scale {
         let (step, steps) = graph.steps();
         let (start, end) = graph.span();
-        // An axis needs a length, whatever it shows.
+        // An axis must not have length 0.
         let end = if end > start {
             end
         } else {
@@ -187,7 +187,7 @@ impl Scale {
 
     fn x(&self, time: f64) -> f64 {
         let (start, end) = self.times;
-        // Both ends can be as far from 0 as a float goes.
+        // Halved against overflow: both ends can be as far from 0 as a float goes.
         let share = (time / 2.0 - start / 2.0) / (end / 2.0 - start / 2.0);
         LEFT + share * (WIDTH - LEFT - RIGHT)
     }
@@ -241,7 +241,7 @@ fn time_ticks((start, end): (f64, f64)) -> (Vec<f64>, usize) {
     let step = step.unwrap_or(10.0 * unit);
     let first = (start / step).ceil();
     let ticks = (0..=7).map(|position| (first + f64::from(position)) * step);
-    // The last one may be beyond the end by what a float is inexact.
+    // Rounding may put the last tick slightly beyond the end.
     let ticks = ticks.filter(|time| time.is_finite() && *time <= end + step * 1e-9);
     let decimals = if step < 1.0 {
         -step.log10().floor()
@@ -272,7 +272,7 @@ fn steps(points: &[Point], scale: &Scale, svg: &mut Markup) {
     }
 }
 
-/// The way back along the axis.
+/// Closes an area along the axis.
 fn close(points: &[Point], scale: &Scale, svg: &mut Markup) {
     if let (Some(first), Some(_)) = (points.first(), points.last()) {
         svg.tag("V");
@@ -283,7 +283,7 @@ fn close(points: &[Point], scale: &Scale, svg: &mut Markup) {
     }
 }
 
-/// Points as a picture has room for: of many in one place the largest total and the last one.
+/// Merges the points that fall into the same half pixel: keeps the largest total and the last point.
 fn fewer(points: &[Point], scale: &Scale) -> Vec<Point> {
     if points.len() <= MOST_POINTS {
         return points.to_vec();

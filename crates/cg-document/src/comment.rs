@@ -6,8 +6,8 @@ use crate::{Document, markdown};
 /// there are at least as many as characters.
 pub const LONGEST: usize = 65_000;
 
-/// The document with as many of `most` items as a comment has room for, at least with none. `with` writes the document
-/// with the first so many items, and says of the others how many they are.
+/// The document with as many items as a comment has room for: `most` at most, none at least. `with` writes the document
+/// with the given number of items, and says how many are left out.
 ///
 /// # Errors
 /// Those of `with`.
@@ -19,7 +19,7 @@ pub fn fitting<'a, E>(
     if markdown::text(&document.blocks).len() <= LONGEST {
         return Ok(document);
     }
-    // More items make a longer comment, so half of the numbers are decided by each try.
+    // Binary search, since more items make a longer comment.
     let (mut fits, mut too_many) = (0, most);
     let mut longest = with(0)?;
     while too_many - fits > 1 {

@@ -1,7 +1,7 @@
 //! Tables on screens that are narrower than they are: which columns give way, and how a cell is shortened.
 //!
-//! What is worth less gives way first ([`Worth`](crate::Worth)). Paths and explanations are shortened, then names, but to no less than
-//! [`ENOUGH`] columns as long as a column that is worth less can be left out instead.
+//! Columns of lower [`Worth`](crate::Worth) give way first. Paths and explanations are shortened, then names, but not
+//! below [`ENOUGH`] columns as long as a column of lower worth can be left out instead.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -9,11 +9,11 @@ use cg_names::structure::shorten;
 
 use crate::{Cell, Column, Layout, visible};
 
-/// The narrowest that a path, or a name that is not the row's own, gets.
+/// The least width of a path, or of a name that is not the row's own.
 const NARROWEST: usize = 16;
-/// The narrowest that a text gets.
+/// The least width of a text.
 const FEW_WORDS: usize = 24;
-/// What the function of a row keeps as long as another column can go.
+/// The least width of a row's function as long as another column can be left out.
 const ENOUGH: usize = 40;
 
 /// The columns that are shown, and how wide they are.
@@ -111,8 +111,8 @@ fn excess(shown: &[usize], widths: &[usize], columns: &[Column], limit: usize) -
     needed.saturating_sub(limit)
 }
 
-/// Takes an excess from columns, none of which gets narrower than its floor: the widest gives way until it is no wider
-/// than the next.
+/// Takes an excess from the columns, none of which gets narrower than its floor: shrinks the widest to the width of the
+/// next widest, and so on.
 fn shrink(widths: &mut [usize], floors: &[usize], mut excess: usize) {
     while excess > 0 {
         let can_shrink = |index: &usize| widths[*index] > floors[*index];
@@ -166,7 +166,7 @@ pub(crate) fn shortened(cell: &Cell, text: &str, width: usize, layout: Layout) -
     }
 }
 
-/// A name by what it means; both its ends where that is too long too.
+/// Shortens a name by its structure. If that is still too long, keeps both ends.
 fn short_name(name: &str, width: usize) -> String {
     let name = shorten::shortened(name, |form| form.width() <= width);
     if name.width() <= width || width == 0 {

@@ -14,9 +14,9 @@ const NARROWEST: usize = 10;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// What layers are filled with, from the bottom up. The last one is of the sites that have no layer of their own.
 const FILLS: [char; 7] = ['█', '▒', '#', '░', '=', '▓', '-'];
-/// What a total is filled with where it is not known what it consists of.
+/// The fill of a total whose composition is not known.
 const UNKNOWN: char = '·';
-/// Where the totals of an earlier run are.
+/// Marks the totals of an earlier run.
 const EARLIER: char = '○';
 
 /// Bytes over time. A total holds from its point to the next one.
@@ -51,7 +51,7 @@ pub struct Point {
     pub total: u64,
 }
 
-/// A point that is told apart.
+/// A labelled point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Where it is.
@@ -60,7 +60,7 @@ pub struct Mark {
     pub label: String,
 }
 
-/// A part of the totals, at those times at which it is known; all layers of a graph at the same ones.
+/// A part of the totals, at the times at which it is known. All layers of a graph have the same times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// What it is of.
@@ -142,7 +142,7 @@ impl Graph {
         lines
     }
 
-    /// What is between two numbers of the axis, a power of two, and how many such steps there are: at most five.
+    /// The step between two numbers of the axis, a power of two, and the number of steps: at most five.
     pub(crate) fn steps(&self) -> (u128, usize) {
         let highest = u128::from(self.highest().max(1));
         let step = highest.div_ceil(5).next_power_of_two();
@@ -181,8 +181,8 @@ impl Graph {
         layer.map_or(UNKNOWN, |layer| FILLS[layer.min(FILLS.len() - 1)])
     }
 
-    /// The layer that so many bytes are in at a time. Between the times at which layers are known they are taken to change
-    /// evenly.
+    /// The layer that a height of `bytes` is in at a time. Between the times at which layers are known, they are
+    /// interpolated linearly.
     fn layer_at(&self, time: f64, bytes: f64) -> Option<usize> {
         let known = &self.layers.first()?.points;
         let next = known.partition_point(|point| point.time <= time);
@@ -278,11 +278,11 @@ impl Graph {
     }
 }
 
-/// No name is cut to less than this.
+/// The legend is at least this wide, so that names stay readable below a narrow graph.
 const MOST_OF_A_NAME: usize = 40;
 
-/// The largest total in each column, and its time where one was measured there. A total holds until the next one, and the
-/// last one in its column alone.
+/// The largest total in each column, and its time if it was measured there. A total holds until the next point; the
+/// last total only holds in its own column.
 fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<(u64, Option<f64>)> {
     let mut spans: Vec<Option<Extent>> = vec![None; columns];
     let mut last_column = 0;
@@ -320,7 +320,7 @@ struct GraphRows {
 }
 
 impl GraphRows {
-    /// A total in eighths of a character; what is not nothing is seen.
+    /// A total in eighths of a character; at least 1 if the total is not 0.
     fn eighths(self, total: u64) -> usize {
         if total == 0 {
             return 0;

@@ -182,8 +182,8 @@ pub fn code_span(name: &str) -> String {
     format!("{fence}{padding}{name}{padding}{fence}")
 }
 
-/// Text as HTML in which markdown finds nothing either: a summary is HTML, a list's item both. A comment behind `@` and
-/// `#` keeps GitHub from making mentions and references of them.
+/// Escapes text for both HTML and markdown: a summary is HTML, a list item is both. An empty HTML comment behind `@`
+/// and `#` keeps GitHub from making mentions and references of them.
 fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in visible(text).chars() {

@@ -23,7 +23,7 @@ impl Markup {
         while let Some(position) = rest.find(['&', '<', ']', '"', '\'']) {
             self.0.push_str(&rest[..position]);
             self.0.push_str(match rest.as_bytes()[position] {
-                // `>` alone is text, and names have many; behind `]]` XML would take it for an end.
+                // XML only refuses `]]>`. Names have many `>`, so `]` is escaped instead.
                 b']' => "&#93;",
                 b'&' => "&amp;",
                 b'<' => "&lt;",

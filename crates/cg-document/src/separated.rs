@@ -139,7 +139,7 @@ fn push_integer(field: &mut String, number: Count, reader: ValueReader) {
         Err(_) => digits.format(number),
     };
     if reader == ValueReader::Spreadsheet && number.abs() > LARGEST_EXACT {
-        // The one form of a text of digits that spreadsheets do not make a number of.
+        // Only in the form `="123"` do spreadsheets keep digits as text.
         field.push_str("=\"");
         field.push_str(digits);
         field.push('"');

@@ -303,7 +303,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Rows and columns. Rows are numbers that mean something to the columns only.
+/// Columns and rows. A row is a number that only the columns can interpret.
 pub struct Table<'a> {
     /// From left to right.
     pub columns: Vec<Column<'a>>,
@@ -311,8 +311,7 @@ pub struct Table<'a> {
     pub rows: Vec<usize>,
     /// Rows that begin a new group: an empty line stands before them.
     pub group_starts: Vec<usize>,
-    /// Of rows that are a tree, how deep each is in it, in the order of the rows; else empty. A row is below the last one
-    /// before it that is less deep.
+    /// For a tree, the depth of each row; else empty. The parent of a row is the last row before it of lesser depth.
     pub depths: Vec<usize>,
 }
 

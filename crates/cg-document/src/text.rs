@@ -220,7 +220,7 @@ struct Aligned<'l, 'a> {
 }
 
 impl<'a> Aligned<'_, 'a> {
-    /// Writes the texts of a line, of each column's cell that `of` knows.
+    /// Writes one line; `of` gives the cell and the style of each column.
     fn write(
         &self,
         texts: &[String],
@@ -276,7 +276,7 @@ fn text(cell: &Cell) -> String {
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
-        // Nothing is no share, as callgrind_annotate has it.
+        // A share of 0 is left empty, as in callgrind_annotate.
         Cell::Share { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell
             .percentage()

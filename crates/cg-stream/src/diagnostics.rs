@@ -6,23 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::visible::visible;
 
-/// Takes the messages of whoever reads or writes for its owner.
+/// Receives the messages of library code and hands them to the tool.
 pub struct Diagnostics {
     sink: MessageSink,
     progress: Option<ShowProgress>,
-    /// What shows all inputs as one, between [`Diagnostics::begin_inputs`] and [`Diagnostics::end_inputs`].
+    /// The progress display shared by all inputs, between [`Diagnostics::begin_inputs`] and
+    /// [`Diagnostics::end_inputs`].
     all_inputs: Option<Arc<Mutex<Box<dyn Progress>>>>,
     trouble: bool,
     troubles: Vec<String>,
 }
 
-/// How many messages of trouble are kept for those who want to repeat them.
+/// At most this many trouble messages are kept for [`Diagnostics::troubles`].
 const MOST_KEPT: usize = 20;
 
 /// Takes a message and whether it is trouble.
 type MessageSink = Box<dyn FnMut(&str, bool) + Send>;
 
-/// Shows the reading of an input of so many bytes; `None` where nobody wants to see it.
+/// Makes a progress display for an input of this many bytes; `None` if progress is not shown.
 pub type ShowProgress = fn(length: u64) -> Option<Box<dyn Progress>>;
 
 /// Shows how far the reading of an input has come.
@@ -46,7 +47,7 @@ impl Diagnostics {
         }
     }
 
-    /// The same, and whatever is read from files is shown by this function.
+    /// Also shows the progress of reading, with the displays that this function makes.
     pub fn with_progress(self, show: ShowProgress) -> Diagnostics {
         Diagnostics {
             progress: Some(show),
@@ -74,7 +75,7 @@ impl Diagnostics {
         self.trouble
     }
 
-    /// What could not be done, as it was said; of many messages the first.
+    /// The trouble messages so far; of many only the first are kept.
     pub fn troubles(&self) -> &[String] {
         &self.troubles
     }
@@ -82,7 +83,7 @@ impl Diagnostics {
     /// Says which files will be read, so that the reading of many is shown as one.
     pub fn begin_inputs<P: AsRef<Path>>(&mut self, files: impl IntoIterator<Item = P>) {
         let Some(show) = self.progress else { return };
-        // What is no file, or cannot be opened, is not shown.
+        // Skips paths that are not regular files or whose metadata cannot be read.
         let length = |file: P| std::fs::metadata(file).ok().filter(|file| file.is_file());
         let lengths = files.into_iter().filter_map(length);
         let all = show(lengths.map(|file| file.len()).sum());
@@ -96,7 +97,7 @@ impl Diagnostics {
         }
     }
 
-    /// What shows the reading of an input of so many bytes, where it is shown.
+    /// A progress display for an input of this many bytes; `None` if progress is not shown.
     pub fn progress(&self, length: u64) -> Option<Box<dyn Progress>> {
         match &self.all_inputs {
             Some(all) => Some(Box::new(OneOfAll(Arc::clone(all)))),
@@ -105,7 +106,7 @@ impl Diagnostics {
     }
 }
 
-/// The reading of one input, which others come behind.
+/// One of several inputs: advances the shared display, but does not finish it.
 struct OneOfAll(Arc<Mutex<Box<dyn Progress>>>);
 
 impl Progress for OneOfAll {

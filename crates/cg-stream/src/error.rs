@@ -39,7 +39,7 @@ impl Error {
         Error(Box::new(ErrorKind::Whole(message.into())))
     }
 
-    /// The same error, of this line unless it is one of input and output or of a line already.
+    /// Adds a line number to an error about the stream as a whole; other errors stay as they are.
     #[must_use]
     pub(crate) fn of_line(self, line: u64) -> Error {
         match *self.0 {
@@ -94,7 +94,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
-            // The I/O error is shown as this one, so what it stems from is next.
+            // `Display` already prints the I/O error, so `source` goes on with that error's own source.
             ErrorKind::Io(error) => error.source(),
             ErrorKind::Record { .. } | ErrorKind::Whole(_) => None,
         }

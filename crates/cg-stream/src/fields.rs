@@ -1,9 +1,9 @@
 //! The fields of a line, found one by one without parsing the rest of it.
 //!
-//! A filter that decides by a function's name has no use for the other 500 bytes of the line. [`Fields`] walks over the
-//! keys of an object in whatever order they stand and hands out each value as the bytes it is written in; a value that
-//! nobody asks for is stepped over and never decoded. What is stepped over is not checked either: only brackets,
-//! strings and separators are looked at. [`value_length`] steps over values for all who walk over JSON.
+//! A filter that decides by function name does not need the other 500 bytes of the line. [`Fields`] walks over the keys
+//! of an object in any order and returns each value as raw bytes. Values that nobody asks for are skipped: they are
+//! neither decoded nor checked, only their brackets, strings and separators are looked at. [`value_length`] does the
+//! skipping, also for other code that walks over JSON.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! Interned values: each different one is held once, and whatever refers to it holds the four bytes of its id.
 //!
-//! Ids are given out in order, from 0, so that what else is known of a value can stand in a `Vec` beside the table. An
-//! id belongs to the table that gave it; [`ids!`](crate::ids) makes a type for each kind of value, so that the id of a
-//! file is not taken for that of a function.
+//! Ids count up from 0, so further data about the values can be kept in a `Vec` that is indexed by id. An id belongs to
+//! the table that gave it. [`ids!`](crate::ids) makes a separate type for each kind of value, so the compiler tells the
+//! id of a file from that of a function.
 //!
 //! A table that has no id left says so: [`TooMany`] is an error like any other about the input.
 
@@ -228,7 +228,8 @@ impl<I: Id, P: Pieces> Interner<I, P> {
         (0..self.ends.len()).map(|position| self.pieces.piece(place(&self.ends, position)))
     }
 
-    /// Where the parts of a value stand among the parts of all values, for what is known of each part.
+    /// The range of a value's elements among the elements of all values: the index for data that is kept about each
+    /// element.
     pub fn place(&self, id: I) -> Range<usize> {
         place(&self.ends, id.index())
     }
@@ -346,8 +347,8 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
         self.keys.is_empty()
     }
 
-    /// Frees what finds a key, which takes as much memory as small keys do. From then on no key is found, and none is
-    /// taken.
+    /// Frees the hash index, which takes as much memory as small keys do. From then on keys can only be looked up by
+    /// id.
     pub fn close(&mut self) {
         self.index = HashTable::new();
         self.keys.shrink_to_fit();

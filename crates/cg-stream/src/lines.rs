@@ -65,8 +65,8 @@ impl<R: Read> LineReader<R> {
         &self.buffer[self.last.start..self.start]
     }
 
-    /// Whether the next line, or the end of the input, is known without reading on. A writer that does not want its
-    /// readers to wait flushes while this is false.
+    /// True if the next line, or the end of the input, is already buffered. While this is false, reading on may block,
+    /// so a writer whose readers should not wait flushes first.
     pub fn has_next(&mut self) -> bool {
         match memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
             Some(length) => {

@@ -26,7 +26,7 @@ impl Percent {
         count > share
     }
 
-    /// The count, and its limit in the same unit.
+    /// Scales the count and its share of the total to the same unit, so that both compare as integers.
     fn scaled(self, count: Count, total: Count) -> (Count, Count) {
         const HUNDRED: Count = 100 * 10_i128.pow(DECIMALS as u32);
         (

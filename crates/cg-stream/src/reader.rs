@@ -173,7 +173,7 @@ impl<R: Read> Reader<R> {
             .then(|| self.lines.last_line_with_newline())
     }
 
-    /// The line that [`Reader::advance`] went to; to be asked for once, because it is counted.
+    /// The line that [`Reader::advance`] went to. Call this once a line, because each call counts the line.
     ///
     /// # Errors
     /// Where it is no JSON object with a `type`, and where it begins a stream of a version that is not known.
@@ -182,7 +182,8 @@ impl<R: Read> Reader<R> {
         let bytes = self.lines.last_line();
         let kind = record_type(bytes, number)?;
         if !self.lines.ended_with_newline() {
-            // The type of half a record is known by its prefix; half an `end` would make a cut stream look whole.
+            // The type is read from the prefix alone, so half an `end` would make a cut stream look whole: parse the
+            // last line.
             serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
                 .map_err(|error| Error::record(number, &error))?;
         }
@@ -213,8 +214,8 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Refuses a `run` record of another version than [`VERSION`]: its records may mean something else. One that names no
-/// version is of the first.
+/// Refuses a `run` record of another version than [`VERSION`]: its records may mean something else. A `run` without a
+/// version is accepted as version 1.
 fn refuse_other_versions(line: &[u8], number: u64) -> Result<(), Error> {
     let stream = Fields::of(line)
         .and_then(|fields| fields.find("stream"))

@@ -1,9 +1,9 @@
-//! Rows: what a reader hands over and what takes it, inside a process. Text is made of them where they leave it.
+//! Rows: the form in which records go from readers to sinks inside a process. They become JSON where they leave it.
 //!
-//! A reader of a format has its names and frames in tables of its own, each once, and hands over rows that hold their ids
-//! with these [tables](RowTables). Who takes rows ([`RowSink`]) looks an id up when it comes for the first time: the
-//! [`Writer`](crate::Writer) renders it as JSON, the [`Profile`](crate::profile::Profile) interns it. The line of a stream
-//! becomes a row that holds text ([`hand_over`]).
+//! A reader of a format interns names and frames in tables of its own, and hands over rows of ids together with these
+//! [tables](RowTables). A sink ([`RowSink`]) looks up each id once: the [`Writer`](crate::Writer) renders it as JSON,
+//! the [`Profile`](crate::profile::Profile) interns it. A line of a stream becomes a row that holds text
+//! ([`hand_over`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,7 +57,8 @@ pub trait RowSink {
     /// As [`RowSink::run`].
     fn end(&mut self, records: u64) -> Result<(), Error>;
 
-    /// Leaves a section without its end, for this reason if one is known. True where the sink will say the reason itself.
+    /// Gives up a section without its `end`, for this reason if one is known. Returns true if the sink reports the
+    /// reason.
     ///
     /// # Errors
     /// As [`RowSink::run`].
@@ -65,7 +66,7 @@ pub trait RowSink {
         Ok(false)
     }
 
-    /// Whether it looks into rows of this type. Others may come as [`Row::Unread`].
+    /// Whether the sink reads rows of this type. Rows of other types may arrive as [`Row::Unread`].
     fn wants(&self, _of: RecordType) -> bool {
         true
     }
@@ -73,7 +74,7 @@ pub trait RowSink {
 
 /// The names and frames that rows refer to.
 pub trait RowTables {
-    /// Tells these tables from others: where it is the same, so is what the ids mean.
+    /// Identifies these tables: as long as the number is the same, ids mean the same.
     fn number(&self) -> TableNumber;
 
     /// A name, by what it is the name of.
@@ -83,12 +84,12 @@ pub trait RowTables {
     fn frame(&self, id: FrameId) -> Frame<'_>;
 }
 
-/// A number that each table of a process has for itself.
+/// A number that is unique to each table of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableNumber(u64);
 
 impl TableNumber {
-    /// The number of no table, whose ids nobody has.
+    /// The number of [`NoTables`], which has no ids.
     const NONE: TableNumber = TableNumber(0);
 
     /// A number that no table has yet.
@@ -237,7 +238,7 @@ pub enum AddressRef<'a> {
     Text(&'a str),
 }
 
-/// Counts in a row. Of those by position the first is said always and the others where they are not 0.
+/// Counts in a row. Of counts by position the first is always written, the others only if they are not 0.
 #[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
     /// A count for each event of the run.

@@ -1,8 +1,9 @@
-//! Sorting in little code.
+//! Sorting that compiles to little code.
 //!
-//! The standard library's sorts are made for each type and each comparison anew, 5 to 10 KB a time, which adds up to a
-//! tenth of a tool. These sort the places of the elements instead, in one sort for all types, and move the elements once.
-//! They are for what is sorted once before it is written; what is sorted in an inner loop takes those of [`slice`].
+//! The standard library's sorts are compiled anew for each type and each comparison, 5 to 10 KB each time, which adds
+//! up to a tenth of a tool. These sort the indexes of the elements instead, with one sort for all types, and then move
+//! the elements once. Use them for what is sorted once before it is written; an inner loop should use those of
+//! [`slice`].
 
 use std::cmp::Ordering;
 
@@ -35,14 +36,14 @@ impl<T> Order<T> for [T] {
     }
 }
 
-/// The places of so many elements in the order that the comparison asks for, equals as they stand.
+/// The indexes of `count` elements in sorted order; equal elements keep their order.
 fn sorted_places(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|a, b| compare(*a, *b));
     places
 }
 
-/// Puts at each place the element whose place `wanted` says there, one circle of places after the other.
+/// Moves the element at index `wanted[i]` to index `i`, for all `i`, one cycle of the permutation after the other.
 fn arrange<T>(elements: &mut [T], mut wanted: Vec<usize>) {
     for start in 0..wanted.len() {
         let mut place = start;

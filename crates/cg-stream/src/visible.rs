@@ -25,8 +25,8 @@ fn is_control(character: char) -> bool {
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether there is a control character or a byte that some of the others begin with. No early return: the compiler
-/// then compares many bytes at once, and almost every name is looked at to its end.
+/// True if the bytes hold an ASCII control character, or a byte that begins one of the other control characters. No
+/// early return: the compiler then compares many bytes at once, and almost every name is scanned to its end anyway.
 fn may_hold_control(bytes: &[u8]) -> bool {
     bytes.iter().fold(false, |found, byte| {
         found | (*byte < 0x20) | matches!(*byte, 0x7f | 0xc2 | 0xd8 | 0xe2)

@@ -28,13 +28,13 @@ use crate::rows::{self, Rendered, Row, RowSink, RowTables};
 pub struct Writer<W: Write> {
     output: W,
     buffer: Vec<u8>,
-    /// What rows have in common.
+    /// Cache of rendered names, frames and events.
     rendered: Rendered,
     /// Records since the last `run`.
     records: u64,
 }
 
-/// When the buffer is written out.
+/// Once the buffer holds this many bytes, it is written out.
 const BUFFER_SIZE: usize = 64 * 1024;
 
 impl<W: Write> Writer<W> {

@@ -1,10 +1,10 @@
 //! Recursion as Callgrind writes it: deeper activations of `f` stand apart as `f'2`.
 //!
-//! In a stream the self cost of all levels is one figure, and inclusive cost is that of the first level. Readers that add
-//! up self cost and outgoing calls would count the deeper levels twice, once in `f` and once in the callee that they were
-//! reached through. So what a function has above its inclusive cost is put into `f'2`, and every reader comes to the
-//! stream's figure. How much of it is which event's self cost or which call's, the stream does not tell: self cost is
-//! taken first. Calls that cost nothing by themselves go to `f'2`, since these entered it while it was active.
+//! A stream has one self cost for all levels of a function, and its inclusive cost is that of the first level. Readers
+//! that add up self cost and outgoing calls would count the deeper levels twice: once in `f`, and once in the callee
+//! that they were reached through. So what exceeds the inclusive cost is moved to `f'2`, and every reader arrives at
+//! the stream's figure. The stream does not tell how the excess divides into self cost and calls, so self cost is moved
+//! first. Calls that cost nothing by themselves go to `f'2`, since they entered the function while it was active.
 
 use cg_stream::record::Count;
 
@@ -17,7 +17,7 @@ pub(super) struct RecursionLevel<'n> {
     pub(super) arcs: Vec<GraphArc<'n>>,
 }
 
-/// The first level of a function, and where it has any the deeper ones as one.
+/// Splits a function into its first level and, if it has any, all deeper levels as one.
 pub(super) fn levels<'n>(
     function: &GraphFunction<'n>,
     is_recursive: bool,
@@ -63,7 +63,7 @@ pub(super) fn levels<'n>(
             rest -= moved;
         }
     }
-    // An arc without a call is none, so one call goes with the cost where there are several.
+    // An arc needs at least one call, so one call is moved with the cost if the arc has several.
     for (arc, deeper) in first.arcs.iter_mut().zip(&mut deeper.arcs) {
         if arc.calls > 1 && deeper.incl.iter().any(|count| *count != 0) {
             arc.calls -= 1;
@@ -77,7 +77,7 @@ pub(super) fn levels<'n>(
     (first, has_deeper.then_some(deeper))
 }
 
-/// The lines of a function, whose costs sum to its own: what no line has stands on line 0.
+/// The lines of a function. Cost that no line has goes to line 0, so that the lines sum to the self cost.
 fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
     let mut rest = function.cost.clone();
     let mut lines = Vec::with_capacity(function.lines.len() + 1);
@@ -157,7 +157,7 @@ mod tests {
             [(0, vec![(2, 3), (1, 7)]), (1, vec![(1, 5)])]
         );
         assert_eq!(split(5, 15, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
-        // Less than its parts is no recursion.
+        // An inclusive cost above the sum of its parts is no recursion.
         assert_eq!(split(5, 99, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
     }
 }

@@ -1,10 +1,11 @@
 //! A callgrind file of what a stream has of functions, lines and calls, for KCachegrind, callgrind_annotate, gprof2dot,
 //! speedscope and cg-parse.
 //!
-//! The format is chapter "Callgrind Format Specification" of Valgrind's manual; this is written so that all its readers come to the same
-//! figures: each id is defined once, every function has one block and every called function has one, object, file and
-//! name of a callee stand before each call, cost lines have all events, and there is one part. `fi=` and `fe=` stand only
-//! where there are records of lines: some readers know nothing of them.
+//! The format is described in chapter "Callgrind Format Specification" of Valgrind's manual. The file is written so
+//! that all its readers come to the same figures: each id is defined once, every function has one block and every
+//! called function has one, object, file and name of a callee stand before each call, cost lines have all events, and
+//! there is one part. `fi=` and `fe=` are only written if there are records of lines, since some readers do not know
+//! them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +26,7 @@ mod levels;
 
 use levels::{RecursionLevel, levels};
 
-/// What a name is written as that is not known.
+/// Stands for an unknown name.
 const UNKNOWN: &str = "???";
 
 /// Writes functions, lines and calls with all their events, or those that were asked for.
@@ -81,10 +82,10 @@ struct CallgrindFile<'n, W: Write> {
     has_objects: bool,
     objects: Ids,
     files: Ids,
-    /// The numbers of functions, each with that of its deeper levels.
+    /// The id of each function, and that of its deeper levels, once they were written.
     functions: Vec<[Option<usize>; 2]>,
     numbers: usize,
-    /// The object in force.
+    /// The object that the last `ob=` line named.
     object: Option<&'n str>,
     /// Call sites whose line is in a file that cannot be named.
     lost_sites: u64,
@@ -172,8 +173,8 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         Ok(())
     }
 
-    /// The number of a function, or of its deeper levels, the first time with the name. As Callgrind has it, functions of
-    /// one name in two files have two numbers.
+    /// The id of a function or of its deeper levels, with the name on first use. As in Callgrind, functions of one name
+    /// in two files have two ids.
     fn name(&mut self, (position, is_deeper): (usize, bool), names: FunctionNames) -> String {
         let number = &mut self.functions[position][usize::from(is_deeper)];
         match *number {
@@ -256,7 +257,7 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
     }
 }
 
-/// Whether calls went only into a function that was active, which is what makes a deeper level of it.
+/// Whether an arc leads to the callee's deeper levels: its calls cost nothing, so the callee was active already.
 fn enters_deeper(callee: GraphFunctionId, arc: &GraphArc, levels: &Levels) -> bool {
     let has_deeper = levels
         .get(callee.index())
@@ -268,12 +269,12 @@ cg_stream::ids! {
     struct CompressedId;
 }
 
-/// Names under the numbers that stand for them.
+/// Compressed names: a name is written in full once, and from then on as its number.
 #[derive(Default)]
 struct Ids(Texts<CompressedId>);
 
 impl Ids {
-    /// The number of a name, the first time with the name.
+    /// The number of a name, with the name on first use.
     fn of(&mut self, name: &str) -> io::Result<String> {
         let known = self.0.len();
         let number = self.0.intern(name).map_err(io::Error::other)?.index() + 1;
@@ -299,7 +300,7 @@ impl fmt::Display for LineCosts<'_> {
     }
 }
 
-/// A name that a line can hold: other control characters are as good as any.
+/// A name without line breaks; the format allows other control characters.
 fn one_line(name: &str) -> Cow<'_, str> {
     match name.contains(['\n', '\r']) {
         true => visible(name),

@@ -1,12 +1,12 @@
-//! What a diff's later run lacks: stacks of which nothing is left, not even as the beginning of others.
+//! Stacks that are gone in a diff's later run, even as the beginning of other stacks.
 
 use cg_stream::intern::Id;
 use cg_stream::record::Count;
 
 use super::super::stacks::StackNodes;
 
-/// For each node, what it and all that begin with it cost in the earlier run in stacks that are gone, of counts in pairs,
-/// and of what each costs in the later run with all that begin with it.
+/// For each node, the earlier run's cost of the gone stacks that begin with it. A node has two counts, the earlier
+/// run's first; `later` is the later run's inclusive cost of each node.
 pub(super) fn costs(nodes: &StackNodes, later: &[Count]) -> Vec<Count> {
     let mut gone = vec![0; nodes.len()];
     for node in nodes.all().rev() {

@@ -7,7 +7,7 @@ use cg_stream::record::Count;
 
 use super::super::stacks::{InnerNeighbours, StackNodeId, StackNodes};
 
-/// What a picture holds.
+/// Limits on the frames of a picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PictureLimits {
     /// Frames narrower than this percentage are left out.
@@ -31,7 +31,7 @@ impl Default for PictureLimits {
 }
 
 impl PictureLimits {
-    /// Those of a picture that is a part of a page, whose size has a limit.
+    /// The limits of a picture that is embedded in a page, whose size has a limit.
     pub(super) fn for_page(percent: Option<f64>) -> PictureLimits {
         PictureLimits {
             // A pixel.
@@ -55,7 +55,7 @@ impl PictureLimits {
 #[derive(Default)]
 pub(super) struct FrameLayout {
     pub(super) frames: Vec<DrawnFrame>,
-    /// The cost of each node and all that begin with it.
+    /// The inclusive cost of each node.
     costs: Vec<Count>,
     pub(super) total: Count,
     /// The part of the total that is in no frame.
@@ -76,12 +76,12 @@ pub(super) struct DrawnFrame {
     pub(super) depth: usize,
     /// Where it begins, in the unit of costs.
     pub(super) start: Count,
-    /// The part of its width that no drawn frame stands on.
+    /// The part of its width without drawn callees.
     bare: Count,
 }
 
 impl FrameLayout {
-    /// Lays out nodes by what each costs with all that begin with it.
+    /// Lays out nodes by their inclusive costs.
     pub(super) fn of(
         nodes: &StackNodes,
         children: &InnerNeighbours,
@@ -113,8 +113,8 @@ impl FrameLayout {
             deepest: limits.deepest,
             ..FrameLayout::default()
         };
-        // Stacks are deeper than ours, so what is still to be drawn is kept by hand: a node, its depth, and the position
-        // of the frame that it stands on.
+        // An explicit stack, since profiled stacks may be deeper than our own call stack: a node, its depth, and the
+        // position of the frame below it.
         let mut waiting: Vec<(StackNodeId, usize, Option<usize>)> = Vec::new();
         let push = |waiting: &mut Vec<_>, of: &[StackNodeId], depth, below: Option<usize>| {
             let wide = of.iter().rev().filter(|node| cost(**node) >= least);
@@ -138,7 +138,7 @@ impl FrameLayout {
                 push(&mut waiting, inner, depth + 1, Some(position));
             }
         }
-        // What stands on a frame begins behind its bare part.
+        // The callees of a frame begin behind its bare part.
         let mut next = vec![0];
         for frame in &mut layout.frames {
             frame.start = next[frame.depth];
@@ -185,7 +185,7 @@ impl FrameLayout {
     }
 }
 
-/// How many frames each node stands on.
+/// The depth of each node; 0 for outermost frames.
 fn depths(nodes: &StackNodes) -> Vec<usize> {
     let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
     for node in nodes.all() {

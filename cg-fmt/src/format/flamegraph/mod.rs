@@ -86,17 +86,17 @@ pub(crate) fn for_page(
 struct FlameDrawing<'s, 'a> {
     stacks: &'s WrittenStacks<'a>,
     event: String,
-    /// What stacks cost that are estimates.
+    /// The cost of estimated stacks.
     estimated: Count,
     texts: FrameTexts,
     nodes: StackNodes,
-    /// Of a profile, by text.
+    /// The shade of each text; only for profiles.
     shades: Vec<Shade>,
-    /// The counts of each node and all that begin with it.
+    /// The inclusive counts of each node.
     inclusive: Vec<Count>,
-    /// The stacks, as wide as in the run, or in the later one.
+    /// The stacks; in a diff, as wide as in the later run.
     layout: FrameLayout,
-    /// What the later run lacks, as wide as in the earlier one.
+    /// The stacks that the later run lacks, as wide as in the earlier run.
     gone: FrameLayout,
 }
 
@@ -375,13 +375,13 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
     }
 }
 
-/// Whose code frames are. One text has one colour: a function that is another's too is told apart by it.
+/// Gives each frame a shade: whose code it is. A text has one shade, so a name of several shades gets suffixes.
 #[derive(Default)]
 struct Shading {
     facts: Made<Facts>,
-    /// The text of each frame without anything behind it, which may be of another colour than the frame in a stack.
+    /// Cache: the text of each frame without a suffix. Its shade may differ from the frame's shade in a stack.
     texts: Made<WrittenFrameId>,
-    /// Of the stack at hand.
+    /// Buffer for the facts of the current stack.
     facts_of_stack: Vec<Facts>,
     shades: Vec<Shade>,
 }

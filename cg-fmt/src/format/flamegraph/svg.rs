@@ -1,4 +1,4 @@
-//! The picture itself: inferno draws the stacks, and a section below is drawn beside its script, which knows one picture.
+//! Draws the picture. inferno draws the stacks; a section below them is drawn here, and inferno's script ignores it.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::format::stacks::StackNodeId;
 
 /// The width of a picture that has a section, in pixels; others are as wide as their window.
 const WIDTH: usize = 1200;
-/// As inferno has them.
+/// The same as inferno's.
 const FRAME_HEIGHT: usize = 16;
 const MARGIN: usize = 10;
 const BACKGROUND: Color = Color::new(248, 248, 248);
@@ -40,8 +40,8 @@ pub(super) fn draw(
     options.image_width = has_section.then_some(WIDTH);
     // The layout has left out what is too narrow, and counted it.
     options.min_width = 0.0;
-    // Lines are in the order of the picture, which is not that of their bytes (`a b` comes between `a` and `a;b`). This
-    // is how inferno takes an order as it is, from the last line to the first.
+    // Lines are in drawing order, which is not byte order (`a b` comes between `a` and `a;b`). With `flame_chart`
+    // inferno keeps the order of the lines, from the last to the first.
     options.flame_chart = true;
     let mut picture = Vec::new();
     let lines = lines.iter().rev().map(String::as_str);
@@ -62,12 +62,12 @@ pub(super) fn empty(title: &str, subtitle: &str) -> String {
 pub(super) struct SectionFrame<'t> {
     pub(super) text: &'t str,
     pub(super) count: String,
-    /// Not there any more; the frames that it stands on may be.
+    /// The later run lacks the frame; frames below it may still exist.
     pub(super) is_gone: bool,
 }
 
-/// A picture with a section below it. The picture's script does not know the section, whose frames have their texts as
-/// titles, which browsers show by themselves.
+/// A picture with a section below it. The picture's script ignores the section, so each of its frames has a `<title>`,
+/// which browsers show as a tooltip.
 pub(super) fn with_section<'t>(
     picture: &str,
     heading: &str,
@@ -140,7 +140,7 @@ pub(super) fn with_section<'t>(
     Ok(format!("{}{drawn}{}", &picture[..end], &picture[end..]))
 }
 
-/// The number of the picture's outermost element with this name.
+/// A numeric attribute of the picture's outermost element.
 pub(super) fn attribute(picture: &str, name: &str) -> Option<usize> {
     let element = &picture[picture.find("<svg ")?..];
     let value = element.split_once(&format!(r#" {name}=""#))?.1;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// How a field is written: as a number, or as a length with so many bytes behind it.
+/// Wire types: a number, or a length that is followed by that many bytes.
 const VARINT: u32 = 0;
 const LENGTH: u32 = 2;
 
@@ -14,7 +14,7 @@ pub(super) struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// A number; 0 is what a number is that is not there.
+    /// A number; proto3 omits zeros.
     pub(super) fn number(&mut self, field: u32, number: u64) {
         if number != 0 {
             self.key(field, VARINT);
@@ -22,14 +22,14 @@ impl MessageBuilder {
         }
     }
 
-    /// A text, an empty one too.
+    /// A text; empty ones are written too.
     pub(super) fn text(&mut self, field: u32, text: &str) {
         self.key(field, LENGTH);
         varint(&mut self.bytes, text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Another message, which is empty then.
+    /// A nested message. Empties `inner`.
     pub(super) fn message(&mut self, field: u32, inner: &mut MessageBuilder) {
         self.key(field, LENGTH);
         varint(&mut self.bytes, inner.bytes.len() as u64);
@@ -45,7 +45,7 @@ impl MessageBuilder {
         self.bytes.extend_from_slice(&self.list);
     }
 
-    /// Writes the fields; the message is empty then.
+    /// Writes the fields and empties the message.
     pub(super) fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.bytes)?;
         self.bytes.clear();
@@ -57,7 +57,7 @@ impl MessageBuilder {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit of a byte says that there are more.
+/// A varint: seven bits a byte, lowest first; the highest bit of a byte says that more bytes follow.
 fn varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -1,9 +1,9 @@
 //! The protocol buffer of pprof, packed by gzip: <https://github.com/google/pprof/blob/main/proto/profile.proto>.
 //!
-//! All events stand in one file; of a diff each stands twice, the later run last, which pprof shows by itself. A frame is a
-//! location of its own, inlined or not: speedscope shows only the last function of a location. Objects are mappings that say that
-//! their functions are known, so nobody looks for symbols. Addresses are left out: stacks of a stream are
-//! equal whatever their addresses.
+//! All events go into one file. In a diff each event stands twice, the later run last; pprof shows the later run by
+//! default. Each frame is a location of its own, inlined or not, since speedscope shows only the last function of a
+//! location. Objects are mappings that claim that their functions are known, so that nobody looks for symbols.
+//! Addresses are left out: stacks of a stream are equal whatever their addresses.
 
 use std::io::{self, Write};
 
@@ -76,13 +76,13 @@ struct PprofWriting<W: Write> {
     out: W,
     strings: Texts<PprofStringId>,
     message: MessageBuilder,
-    /// What is inside the message at hand.
+    /// Buffer for a message that is nested in `message`.
     inner: MessageBuilder,
     sample: MessageBuilder,
 }
 
 impl<W: Write> PprofWriting<W> {
-    /// The tables stand behind the samples, and the strings last: by then all are known.
+    /// Writes the tables behind the samples, and the strings behind both, when all of them are known.
     fn file(
         &mut self,
         stacks: &WrittenStacks,
@@ -98,7 +98,7 @@ impl<W: Write> PprofWriting<W> {
             self.message.number(2, unit);
             self.put(field::SAMPLE_TYPE)?;
         }
-        // Of a profile what the producer counts first, of a diff the first event in the later run.
+        // The event that pprof shows by default: the first one, in a diff that of the later run.
         let shown = if stacks.runs.is_some() { 1 } else { 0 };
         let shown = self.string(&stacks.column_name(shown))?;
         for row in rows.all() {
@@ -200,14 +200,14 @@ impl<W: Write> PprofWriting<W> {
         Ok(())
     }
 
-    /// Puts the message at hand into a field of the profile.
+    /// Writes `message` as a field of the profile.
     fn put(&mut self, field: u32) -> io::Result<()> {
         let mut profile = MessageBuilder::default();
         profile.message(field, &mut self.message);
         profile.write_to(&mut self.out)
     }
 
-    /// The number of a string.
+    /// The index of a string in the string table.
     fn string(&mut self, text: &str) -> anyhow::Result<u64> {
         Ok(self.strings.intern(text)?.index() as u64)
     }

@@ -1,4 +1,4 @@
-//! The frames of the stacks to write, each once, so that a format makes something of each once.
+//! The distinct frames of the stacks to write, so that a format converts each of them once.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use indexmap::IndexSet;
 #[derive(Default)]
 pub(super) struct FrameSet<'a> {
     frames: IndexSet<Frame<'a>, FixedState>,
-    /// The numbers of a profile's frames, by their position and, unless they have none, their address.
+    /// Cache of frame numbers: `known` by index in the profile, and for frames with an address `known_at`, by both.
     known: Vec<Option<usize>>,
     known_at: HashMap<(usize, usize), usize, FixedState>,
 }
@@ -22,7 +22,7 @@ impl<'a> FrameSet<'a> {
         &self.frames
     }
 
-    /// Puts the numbers of the frames of a row in `numbers`. A record that lost its stack still has the frame to blame.
+    /// Puts the numbers of a row's frames in `numbers`; for a record that lost its stack, that of the blamed frame.
     pub(super) fn of_row(&mut self, profile: &'a Profile, key: &Key, numbers: &mut Vec<usize>) {
         numbers.clear();
         if let Some(stack) = key.stack {
@@ -81,7 +81,7 @@ impl<'a> FrameSet<'a> {
     }
 }
 
-/// What a format made of frames, by their numbers.
+/// Cache: what a format made of each frame, by the frame's number.
 pub(crate) struct Made<T>(Vec<Option<T>>);
 
 impl<T> Default for Made<T> {
@@ -91,7 +91,7 @@ impl<T> Default for Made<T> {
 }
 
 impl<T: Copy> Made<T> {
-    /// What a frame was made before.
+    /// The cached value of a frame.
     pub(crate) fn get(&self, number: usize) -> Option<T> {
         self.0.get(number).copied().flatten()
     }
@@ -102,7 +102,7 @@ impl<T: Copy> Made<T> {
         self.0[number] = Some(made);
     }
 
-    /// What a frame is made, now or before.
+    /// The cached value of a frame; makes it if there is none.
     pub(crate) fn of<E>(
         &mut self,
         number: usize,

@@ -1,4 +1,4 @@
-//! What a format cannot hold of the stacks that it is given: said once.
+//! Says once what a format cannot hold of the stacks that it is given.
 
 use cg_stream::tool::Diagnostics;
 
@@ -42,7 +42,7 @@ impl Losses {
         let all = [
             (self.files, "files"),
             (self.lines, "lines"),
-            // Where there are no lines at all that is said.
+            // Where a format holds no lines at all, the entry for lines says so already.
             (
                 self.sites && holds.contains(&"lines"),
                 "lines of other files than their functions'",

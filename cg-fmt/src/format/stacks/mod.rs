@@ -1,5 +1,5 @@
-//! The stacks of a profile, as formats take them that hold stacks and nothing else: one record type, or the rows of a
-//! diff, with the counts that the format holds.
+//! The stacks that stack formats write: those of one record type, or of the rows of a diff, with the counts that the
+//! format holds.
 //!
 //! The formats know neither record types nor diffs: to them a stack has frames and a count for each [column](WrittenStacks::columns).
 
@@ -48,7 +48,7 @@ pub(crate) struct WrittenStacks<'a> {
     source: StackSource<'a>,
     /// The events, in the order of the profile.
     pub(crate) events: Vec<String>,
-    /// Of a diff, what the two runs are called whose counts stand side by side.
+    /// In a diff, the names of the two runs whose counts stand side by side.
     pub(crate) runs: Option<[String; 2]>,
     pub(crate) nouns: [&'static str; 2],
     names: WrittenNames,
@@ -85,7 +85,7 @@ impl<'s, 'a> CountedStack<'s, 'a> {
     }
 }
 
-/// The line of a frame, for formats that have one file for a function: a line of another file is none of its lines.
+/// The line of a frame, for formats that have one file for a function: none if the line is in another file.
 pub(crate) fn line_in_file(frame: &Frame<'_>) -> Option<u64> {
     frame.line.filter(|_| frame.site.is_none())
 }
@@ -94,7 +94,7 @@ impl<'a> WrittenStacks<'a> {
     /// The stacks of the type that was asked for, else of the preferred one that has any.
     ///
     /// # Errors
-    /// Where there are none, or the events that were asked for are not theirs or not one.
+    /// If there are none, or an event that was asked for is not among theirs, or several are where one is allowed.
     pub(crate) fn of(
         profile: &'a Profile,
         options: &Options,
@@ -208,7 +208,7 @@ impl<'a> WrittenStacks<'a> {
         said.map(String::as_str).or(is_bytes.then_some("bytes"))
     }
 
-    /// Says how much of the costs is of estimated stacks, where any is; `estimated` is that, by column.
+    /// Warns how much of the costs is of estimated stacks, if any is; `estimated` has these costs by column.
     pub(crate) fn say_estimated(
         &self,
         estimated: &[Count],
@@ -220,7 +220,7 @@ impl<'a> WrittenStacks<'a> {
         }
     }
 
-    /// The sentence on that. Of what is estimated some may be right all the same, as only cg-parse knows.
+    /// The sentence of [`WrittenStacks::say_estimated`]. Some estimates may be exact, but only cg-parse knows which.
     pub(crate) fn told_estimated(&self, estimated: &[Count], totals: &[Count]) -> Option<String> {
         let columns = || (0..self.columns()).filter(|column| estimated[*column] > 0);
         columns().next()?;
@@ -254,7 +254,7 @@ impl<'a> WrittenStacks<'a> {
         }
     }
 
-    /// A frame as it is written; what it tells of whose code it is has to be asked of the frame itself.
+    /// A frame with the names to write. To find out whose code it is, use the original frame.
     pub(crate) fn written<'f>(&'f self, frame: &'f Frame<'_>) -> Frame<'f> {
         self.names.frame(frame)
     }

@@ -1,4 +1,4 @@
-//! Stacks that share their outer frames.
+//! A tree of stacks, which share their outer frames.
 
 use cg_stream::intern::{Id, Keys, TooMany};
 use cg_stream::record::Count;
@@ -20,11 +20,11 @@ struct StackPath {
 /// Stands for a stack without counts.
 const NONE: u32 = u32::MAX;
 
-/// Every distinct stack, with counts. A stack has a greater id than those it begins with.
+/// Every distinct stack, with counts. A stack has a greater id than its outer stacks.
 pub(crate) struct StackNodes {
     nodes: Keys<StackNodeId, StackPath>,
     columns: usize,
-    /// The counts of the stacks that have any of their own: of a profile with deep stacks few nodes have.
+    /// The counts of those stacks that have counts themselves: in a profile with deep stacks, few nodes have.
     counts: Vec<Count>,
     /// For each stack the position of its counts, as far as the last one that has any; [`NONE`] for the others.
     counted: Vec<u32>,
@@ -128,7 +128,7 @@ impl StackNodes {
         }
     }
 
-    /// The counts of each stack and all that begin with it.
+    /// Inclusive counts: those of each stack and of all stacks that begin with it.
     pub(crate) fn inclusive(&self) -> Vec<Count> {
         let mut counts = Vec::with_capacity(self.nodes.len() * self.columns);
         for node in self.all() {
@@ -156,7 +156,8 @@ impl StackNodes {
         })
     }
 
-    /// The stacks that call each stack, by what is less in `rank`: those without an outer frame, then those of each node.
+    /// For each stack, the stacks that are one frame longer, by the `rank` of their innermost frame. Stacks of one
+    /// frame come first.
     pub(crate) fn children(&self, rank: &[u32]) -> InnerNeighbours {
         let mut order: Vec<StackNodeId> = self.all().collect();
         let slot = |node: StackNodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
@@ -172,10 +173,10 @@ impl StackNodes {
     }
 }
 
-/// The inner neighbours of every stack, in an order.
+/// The children of every stack, in order.
 pub(crate) struct InnerNeighbours {
     order: Vec<StackNodeId>,
-    /// Where those of each begin; the first are those without an outer frame.
+    /// Where each stack's children begin in `order`; entry 0 is for the stacks of one frame.
     starts: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Stacks by thread, each frame and each stack once: what formats with tables of their own are written from.
+//! Stacks by thread, with frames and stacks interned, for formats that have tables of their own.
 
 use cg_stream::intern::{Id, Keys, Texts, TooMany};
 use cg_stream::record::{Count, Frame};
@@ -39,13 +39,13 @@ pub(crate) struct StackRows {
     counts: Vec<Count>,
     /// What all stacks cost, by column.
     pub(crate) totals: Vec<Count>,
-    /// What stacks cost that are estimates, by column.
+    /// The cost of estimated stacks, by column.
     pub(crate) estimated: Vec<Count>,
     pub(crate) losses: Losses,
 }
 
 impl StackRows {
-    /// Adds up the stacks. `hold` makes a frame what the format can hold of it.
+    /// Adds up the stacks. `hold` reduces a frame to what the format can hold.
     ///
     /// # Errors
     /// Where there are more frames or stacks than ids.

@@ -50,7 +50,7 @@ impl FrameTexts {
         self.texts.text(frame)
     }
 
-    /// For each text, how many come before it as bytes.
+    /// The rank of each text in the order of bytes.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<WrittenFrameId> = (0..self.texts.len())
             .filter_map(|position| WrittenFrameId::at(position).ok())
@@ -69,8 +69,9 @@ impl FrameTexts {
     }
 }
 
-/// A name as a frame of folded stacks. The format has no escape: `;` and line breaks end a frame, blanks around it are
-/// trimmed, `# ` begins a comment, and a number behind a blank at its end is taken for a count. Pictures are XML, which has no way to write two characters.
+/// A name as a frame of folded stacks. The format has no escapes: `;` and line breaks end a frame, blanks around it are
+/// trimmed, `# ` begins a comment, and a number behind a blank at its end is taken for a count. Pictures are XML, which
+/// cannot hold U+FFFE and U+FFFF.
 fn fitting(name: &str) -> Cow<'_, str> {
     // Most names have nothing of all that: they are ASCII without blanks and `;`.
     let is_plain = |byte| matches!(byte, b'!'..=b':' | b'<'..=b'~');

@@ -66,7 +66,8 @@ impl Diffs<'_> {
             _ if event.audience == Audience::Nobody => Audience::Nobody,
             _ => Audience::Programs,
         };
-        // Counts of samples that say nothing of each other are told apart by what they are of all.
+        // Where shares of samples were compared, counts of two runs do not compare: people see the change in points
+        // instead.
         let of_change = match audience {
             Audience::All if self.is_by_shares() => Audience::Programs,
             audience => audience,
@@ -79,7 +80,7 @@ impl Diffs<'_> {
         self.push_runs(columns, prefix, event, audience);
         let base = self.base;
         let last = self.runs.len().saturating_sub(1);
-        // Taken from the entries: a record may lack the difference, and does where it is beyond 64 bits.
+        // Computed from the entries, because a record may lack `delta`, and does if it is beyond 64 bits.
         let delta = move |row: usize| {
             let counts = counts(row);
             let at = |run| entry(counts, name, run).unwrap_or(0);

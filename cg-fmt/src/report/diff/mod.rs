@@ -84,7 +84,8 @@ impl<'a> Diffs<'a> {
         let kind = kind_of(profile.diffs());
         events.retain(|event| kind.is_none_or(|kind| has_event(kind, event)));
         let first = events.first().map(String::as_str).unwrap_or_default();
-        // cg-diff was told to rank by inclusive cost, or the rows are to be sorted by it, or are arcs, which have no other.
+        // True if cg-diff ranked by inclusive cost, if rows are sorted by it, or if the rows are arcs, which have no
+        // self cost.
         let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
         let is_inclusive = summary.inclusive
             || options
@@ -150,7 +151,7 @@ impl<'a> Diffs<'a> {
         Ok(table.rows)
     }
 
-    /// The column that says what was cut: inclusive cost does not add up.
+    /// The column that is summed over the rows that were cut; none for inclusive cost, which does not add up.
     fn measure(&self) -> Option<&'static str> {
         (!self.is_inclusive).then_some("delta")
     }

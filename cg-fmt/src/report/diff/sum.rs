@@ -108,7 +108,7 @@ fn status(cost: &CountsPerRun, base: usize) -> Status {
     }
 }
 
-/// Adds element by element; nothing and nothing stays nothing.
+/// Adds element by element; `None` and `None` stay `None`.
 pub(super) fn add(sum: &mut PerRun, other: &PerRun) {
     if sum.0.len() < other.0.len() {
         sum.0.resize(other.0.len(), None);

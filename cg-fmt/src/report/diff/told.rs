@@ -144,7 +144,7 @@ impl Diffs<'_> {
         lines.into_iter().map(Block::Text).collect()
     }
 
-    /// What went wrong, before any figure: who reads no further shall not take the comparison for whole.
+    /// What went wrong. Stands before all figures, so that nobody takes the comparison for complete.
     pub(super) fn troubles<'a>(&self) -> Vec<Block<'a>> {
         let troubles = self.summary.troubles.iter().take(MOST_NOTES);
         troubles

@@ -1,7 +1,7 @@
 //! Rows summed by file, object, crate, module, function name, thread or process: `--group-by`.
 //!
-//! Self cost adds up. Inclusive cost overlaps, so groups of functions have none; of stacks it can be told: that of all
-//! stacks which a function of the group is in, each stack once.
+//! Self cost adds up. Inclusive costs overlap, so groups of functions have none. For stacks, a group's inclusive cost
+//! is that of all stacks that a function of the group is in, each stack once.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct Groups {
     pub(crate) by: GroupBy,
     pub(crate) labels: Vec<String>,
     index: HashMap<String, usize>,
-    /// The groups of functions that were met.
+    /// Cache: the group of each function.
     functions: HashMap<FunctionKey, usize>,
     /// How many rows each group has self cost of.
     members: Vec<Count>,
@@ -29,7 +29,7 @@ pub(crate) struct Groups {
     cost: Vec<Count>,
     /// Inclusive cost, likewise; only where rows have stacks.
     incl: Vec<Count>,
-    /// The last row that each group was charged inclusive cost of, counted from 1.
+    /// For each group, the last row that was added to its inclusive cost, counted from 1.
     charged: Vec<usize>,
     has_incl: bool,
     stride: usize,

@@ -1,4 +1,5 @@
-//! What DHAT's viewer, and heaptrack's, work out from a program point's counts: averages, rates, and who is wasteful in which way.
+//! Figures that the viewers of DHAT and heaptrack derive from a program point's counts: averages, rates, and kinds of
+//! waste.
 
 use cg_document::{Audience, Cell, Column, Layout, number};
 use cg_stream::profile::{Profile, Rows};
@@ -33,7 +34,7 @@ impl PointMetrics<'_> {
         Some(self.of.rows.cost(self.row).get(event).copied().unwrap_or(0))
     }
 
-    /// Blocks, which are allocations to heaptrack.
+    /// How many blocks; heaptrack calls them allocations.
     fn blocks(self) -> Option<Count> {
         self.count("total_blocks")
             .or_else(|| self.count("allocations"))
@@ -50,7 +51,7 @@ impl PointMetrics<'_> {
         }
     }
 
-    /// So many a million units of time.
+    /// The count for each million units of time.
     fn rate<'c>(self, event: &str) -> Cell<'c> {
         let millions = self
             .count(event)

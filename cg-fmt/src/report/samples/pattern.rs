@@ -15,9 +15,9 @@ use cg_stream::sorting::Order as _;
 
 use crate::report::grouping::UNKNOWN;
 
-/// The share that makes a pattern of something.
+/// From this share on, something is the pattern of a profile.
 const PATTERN: f64 = 0.25;
-/// So many samples are needed: of a hundred a quarter is known to within nine hundredths, at two standard errors.
+/// Fewer samples are not judged: with a hundred, a quarter is known to within nine hundredths, at two standard errors.
 const ENOUGH: Count = 100;
 
 /// What a profile looks like.

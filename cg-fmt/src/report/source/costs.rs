@@ -19,7 +19,7 @@ pub(super) type FileLines<'a> = BTreeMap<u64, SourceLine<'a>>;
 /// What is known of a line.
 #[derive(Default)]
 pub(super) struct SourceLine<'a> {
-    /// Self cost, an event of the profile each.
+    /// Self cost, a count for each event of the profile.
     pub(super) cost: Vec<Count>,
     /// Whose code it is, as far as that is known; empty where the profile has no inlined functions by name.
     pub(super) owners: Owners<'a>,
@@ -27,10 +27,10 @@ pub(super) struct SourceLine<'a> {
     pub(super) calls: Vec<LineCall>,
 }
 
-/// A function as far as the cost of one line, or of lines in a row, is in its code.
+/// A function that owns the code of a line, or of lines in a row, with its part of their cost.
 #[derive(Clone, Default)]
 pub(super) struct LineOwner {
-    /// Self cost, an event of the profile each.
+    /// Self cost, a count for each event of the profile.
     pub(super) cost: Vec<Count>,
     /// Names and objects of the functions that it is inlined into.
     pub(super) hosts: BTreeSet<(Option<Symbol>, Option<Symbol>)>,
@@ -128,9 +128,9 @@ impl<'a> Files<'a> {
         matches!(whose::whose(&[frame])[..], [Whose::Own])
     }
 
-    /// Says whose code each line is. Without a chain of inlined functions it is that of the function which the profile
-    /// names only where the line is in the file of that function: else it may be of one that was inlined from another
-    /// file, and whose name is not known.
+    /// Finds out whose code each line is. Without a chain of inlined functions it is that of the function that the
+    /// profile names, but only if the line is in the file of that function: otherwise the code may be of a function
+    /// that was inlined from another file, whose name is not known.
     fn add_owners(&mut self, lines: impl Iterator<Item = usize> + Clone) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         let innermost = |row| rows.detail(row).and_then(|detail| detail.inlined.first());
@@ -161,9 +161,9 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Puts calls to their lines: in the file of the call site where a record names one. A stream without sites has the
-    /// file of the calling function only, so the file is looked up among the lines of that function; where inlining
-    /// leaves it open, the call is not shown.
+    /// Assigns calls to lines. The file is that of the call site, if the record names one. Otherwise the record has
+    /// only the file of the caller, so the file is looked up among the caller's lines; if inlining leaves several
+    /// files, the call is not shown.
     fn add_calls(
         &mut self,
         lines: impl Iterator<Item = usize>,

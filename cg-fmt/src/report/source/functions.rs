@@ -16,7 +16,7 @@ use crate::report::events::EventColumns;
 
 /// A file of a function is shown from this share of the function's cost on; the first one always.
 const LEAST_SHARE: Count = 10;
-/// Sources are looked for as long as so many functions were tried.
+/// After this many functions no more sources are looked for.
 const MOST_TRIED: usize = 200;
 
 /// The records of a function, which is told by name and object.

@@ -39,9 +39,9 @@ pub(crate) struct AnnotatedSource {
     files: Vec<(String, Vec<String>)>,
     /// Functions, where they and not files are shown.
     functions: Vec<AnnotatedFunction>,
-    /// What is there and is not shown although it has a cost to show, and why.
+    /// Files with a cost that exist but are not shown, and why.
     refused: Vec<(String, &'static str)>,
-    /// Files that are nowhere although they have a cost to show, the largest first.
+    /// Files with a cost that were not found, the largest first.
     missing: Vec<String>,
 }
 
@@ -303,7 +303,7 @@ impl Account {
         }
     }
 
-    /// Adds to the row of this name and file; a row of nothing is not begun.
+    /// Adds to the row of this name and file; costs of 0 make no new row.
     fn add<'l>(
         &mut self,
         what: &'static str,

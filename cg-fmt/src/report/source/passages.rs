@@ -10,10 +10,10 @@ use cg_stream::record::Count;
 
 use super::costs::{FileLines, LineOwner, Owners, add};
 
-/// Lines in a row whose code is of the same function. Lines that are nobody's do not part them.
+/// Lines in a row whose code is of the same function. Lines without an owner do not separate them.
 ///
-/// What is instantiated for several types, or mangled in two ways, has several names and one source, so functions are the
-/// same here where their own names are.
+/// A function that is instantiated for several types, or mangled in two ways, has several names and one source, so here
+/// functions are the same if their own names are equal.
 #[derive(Default)]
 pub(super) struct Passage<'a> {
     owners: Owners<'a>,
@@ -75,7 +75,7 @@ impl<'a> Passage<'a> {
     /// `work, inlined into 3 functions`: of several functions the one that costs most, by this event.
     pub(super) fn heading(&self, profile: &Profile, event: usize) -> String {
         let cost = |owner: &LineOwner| owner.cost.get(event).copied().unwrap_or(0);
-        // The last of equals is taken: that is the first by name, from the end.
+        // `max_by_key` takes the last of equals, which in reverse order is the first by name.
         let first = self
             .owners
             .iter()

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bstr::ByteSlice;
 
-/// No source is as large as this, which is what is read to come to the line wanted last.
+/// At most this much of a source is read to come to the last wanted line.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// As much of a line as is kept; what is longer was made by a program.
@@ -44,7 +44,8 @@ pub(super) fn read(
 ) -> Result<SourceText, &'static str> {
     const NO_FILE: &str = "not a regular file";
     const UNREADABLE: &str = "cannot be read";
-    // Opening a pipe would wait for a writer, so it is looked at first; and again, as it may have changed.
+    // Opening a pipe would wait for a writer, so the path is checked before. It may change, so it is checked again
+    // after.
     let is_file = |metadata: io::Result<fs::Metadata>| metadata.is_ok_and(|found| found.is_file());
     if !is_file(fs::metadata(path)) {
         return Err(NO_FILE);

@@ -1,4 +1,4 @@
-//! Equal beginnings of stacks are one branch, and a node's cost is that of all stacks through it.
+//! Stacks with equal beginnings share a branch, and a node's cost is that of all stacks through it.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct StackTree {
     /// What each node costs, as many counts a node as the profile has events, in their order.
     costs: Vec<Count>,
     events: usize,
-    /// Frames that only lead to another are left out on the way, as those of chains of inlined functions are.
+    /// Leaves out frames that only lead to another one, as in chains of inlined functions.
     passes_through: bool,
 }
 
@@ -39,7 +39,7 @@ struct StackNode {
 pub(super) enum ShownNode {
     Root,
     Frame(FrameKey),
-    /// So many frames in a row, at least and at most, that are not the program's own, and what they are of.
+    /// Frames in a row that are not the program's own: the least and the greatest number of them, and what they are of.
     Libraries {
         least: usize,
         most: usize,
@@ -123,7 +123,7 @@ impl StackTree {
                     .map(|frame| ShownNode::Frame(*frame))
                     .collect(),
             };
-            // What is inlined into a function is one node below it, wherever it is called there.
+            // An inlinee is one node below its inliner, whatever the line that it is called from.
             if kind == RecordType::Inline {
                 path.iter_mut().for_each(ShownNode::forget_line);
             }
@@ -168,7 +168,7 @@ impl StackTree {
         &self.costs[node * self.events..(node + 1) * self.events]
     }
 
-    /// What a node leads to that is worth a row, and which ones are left out on the way.
+    /// The next node that is worth a row, and the functions that are left out on the way to it.
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while self.passes_through
@@ -229,7 +229,7 @@ fn folded_path(
     whose::folded(&whose::whose_by(&facts))
         .into_iter()
         .map(|piece| match piece {
-            // Positions are of these frames.
+            // The position is an index into `frames`.
             StackLine::Frame(position) => {
                 ShownNode::Frame(frames.get(position).copied().unwrap_or_default())
             }
@@ -262,7 +262,7 @@ struct TreeWalk<'a> {
 }
 
 impl TreeWalk<'_> {
-    /// Shows a node and its children. `lines` lead to the node, `below` to what is below it.
+    /// Shows a node and its children. `lines` is the prefix of the node's row, `below` that of the rows below it.
     fn node(&mut self, node: usize, depth: u64, lines: &str, below: &str) {
         let (node, through) = match depth {
             0 | 1 => (node, PassedThrough::Nothing),
@@ -279,10 +279,10 @@ impl TreeWalk<'_> {
             _ => 0,
         };
         let (seen, pruned) = children.split_at(seen);
-        // What is folded and comes to nothing is not worth a line.
+        // Folded children that cost nothing get no row.
         let costs = |child: &usize| self.tree.cost(*child);
         let has_more = pruned.iter().flat_map(costs).any(|count| *count != 0);
-        // A chain of single children stays at one margin: only where a tree branches does it go inwards.
+        // A chain of single children is not indented further: only branches are.
         let is_chain = depth > 1 && seen.len() == 1 && !has_more;
         for (position, child) in seen.iter().enumerate() {
             let is_last = position + 1 == seen.len() && !has_more;
@@ -322,7 +322,7 @@ impl TreeWalk<'_> {
 
     fn sorted_children(&self, node: usize) -> Vec<usize> {
         let mut children = self.tree.nodes[node].children.clone();
-        // What a node is called decides between equals; line numbers decide between frames of one function.
+        // Of equal costs, frames with a line come first, then the order is that of the texts and the lines.
         children.order_by_cached_key(|child| {
             let line = match &self.tree.nodes[*child].what {
                 ShownNode::Frame(frame) => frame.line,
@@ -376,7 +376,7 @@ impl Branch {
 }
 
 impl ShownNode {
-    /// Takes in another of the same step.
+    /// Merges another node of the same key: places add up, and the range of library frames widens.
     fn join(&mut self, other: ShownNode) {
         match (self, other) {
             (ShownNode::Folded { places }, ShownNode::Folded { places: more }) => *places += more,
@@ -404,7 +404,7 @@ impl ShownNode {
         }
     }
 
-    /// What stands in the place of frames; nothing for a frame.
+    /// The text of a node that is no frame; empty for a frame.
     fn words(&self) -> String {
         match self {
             ShownNode::Root => "total".to_owned(),

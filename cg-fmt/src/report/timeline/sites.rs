@@ -38,7 +38,7 @@ pub(super) fn layers(
     if with_tree.len() < 2 {
         return Vec::new();
     }
-    // What an empty heap consists of is known too.
+    // The composition of an empty heap is known without a tree.
     let is_known = |snapshot: &&&SnapshotRecord| {
         snapshot.heap_bytes == 0 || with_tree.contains(&snapshot.snapshot)
     };
@@ -49,7 +49,8 @@ pub(super) fn layers(
             continue;
         }
         let time = point(snapshot).time;
-        // What a snapshot held is held until the next one; between two that are further apart, lines are straight.
+        // A snapshot's values hold until the next snapshot, so they are repeated there. Across a gap the line is
+        // straight.
         if let Some((before, number)) = before
             && before + 1 == at
         {
@@ -58,7 +59,7 @@ pub(super) fn layers(
         times.push((snapshot.snapshot, time));
         before = Some((at, snapshot.snapshot));
     }
-    // Where nothing is known of a stack, it is of the rest.
+    // Stacks of which neither function nor object is known belong to the rest.
     let rest = sites.remove(&None).unwrap_or_default();
     let mut sites: Vec<(Option<&str>, HashMap<u64, u64>)> = sites.into_iter().collect();
     sites.order_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));

@@ -30,7 +30,7 @@ pub(crate) struct CallTree<'a> {
     /// How many functions were left out, and their self cost.
     cut: Option<Cut>,
     threshold: f64,
-    /// Calls are below their function, and fold with it.
+    /// Callers and callees stand below their function and fold with it.
     folds: bool,
 }
 
@@ -158,7 +158,7 @@ impl<'a> CallTree<'a> {
         }
     }
 
-    /// By which event rows are folded that cost less than so much.
+    /// An event and a threshold: rows that cost less of the event are folded.
     fn pruning(&self) -> (usize, Count) {
         let least = self.events.first().map_or(0, |event| {
             (event.whole as f64 * self.threshold / 100.0).ceil() as Count
@@ -254,7 +254,7 @@ impl ArcRow {
 }
 
 impl TreeRow {
-    /// A step on the way is two characters; where rows fold, three and one more, as all trees have it there.
+    /// The name, indented by two characters a level below the first; where rows fold by three, from the first level on.
     fn name<'p>(&self, profile: &'p Profile, folds: bool) -> Cell<'p> {
         let text = |function: FunctionKey| profile.text(function.name).unwrap_or(NAMELESS);
         let lead = match folds {

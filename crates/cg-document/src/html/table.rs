@@ -7,8 +7,8 @@ use cg_names::paths;
 use crate::markup::Markup;
 use crate::{Cell, Column, Layout, NAMELESS, Table, number};
 
-/// A column's style is said once, by the table: a class in every cell would make a page half as large again. The style
-/// sheet knows so many columns.
+/// Columns are styled by classes of the table, since a class in every cell would make a page half as large again. The
+/// style sheet has rules for this many columns.
 const STYLED_COLUMNS: usize = 24;
 
 /// A share from which on it has a bar, in percent.
@@ -59,7 +59,7 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
         if table.group_starts.binary_search(&position).is_ok() {
             page.tag("</tbody>\n<tbody>\n");
         }
-        // A line break in the tag is in no cell's text.
+        // The line break is inside the tag, so that it is part of no cell's text.
         page.tag("<tr\n>");
         for ((column, short), beginnings) in table.columns.iter().zip(&shorts).zip(&beginnings) {
             match (short, column.cell(*row)) {
@@ -83,8 +83,8 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
     }
 }
 
-/// The paths of a column that has few of them for many rows, as objects are: rows have their last parts, which tell them
-/// apart, and a legend below has them in full.
+/// Short forms for a column that has few paths in many rows, such as objects: rows show the last parts, which are
+/// distinct, and a legend below the table has the full paths.
 struct ShortPaths<'a>(Vec<&'a str>);
 
 impl<'a> ShortPaths<'a> {
@@ -123,8 +123,8 @@ impl<'a> ShortPaths<'a> {
     }
 }
 
-/// What the paths of a column begin with and says little, where several have it: it is said once below the table, and
-/// cells have its number (`d`). The script of the page puts the two together.
+/// Beginnings that several paths of a column share and that say little. Each is written once below the table, and cells
+/// have its index (`d`). The script of the page joins the two.
 #[derive(Default)]
 struct Beginnings<'a>(Vec<&'a str>);
 
@@ -186,8 +186,8 @@ fn last_part(path: &str) -> &str {
     }
 }
 
-/// A path of which the style sheet shows the part that says most. All of it is in the cell: what is searched, sorted by,
-/// copied and shown in a tip is the path.
+/// Writes a full path, marked up so that the style sheet can show only the part that says most. Search, sorting,
+/// copying and tooltips use the full path.
 pub(super) fn write_path(page: &mut Markup, path: &str) {
     let (little, most) = path.split_at(paths::little_said(path));
     if !little.is_empty() {
@@ -245,7 +245,7 @@ pub(super) fn text(cell: &Cell) -> String {
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
-        // Nothing is no share, as in text.
+        // A share of 0 is left empty, as in text.
         Cell::Share { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell.percentage().map(number::percent).unwrap_or_default(),
         Cell::Change { .. } => cell

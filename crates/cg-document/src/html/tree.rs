@@ -8,16 +8,16 @@ use super::table::{cell, text, write_path};
 use crate::markup::Markup;
 use crate::{Cell, Layout, Table};
 
-/// Browsers end elements that stand in each other deeper than some 500.
+/// No deeper nesting is written, because browsers close elements that are nested deeper than some 500.
 const DEEPEST: usize = 200;
 
-/// What costs so much of the whole, in percent, is unfolded.
+/// Rows with at least this share, in percent, are unfolded.
 const LEAST_UNFOLDED: f64 = 5.0;
 
-/// The lines that lead to a row have so many characters a level.
+/// A row is led in by this many characters a level.
 const LEAD: usize = 3;
 
-/// Paths give way to names.
+/// Paths get no wider than this, which leaves room for names.
 const WIDEST_PATH: usize = 36;
 
 pub(super) fn write(page: &mut Markup, table: &Table) {

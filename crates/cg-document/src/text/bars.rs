@@ -13,8 +13,8 @@ pub(super) const NONE: &str = "         ";
 /// A character that is filled by so many eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// The columns that get bars, by their positions in the table: those of shares, from the left, as long as a line in which
-/// nothing had to give way has room. The last column gets none, so that no line ends in blanks.
+/// The columns that get bars, by their positions in the table: percentages from the left, as many as there is room for
+/// in a line that has all columns in full width. The last column gets none, so that no line ends in blanks.
 pub(super) fn columns(
     table: &Table,
     fitted: &Fitted,
@@ -45,7 +45,7 @@ pub(super) fn columns(
     all_but_last.filter(has_shares).take(room).collect()
 }
 
-/// The bar of a share, as wide as the longest; what is not nothing is seen.
+/// The bar of a share, padded to the longest; every share above 0 is visible.
 pub(super) fn beside(cell: &Cell) -> String {
     let Cell::Share { part, .. } = cell else {
         return NONE.to_owned();

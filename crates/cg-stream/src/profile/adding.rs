@@ -1,4 +1,4 @@
-//! What rows are added up with: the names of the profile, and what ids of a reader's tables are in it.
+//! The state for adding rows to a profile: its names, and a cache from a reader's ids to the profile's ids.
 
 use super::key::{FrameKeyId, StackId, Symbol};
 use super::table::event_index;
@@ -9,22 +9,22 @@ use crate::rows::{
     self, AddressRef, Cells, KnownIds, NameRef, Named, NamesRef, RowTables, StackRef,
 };
 
-/// A frame of a profile, and its address, which is none of the profile's frames.
+/// The id of a frame, and the address, which is not part of the frame's key.
 type AddressedFrame = (FrameKeyId, Option<Symbol>);
 
-/// What is kept from one row to the next.
+/// Caches and buffers that are kept from one row to the next.
 #[derive(Clone, Default)]
 pub(super) struct LookedUp {
     ids: KnownIds<Symbol, AddressedFrame>,
-    /// By event of the run that rows are of: its position in the profile.
+    /// Maps the index of an event in the current run to its index in the profile.
     pub(super) events: Vec<usize>,
-    /// The stack that is looked up, and the addresses of its frames.
+    /// Buffers: the stack that is being interned, and the addresses of its frames.
     frames: Vec<FrameKeyId>,
     addresses: Vec<Option<Symbol>>,
     text: Vec<u8>,
 }
 
-/// Adds a row up.
+/// What it takes to add up a row: the profile's names and events, the cache, and the reader's tables.
 pub(super) struct Adding<'p> {
     pub(super) names: &'p mut Names,
     pub(super) events: &'p mut Vec<String>,
@@ -113,7 +113,7 @@ impl<'p> Adding<'p> {
         stacks.intern(&self.known.frames, addresses, symbols)
     }
 
-    /// The names as a stack of frames that have nothing but a name; none of no names.
+    /// Interns the names as a stack of frames that have only a name; `None` if there are no names.
     pub(super) fn names_as_frames(
         &mut self,
         names: &NamesRef<'_>,

@@ -1,10 +1,10 @@
 //! Stacks by function: which function allocates, leaks or errs most, itself and through what it calls.
 //!
-//! A stack record's cost is self cost of one function and inclusive cost of every function in the stack. The one is that
-//! of the frame to blame, whose names stand at the record's top level; of a `stack` record it is that of the innermost
-//! frame, where the program was when it was sampled. A function that is in a stack several times is charged once, so
-//! recursion counts no cost twice and no inclusive cost exceeds the total. Two frames are of the same function where
-//! object, file and name agree, as far as the frames have them.
+//! The cost of a stack record is self cost of one function and inclusive cost of every function in the stack. The self
+//! cost belongs to the blamed frame, whose names stand at the record's top level; in a `stack` record it belongs to the
+//! innermost frame, where the program was when it was sampled. A function that is in a stack several times is charged
+//! once, so recursion counts no cost twice and no inclusive cost exceeds the total. Two frames are of the same function
+//! if object, file and name are equal.
 
 use super::rows::TABLES;
 use super::sum::NotAdded;
@@ -23,7 +23,7 @@ impl Profile {
         Ok(self.with_functions(functions))
     }
 
-    /// The `fn` rows of [`Profile::by_function`], numbers the profile.
+    /// The `fn` rows of [`Profile::by_function`]; leaves the profile as it is.
     ///
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
@@ -31,7 +31,7 @@ impl Profile {
         let mut functions = self.table(RecordType::Fn).clone();
         let mut charged = ChargedFunctions::default();
         for (of, stacks) in TABLES.iter().zip(&self.tables) {
-            // Chains of inlined functions tell the cost of functions apart that are there already.
+            // `inline` rows only break down the cost that `fn` rows already have.
             let is_told = *of == RecordType::Inline && !functions.is_empty();
             if !of.has_stack() || is_told {
                 continue;
@@ -71,7 +71,7 @@ impl Profile {
                 .add_cost(blamed, event, *count)
                 .map_err(|sum| sum.of(beyond(event)))?;
         }
-        // What is added up and still means something of a function.
+        // Of the other numbers, only these still mean something when they are summed by function.
         let numbers = stacks.numbers();
         let sums = &mut functions.numbers;
         sums.indirect_bytes
@@ -86,7 +86,7 @@ impl Profile {
             .map(|stack| self.names.stacks.frames(stack))
             .unwrap_or_default();
         let in_stack = frames.iter().map(|frame| frame.function);
-        // The blamed function is in its stack, but a record that lost its stack still has it.
+        // The blamed function is in its stack; a record that lost its stack still names it.
         for key in std::iter::once(key.function).chain(in_stack) {
             let row = functions.row(function(key))?;
             if charged.is_first(row) {
@@ -108,7 +108,7 @@ fn function(function: FunctionKey) -> Key {
     }
 }
 
-/// Which functions were charged with a stack: by row, the number of the stack they were charged with last.
+/// For each row, the number of the stack that it was charged with last, so that each stack charges a row once.
 #[derive(Default)]
 struct ChargedFunctions {
     stack: usize,

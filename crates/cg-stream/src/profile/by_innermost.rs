@@ -8,12 +8,12 @@ use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
 use crate::record::{Count, RecordType};
 
-/// Functions with all that is theirs, wherever it was inlined.
+/// Functions with the cost of all their code, inlined code included.
 #[derive(Clone, Default)]
 pub struct InlinedFunctions {
-    /// Their rows, as of type `fn`: self cost and inclusive cost.
+    /// `fn` rows: self cost and inclusive cost.
     pub rows: Rows,
-    /// Of the self cost of each row, what is in code of the function's own.
+    /// The part of each row's self cost that arose in out-of-line code.
     pub out_of_line: Vec<Vec<Count>>,
     /// How many functions each row is inlined into.
     pub hosts: Vec<Count>,
@@ -22,9 +22,10 @@ pub struct InlinedFunctions {
 impl Profile {
     /// The `inline` rows by innermost function, and by part and thread where these are apart.
     ///
-    /// The inclusive cost of a function is that of the chains it is the innermost of, but for those inside of a chain of
-    /// the same function, as a function that was inlined into itself has. Where a function is inlined into several that
-    /// call each other, what they share is in it more than once.
+    /// The inclusive cost of a function is the sum over the chains that it is the innermost function of. Chains that
+    /// also have it further out (it was inlined into itself) are left out, since the outer chain's inclusive cost
+    /// contains theirs. If a function is inlined into several functions that call each other, the cost that these share
+    /// is counted more than once.
     ///
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
@@ -39,7 +40,7 @@ impl Profile {
         Ok(functions)
     }
 
-    /// The same profile with these functions for all its records.
+    /// The same profile with these `fn` rows instead of all its tables.
     #[must_use]
     pub fn with_functions(mut self, functions: Rows) -> Profile {
         self.tables = Default::default();

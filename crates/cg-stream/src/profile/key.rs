@@ -39,7 +39,7 @@ pub type Symbols = Texts<Symbol>;
 
 /// The key of a row: records of one type whose keys are equal are added up.
 ///
-/// The number of a process and instruction addresses of stacks are no part of it, so the same leak in two processes is
+/// Process ids and the instruction addresses of stacks are not part of the key, so the same leak in two processes is
 /// one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -95,13 +95,14 @@ crate::ids! {
     pub(super) struct FrameKeyId;
 }
 
-/// Every distinct stack of a profile. Stacks are equal where their frames are, whatever their addresses. A frame is kept
-/// once, however many stacks it is in: a million stacks have tens of millions of frames, and some thousand different ones.
+/// Every distinct stack of a profile. Stacks are equal if their frames are; addresses are not compared. A frame is kept
+/// once, however many stacks it is in: a million stacks have tens of millions of frames, and some thousand different
+/// ones.
 #[derive(Clone, Default)]
 pub struct Stacks {
     frames: Keys<FrameKeyId, FrameKey>,
     stacks: Slices<StackId, FrameKeyId>,
-    /// Beside the frames of all stacks, as far as the last one that has any.
+    /// The address of each frame of each stack; ends with the last stack that has addresses.
     addresses: Vec<Option<Symbol>>,
 }
 
@@ -139,7 +140,7 @@ impl<'p> StackFrames<'p> {
         self.get(self.len().checked_sub(1)?)
     }
 
-    /// All of them, innermost first, each with its position among the frames of all stacks.
+    /// All of them, innermost first, each with the index of its id.
     pub fn numbered(self) -> impl Iterator<Item = (usize, &'p FrameKey)> + Clone {
         let StackFrames { frames, stack } = self;
         (stack.iter()).map(move |id| (id.index(), &frames[id.index()]))
@@ -158,7 +159,7 @@ impl Stacks {
         self.frames.intern(frame)
     }
 
-    /// The id of a stack of these frames, innermost first, where they have any with their addresses.
+    /// Interns a stack of these frames, innermost first, with their addresses if they have any.
     pub(super) fn intern(
         &mut self,
         frames: &[FrameKeyId],
@@ -191,8 +192,8 @@ impl Stacks {
         }
     }
 
-    /// The instruction addresses of its frames: of those that records with this stack had, the last in the order of
-    /// their texts, so that the order of the records makes no difference.
+    /// The instruction addresses of a stack's frames. If records with this stack had different addresses, the list that
+    /// is greatest as text is kept, so that the order of the records makes no difference.
     pub fn addresses(&self, id: StackId) -> impl Iterator<Item = Option<Symbol>> {
         let place = self.stacks.place(id);
         place.map(|position| self.addresses.get(position).copied().flatten())

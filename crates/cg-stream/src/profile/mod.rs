@@ -124,8 +124,8 @@ impl Profile {
         hand_over(line, self)
     }
 
-    /// Checks, once all is added, that 64 bits can hold the self cost of all records of each type, as they can that of
-    /// each row: then no sum over some of the rows is beyond them.
+    /// Checks, once everything is added, that the self cost of all records of each type fits in 64 bits, as that of
+    /// each row does. Then sums over some of the rows need no check.
     ///
     /// # Errors
     /// Where they cannot, with the event.
@@ -209,8 +209,8 @@ impl Profile {
         symbol.map(|symbol| self.names.symbols.text(symbol))
     }
 
-    /// Puts an event behind the others that `run` records name and in front of those that only records brought, which
-    /// came before their `run` then.
+    /// Inserts an event after the events that `run` records name, and before those known from records alone, which came
+    /// before their `run`.
     fn add_run_event(&mut self, event: &str) {
         let index = event_index(&mut self.events, event, 0);
         if index < self.run_events {

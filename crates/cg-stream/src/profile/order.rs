@@ -1,4 +1,4 @@
-//! The order of rows that cost the same: by what makes each of them itself, names as bytes.
+//! The order of rows of equal cost: by the fields of their keys, with names compared as bytes.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ impl Profile {
     /// The order of two keys of a type. No two rows of a table are equal in it, so that the order in which their records
     /// came makes no difference.
     pub fn order_of_keys(&self, a: &Key, b: &Key) -> Ordering {
-        // A field that is added to the key is missing here until it has its place in the order.
+        // Names every field, so that the compiler reports a new field that has no place in the order yet.
         let Key {
             function,
             line,

@@ -1,7 +1,7 @@
-//! From rows to sums and back to records, for every type that is declared.
+//! Adds rows up and makes records of the sums, for every declared type.
 //!
-//! What a role means is written here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a field of a row
-//! up, `out_of_row!` makes the field of the sum's record again.
+//! Each role of a field is implemented here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a field of
+//! a row up, `out_of_row!` makes the field of the sum's record.
 
 use std::io;
 
@@ -30,9 +30,9 @@ trait AddedRow {
     fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded>;
 }
 
-/// A record that a sum stands for.
+/// A record that is made of a summed row.
 trait SummedRecord<'a>: Record + Sized {
-    /// The record that a row stands for, with these of the profile's events.
+    /// Makes the record of a summed row, with these of the profile's events.
     fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> Self;
 }
 
@@ -119,7 +119,7 @@ impl ToKey for NamesRef<'_> {
     }
 }
 
-/// A field of a key, as records have it.
+/// A field of a record that is made of a field of the key.
 trait Keyed<'a>: Sized {
     /// How the key holds it.
     type Held;
@@ -258,14 +258,14 @@ impl ToDetail for NotesRef<'_> {
     }
 }
 
-/// A field of a detail, as records have it.
+/// A field of a record that is made of a field of the detail.
 trait Kept<'a>: Sized {
     /// How the detail holds it.
     type Held;
     fn of_detail(held: &'a Self::Held) -> Self;
 }
 
-/// What a detail holds as records have it.
+/// For types that details and records hold in the same form.
 macro_rules! kept_as_it_is {
     ($($type:ty),*) => {$(
         impl<'a> Kept<'a> for $type {
@@ -304,7 +304,7 @@ impl<'a> Kept<'a> for Vec<Note<'a>> {
     }
 }
 
-/// What the names of a word are the names of.
+/// Maps the word of a field's declaration to the kind of name that the field holds.
 macro_rules! named {
     (Option Function) => {
         Named::Function
@@ -384,7 +384,7 @@ macro_rules! into_detail {
     ($other:ident $field:ident of $row:ident, $detail:ident, $adding:ident) => {};
 }
 
-/// Takes out of a detail what another does not agree on.
+/// Clears an `agreed` field of the second detail if it differs from that of the first.
 macro_rules! agree {
     (agreed $field:ident of $known:ident, $other:ident) => {
         if $known.$field != $other.$field {
@@ -394,7 +394,7 @@ macro_rules! agree {
     ($role:ident $field:ident of $known:ident, $other:ident) => {};
 }
 
-/// A field of the record that a row stands for.
+/// Makes a field of the record of a summed row.
 macro_rules! out_of_row {
     (function $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
         Keyed::of_key($table.key($row).function.$field, &$profile.names)
@@ -431,7 +431,7 @@ macro_rules! out_of_row {
     };
 }
 
-/// A number beside the cost, as records have it.
+/// A field of a record that is made of a number beside the cost.
 trait Number<T> {
     fn of_number(held: Option<T>) -> Self;
 }
@@ -504,8 +504,8 @@ macro_rules! rows {
         }
 
         impl Profile {
-            /// Writes rows of a type as the records that they stand for, in this order and with these of the profile's
-            /// [events](Profile::events): the first of them always, the others where they are not 0.
+            /// Writes rows of a type as records, in this order and with these of the profile's
+            /// [events](Profile::events): the first of them always, the others only if they are not 0.
             ///
             /// # Errors
             /// What the output reports.
@@ -539,7 +539,7 @@ macro_rules! rows {
 
 records!(rows!);
 
-/// Where a type has its table.
+/// The index of a type's table; `None` if records of the type are not added up.
 pub(super) fn table_index(of: RecordType) -> Option<usize> {
     TABLES.iter().position(|known| *known == of)
 }

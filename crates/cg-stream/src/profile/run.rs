@@ -6,7 +6,7 @@ use super::Profile;
 use crate::record::{Count, Counts, InlineFacts, InlineObject, Name, RunRecord, Total};
 use crate::sorting::Order as _;
 
-/// Fields that say texts by key, of which the keys agree or not, each for itself.
+/// Fields that map keys to texts. A key stays if its text is the same in all runs.
 const BY_KEY: [&str; 5] = ["desc", "event_names", "derived", "labels", "units"];
 
 impl Profile {
@@ -42,7 +42,7 @@ impl Profile {
         run.costs.inlines = self.inlines();
     }
 
-    /// How far inlined functions are known in all runs together; a run that does not say knows none.
+    /// Sums the cost whose inlined functions are known, over all runs; a run without `inlines` counts as none.
     fn inlines(&self) -> Option<InlineFacts> {
         let said = |run: &'_ RunRecord| run.costs.inlines.is_some();
         let first = self.runs().iter().find(|run| said(run))?;
@@ -70,7 +70,7 @@ impl Profile {
             }
         }
         objects.order_by_key(|object| std::cmp::Reverse(object.named));
-        // Their figures are of the first event, and those of different events do not add up.
+        // `agrees` and `named` are counts of each run's first event; counts of different events do not add up.
         let is_of_first = |run: &&RunRecord| run.events.first() == first.events.first();
         if !self
             .runs()
@@ -87,7 +87,7 @@ impl Profile {
         })
     }
 
-    /// Summaries are arithmetic modulo 2^64. A run without one of its own was counted as it was summed up.
+    /// Adds up the summaries modulo 2^64. A run without a summary contributes its total.
     fn add_summaries(&self, run: &mut RunRecord) {
         run.costs.summary = Counts::default();
         if self.runs().iter().all(|run| run.costs.summary.is_empty()) {
@@ -114,7 +114,7 @@ impl Profile {
     }
 }
 
-/// What all runs say alike.
+/// The fields that are equal in all runs.
 fn agreed(first: &RunRecord, others: &[RunRecord]) -> RunRecord {
     let mut agreed = fields(first);
     for other in others {
@@ -129,8 +129,8 @@ fn agreed(first: &RunRecord, others: &[RunRecord]) -> RunRecord {
             (value, other) => other == Some(value),
         });
     }
-    // What no type is known of goes over as it is. The rest goes by its text, from which the readers make records too: a
-    // record made of a `Value` would be as much code again.
+    // Unknown fields are copied. The others are serialised and parsed again by the code that reads streams: making the
+    // record of a `Value` would be as much code again.
     let unknown = first.extra.keys();
     let extra = unknown
         .filter_map(|field| agreed.remove_entry(field))
@@ -140,7 +140,7 @@ fn agreed(first: &RunRecord, others: &[RunRecord]) -> RunRecord {
         .unwrap_or_default();
     RunRecord {
         extra,
-        // What frames the record, and what is added up.
+        // Fields that are not compared: those that every `run` record has, and those that are added up.
         stream: first.stream,
         runs: first.runs.clone(),
         source: first.source.clone(),

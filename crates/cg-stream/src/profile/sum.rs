@@ -1,4 +1,4 @@
-//! Sums of records, held to what a count can be: 64 bits, of which a negative count has the sign.
+//! Sums of counts, checked to fit in 64 bits: in a `u64`, or if negative in an `i64`.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl Beyond {
     }
 }
 
-/// Whether 64 bits can hold a sum, which nearly all are unsigned.
+/// Whether a sum fits in 64 bits. Nearly all sums are unsigned, so `u64` is tried first.
 #[inline]
 fn fits(sum: Count) -> bool {
     u64::try_from(sum).is_ok() || i64::try_from(sum).is_ok()
@@ -58,9 +58,9 @@ pub(crate) fn add_exact(sum: &mut Count, count: Count) -> Result<(), Beyond> {
     Ok(())
 }
 
-/// Adds inclusive costs. Callgrind writes the cost of a call that its counters were set to zero in as a number just below
-/// 2^64, which stands for what is missing: a sum beyond 64 bits is right where these numbers are read as negative ones,
-/// and else an error.
+/// Adds inclusive costs. If Callgrind's counters are set to zero during a call, it writes the cost of the call as a
+/// number just below 2^64, which stands for a negative one. So a sum beyond 64 bits wraps around if it fits with such
+/// numbers read as negative, and is an error otherwise.
 #[inline]
 pub(crate) fn add_inclusive(sum: &mut Count, count: Count) -> Result<(), Beyond> {
     let added = *sum + count;
@@ -72,8 +72,7 @@ pub(crate) fn add_inclusive(sum: &mut Count, count: Count) -> Result<(), Beyond>
     Ok(())
 }
 
-/// The sum modulo 2^64 of two unsigned counts, where it does not leave the range of `i64` with the upper half of `u64`
-/// read as negative.
+/// The sum modulo 2^64 of two unsigned counts; `None` if it overflows when both are read as `i64`.
 #[cold]
 fn wrapped(sum: Count, count: Count) -> Option<Count> {
     let (sum, count) = (u64::try_from(sum).ok()?, u64::try_from(count).ok()?);
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!(sums([MAX, 1]), (None, Some(0)));
         assert_eq!(sums([MAX - 4, 12]), (None, Some(7)));
         assert_eq!(sums([MAX, MAX]), (None, Some(MAX - 1)));
-        // As signed numbers the sum of these is as far beyond.
+        // Read as signed numbers, these overflow too.
         assert_eq!(sums([1 << 63, 1 << 63]), (None, None));
     }
 }

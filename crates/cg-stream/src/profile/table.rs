@@ -17,10 +17,10 @@ pub struct Rows {
     keys: Keys<RowId, Key>,
     cost: CostColumns,
     incl: CostColumns,
-    /// Rows with inclusive cost, as far as the last that has any.
+    /// Whether each row has inclusive cost; ends with the last row that has.
     has_incl: Vec<bool>,
     pub(super) numbers: OtherNumbers,
-    /// As long as the last row that has any; most types have none.
+    /// Ends with the last row that has a detail; most types have none.
     details: Vec<Option<Box<Detail>>>,
 }
 
@@ -47,10 +47,10 @@ pub struct OtherNumbers {
     pub estimated: Numbers<bool>,
 }
 
-/// What a row says that is neither key nor number.
+/// Fields that are merged rather than summed.
 ///
-/// Of several records it is that of the one which says most: what is given comes before what is not, and otherwise the
-/// greater text or number wins, so that the order of the records makes no difference.
+/// Of several records the greatest detail is kept, compared field by field: a field that is given is greater than one
+/// that is not, and otherwise the greater text or number wins. So the order of the records makes no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Detail {
     /// Of an `error` record.
@@ -75,7 +75,7 @@ pub struct Detail {
     pub pid: Option<u64>,
 }
 
-/// A number a row, as far as the last row that has one.
+/// One number for each row; ends with the last row that has one.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers<T>(Vec<Option<T>>);
 
@@ -85,7 +85,7 @@ impl<T: Copy> Numbers<T> {
         self.0.get(row).copied().flatten()
     }
 
-    /// The place of a row's number, for a number that is given.
+    /// The slot for a row's number; extends the column to that row.
     fn place(&mut self, row: usize) -> &mut Option<T> {
         if self.0.len() <= row {
             self.0.resize(row + 1, None);
@@ -174,7 +174,7 @@ impl Rows {
         &self.numbers
     }
 
-    /// What is neither key nor number.
+    /// The fields of a row that are merged rather than summed.
     pub fn detail(&self, row: usize) -> Option<&Detail> {
         self.details.get(row).and_then(Option::as_deref)
     }
@@ -220,8 +220,8 @@ impl Rows {
         })
     }
 
-    /// Adds inclusive cost where that is the self cost unless it is given. `cost`, which the row has already, is that of
-    /// the same record.
+    /// Adds the inclusive cost of a record; if it has none, its self cost stands for it. `cost` is the self cost of the
+    /// same record, which was added to the row before.
     pub(super) fn add_incls_or_costs(
         &mut self,
         row: usize,
@@ -236,10 +236,10 @@ impl Rows {
             };
         };
         if self.incl(row).is_none() {
-            // The self cost of the records before this one.
+            // The inclusive cost of the earlier records, none of which gave any: their self cost.
             let mut before = self.cost(row).to_vec();
             adding.counts(cost, |event, count, _| {
-                // The self cost of this record is in the row.
+                // The row's self cost already includes this record's.
                 before[event] -= count;
                 Ok::<(), NotAdded>(())
             })?;
@@ -277,8 +277,8 @@ impl Rows {
         self.has_incl[row] = true;
     }
 
-    /// Adds the detail of a record whose row is new or not. `agree` takes out of its second detail what all records have
-    /// to agree on and the first does not have.
+    /// Merges the detail of a record into its row. `agree` clears, in its second detail, the `agreed` fields that
+    /// differ from those of the first.
     pub(super) fn add_detail(
         &mut self,
         row: usize,
@@ -306,8 +306,8 @@ impl Rows {
     }
 }
 
-/// The position of an event, new or known. Events mostly come in their own order, some left out, so the search begins
-/// behind the one before.
+/// The index of an event, which is added if it is new. Records mostly have their events in the profile's order, with
+/// some left out, so the search begins at `next`, behind the event before.
 #[inline]
 pub(super) fn event_index(events: &mut Vec<String>, event: &str, next: usize) -> usize {
     for (position, known) in events.iter().enumerate().skip(next) {
@@ -355,7 +355,7 @@ impl CostColumns {
         &mut self.counts[row * self.stride + event]
     }
 
-    /// Events come first with the `run` record or the first rows, so this happens a few times and early.
+    /// New events come with the `run` record or the first rows, so this happens a few times and early.
     #[cold]
     fn widen(&mut self, stride: usize) {
         let same = (0..self.stride).map(Some);
@@ -371,7 +371,7 @@ impl CostColumns {
         }
     }
 
-    /// Makes columns of these columns, or new ones.
+    /// Rebuilds the columns: each new one is a copy of an old one, or all 0 for `None`.
     fn arrange(&mut self, columns: &[Option<usize>]) {
         let mut counts = Vec::with_capacity(self.rows * columns.len());
         for row in 0..self.rows {

@@ -49,10 +49,10 @@ impl Serialize for ExactInteger {
     }
 }
 
-/// Something under each event's name, in the order they were written.
+/// A list of event names with a value each, in the order they were written.
 type ByEvent<'a, T> = Vec<(Name<'a>, T)>;
 
-/// Reads an object that has something under each event's name, as the stream has it: serde derives no list of pairs.
+/// Reads a JSON object with a value for each event into a list of pairs, for which serde derives nothing.
 fn by_event<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<ByEvent<'de, T>, D::Error> {
@@ -80,7 +80,7 @@ fn owned<T>(pairs: ByEvent<'_, T>) -> ByEvent<'static, T> {
     pairs.map(|(name, of)| (name.into_owned(), of)).collect()
 }
 
-/// The same, the names shared, to be kept without the room that reading asked for.
+/// The same, the names shared and without spare capacity, to be kept.
 fn shared<T>(pairs: ByEvent<'_, T>, texts: &mut SharedTexts) -> ByEvent<'static, T> {
     let mut shared = Vec::with_capacity(pairs.len());
     for (position, (name, of)) in pairs.into_iter().enumerate() {

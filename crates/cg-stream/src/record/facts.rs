@@ -56,7 +56,7 @@ pub struct CostFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InlineFacts {
-    /// The cost whose chain of functions is known, that of code into which nothing was inlined too.
+    /// The cost whose chain of inlined functions is known, including that of code into which nothing was inlined.
     #[serde(deserialize_with = "owned_counts")]
     pub resolved: Counts<'static>,
     /// The objects that cost something, those that cost most first.
@@ -75,9 +75,9 @@ pub struct InlineObject {
     /// Why its cost is not resolved: `missing`, `no debug information`, `another build`, or the reader's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<String>,
-    /// Of the cost of its functions that have names, by the first event: where a symbol of the object says the same name.
+    /// The part of `named` whose function has the same name in the object's symbols.
     pub agrees: u64,
-    /// The cost of its functions that have names, by the first event.
+    /// The cost of the object's functions that have names, counted in the first event.
     pub named: u64,
 }
 

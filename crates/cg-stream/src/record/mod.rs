@@ -75,12 +75,12 @@ record_types! {
     EndRecord => End,
 }
 
-/// True for 0; serde's way of leaving out a count that is optional.
+/// True for 0: serde then leaves the count out.
 fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// True for what is not so, which is left out.
+/// True for `false`: serde then leaves the field out.
 fn is_false(is_so: &bool) -> bool {
     !is_so
 }

@@ -65,11 +65,11 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Texts of names that are kept, each once.
+/// Interned texts of names.
 #[derive(Clone, Default)]
 pub(crate) struct SharedTexts {
     texts: HashSet<Arc<str>, FixedState>,
-    /// The events of the list that was shared last; those of the next record are mostly the same.
+    /// Cache: the event names of the list that was shared last; those of the next record are mostly the same.
     events: Vec<Arc<str>>,
 }
 
@@ -104,7 +104,7 @@ impl SharedTexts {
         text
     }
 
-    /// The same of a name that may not be given.
+    /// Shares a name that may be missing.
     pub(crate) fn share_any(&mut self, name: &Option<Name<'_>>) -> Option<Name<'static>> {
         name.as_ref().map(|name| self.share(name))
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::declaration::records;
 use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, is_false, is_zero};
 
-/// Makes the type of a declared field out of its word, with serde's attributes: one field after the other is moved from
-/// the second braces to the first.
+/// Generates a struct: maps the word of each field's declaration to a type and serde attributes. Recursive: each step
+/// moves one field from the second braces to the first.
 macro_rules! record_struct {
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident as $key:literal: Option<$name:ident>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }

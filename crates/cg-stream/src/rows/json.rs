@@ -1,7 +1,8 @@
 //! Rows as JSON.
 //!
-//! A profile of instructions is millions of `line` rows under a few thousand names. A name and a frame are rendered once
-//! and copied from then on, which takes an eighth of the time of rendering the records that rows stand for.
+//! A profile of instructions has millions of `line` rows and a few thousand names. Each name and each frame is rendered
+//! once and copied from this cache from then on, which takes an eighth of the time of rendering the records that rows
+//! stand for.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -13,12 +14,12 @@ use super::{
 use crate::record::HeapBlock;
 use crate::record::declaration::records;
 
-/// What was rendered of the tables that rows came with last, and of the run that they are of.
+/// Cache of rendered names and frames of the current tables, and of the events of the current run.
 #[derive(Default)]
 pub(crate) struct Rendered {
     json: Vec<u8>,
     known: KnownIds<Rendering, Rendering>,
-    /// Events as they stand in counts, with the colon.
+    /// Each event as a JSON key, with the colon.
     events: Vec<Vec<u8>>,
 }
 
@@ -55,7 +56,7 @@ impl Rendered {
     }
 }
 
-/// A string in memory is something that JSON always has.
+/// Appends a JSON string. Cannot fail: every text has a JSON form, and memory takes every write.
 fn put_text(json: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(json, text);
 }
@@ -67,7 +68,7 @@ pub(crate) struct RowWriter<'w> {
     tables: &'w dyn RowTables,
 }
 
-/// Writes the field of a row, unless it is left out, by the word of the declaration.
+/// Writes one field of a row as the word of its declaration says, or leaves it out.
 macro_rules! put_field {
     ($to:ident, $key:expr, $field:expr, Option Function) => {
         $to.name($key, $field, Named::Function)
@@ -134,7 +135,7 @@ macro_rules! put_field {
     };
 }
 
-/// The key of a field with what stands around it.
+/// What stands before a field's value: comma, key and colon.
 macro_rules! key {
     ($field:ident) => {
         concat!(",\"", stringify!($field), "\":")
@@ -149,7 +150,7 @@ macro_rules! put_rows {
     ($($(#[$of_type:meta])* $kind:ident $type:literal $record:ident $row:ident {
         $($(#[$of_field:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
     })*) => {
-        /// Puts a row behind others, without the end of its line; false for one that was not looked into.
+        /// Appends a row as JSON without a newline; false for a row that was not read.
         pub(crate) fn put(
             row: &Row<'_>,
             tables: &dyn RowTables,
@@ -166,7 +167,7 @@ macro_rules! put_rows {
                     $(put_field!(to, key!($field $($key)?), row.$field, $word $($of)?);)*
                 })*
                 Row::Snapshot(record) => {
-                    // As with texts; the numbers of a snapshot fit.
+                    // Cannot fail, as in `put_text`: the numbers of a snapshot fit in 64 bits.
                     let _ = serde_json::to_writer(&mut *to.buffer, record);
                     return true;
                 }
@@ -287,7 +288,7 @@ impl RowWriter<'_> {
             Cells::Signed(cells) => self.events(0, cells.iter().map(|cell| cell.cast_signed())),
             Cells::From(first, counts) => self.events(first, counts.iter().copied()),
             Cells::Named(counts) => {
-                // Counts that were read are integers of 64 bits.
+                // Cannot fail: counts that were read fit in 64 bits.
                 let _ = serde_json::to_writer(&mut *self.buffer, counts);
             }
         }
@@ -331,7 +332,7 @@ impl RowWriter<'_> {
                     (self.buffer).extend_from_slice(&self.rendered.json[rendering.range()]);
                 }
                 match self.buffer.get_mut(start) {
-                    // The comma in front of the first frame.
+                    // Replaces the comma in front of the first frame.
                     Some(comma) => *comma = b'[',
                     None => self.buffer.push(b'['),
                 }
@@ -342,7 +343,7 @@ impl RowWriter<'_> {
                     if position > 0 {
                         self.buffer.push(b',');
                     }
-                    // As with texts.
+                    // Cannot fail, as in `put_text`.
                     let _ = serde_json::to_writer(&mut *self.buffer, frame);
                 }
             }
@@ -355,7 +356,7 @@ impl RowWriter<'_> {
     fn render_frame(&mut self, id: FrameId) -> Rendering {
         let start = self.rendered.json.len();
         self.rendered.json.push(b',');
-        // As with texts.
+        // Cannot fail, as in `put_text`.
         let _ = serde_json::to_writer(&mut self.rendered.json, &self.tables.frame(id));
         let rendering = Rendering::of(start..self.rendered.json.len());
         self.rendered.known.set_frame(id, rendering);
@@ -378,10 +379,10 @@ impl RowWriter<'_> {
         self.close_object(start);
     }
 
-    /// Puts the fields that were written from here on into braces.
+    /// Puts the fields that were written since `start` into braces.
     fn close_object(&mut self, start: usize) {
         match self.buffer.get_mut(start) {
-            // The comma in front of the first key.
+            // Replaces the comma in front of the first key.
             Some(comma) => *comma = b'{',
             None => self.buffer.push(b'{'),
         }
@@ -420,7 +421,7 @@ impl RowWriter<'_> {
     fn block(&mut self, key: &str, block: Option<&HeapBlock>) {
         if let Some(block) = block {
             self.bytes(key);
-            // As with texts.
+            // Cannot fail, as in `put_text`.
             let _ = serde_json::to_writer(&mut *self.buffer, block);
         }
     }
@@ -428,7 +429,7 @@ impl RowWriter<'_> {
     fn accesses(&mut self, key: &str, accesses: Option<&[Option<u64>]>) {
         if let Some(accesses) = accesses {
             self.bytes(key);
-            // As with texts.
+            // Cannot fail, as in `put_text`.
             let _ = serde_json::to_writer(&mut *self.buffer, accesses);
         }
     }

@@ -1,9 +1,9 @@
-//! What a sink made of the ids of the tables it was given last.
+//! A sink's cache of what it made of the ids of the current tables.
 
 use super::{FrameId, NameId, Named, RowTables, TableNumber};
 use crate::intern::Id as _;
 
-/// What names and frames came to, each looked up once.
+/// Cache from the ids of names and frames to what the sink made of them.
 #[derive(Clone, Debug)]
 pub struct KnownIds<N, F> {
     tables: TableNumber,
@@ -25,7 +25,8 @@ impl<N, F> Default for KnownIds<N, F> {
 }
 
 impl<N: Copy, F: Clone> KnownIds<N, F> {
-    /// Forgets what the ids of other tables came to. True where there was something to forget.
+    /// Clears the cache if these are other tables than before, and says whether it did. Tables without ids change
+    /// nothing.
     #[inline]
     pub fn begin(&mut self, tables: &dyn RowTables) -> bool {
         let number = tables.number();
@@ -38,13 +39,13 @@ impl<N: Copy, F: Clone> KnownIds<N, F> {
         is_other
     }
 
-    /// What a name came to.
+    /// The cached value of a name.
     #[inline]
     pub fn name(&self, of: Named, id: NameId) -> Option<N> {
         self.names.get(id.index())?[of as usize]
     }
 
-    /// Keeps what a name came to.
+    /// Caches the value of a name.
     pub fn set_name(&mut self, of: Named, id: NameId, name: N) {
         if self.names.len() <= id.index() {
             self.names.resize(id.index() + 1, [None; NAMED]);
@@ -52,13 +53,13 @@ impl<N: Copy, F: Clone> KnownIds<N, F> {
         self.names[id.index()][of as usize] = Some(name);
     }
 
-    /// What a frame came to.
+    /// The cached value of a frame.
     #[inline]
     pub fn frame(&self, id: FrameId) -> Option<&F> {
         self.frames.get(id.index())?.as_ref()
     }
 
-    /// Keeps what a frame came to.
+    /// Caches the value of a frame.
     pub fn set_frame(&mut self, id: FrameId, frame: F) {
         if self.frames.len() <= id.index() {
             self.frames.resize(id.index() + 1, None);

@@ -33,7 +33,7 @@ pub enum Outcome {
 }
 
 /// Runs a tool: parses its arguments, opens its output, calls `run`, prints its error, and maps all of it to an exit
-/// status. To who writes an option as another program calls it, `spellings` say what it is called here.
+/// status. For options that users know from other programs, `spellings` say what they are called here.
 pub fn main<Args: Parser>(
     spellings: Spellings,
     run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
@@ -41,8 +41,8 @@ pub fn main<Args: Parser>(
     main_partitioned(spellings, |_| &[], run)
 }
 
-/// [`main`] for a tool that can write streams to a directory: where there are keys, `-o` is one, and each stream goes to
-/// the file in it that its labels of these keys tell.
+/// [`main`] for a tool that can write streams to a directory: if `keys` returns any, `-o` is that directory, and the
+/// labels of a stream under these keys choose its file there.
 pub fn main_partitioned<Args: Parser>(
     spellings: Spellings,
     keys: impl FnOnce(&Args) -> &[String],
@@ -101,7 +101,7 @@ fn whole_command<Args: Parser>() -> clap::Command {
         .long_about(long_about.unwrap_or_default())
 }
 
-/// The output, where a file cannot be made an error that names it.
+/// Opens the output. If a file cannot be made, the error names it.
 fn open(common: &CommonArgs, partition_keys: &[String]) -> anyhow::Result<Output> {
     let path = common.output.as_deref();
     let opened = match (path, partition_keys) {

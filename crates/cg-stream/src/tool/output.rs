@@ -32,17 +32,17 @@ pub struct Output {
 
 enum OutputSink {
     Stdout(StdoutLock<'static>),
-    /// A device or a pipe, which nothing can take the place of.
+    /// A device or a pipe, which cannot be replaced by a new file.
     Direct(BufWriter<File>),
-    /// A file, which is there as a whole or not at all.
+    /// A temporary file, which replaces the target once it is complete.
     Whole(BufWriter<Unfinished>),
     /// A directory with a file for each partition.
     Partitions(Box<Partitions>),
 }
 
 impl Output {
-    /// Opens standard output, or the file at a path: beside a regular file another one is begun, anything else is
-    /// written to as it is.
+    /// Opens standard output, or the file at a path. For a regular file, a temporary file is opened beside it; anything
+    /// else is written to directly.
     ///
     /// # Errors
     /// Where no file can be made there.
@@ -67,7 +67,7 @@ impl Output {
         Ok(Output::over(sink, name))
     }
 
-    /// Opens a directory, in which each stream goes to the file that its labels of these keys tell.
+    /// Opens a directory, in which the labels of a stream under these keys choose its file.
     ///
     /// # Errors
     /// Where it cannot be made.
@@ -92,7 +92,7 @@ impl Output {
         self.when_closed = when_closed;
     }
 
-    /// Lets the file of `-o` stand where something could not be done, because what is written says so itself.
+    /// Keeps the file of `-o` even after trouble, because what is written reports the trouble itself.
     pub fn stand_with_trouble(&mut self) {
         self.stands_with_trouble = true;
     }
@@ -115,7 +115,7 @@ impl Output {
         }
     }
 
-    /// Fails where nothing can be written to, although every write would succeed.
+    /// Fails if standard output was closed, although every write would seem to succeed.
     pub(super) fn check_open() -> io::Result<()> {
         if cg_stdout::was_closed() {
             return Err(io::Error::other("is closed"));
@@ -123,8 +123,8 @@ impl Output {
         Ok(())
     }
 
-    /// Puts the file of `-o` where it belongs. Where something could not be done it stays as it was, and its name is
-    /// returned.
+    /// Moves the file of `-o` into place. After trouble the old file stays as it was, and its name is returned, unless
+    /// [`Output::stand_with_trouble`] was called.
     ///
     /// # Errors
     /// Where not all of it can be written.
@@ -174,8 +174,8 @@ impl Output {
     }
 }
 
-/// What is reached through `/dev` and `/proc` is what somebody else has opened, and of devices and pipes there is only
-/// the one. A path that cannot be looked at is left to those who make the file.
+/// Whether a path cannot be replaced by a new file: a device, a pipe, or a path below `/dev/fd` or `/proc`, which leads
+/// to a file that is open already. A path without metadata is left to the code that creates the file.
 fn is_written_directly(path: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     let is_special = path

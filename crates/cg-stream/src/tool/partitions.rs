@@ -17,7 +17,7 @@ use crate::fields::Fields;
 /// What the file of a partition is called.
 const FILE_NAME: &str = "profile.jsonl.gz";
 
-/// What a partition is called whose label is empty.
+/// Stands for an empty label in a path.
 const NO_TEXT: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// A directory that is written to, partition by partition.
@@ -26,9 +26,9 @@ pub(super) struct Partitions {
     directory: PathBuf,
     /// The labels that tell partitions apart, outermost first.
     keys: Vec<String>,
-    /// The beginning of a line whose end was not written yet.
+    /// Buffer: the beginning of a line that is not complete yet.
     pending: Vec<u8>,
-    /// The partitions so far, each as a file that nobody sees yet.
+    /// The partitions so far, each in a temporary file.
     written: IndexMap<PathBuf, tempfile::TempPath>,
     /// The partition of the stream that is being written.
     open: Option<Partition>,
@@ -36,7 +36,7 @@ pub(super) struct Partitions {
 
 #[derive(Debug)]
 struct Partition {
-    /// Where it belongs, below the directory.
+    /// The path below the directory.
     path: PathBuf,
     file: GzEncoder<BufWriter<fs::File>>,
 }
@@ -57,7 +57,7 @@ impl Partitions {
         })
     }
 
-    /// Puts all files where they belong.
+    /// Moves all temporary files into place.
     ///
     /// # Errors
     /// Where not all of them can be written. Those that had been put there by then stay.
@@ -101,7 +101,7 @@ impl Partitions {
         }
     }
 
-    /// Where the stream that begins with this line belongs.
+    /// The path for the stream that begins with this line.
     fn path_of(&self, run: &[u8]) -> io::Result<PathBuf> {
         let malformed = |_| io::Error::other("a run record is malformed");
         let fields = Fields::of(run).map_err(malformed)?;
@@ -130,7 +130,7 @@ impl Partitions {
     fn begin(&mut self, path: PathBuf) -> io::Result<()> {
         self.close()?;
         let file = match self.written.get(&path) {
-            // Members of gzip that follow each other are one file.
+            // Several gzip members in a row are a valid gzip file.
             Some(file) => fs::File::options().append(true).open(file)?,
             None => {
                 let (file, temporary) = new_file_in(&self.directory)?.into_parts();

@@ -3,7 +3,7 @@
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// Options that a tool does not have, by what other programs or habit call them, and what to write instead.
+/// Options that a tool does not have but users may try, from other programs or by habit, with what to write instead.
 pub type Spellings = &'static [(&'static [&'static str], &'static str)];
 
 /// What to write instead of the option that clap does not know, where that is known.
@@ -23,7 +23,7 @@ pub(super) fn told(error: &Error, command: &Command, of_tool: Spellings) -> Opti
     Some(format!("there is no {option} here; write {instead}"))
 }
 
-/// The name of a format, as a tool's `--format` has it, by that or another name.
+/// The `--format` value with this name or alias, if the tool has one.
 fn format_of(command: &Command, name: &str) -> Option<String> {
     let mut arguments = command.get_arguments();
     let formats = arguments.find(|argument| argument.get_long() == Some("format"))?;
@@ -32,7 +32,7 @@ fn format_of(command: &Command, name: &str) -> Option<String> {
     Some(format.get_name().to_owned())
 }
 
-/// Fails where a row names an option that there is, or tells to write one that there is not. For the tests of the tools.
+/// Fails if a row names an option that exists, or suggests one that does not. For the tests of the tools.
 ///
 /// # Errors
 /// With the rows that are wrong.
@@ -52,7 +52,7 @@ pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> 
     for (others, instead) in of_tool {
         let others = others.iter().filter(|other| is_known(other));
         wrong.extend(others.map(|other| format!("{other} is an option")));
-        // What another tool is to be asked for stands with the name of that tool.
+        // Suggestions that name another tool (`cg-…`) are not checked.
         let options = instead.split(' ').filter(|word| word.starts_with('-'));
         let unknown = options.filter(|option| !is_known(option) && !instead.contains("cg-"));
         wrong.extend(unknown.map(|option| format!("\"{instead}\": {option} is no option")));

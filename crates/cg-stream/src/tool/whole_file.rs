@@ -1,4 +1,4 @@
-//! Replaces a file as a whole, as whoever reads it at the same time has to see the old one or the new one.
+//! Replaces a file atomically: a concurrent reader sees the old file or the new one.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// What may be replaced: where it is, and what is there.
+/// A regular file that may be replaced, or the path of a new one.
 #[derive(Debug)]
 pub struct Replaceable {
     /// The file behind all symbolic links.
@@ -83,7 +83,7 @@ impl Replaceable {
         file.persist(&self.target).map_err(|error| error.error)
     }
 
-    /// Opens a file that takes the place of the old one once it is finished, and nothing of which is seen before.
+    /// Opens a temporary file that replaces the old one when it is finished.
     ///
     /// # Errors
     /// Where no file can be made in the folder.
@@ -103,13 +103,13 @@ impl Replaceable {
     }
 }
 
-/// A file that is gone when it is dropped, with the permissions of any new file.
+/// A temporary file that is deleted when it is dropped, with the permissions of any new file.
 pub(super) fn new_file_in(folder: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new()
         // Less what the umask takes away.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        // The name of the temporary file would say nothing to anybody.
+        // Leaves the name of the temporary file out of the error: it means nothing to the user.
         .map_err(|error| io::Error::from(error.kind()))
 }
 

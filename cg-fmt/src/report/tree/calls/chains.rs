@@ -1,9 +1,9 @@
 //! Callers and callees as the source has them, from the chains of inlined functions of `inline` and `call` records.
 //!
-//! Below a function stand those that are inlined into it, and into these in their turn, and those that are called from
-//! there. Above it stand those that it is inlined into, up to the function of the profile, and the callers of that; a call
-//! leaves from the innermost function at its place. So every way ends with the first real call. How much of what a
-//! function costs where it is inlined came by which call of its host is not known, and has no figure.
+//! Below a function stand the functions that are inlined into it, those inlined into these, and the functions that are
+//! called from there. Above it stand its inliners, up to the function that the profile names, and the callers of that.
+//! A call leaves from the innermost function at its place, so every way ends with the first real call. The callers of
+//! the outermost inliner have no cost: which of their calls caused how much of the inlined cost is not known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,17 +17,17 @@ use crate::report::passed_through::PassedThrough;
 /// The chains that the functions to be shown are in.
 pub(super) struct ShownChains<'p> {
     profile: &'p Profile,
-    /// `inline` rows by the functions in them, `call` rows by those in the chain that they leave from: of the functions to
-    /// be shown alone.
+    /// `inline` rows by the functions in them, and `call` rows by the functions of the chain that they leave from; only
+    /// those of the functions to be shown.
     inlines: HashMap<FunctionOfPart, Vec<usize>>,
     leaving: HashMap<FunctionOfPart, Vec<usize>>,
     /// `call` rows by callee.
     entering: HashMap<FunctionOfPart, Vec<usize>>,
-    /// By which event rows are folded that cost less than so much.
+    /// An event and a threshold: rows that cost less of the event are folded.
     pruning: (usize, Count),
 }
 
-/// Ways from a function, equal beginnings once. Node 0 is the function.
+/// The ways that lead from a function, as a tree: equal beginnings are shared. Node 0 is the function.
 struct Ways<'p> {
     profile: &'p Profile,
     nodes: Vec<WayNode>,
@@ -39,7 +39,7 @@ struct WayNode {
     cost: Option<Vec<Count>>,
     incl: Option<Vec<Count>>,
     calls: Count,
-    /// What it is ranked by where it has no figure of its own.
+    /// Ranks a node that has neither inclusive cost nor self cost.
     weight: Count,
     children: Vec<usize>,
 }
@@ -130,7 +130,7 @@ impl<'p> ShownChains<'p> {
     /// What is inlined into a function, and what is called from there.
     fn inwards(&self, function: FunctionOfPart) -> Ways<'p> {
         let mut ways = Ways::new(self.profile);
-        // What is inlined into a function that is inlined into itself is below the outermost.
+        // If the function is inlined into itself, the way begins at its outermost occurrence.
         let below = |mut path: Vec<FunctionKey>| {
             let begin = path.iter().position(|known| *known == function.0);
             path.drain(..begin.map_or(0, |begin| begin + 1));
@@ -172,7 +172,7 @@ impl<'p> ShownChains<'p> {
             if *innermost != function.0 {
                 continue;
             }
-            // The inclusive cost of one that is inlined into itself is in that of the outer one.
+            // If the function is inlined into itself, its inclusive cost is part of the outer occurrence's.
             let incl = inlines.incl(*row).filter(|_| !outer.contains(innermost));
             let mut node = 0;
             for caller in outer.iter().rev() {
@@ -305,7 +305,7 @@ impl<'p> Ways<'p> {
         }
     }
 
-    /// What a node leads to that is worth a row, and which ones are left out on the way.
+    /// The next node that is worth a row, and the functions that are left out on the way to it.
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while let [child] = self.nodes[node].children[..]
