@@ -22,6 +22,16 @@ pub(crate) struct Side {
     pub(crate) files: Vec<PathBuf>,
 }
 
+impl Side {
+    /// What some of its files are called in messages: one goes by its path, several by the side.
+    fn name_of(&self, files: &[PathBuf]) -> String {
+        match files {
+            [file] => file.display().to_string(),
+            _ => self.name.clone(),
+        }
+    }
+}
+
 /// What a side of several files is compared by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Statistic {
@@ -167,8 +177,8 @@ impl Runs {
                 let mut profile = Profile::continuing(names);
                 let mut lacks_chains = false;
                 for file in files {
-                    let read = read_into(&mut profile, file, &options, how.lines, diagnostics)?;
-                    let (framing, types) = read;
+                    let (framing, types) =
+                        read_into(&mut profile, file, &options, how.lines, diagnostics)?;
                     lacks_chains |=
                         types.contains(&RecordType::Fn) && !types.contains(&RecordType::Inline);
                     // Unreadable inputs were reported already.
@@ -178,10 +188,7 @@ impl Runs {
                         check_snapshot(how.snapshots, &profile, file, diagnostics);
                     }
                 }
-                let name = match files {
-                    [file] => file.display().to_string(),
-                    _ => side.name.clone(),
-                };
+                let name = side.name_of(files);
                 let summed = profile.check_sums();
                 summed.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
                 leak_kinds.add(&profile, name.clone());
@@ -209,7 +216,9 @@ impl Runs {
                 *profile = std::mem::take(profile).with_functions(functions.rows);
                 out_of_line.push(functions.out_of_line);
             }
-            unequally_known(&known_chains).inspect(|message| diagnostics.warn(message));
+            if let Some(message) = unequally_known(&known_chains) {
+                diagnostics.warn(message);
+            }
         } else if has_chains_in_part || inlined.iter().any(Option::is_some) {
             diagnostics.warn(
                 "not all inputs have inline records, so functions are compared with what was inlined into them",

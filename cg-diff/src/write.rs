@@ -274,7 +274,7 @@ impl Comparison<'_> {
     }
 
     fn name(&self, symbol: Option<Symbol>) -> Option<Name<'_>> {
-        symbol.map(|symbol| Name::from(self.runs.names.symbols.text(symbol)))
+        self.runs.names.symbols.name(symbol)
     }
 
     fn function_name(&self, function: FunctionKey) -> FunctionName<'_> {

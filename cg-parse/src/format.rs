@@ -9,7 +9,7 @@ use crate::formats::Format;
 pub(crate) use crate::out::Out;
 
 /// The lines of an input.
-pub(crate) type Lines = LineReader<Box<dyn Read + Send>>;
+pub(crate) type Lines = LineReader<Box<dyn Read>>;
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::utf16::{ByteOrder, Utf16};
 pub(crate) struct Input {
     /// The path as it was given, or `<stdin>`.
     pub(crate) name: String,
-    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) reader: Box<dyn Read>,
 }
 
 impl Input {
@@ -55,7 +55,7 @@ impl Input {
 
 /// The lines of an input, behind the mark that editors of other systems put in front of UTF-8. A text whose mark says that
 /// it is UTF-16 is read as UTF-8.
-pub(crate) fn lines(reader: Box<dyn Read + Send>) -> Result<Lines, Error> {
+pub(crate) fn lines(reader: Box<dyn Read>) -> Result<Lines, Error> {
     let mut lines = Lines::new(reader);
     let beginning = lines.peek(BYTE_ORDER_MARK.len()).map_err(Error::Input)?;
     if beginning == BYTE_ORDER_MARK {

@@ -16,8 +16,8 @@ pub(crate) struct Out<'a> {
     /// Labels that override a run's own.
     overriding_labels: BTreeMap<String, String>,
     framing: Framing,
-    /// Records since the last `run`.
-    records: u64,
+    /// Records before the last `run`.
+    records_before: u64,
 }
 
 impl<'a> Out<'a> {
@@ -27,7 +27,7 @@ impl<'a> Out<'a> {
             labels: BTreeMap::new(),
             overriding_labels: BTreeMap::new(),
             framing: Framing::default(),
-            records: 0,
+            records_before: 0,
         }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Out<'a> {
     /// Begins a section.
     pub(crate) fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
         self.framing.runs += 1;
-        self.records = 0;
+        self.records_before = self.framing.records;
         if self.labels.is_empty() && self.overriding_labels.is_empty() {
             return Ok(self.sink.run(run)?);
         }
@@ -75,14 +75,12 @@ impl<'a> Out<'a> {
         row: impl Into<Row<'r>>,
         tables: &dyn RowTables,
     ) -> Result<(), Error> {
-        self.records += 1;
         self.framing.records += 1;
         Ok(self.sink.row(&row.into(), tables)?)
     }
 
     /// Hands on a row of a comparison.
     pub(crate) fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
-        self.records += 1;
         self.framing.records += 1;
         Ok(self.sink.diff(record)?)
     }
@@ -90,7 +88,7 @@ impl<'a> Out<'a> {
     /// Ends a section that is whole.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         self.framing.ends += 1;
-        Ok(self.sink.end(self.records)?)
+        Ok(self.sink.end(self.framing.records - self.records_before)?)
     }
 
     /// Leaves a section without its end, for this reason if one is known. True if the sink reports the reason itself.

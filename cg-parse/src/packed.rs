@@ -19,14 +19,14 @@ const MAGIC_LENGTH: u64 = 4;
 const BUFFER_SIZE: usize = 128 * 1024;
 
 /// The input as it is, or unpacked where its first bytes say that it is packed.
-pub(crate) fn unpacked(mut input: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn unpacked(mut input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut head = Vec::new();
     (&mut input).take(MAGIC_LENGTH).read_to_end(&mut head)?;
     let is_packed = matches!(
         head[..],
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]
     );
-    let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(input));
+    let whole: Box<dyn Read> = Box::new(Cursor::new(head).chain(input));
     Ok(if is_packed {
         Box::new(Members {
             state: State::Between(BufReader::with_capacity(BUFFER_SIZE, whole)),
@@ -38,7 +38,7 @@ pub(crate) fn unpacked(mut input: impl Read + Send + 'static) -> io::Result<Box<
 }
 
 /// A packed input, whatever it is read from: that there are few calls for much data makes one unpacker for all of them.
-type Packed = BufReader<Box<dyn Read + Send>>;
+type Packed = BufReader<Box<dyn Read>>;
 
 /// What is in the members of a packed input, one behind the other.
 struct Members {

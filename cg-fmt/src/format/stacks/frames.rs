@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 pub(super) struct FrameSet<'a> {
     frames: IndexSet<Frame<'a>, FixedState>,
     /// Cache of frame numbers: `known` by index in the profile, and for frames with an address `known_at`, by both.
-    known: Vec<Option<usize>>,
+    known: Made<usize>,
     known_at: HashMap<(usize, usize), usize, FixedState>,
 }
 
@@ -62,18 +62,14 @@ impl<'a> FrameSet<'a> {
 
     fn known(&self, position: usize, address: Option<Symbol>) -> Option<usize> {
         match address {
-            None => self.known.get(position).copied().flatten(),
+            None => self.known.get(position),
             Some(address) => self.known_at.get(&(position, address.index())).copied(),
         }
     }
 
     fn set_known(&mut self, position: usize, address: Option<Symbol>, number: usize) {
         match address {
-            None => {
-                let length = self.known.len().max(position + 1);
-                self.known.resize(length, None);
-                self.known[position] = Some(number);
-            }
+            None => self.known.set(position, number),
             Some(address) => {
                 self.known_at.insert((position, address.index()), number);
             }

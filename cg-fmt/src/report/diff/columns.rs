@@ -73,10 +73,7 @@ impl Diffs<'_> {
             audience => audience,
         };
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| match is_self {
-            true => &records[row].cost,
-            false => &records[row].incl,
-        };
+        let counts = move |row: usize| counts_of(&records[row], is_self);
         self.push_runs(columns, prefix, event, audience);
         let base = self.base;
         let last = self.runs.len().saturating_sub(1);
@@ -142,10 +139,7 @@ impl Diffs<'_> {
         let records = &self.records;
         let is_self = prefix.is_empty();
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| match is_self {
-            true => &records[row].cost,
-            false => &records[row].incl,
-        };
+        let counts = move |row: usize| counts_of(&records[row], is_self);
         for run in 0..self.runs.len() {
             let word = self.run_column(run);
             let column = Column::new(format!("{full_name}.{word}"), Layout::Number, move |row| {
@@ -315,6 +309,14 @@ fn points(counts: (Count, Count), wholes: (Count, Count)) -> Cell<'static> {
         Some((new.checked_sub(old)?, wholes.0.checked_mul(wholes.1)?))
     };
     difference().map_or(Cell::Empty, |(delta, from)| Cell::change(delta, from))
+}
+
+/// The self cost of a record, or its inclusive cost.
+fn counts_of<'r, 't>(record: &'r DiffRecord<'t>, is_self: bool) -> &'r CountsPerRun<'t> {
+    match is_self {
+        true => &record.cost,
+        false => &record.incl,
+    }
 }
 
 /// The entry of a run for an event. An event that is left out is 0 where the run has the record.

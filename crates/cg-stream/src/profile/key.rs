@@ -17,11 +17,10 @@ pub struct FunctionKey {
 impl FunctionKey {
     /// The function as a frame of which nothing else is known.
     pub fn frame(self, symbols: &Symbols) -> Frame<'_> {
-        let name = |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(symbols.text(symbol)));
         Frame {
-            name: name(self.name),
-            file: name(self.file),
-            obj: name(self.obj),
+            name: symbols.name(self.name),
+            file: symbols.name(self.file),
+            obj: symbols.name(self.obj),
             ..Frame::default()
         }
     }
@@ -36,6 +35,13 @@ crate::ids! {
 
 /// Every distinct name of a profile.
 pub type Symbols = Texts<Symbol>;
+
+impl Symbols {
+    /// A name as records have it, if it is given.
+    pub fn name(&self, symbol: Option<Symbol>) -> Option<Name<'_>> {
+        symbol.map(|symbol| Name::from(self.text(symbol)))
+    }
+}
 
 /// The key of a row: records of one type whose keys are equal are added up.
 ///

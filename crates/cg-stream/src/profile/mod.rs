@@ -18,7 +18,7 @@ pub use key::{FrameKey, FunctionKey, Key, StackFrames, StackId, Stacks, Symbol, 
 pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use crate::record::{
-    Count, Counts, DiffRecord, Frame, Name, RecordType, RunRecord, SharedTexts, SnapshotRecord,
+    Count, Counts, DiffRecord, Frame, RecordType, RunRecord, SharedTexts, SnapshotRecord,
 };
 use crate::rows::{Row, RowSink, RowTables, hand_over};
 use crate::{Error, Line};
@@ -83,12 +83,10 @@ pub struct Names {
 impl Names {
     /// A frame of a stack, at this address. All frames that are made of ids are made here.
     pub fn frame(&self, frame: &FrameKey, addr: Option<Symbol>) -> Frame<'_> {
-        let name =
-            |symbol: Option<Symbol>| symbol.map(|symbol| Name::from(self.symbols.text(symbol)));
         Frame {
             line: frame.line,
-            site: name(frame.site),
-            addr: name(addr),
+            site: self.symbols.name(frame.site),
+            addr: self.symbols.name(addr),
             ..frame.function.frame(&self.symbols).with_marks(frame.marks)
         }
     }

@@ -130,7 +130,7 @@ impl<'a> Keyed<'a> for Option<Name<'a>> {
     type Held = Option<Symbol>;
 
     fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
-        held.map(|symbol| Name::from(names.symbols.text(symbol)))
+        names.symbols.name(held)
     }
 }
 
