@@ -94,7 +94,7 @@ pub(crate) struct Args {
         help_heading = "Input",
         value_parser = formats()
     )]
-    from: Option<&'static Format>,
+    pub(crate) from: Option<&'static Format>,
 
     /// Read a benchmark's earlier results.
     ///
@@ -173,7 +173,6 @@ pub(crate) const SPELLINGS: Spellings = &[
 impl Args {
     pub(crate) fn options(&self) -> Options {
         Options {
-            from: self.from,
             per_part: self.per_part,
             lines: self.lines || self.instr,
             calls: self.calls,

@@ -3,13 +3,12 @@
 //! What a format shows itself by is known to its reader, and which of its functions says so to the list of formats; here
 //! is in which order kinds of signs are asked for, and how much of an input has to be seen.
 
-use cg_stream::lines::LineReader;
 use std::io::Read;
 
-use crate::costs;
-use crate::error::Error;
+use cg_reader::{Error, FARTHEST_LOOK, Head, Reach, excerpt};
+use cg_stream::lines::LineReader;
+
 use crate::formats::{FORMATS, Format, Sign};
-use crate::head::{FARTHEST_LOOK, Head, Reach};
 use crate::unsupported::{self, Binary};
 
 /// The format of an input: the one asked for, else the one its first lines show.
@@ -92,7 +91,7 @@ fn recognise(head: &Head) -> Option<&'static Format> {
     if let Some(format) = find(&begins) {
         return Some(format);
     }
-    let costs = costs::recognise::recognise(head);
+    let costs = cg_callgrind::recognise::recognise(head);
     let before = costs.map_or(usize::MAX, |(at, _)| at);
     if let Some(format) = by_line(head, before) {
         return Some(format);
@@ -135,7 +134,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
         1,
         format!(
             "not recognised as a format that is read (cg-parse --help names them): it begins with {}; cg-parse --from FORMAT overrides",
-            crate::error::excerpt(first)
+            excerpt(first)
         ),
     )
 }
@@ -149,9 +148,8 @@ mod tests {
         format.signs.iter().any(|sign| match sign {
             Sign::Beginning(is_of) | Sign::ManyLines(is_of) => is_of(head),
             Sign::Line(is_of) => head.whole_lines().any(|(_, line)| is_of(line)),
-            Sign::CostHeader(tool) => {
-                costs::recognise::recognise(head).is_some_and(|(_, found)| found == Some(*tool))
-            }
+            Sign::CostHeader(tool) => cg_callgrind::recognise::recognise(head)
+                .is_some_and(|(_, found)| found == Some(*tool)),
         })
     }
 
@@ -229,6 +227,63 @@ mod tests {
             }
             let found = format_of(&mut LineReader::new(text.as_bytes()), None);
             assert_eq!(found.ok(), Format::named(first), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_of_nothing_but_samples_is_recognised_whatever_follows() {
+        let sample = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n";
+        let samples = sample.repeat(cg_stacks::perf::LOOK / sample.len() + 1);
+        let massif = "desc: (none)\ncmd: ./a\ntime_unit: i\n";
+        for (text, expected) in [
+            (format!("{samples}{massif}"), "perf"),
+            (format!("# comment\n{samples}{massif}"), "perf"),
+            // A program can print samples of its own.
+            (format!("started\n{samples}{massif}"), "massif"),
+            (format!("{sample}{massif}"), "massif"),
+            (format!("started\n{samples}"), "perf"),
+        ] {
+            let recognised = format_of(&mut LineReader::new(text.as_bytes()), None);
+            assert_eq!(recognised.ok(), Format::named(expected), "{}", &text[..40]);
+        }
+    }
+
+    #[test]
+    fn lines_with_separators_are_counters_only_if_they_have_the_fields_of_some() {
+        for text in ["a;b;c 1\n", "1,2,3,4,5\n", "name,unit,event,10,x\n"] {
+            let recognised = format_of(&mut LineReader::new(text.as_bytes()), None);
+            assert_ne!(recognised.ok(), Format::named("perf-stat"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_format_begins_with_says_so() {
+        const METRICS: &str =
+            "this is output of perf stat without counters (--metric-only); perf stat -x,";
+        const UNKNOWN: &str = "1: not recognised as a format that is read";
+        for (text, expected) in [
+            ("", "the input is empty"),
+            ("hello\n", UNKNOWN),
+            ("a b 5\nc 3\n", UNKNOWN),
+            ("x;y;z\n1;2;3\n", UNKNOWN),
+            ("12:30:01: started\nserver 17: listening\n", UNKNOWN),
+            (
+                "[   12.345678] usb 1-1: new device\n",
+                "this is a JSON array",
+            ),
+            ("a\tb\n\t12 x\nc\td\n", UNKNOWN),
+            ("{\"type\":\"run\"}\n", "this is a stream already"),
+            // Of metrics alone there are no counts.
+            (
+                "# started on Sun Nov 22 04:03:52 2026\n\n\n2.014,\n",
+                METRICS,
+            ),
+            ("cpu,GHz,\nCPU0,2.241,\nCPU1,2.244,\n", METRICS),
+            ("{}\n{\"metric-value\" : \"1.974\"}\n", METRICS),
+        ] {
+            let refused = format_of(&mut LineReader::new(text.as_bytes()), None);
+            let message = refused.unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{text}: {message}");
         }
     }
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::format::Revision;
+use cg_reader::Revision;
 
 /// Tools that file names begin with.
 const TOOLS: [&str; 5] = ["callgrind", "cachegrind", "dhat", "massif", "bbv"];

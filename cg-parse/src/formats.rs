@@ -8,13 +8,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use cg_stream::Diagnostics;
-
-use crate::costs::sums::Summed;
-use crate::error::Error;
-use crate::format::{Lines, Options, Out};
-use crate::head::Head;
-use crate::{findings, heaps, stacks, totals};
+use cg_callgrind::sums::Summed;
+use cg_reader::{Head, ReadRecords};
 
 /// A format that is read.
 pub struct Format {
@@ -61,7 +56,7 @@ use Answer::{Calls, Inlined, Lines as SourceLines, Stacks};
 pub(crate) enum Sign {
     /// At its beginning, or by words that are in no other format.
     Beginning(fn(&Head) -> bool),
-    /// By a header of costs, which [`crate::costs::recognise`] reads for both formats that have one.
+    /// By a header of costs, which [`cg_callgrind::recognise`] reads for both formats that have one.
     CostHeader(Summed),
     /// By a line that only this format has. A program's own output can stand in front.
     Line(fn(&[u8]) -> bool),
@@ -69,10 +64,6 @@ pub(crate) enum Sign {
     /// shown itself until then.
     ManyLines(fn(&Head) -> bool),
 }
-
-/// Reads an input and writes its records.
-type ReadRecords =
-    fn(&str, &mut Lines, &Options, &mut Out<'_>, &mut Diagnostics) -> Result<(), Error>;
 
 /// Who reads a format.
 pub(crate) enum FormatReader {
@@ -198,8 +189,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
-        signs: &[Sign::Line(heaps::massif::is_header_line)],
-        reader: FormatReader::Records(heaps::massif::parse),
+        signs: &[Sign::Line(cg_heaps::massif::is_header_line)],
+        reader: FormatReader::Records(cg_heaps::massif::parse),
         seeds: &[
             "massif/3.19.0-heapy_i.massif.out",
             "massif/*.out",
@@ -215,8 +206,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
-        signs: &[Sign::Line(findings::text::is_log_line)],
-        reader: FormatReader::Records(findings::text::parse),
+        signs: &[Sign::Line(cg_findings::text::is_log_line)],
+        reader: FormatReader::Records(cg_findings::text::parse),
         seeds: &["memcheck/3.27.1-leaky.log", "memcheck/*.log"],
     },
     Format {
@@ -229,10 +220,10 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
         signs: &[
-            Sign::Beginning(stacks::perf::begins_with_samples),
-            Sign::ManyLines(stacks::perf::is_perf_script),
+            Sign::Beginning(cg_stacks::perf::begins_with_samples),
+            Sign::ManyLines(cg_stacks::perf::is_perf_script),
         ],
-        reader: FormatReader::Records(stacks::perf::parse),
+        reader: FormatReader::Records(cg_stacks::perf::parse),
         seeds: &["perf/6.1-busy.perf.txt", "perf/*.perf.txt"],
     },
     Format {
@@ -244,8 +235,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "counts of a sampled heap are scaled up, as `go tool pprof` scales those of the older formats",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::pprof::is_profile)],
-        reader: FormatReader::Records(stacks::pprof::parse),
+        signs: &[Sign::Beginning(cg_stacks::pprof::is_profile)],
+        reader: FormatReader::Records(cg_stacks::pprof::parse),
         seeds: &[
             "pprof/go-heap.txt",
             "pprof/go-goroutine.txt",
@@ -263,8 +254,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
-        signs: &[Sign::Beginning(findings::xml::is_document)],
-        reader: FormatReader::Records(findings::xml::parse),
+        signs: &[Sign::Beginning(cg_findings::xml::is_document)],
+        reader: FormatReader::Records(cg_findings::xml::parse),
         seeds: &["memcheck/3.27.1-leaky.xml", "memcheck/*.xml"],
     },
     Format {
@@ -276,8 +267,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
-        signs: &[Sign::Beginning(heaps::dhat::is_document)],
-        reader: FormatReader::Records(heaps::dhat::parse),
+        signs: &[Sign::Beginning(cg_heaps::dhat::is_document)],
+        reader: FormatReader::Records(cg_heaps::dhat::parse),
         seeds: &["dhat/3.19.0-inl.dhat.json", "dhat/*"],
     },
     Format {
@@ -289,8 +280,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "samply's weights give the time off the processor to the stack that the thread left it with",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::firefox::is_profile)],
-        reader: FormatReader::Records(stacks::firefox::parse),
+        signs: &[Sign::Beginning(cg_stacks::firefox::is_profile)],
+        reader: FormatReader::Records(cg_stacks::firefox::parse),
         seeds: &["firefox/small-v70.json", "firefox/*"],
     },
     Format {
@@ -302,8 +293,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(heaps::heaptrack::is_recording)],
-        reader: FormatReader::Records(heaps::heaptrack::parse),
+        signs: &[Sign::Beginning(cg_heaps::heaptrack::is_recording)],
+        reader: FormatReader::Records(cg_heaps::heaptrack::parse),
         seeds: &["heaptrack/1.4.0-shapes.zst"],
     },
     Format {
@@ -315,8 +306,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "profiles of one unit are threads, those of different units sections",
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::speedscope::is_profile)],
-        reader: FormatReader::Records(stacks::speedscope::parse),
+        signs: &[Sign::Beginning(cg_stacks::speedscope::is_profile)],
+        reader: FormatReader::Records(cg_stacks::speedscope::parse),
         seeds: &["speedscope/small.json", "speedscope/evented.json"],
     },
     Format {
@@ -328,8 +319,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::v8::is_profile)],
-        reader: FormatReader::Records(stacks::v8::parse),
+        signs: &[Sign::Beginning(cg_stacks::v8::is_profile)],
+        reader: FormatReader::Records(cg_stacks::v8::parse),
         seeds: &["v8/node.cpuprofile", "v8/node.heapprofile"],
     },
     Format {
@@ -341,8 +332,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "only CPU profiles are read: slices say what a thread was asked to do",
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::v8::is_trace)],
-        reader: FormatReader::Records(stacks::v8::parse_trace),
+        signs: &[Sign::Beginning(cg_stacks::v8::is_trace)],
+        reader: FormatReader::Records(cg_stacks::v8::parse_trace),
         seeds: &["chrome-trace/node.json"],
     },
     Format {
@@ -354,8 +345,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "totals, without records",
         answers: &[],
         without_inline: NO_FUNCTIONS,
-        signs: &[Sign::Beginning(totals::gungraun::is_summary)],
-        reader: FormatReader::Revisions(totals::gungraun::parse),
+        signs: &[Sign::Beginning(cg_totals::gungraun::is_summary)],
+        reader: FormatReader::Revisions(cg_totals::gungraun::parse),
         seeds: &["gungraun/0.20-compared.summary.json"],
     },
     Format {
@@ -367,8 +358,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "totals, without records",
         answers: &[],
         without_inline: NO_FUNCTIONS,
-        signs: &[Sign::Beginning(totals::perf_stat::is_output)],
-        reader: FormatReader::Records(totals::perf_stat::parse),
+        signs: &[Sign::Beginning(cg_totals::perf_stat::is_output)],
+        reader: FormatReader::Records(cg_totals::perf_stat::parse),
         seeds: &["perf-stat/6.1-counters.csv", "perf-stat/*"],
     },
     Format {
@@ -380,8 +371,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[SourceLines, Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Beginning(stacks::xctrace::is_export)],
-        reader: FormatReader::Records(stacks::xctrace::parse),
+        signs: &[Sign::Beginning(cg_stacks::xctrace::is_export)],
+        reader: FormatReader::Records(cg_stacks::xctrace::parse),
         seeds: &["printouts/xctrace.xml"],
     },
     Format {
@@ -393,8 +384,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Line(stacks::sample::is_header_line)],
-        reader: FormatReader::Records(stacks::sample::parse),
+        signs: &[Sign::Line(cg_stacks::sample::is_header_line)],
+        reader: FormatReader::Records(cg_stacks::sample::parse),
         seeds: &["printouts/sample.txt"],
     },
     Format {
@@ -406,8 +397,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Line(stacks::vtune::is_header_line)],
-        reader: FormatReader::Records(stacks::vtune::parse),
+        signs: &[Sign::Line(cg_stacks::vtune::is_header_line)],
+        reader: FormatReader::Records(cg_stacks::vtune::parse),
         seeds: &["printouts/vtune.csv"],
     },
     Format {
@@ -419,8 +410,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "its times are percentages, which add up to nothing",
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::Line(stacks::visual_studio::is_header_line)],
-        reader: FormatReader::Records(stacks::visual_studio::parse),
+        signs: &[Sign::Line(cg_stacks::visual_studio::is_header_line)],
+        reader: FormatReader::Records(cg_stacks::visual_studio::parse),
         seeds: &["printouts/visual-studio.csv"],
     },
     Format {
@@ -432,8 +423,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::ManyLines(stacks::bpftrace::is_bpftrace)],
-        reader: FormatReader::Records(stacks::bpftrace::parse),
+        signs: &[Sign::ManyLines(cg_stacks::bpftrace::is_bpftrace)],
+        reader: FormatReader::Records(cg_stacks::bpftrace::parse),
         seeds: &["printouts/bpftrace.txt"],
     },
     Format {
@@ -445,8 +436,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "",
         answers: &[Stacks],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::ManyLines(stacks::dtrace::is_dtrace)],
-        reader: FormatReader::Records(stacks::dtrace::parse),
+        signs: &[Sign::ManyLines(cg_stacks::dtrace::is_dtrace)],
+        reader: FormatReader::Records(cg_stacks::dtrace::parse),
         seeds: &["printouts/dtrace.txt"],
     },
     Format {
@@ -458,8 +449,8 @@ pub static FORMATS: &[Format] = &[
         remarks: "lines with two counts are two runs: the stream is a [diff](#diff) of stacks",
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: FRAMES_OF_STACKS,
-        signs: &[Sign::ManyLines(stacks::folded::is_folded)],
-        reader: FormatReader::Records(stacks::folded::parse),
+        signs: &[Sign::ManyLines(cg_stacks::folded::is_folded)],
+        reader: FormatReader::Records(cg_stacks::folded::parse),
         seeds: &["stacks/before.folded", "stacks/*.folded", "folded/*.folded"],
     },
 ];

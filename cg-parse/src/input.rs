@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use cg_reader::{BYTE_ORDER_MARK, Error, Lines};
 use cg_stream::diagnostics::{Diagnostics, Progress};
 
-use crate::error::Error;
-use crate::format::Lines;
 use crate::packed;
 use crate::utf16::{ByteOrder, Utf16};
 
@@ -66,9 +65,6 @@ pub(crate) fn lines(reader: Box<dyn Read>) -> Result<Lines, Error> {
     }
     Ok(lines)
 }
-
-/// Of UTF-8. `cat` leaves it in front of the files that follow.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What an input is called in messages.
 pub(crate) fn name_of(path: &Path) -> String {
@@ -173,6 +169,23 @@ mod tests {
                 read.push(byte[0]);
             }
             assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn text_is_the_same_with_a_mark_and_in_utf_16() {
+        let text = "a;b;c 1\r\na;caf\u{e9} 4\r\na;b 5";
+        let marked = format!("\u{feff}{text}");
+        let units = || marked.encode_utf16();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            marked.as_bytes().to_vec(),
+            units().flat_map(u16::to_le_bytes).collect(),
+            units().flat_map(u16::to_be_bytes).collect(),
+        ] {
+            let mut lines = lines(Box::new(io::Cursor::new(bytes))).unwrap();
+            let read = lines.peek(text.len() + 1).unwrap();
+            assert_eq!(String::from_utf8_lossy(read), text);
         }
     }
 }

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
         |args: &args::Args| &args.partition_by,
         |args, output, diagnostics| {
             let files = tool::inputs(&args.files, diagnostics);
-            cg_parse::parse(&files, &args.options(), output, diagnostics)?;
+            cg_parse::parse(&files, args.from, &args.options(), output, diagnostics)?;
             Ok(Outcome::Done)
         },
     )

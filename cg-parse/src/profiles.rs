@@ -6,18 +6,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use cg_callgrind::sums::Sums;
+use cg_reader::{Error, Lines, Options, Out, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
-use crate::costs::sums::Sums;
-use crate::error::Error;
-use crate::format::{Lines, Options, Out, Revision};
-use crate::formats::FormatReader;
+use crate::formats::{Format, FormatReader};
 use crate::input::{self, Input};
 use crate::stable_names::StableNames;
 use crate::{detect, directory};
 
-/// Parses inputs into one stream. What cannot be read is told to `diagnostics`; what could be read of it is written
+/// Parses inputs into one stream, `from` a format where it is not to be recognised by content. What cannot be read is told to `diagnostics`; what could be read of it is written
 /// all the same, without an `end` record, and the other inputs are read on.
 ///
 /// ```
@@ -31,7 +30,7 @@ use crate::{detect, directory};
 ///
 /// let mut diagnostics = Diagnostics::to(|message, is_trouble| eprintln!("{is_trouble} {message}"));
 /// let mut stream = Vec::new();
-/// parse(&[file], &Options::default(), &mut stream, &mut diagnostics)?;
+/// parse(&[file], None, &Options::default(), &mut stream, &mut diagnostics)?;
 /// let stream = String::from_utf8(stream)?;
 /// assert!(stream.contains(r#"{"type":"fn","fn":"main","file":"main.c","calls":0,"cost":{"Ir":42}"#));
 /// assert!(!diagnostics.had_trouble());
@@ -43,6 +42,7 @@ use crate::{detect, directory};
 /// [`Error::Output`] where the output cannot be written. Everything about the inputs goes to `diagnostics`.
 pub fn parse(
     inputs: &[PathBuf],
+    from: Option<&'static Format>,
     options: &Options,
     output: &mut dyn Write,
     diagnostics: &mut Diagnostics,
@@ -51,17 +51,19 @@ pub fn parse(
     match options.stable_names {
         true => parse_all(
             inputs,
+            from,
             options,
             &mut StableNames::new(&mut writer),
             diagnostics,
         )?,
-        false => parse_all(inputs, options, &mut writer, diagnostics)?,
+        false => parse_all(inputs, from, options, &mut writer, diagnostics)?,
     }
     writer.flush().map_err(Error::Output)
 }
 
 fn parse_all(
     inputs: &[PathBuf],
+    from: Option<&'static Format>,
     options: &Options,
     sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
@@ -69,13 +71,13 @@ fn parse_all(
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
         inputs.iter().cloned().partition(|path| path.is_dir());
     for directory in &directories {
-        parse_directory(directory, options, sink, diagnostics)?;
+        parse_directory(directory, from, options, sink, diagnostics)?;
     }
     if files.is_empty() {
         return Ok(());
     }
     diagnostics.begin_inputs(&files);
-    let result = Parser::new(options, sink).read_files(&files, diagnostics);
+    let result = Parser::new(from, options, sink).read_files(&files, diagnostics);
     diagnostics.end_inputs();
     result
 }
@@ -84,6 +86,7 @@ fn parse_all(
 /// by their labels what they are of.
 fn parse_directory(
     directory: &Path,
+    from: Option<&'static Format>,
     options: &Options,
     sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
@@ -103,7 +106,7 @@ fn parse_directory(
         ));
     }
     for results in all {
-        let mut parser = Parser::new(options, sink);
+        let mut parser = Parser::new(from, options, sink);
         parser.is_of_revision = true;
         parser.out = parser.out.with_labels(results.labels);
         parser.read_files(&results.files, diagnostics)?;
@@ -119,12 +122,14 @@ pub(crate) fn parse_lines(
     sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<Framing, Error> {
-    let mut parser = Parser::new(options, sink);
+    let mut parser = Parser::new(None, options, sink);
     parser.read_lines(source, lines, diagnostics)?;
     parser.finish(diagnostics)
 }
 
 struct Parser<'a> {
+    /// The format, where it is not to be recognised by content.
+    from: Option<&'static Format>,
     options: &'a Options,
     out: Out<'a>,
     sums: Sums<'a>,
@@ -135,8 +140,13 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(options: &'a Options, sink: &'a mut dyn RowSink) -> Parser<'a> {
+    fn new(
+        from: Option<&'static Format>,
+        options: &'a Options,
+        sink: &'a mut dyn RowSink,
+    ) -> Parser<'a> {
         Parser {
+            from,
             options,
             out: Out::new(sink).with_overriding_labels(options.labels.clone()),
             sums: Sums::new(options),
@@ -176,7 +186,7 @@ impl<'a> Parser<'a> {
         let Parser {
             options, out, sums, ..
         } = self;
-        let format = detect::format_of(&mut lines, options.from);
+        let format = detect::format_of(&mut lines, self.from);
         if let Ok(format) = format
             && options.inline
             && let Some(why) = format.without_inline

@@ -6,11 +6,10 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use cg_reader::{Error, Lines, Options};
 use cg_stream::rows::{RowSink, hand_over};
 use cg_stream::{Completeness, Diagnostics, Framing, Line, Reader, Writer};
 
-use crate::error::Error;
-use crate::format::{Lines, Options};
 use crate::input::{self, Input};
 use crate::{detect, profiles};
 

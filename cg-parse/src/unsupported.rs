@@ -4,7 +4,7 @@
 //! recognised often shows by some words what printed it. What is said of binary files is fixed text: none of their bytes
 //! is shown.
 
-use crate::json::Scanner;
+use cg_reader::json::Scanner;
 
 /// How a kind of input is told, and what to do with it.
 struct Unsupported {

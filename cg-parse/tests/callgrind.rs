@@ -42,7 +42,7 @@ fn parse(inputs: &[PathBuf], options: &Options) -> Parsed {
         said.lock().unwrap().push(message.to_owned());
     });
     let mut output = Vec::new();
-    cg_parse::parse(inputs, options, &mut output, &mut diagnostics).unwrap();
+    cg_parse::parse(inputs, None, options, &mut output, &mut diagnostics).unwrap();
     let records = output
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

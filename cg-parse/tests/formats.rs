@@ -37,13 +37,20 @@ impl Parsed {
     }
 }
 
-fn parse(input: &Path, options: &Options) -> Parsed {
+fn parse(input: &Path, from: Option<&'static Format>, options: &Options) -> Parsed {
     let messages = Arc::new(Mutex::new(Vec::new()));
     let said = Arc::clone(&messages);
     let mut diagnostics =
         Diagnostics::to(move |message, _| said.lock().unwrap().push(message.to_owned()));
     let mut output = Vec::new();
-    cg_parse::parse(&[input.to_owned()], options, &mut output, &mut diagnostics).unwrap();
+    cg_parse::parse(
+        &[input.to_owned()],
+        from,
+        options,
+        &mut output,
+        &mut diagnostics,
+    )
+    .unwrap();
     drop(diagnostics);
     Parsed {
         text: String::from_utf8(output).unwrap(),
@@ -51,9 +58,12 @@ fn parse(input: &Path, options: &Options) -> Parsed {
     }
 }
 
-fn from(format: &'static Format) -> Options {
+fn as_format(input: &Path, format: &'static Format) -> Parsed {
+    parse(input, Some(format), &options())
+}
+
+fn options() -> Options {
     Options {
-        from: Some(format),
         lines: true,
         calls: true,
         ..Options::default()
@@ -78,13 +88,9 @@ fn every_seed_is_recognised_and_the_first_is_read_without_a_word() {
     for format in FORMATS {
         let first = workspace().join("tests/data").join(format.seeds[0]);
         assert!(first.is_file(), "{format:?} has no seed");
-        assert_eq!(parse(&first, &from(format)).messages, [""; 0], "{format:?}");
+        assert_eq!(as_format(&first, format).messages, [""; 0], "{format:?}");
         for seed in seeds(format) {
-            let recognised = Options {
-                from: None,
-                ..from(format)
-            };
-            let is_same = parse(&seed, &recognised) == parse(&seed, &from(format));
+            let is_same = parse(&seed, None, &options()) == as_format(&seed, format);
             assert!(is_same, "{format:?}: {}", seed.display());
         }
     }
@@ -95,7 +101,7 @@ fn seeds_are_of_the_tools_that_their_format_names() {
     for format in FORMATS {
         let mut tools = BTreeSet::new();
         for seed in seeds(format) {
-            let parsed = parse(&seed, &from(format));
+            let parsed = as_format(&seed, format);
             let runs = parsed.records().filter(|record| record["type"] == "run");
             tools.extend(runs.map(|run| run["tool"].as_str().unwrap().to_owned()));
         }
@@ -128,15 +134,14 @@ fn answered(record: &Value) -> Vec<Answer> {
 fn seeds_answer_what_their_format_claims_and_nothing_else() {
     for format in FORMATS {
         let stacks = Options {
-            from: Some(format),
             stacks: true,
             ..Options::default()
         };
         let mut answers = Vec::new();
         for seed in seeds(format) {
-            for options in [&from(format), &stacks] {
+            for options in [&options(), &stacks] {
                 answers.extend(
-                    parse(&seed, options)
+                    parse(&seed, Some(format), options)
                         .records()
                         .flat_map(|record| answered(&record)),
                 );
@@ -145,10 +150,10 @@ fn seeds_answer_what_their_format_claims_and_nothing_else() {
         // Out of debug information, which the seeds come without: the option itself says whether it would be looked for.
         let inline = Options {
             inline: true,
-            ..from(format)
+            ..options()
         };
         let first = workspace().join("tests/data").join(format.seeds[0]);
-        let messages = parse(&first, &inline).messages;
+        let messages = parse(&first, Some(format), &inline).messages;
         if !messages
             .iter()
             .any(|message| message.contains("--inline tells nothing here"))

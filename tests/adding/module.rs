@@ -5,23 +5,23 @@
 //! 17 main > parse > read
 //! ```
 
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines, Options, Out, excerpt};
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
-use super::table::{FrameParts, StackKey, StackTable};
-use super::write;
-use crate::error::{Error, excerpt};
-use crate::format::{Lines, Options, Out};
-use crate::number::whole_u64;
+use crate::table::{FrameParts, StackKey, StackTable};
+use crate::write;
 
 const HEADER: &[u8] = b"toy stacks";
 
 /// True for the line that only such a file begins with.
-pub(crate) fn is_header_line(line: &[u8]) -> bool {
+pub fn is_header_line(line: &[u8]) -> bool {
     line == HEADER
 }
 
-pub(crate) fn parse(
+/// Reads them: a [`cg_reader::ReadRecords`].
+pub fn parse(
     source: &str,
     lines: &mut Lines,
     options: &Options,

@@ -114,6 +114,7 @@ fn benchmarks(criterion: &mut Criterion) {
                 let mut diagnostics = Diagnostics::to(|message, _| panic!("{message}"));
                 cg_parse::parse(
                     &inputs,
+                    None,
                     &Options::default(),
                     &mut io::sink(),
                     &mut diagnostics,

@@ -94,7 +94,6 @@ struct Parsed {
 
 fn parsed(format: &'static Format, path: &Path) -> Parsed {
     let options = Options {
-        from: Some(format),
         lines: true,
         calls: true,
         ..Options::default()
@@ -104,7 +103,13 @@ fn parsed(format: &'static Format, path: &Path) -> Parsed {
     let mut diagnostics =
         Diagnostics::to(move |message, _| sink.lock().unwrap().push(message.to_owned()));
     let mut out = Vec::new();
-    let result = cg_parse::parse(&[PathBuf::from(path)], &options, &mut out, &mut diagnostics);
+    let result = cg_parse::parse(
+        &[PathBuf::from(path)],
+        Some(format),
+        &options,
+        &mut out,
+        &mut diagnostics,
+    );
     let name = path.display().to_string();
     let text = String::from_utf8(out).unwrap().replace(&name, "INPUT");
     let had_trouble = diagnostics.had_trouble();

@@ -77,21 +77,25 @@ fn with_line(files: &Files, path: &str, line: &str, before: &str) -> String {
 fn a_format_is_added_as_contributing_says() {
     let row = row(
         "a format of profiles",
-        &[("ROOM", "stacks"), ("NAME", "toy"), ("SEED", "three.toy")],
+        &[
+            ("ROOM", "cg-stacks"),
+            ("NAME", "toy"),
+            ("SEED", "three.toy"),
+        ],
     );
     let (paths, commands): (Vec<String>, Vec<String>) =
         row.into_iter().partition(|text| !text.contains(' '));
     let mut files_before = Files::new();
     files(&workspace(), &mut files_before);
     let added = [
-        ("cg-parse/src/stacks/toy.rs", part("module.rs")),
+        ("crates/cg-stacks/src/toy.rs", part("module.rs")),
         (
-            "cg-parse/src/stacks/mod.rs",
+            "crates/cg-stacks/src/lib.rs",
             with_line(
                 &files_before,
-                "cg-parse/src/stacks/mod.rs",
-                "pub(crate) mod toy;\n",
-                "pub(crate) mod ",
+                "crates/cg-stacks/src/lib.rs",
+                "pub mod toy;\n",
+                "pub mod ",
             ),
         ),
         (

@@ -31,7 +31,14 @@ fn read(path: &Path) -> Reading {
     });
     let mut out = Vec::new();
     let options = cg_parse::Options::default();
-    cg_parse::parse(&[path.to_owned()], &options, &mut out, &mut diagnostics).unwrap();
+    cg_parse::parse(
+        &[path.to_owned()],
+        None,
+        &options,
+        &mut out,
+        &mut diagnostics,
+    )
+    .unwrap();
     let records: Vec<Value> = out
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

@@ -1,0 +1,327 @@
+//! The functions of a file as it names them, before recursion levels and callers are folded.
+//!
+//! A position is explicit where its line stands right in front of the use (`fl=` before `fn=`, `cfi=` before `cfn=`),
+//! and otherwise the one in force. Callgrind's numbers stand for one function each, and what it leaves out is what is
+//! in force, except where it forgot an `fe=` or changed a file silently (seen in 3.10 and 3.22): then the function the
+//! number stood for is meant, as KCachegrind reads it. Other producers number names only and always give the file: then
+//! the same number means another function. So a number stands for a function from its first use on; an explicit
+//! position that differs means another function, unless the first one was only assumed from a call.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use cg_costs::ids::{FileFunctionId, StringId, Strings};
+use cg_names::demangle::demangle;
+use cg_stream::intern::{Id as _, Keys, TooMany};
+
+use super::decoration::{Decoration, decoration_of};
+
+cg_stream::ids! {
+    /// A function's name with its decorations, as the file has it.
+    pub(crate) struct DecoratedId;
+}
+
+/// All names of functions that a file uses.
+pub(crate) struct FileFunctionNames {
+    demangle: bool,
+    /// Ids indexed by interned text.
+    by_text: Vec<Option<DecoratedId>>,
+    names: Vec<DecoratedName>,
+    decorations: Vec<Decoration>,
+}
+
+#[derive(Clone, Copy)]
+struct DecoratedName {
+    text: StringId,
+    /// The name as records have it, if it has no decoration.
+    plain: StringId,
+    /// Index of its decoration in `decorations`.
+    decoration: Option<usize>,
+}
+
+/// What a name folds into, once it is known how the file decorates names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FoldedName {
+    pub(crate) name: StringId,
+    /// True for the second and deeper activations of a recursive function.
+    pub(crate) is_deeper: bool,
+}
+
+impl FileFunctionNames {
+    pub(crate) fn new(demangle: bool) -> FileFunctionNames {
+        FileFunctionNames {
+            demangle,
+            by_text: Vec::new(),
+            names: Vec::new(),
+            decorations: Vec::new(),
+        }
+    }
+
+    /// The id of a name.
+    pub(crate) fn intern(
+        &mut self,
+        text: &[u8],
+        strings: &mut Strings,
+    ) -> Result<DecoratedId, TooMany> {
+        let text_id = strings.intern(text)?;
+        if let Some(id) = self.of_text(text_id) {
+            return Ok(id);
+        }
+        let decoration = decoration_of(text).map(|decoration| {
+            self.decorations.push(decoration);
+            self.decorations.len() - 1
+        });
+        let plain = match decoration {
+            Some(_) => text_id,
+            None => self.readable(text_id, 0..text.len(), strings)?,
+        };
+        let id = DecoratedId::at(self.names.len())?;
+        self.names.push(DecoratedName {
+            text: text_id,
+            plain,
+            decoration,
+        });
+        if self.by_text.len() <= text_id.index() {
+            self.by_text.resize(text_id.index() + 1, None);
+        }
+        self.by_text[text_id.index()] = Some(id);
+        Ok(id)
+    }
+
+    fn of_text(&self, text: StringId) -> Option<DecoratedId> {
+        self.by_text.get(text.index()).copied().flatten()
+    }
+
+    /// The interned name, demangled if wanted.
+    pub(crate) fn readable_text(
+        &self,
+        text: &[u8],
+        strings: &mut Strings,
+    ) -> Result<StringId, TooMany> {
+        match self.demangle {
+            true => strings.intern(&demangle(text)),
+            false => strings.intern(text),
+        }
+    }
+
+    /// A piece of an interned text, demangled if wanted.
+    fn readable(
+        &self,
+        text: StringId,
+        piece: Range<usize>,
+        strings: &mut Strings,
+    ) -> Result<StringId, TooMany> {
+        let whole = strings.get(text);
+        let is_whole = piece.len() == whole.len();
+        let piece = &whole[piece];
+        let name = match self.demangle.then(|| demangle(piece)) {
+            Some(Cow::Owned(demangled)) => demangled,
+            _ if is_whole => return Ok(text),
+            _ => piece.to_vec(),
+        };
+        strings.intern(&name)
+    }
+
+    /// The name as the file writes it.
+    pub(crate) fn text(&self, id: DecoratedId) -> StringId {
+        self.names[id.index()].text
+    }
+
+    fn decoration(&self, id: DecoratedId) -> Option<&Decoration> {
+        self.names[id.index()]
+            .decoration
+            .map(|position| &self.decorations[position])
+    }
+
+    /// Whether a name is a second level for certain: the name without it is known too.
+    pub(crate) fn has_level(&self, id: DecoratedId, strings: &Strings) -> bool {
+        self.decoration(id)
+            .and_then(|decoration| decoration.without_level.clone())
+            .is_some_and(|range| self.is_known(&strings.get(self.text(id))[range], strings))
+    }
+
+    fn is_known(&self, text: &[u8], strings: &Strings) -> bool {
+        strings
+            .find(text)
+            .is_some_and(|text| self.of_text(text).is_some())
+    }
+
+    /// Whether a call from `caller` to `callee` shows that names carry their callers.
+    pub(crate) fn shows_chains(
+        &self,
+        caller: DecoratedId,
+        callee: DecoratedId,
+        strings: &Strings,
+    ) -> bool {
+        let Some(chain) = self
+            .decoration(callee)
+            .and_then(|decoration| decoration.chain.as_ref())
+        else {
+            return false;
+        };
+        let caller_text = strings.get(self.text(caller));
+        let caller_name = match self.decoration(caller) {
+            Some(Decoration {
+                chain: Some(chain), ..
+            }) => &caller_text[chain.function.clone()],
+            Some(Decoration {
+                without_level: Some(range),
+                ..
+            }) => &caller_text[range.clone()],
+            _ => caller_text,
+        };
+        &strings.get(self.text(callee))[chain.first_caller.clone()] == caller_name
+    }
+
+    /// Folds a name; `has_chains` tells whether names carry their callers.
+    pub(crate) fn folded(
+        &self,
+        id: DecoratedId,
+        has_chains: bool,
+        strings: &mut Strings,
+    ) -> Result<FoldedName, TooMany> {
+        let name = self.names[id.index()];
+        let Some(decoration) = self.decoration(id) else {
+            return Ok(FoldedName {
+                name: name.plain,
+                is_deeper: false,
+            });
+        };
+        let (piece, is_deeper) = match (&decoration.chain, &decoration.without_level) {
+            (Some(chain), _) if has_chains => (chain.function.clone(), chain.has_level),
+            (_, Some(range))
+                if has_chains || self.is_known(&strings.get(name.text)[range.clone()], strings) =>
+            {
+                (range.clone(), true)
+            }
+            _ => (0..strings.get(name.text).len(), false),
+        };
+        Ok(FoldedName {
+            name: self.readable(name.text, piece, strings)?,
+            is_deeper,
+        })
+    }
+}
+
+/// The key of a function as the file names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileFunction {
+    pub(crate) name: DecoratedId,
+    pub(crate) object: StringId,
+    pub(crate) file: StringId,
+}
+
+/// How a position was determined, from the least reliable way to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PositionCertainty {
+    /// A call left it out, and the caller's was in force.
+    Assumed,
+    /// In force where the function itself begins.
+    InForce,
+    /// Given right in front of the use.
+    Explicit,
+}
+
+/// An object or a file, and how it came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) name: StringId,
+    pub(crate) certainty: PositionCertainty,
+}
+
+/// All functions of a file.
+pub(crate) struct FileFunctions {
+    nodes: Keys<FileFunctionId, FileFunction>,
+    /// Each node with the object and file corrected, where a call had assumed others.
+    corrected: Vec<FileFunction>,
+    certainty: Vec<(PositionCertainty, PositionCertainty)>,
+}
+
+impl FileFunctions {
+    pub(crate) fn new() -> FileFunctions {
+        FileFunctions {
+            nodes: Keys::default(),
+            corrected: Vec::new(),
+            certainty: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.corrected.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: FileFunctionId) -> FileFunction {
+        self.corrected[id.index()]
+    }
+
+    /// The function with this name and these positions.
+    pub(crate) fn find(
+        &mut self,
+        name: DecoratedId,
+        object: Position,
+        file: Position,
+    ) -> Result<FileFunctionId, TooMany> {
+        let node = FileFunction {
+            name,
+            object: object.name,
+            file: file.name,
+        };
+        let id = self.nodes.intern(node)?;
+        if self.corrected.len() < self.nodes.len() {
+            self.corrected.push(node);
+            self.certainty.push((object.certainty, file.certainty));
+        }
+        self.confirm(id, object, file);
+        Ok(id)
+    }
+
+    /// Whether a number, used with these positions, still means the function it stands for; false if it means another
+    /// one. Corrects positions that a call had only assumed.
+    #[inline]
+    pub(crate) fn reuse(&mut self, id: FileFunctionId, object: Position, file: Position) -> bool {
+        let node = self.corrected[id.index()];
+        if node.object == object.name && node.file == file.name {
+            self.confirm(id, object, file);
+            return true;
+        }
+        let (object_certainty, file_certainty) = self.certainty[id.index()];
+        let is_other = |known: StringId, certainty: PositionCertainty, position: Position| {
+            known != position.name
+                && position.certainty == PositionCertainty::Explicit
+                && certainty > PositionCertainty::Assumed
+        };
+        if is_other(node.object, object_certainty, object)
+            || is_other(node.file, file_certainty, file)
+        {
+            return false;
+        }
+        let node = &mut self.corrected[id.index()];
+        let certainty = &mut self.certainty[id.index()];
+        if object_certainty == PositionCertainty::Assumed
+            && object.certainty > PositionCertainty::Assumed
+        {
+            node.object = object.name;
+            certainty.0 = object.certainty;
+        }
+        if file_certainty == PositionCertainty::Assumed
+            && file.certainty > PositionCertainty::Assumed
+        {
+            node.file = file.name;
+            certainty.1 = file.certainty;
+        }
+        true
+    }
+
+    #[inline]
+    fn confirm(&mut self, id: FileFunctionId, object: Position, file: Position) {
+        let node = self.corrected[id.index()];
+        let certainty = &mut self.certainty[id.index()];
+        if node.object == object.name {
+            certainty.0 = certainty.0.max(object.certainty);
+        }
+        if node.file == file.name {
+            certainty.1 = certainty.1.max(file.certainty);
+        }
+    }
+}

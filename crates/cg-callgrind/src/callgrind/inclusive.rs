@@ -1,0 +1,345 @@
+//! From a part's nodes to functions: recursion levels and callers folded, inclusive cost worked out.
+//!
+//! **Where the file has recursion levels** (Callgrind's default) the inclusive cost of a function is that of its first
+//! level: what came in by calls if it was called, else its self cost and the calls that leave it. A call into the first
+//! level is one made while the function is nowhere on the stack, so nothing is counted twice, whatever recursion there
+//! is. Callgrind counts levels by function and not by chain of callers, so this holds for the chains of
+//! `--separate-callers` too: a function's inclusive cost is the sum over its chains' first levels, which equals that of
+//! a run without chains.
+//!
+//! **Where it has none** (`--separate-recs=1`, other producers) calls of a function to itself are left out, and functions
+//! that call each other in a circle are handled as KCachegrind does: self cost and the calls that leave the circle.
+//! A file of Callgrind without any sign of recursion may be of either kind. There, two functions that call each other
+//! in turn without recursion make a circle of arcs too; a circle is believed only where one of its functions costs more
+//! by its incoming calls than came into the circle from outside, which without recursion is impossible.
+//!
+//! `calls` of a function counts all calls, those into deeper levels too. An arc folds levels at both ends: its `calls`
+//! count all of them, its inclusive cost is that of the calls into the callee's first level, so that the arcs into a
+//! function add up to its inclusive cost.
+
+use cg_costs::circles;
+use cg_costs::ids::{ArcId, FileFunctionId, FunctionId, StringId};
+use cg_costs::inlines::TracedNode;
+use cg_costs::section::{ArcKey, Section, SectionFunction};
+use cg_costs::tables::{CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row};
+use cg_stream::intern::Id as _;
+use cg_stream::sorting::Order as _;
+use hashbrown::{HashMap, HashSet};
+
+use super::contexts;
+use super::functions::{FileFunctionNames, FileFunctions};
+use super::part::{NodeArc, PartSums};
+use super::recursion::{FoldedNode, RecursionSigns};
+
+/// Adds a part to a section.
+pub(crate) fn fold(
+    part: &PartSums,
+    nodes: &FileFunctions,
+    names: &FileFunctionNames,
+    shown: RecursionSigns,
+    section: &mut Section,
+) -> Result<(), NoRoom> {
+    let mut folded: Vec<FoldedNode> = Vec::with_capacity(part.present.len());
+    for node in &part.present {
+        let known = nodes.get(*node);
+        let name = names.folded(known.name, shown.chains, &mut section.strings)?;
+        folded.push(FoldedNode {
+            function: section.function(SectionFunction {
+                name: name.name,
+                file: known.file,
+                object: known.object,
+            })?,
+            is_deeper: name.is_deeper,
+            node: *node,
+        });
+    }
+    for node in &folded {
+        section.add_cost(node.function, part.own.row(node.node.index()))?;
+    }
+    let has_levels = shown.levels || folded.iter().any(|node| node.is_deeper);
+    let arcs = part.arcs.as_ref().filter(|_| !has_levels);
+    // Whole profiles of many small parts need no look-up, and would spend their time on clearing it.
+    let needs_lookup =
+        arcs.is_some() || part.lines.is_some() || part.calls.is_some() || section.trace.is_some();
+    let mut by_node = vec![None; if needs_lookup { nodes.len() } else { 0 }];
+    if needs_lookup {
+        for node in &folded {
+            by_node[node.node.index()] = Some(*node);
+        }
+    }
+    let lookup = |node: FileFunctionId| by_node.get(node.index()).copied().flatten();
+
+    let circles = if let Some(arcs) = arcs {
+        let recurses = folded
+            .iter()
+            .any(|node| part.called_by_itself[node.node.index()] > 0);
+        let believes_all = recurses || !shown.is_callgrind;
+        add_inclusive_without_levels(part, &mut folded, arcs, lookup, believes_all, section)?
+    } else {
+        add_inclusive_by_levels(part, &mut folded, section)?;
+        match &section.trace {
+            Some(trace) => circles_of_levels(&folded, trace.arcs(), lookup),
+            None => HashMap::new(),
+        }
+    };
+    if let Some(trace) = &mut section.trace {
+        let nodes = folded.iter().map(|node| TracedNode {
+            node: node.node,
+            function: node.function,
+            is_deeper: node.is_deeper,
+            circle: circles.get(&node.function).copied(),
+        });
+        trace.end_part(has_levels, nodes);
+    }
+    if let Some(lines) = &part.lines {
+        // The lines of a function then add up to the function, in self cost and in inclusive cost.
+        let function = |node| lookup(node).map(|node| (node.function, node.is_deeper));
+        section.add_lines(lines, function)?;
+    }
+    if let Some(calls) = &part.calls {
+        add_arcs(calls, lookup, section)?;
+    }
+    if let Some(mut graph) = section.stacks.take() {
+        let added = contexts::add(part, nodes, names, shown, &folded, section, &mut graph);
+        section.stacks = Some(graph);
+        added?;
+    }
+    Ok(())
+}
+
+/// Inclusive cost where the file has recursion levels.
+fn add_inclusive_by_levels(
+    part: &PartSums,
+    folded: &mut [FoldedNode],
+    section: &mut Section,
+) -> Result<(), NoRoom> {
+    folded.order_by_key(|node| (node.function, node.is_deeper, node.node.index()));
+    let mut inclusive = Vec::new();
+    for nodes in folded.chunk_by(|a, b| a.function == b.function) {
+        // A part that began inside a recursion may know the deeper levels only.
+        let first_level = nodes[0].is_deeper;
+        let first = nodes.iter().filter(|node| node.is_deeper == first_level);
+        let mut sums = FunctionSums::new(part);
+        for node in first {
+            sums.add_node(part, node.node)?;
+        }
+        sums.inclusive(part.signedness, &mut inclusive)?;
+        let mut calls = 0u64;
+        for node in nodes {
+            let index = node.node.index();
+            add_calls(&mut calls, part.called[index])?;
+            add_calls(&mut calls, part.called_by_itself[index])?;
+        }
+        section.add_inclusive(nodes[0].function, &inclusive, calls)?;
+    }
+    Ok(())
+}
+
+/// The sums from which a function's inclusive cost follows.
+struct FunctionSums {
+    own: Vec<u64>,
+    incoming: Vec<u64>,
+    outgoing: Vec<u64>,
+    called: u64,
+    calls: u64,
+}
+
+impl FunctionSums {
+    fn new(part: &PartSums) -> FunctionSums {
+        let zeros = vec![0; part.own.event_count()];
+        FunctionSums {
+            own: zeros.clone(),
+            incoming: zeros.clone(),
+            outgoing: zeros,
+            called: 0,
+            calls: 0,
+        }
+    }
+
+    fn add_node(&mut self, part: &PartSums, node: FileFunctionId) -> Result<(), NoRoom> {
+        let (index, signedness) = (node.index(), part.signedness);
+        add_row(&mut self.own, part.own.row(index), signedness)?;
+        add_inclusive_row(&mut self.incoming, part.incoming.row(index), signedness)?;
+        add_inclusive_row(&mut self.outgoing, part.outgoing.row(index), signedness)?;
+        add_calls(&mut self.called, part.called[index])
+    }
+
+    /// The incoming cost if the function was called, else self cost plus outgoing cost.
+    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
+        out.clear();
+        if self.called > 0 {
+            out.extend_from_slice(&self.incoming);
+            return Ok(());
+        }
+        out.extend_from_slice(&self.own);
+        add_inclusive_row(out, &self.outgoing, signedness)
+    }
+}
+
+/// The cycles that are recursion, where the file has recursion levels: those with a node of a deeper level. Functions
+/// of other cycles were never active at the same time.
+fn circles_of_levels(
+    folded: &[FoldedNode],
+    arcs: impl Iterator<Item = (FileFunctionId, FileFunctionId)>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
+) -> HashMap<FunctionId, usize> {
+    let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    let place = |node: FileFunctionId| functions.binary_search(&lookup(node)?.function).ok();
+    let pairs = arcs.filter_map(|(caller, callee)| Some((place(caller)?, place(callee)?)));
+    let mut pairs: Vec<(usize, usize)> =
+        pairs.filter(|(caller, callee)| caller != callee).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let circle_of = circles::find(functions.len(), pairs.into_iter());
+    let deeper = folded.iter().filter(|node| node.is_deeper);
+    let recursive: HashSet<usize> = deeper
+        .filter_map(|node| circle_of[functions.binary_search(&node.function).ok()?])
+        .collect();
+    let in_recursion = |(place, circle): (usize, &Option<usize>)| {
+        let circle = circle.filter(|circle| recursive.contains(circle))?;
+        Some((functions[place], circle))
+    };
+    circle_of
+        .iter()
+        .enumerate()
+        .filter_map(in_recursion)
+        .collect()
+}
+
+/// Inclusive cost where recursion has to be found in the arcs. Returns the cycles that are recursion.
+fn add_inclusive_without_levels(
+    part: &PartSums,
+    folded: &mut [FoldedNode],
+    arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
+    believes_all: bool,
+    section: &mut Section,
+) -> Result<HashMap<FunctionId, usize>, NoRoom> {
+    let signedness = part.signedness;
+    folded.order_by_key(|node| (node.function, node.node.index()));
+    let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
+    functions.dedup();
+    let place: HashMap<FunctionId, usize> = functions
+        .iter()
+        .enumerate()
+        .map(|(place, function)| (*function, place))
+        .collect();
+    let mut sums: Vec<FunctionSums> = functions.iter().map(|_| FunctionSums::new(part)).collect();
+    for node in folded.iter() {
+        let own = part.own.row(node.node.index());
+        add_row(&mut sums[place[&node.function]].own, own, signedness)?;
+    }
+    let mut between: Vec<circles::Between> = Vec::with_capacity(arcs.row_count());
+    for (row, (caller, callee)) in arcs.all() {
+        let (Some(caller), Some(callee)) = (lookup(caller), lookup(callee)) else {
+            continue;
+        };
+        let (caller, callee) = (place[&caller.function], place[&callee.function]);
+        let calls = *arcs.facts(row);
+        add_calls(&mut sums[callee].calls, calls)?;
+        if caller == callee {
+            continue;
+        }
+        let cost = arcs.inclusive(row);
+        add_calls(&mut sums[callee].called, calls)?;
+        add_inclusive_row(&mut sums[callee].incoming, cost, signedness)?;
+        add_inclusive_row(&mut sums[caller].outgoing, cost, signedness)?;
+        between.push(circles::Between {
+            caller,
+            callee,
+            row,
+        });
+    }
+    let pairs = between.iter().map(|arc| (arc.caller, arc.callee));
+    let circle_of = circles::find(functions.len(), pairs);
+    let is_recursive = circles::recursive(
+        &circle_of,
+        &between,
+        |row| arcs.inclusive(row),
+        part.own.event_count(),
+        signedness,
+        believes_all,
+        |place| sums[place].incoming.as_slice(),
+    )?;
+    // Calls that stay inside a cycle do not count.
+    let in_circle = |place: usize| circle_of[place].filter(|circle| is_recursive[*circle]);
+    let leaving = costs_of_leaving(&between, in_circle, arcs, part)?;
+    let mut inclusive = Vec::new();
+    for (place, function) in functions.iter().enumerate() {
+        let sums = &sums[place];
+        match leaving.get(&place) {
+            Some(leaving) => {
+                inclusive.clear();
+                inclusive.extend_from_slice(&sums.own);
+                add_inclusive_row(&mut inclusive, leaving, signedness)?;
+            }
+            None => sums.inclusive(signedness, &mut inclusive)?,
+        }
+        section.add_inclusive(*function, &inclusive, sums.calls)?;
+    }
+    for circle in 0..is_recursive.len() {
+        let members: Vec<FunctionId> = (0..functions.len())
+            .filter(|place| in_circle(*place) == Some(circle))
+            .map(|place| functions[place])
+            .collect();
+        section.add_cycle(&members);
+    }
+    let in_recursion = |place: usize| Some((functions[place], in_circle(place)?));
+    Ok((0..functions.len()).filter_map(in_recursion).collect())
+}
+
+/// By function in a cycle: the cost of its calls that leave the cycle.
+fn costs_of_leaving(
+    between: &[circles::Between],
+    in_circle: impl Fn(usize) -> Option<usize>,
+    arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
+    part: &PartSums,
+) -> Result<HashMap<usize, Vec<u64>>, NoRoom> {
+    let mut leaving = HashMap::new();
+    for arc in between {
+        let Some(circle) = in_circle(arc.caller) else {
+            continue;
+        };
+        let sum = leaving
+            .entry(arc.caller)
+            .or_insert_with(|| vec![0; part.own.event_count()]);
+        if in_circle(arc.callee) != Some(circle) {
+            add_inclusive_row(sum, arcs.inclusive(arc.row), part.signedness)?;
+        }
+    }
+    Ok(leaving)
+}
+
+fn add_arcs(
+    arcs: &CostRows<ArcId, NodeArc, u64>,
+    lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
+    section: &mut Section,
+) -> Result<(), NoRoom> {
+    for (arc, key) in arcs.all() {
+        let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
+            continue;
+        };
+        // A call of a function that is already active adds nothing to its callers' inclusive cost.
+        let is_nested = callee.is_deeper || caller.function == callee.function;
+        let is_own_file = key.file == section.key_of(caller.function).file;
+        section.add_arc(
+            ArcKey {
+                caller: caller.function,
+                callee: callee.function,
+                site: if is_own_file {
+                    StringId::NOT_GIVEN
+                } else {
+                    key.file
+                },
+                line: key.line,
+                address: key.address,
+                inlined: None,
+            },
+            *arcs.facts(arc),
+            if is_nested { &[] } else { arcs.inclusive(arc) },
+        )?;
+    }
+    Ok(())
+}

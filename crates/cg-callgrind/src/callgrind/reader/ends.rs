@@ -1,0 +1,137 @@
+//! Where a part ends: its totals are checked, it is added to the section, and the way is cleared for another.
+
+use cg_reader::Error;
+use cg_stream::intern::Id as _;
+
+use super::{CallgrindReader, PartState, Stage};
+use crate::callgrind::inclusive;
+use crate::refusal::Refusal;
+
+impl CallgrindReader<'_> {
+    /// Ends the part and begins the next one.
+    pub(super) fn next_part(&mut self) -> Result<(), Refusal> {
+        self.flush_calls()?;
+        self.check_totals()?;
+        self.finish_part().map_err(Refusal::Other)
+    }
+
+    pub(super) fn end_of_file(&mut self, ended_with_newline: bool) -> Result<(), Error> {
+        let line_number = self.line_number;
+        let here = |message: String| Error::at(line_number, message);
+        if self.calls.is_some() {
+            return Err(here(
+                "expected the cost of calls=, found the end of the file; the profile is cut short"
+                    .to_owned(),
+            ));
+        }
+        if self.stage == Stage::Header && (self.has_header || self.parts == 0) {
+            return Err(here(
+                "expected events:, found the end of the file".to_owned(),
+            ));
+        }
+        if self.stage == Stage::Events && self.summary.is_none() {
+            return Err(here("expected costs, found the end of the file".to_owned()));
+        }
+        if self.stage == Stage::Totals
+            && !ended_with_newline
+            && let Some((_, totals)) = &self.totals
+            && *totals != self.part_sums()
+        {
+            return Err(here(
+                "the totals: are cut short by the end of the file".to_owned(),
+            ));
+        }
+        self.check_totals()
+            .map_err(|refusal| refusal.at(line_number))?;
+        self.finish_part()
+    }
+
+    /// The self cost of the part, in the order of its events.
+    fn part_sums(&self) -> Vec<i128> {
+        let mut sums = vec![0i128; self.section.event_count()];
+        for node in &self.part.present {
+            for (sum, cell) in sums.iter_mut().zip(self.part.own.row(node.index())) {
+                *sum += self.part.signedness.count(*cell);
+            }
+        }
+        match &self.columns {
+            None => {
+                sums.truncate(self.events.len());
+                sums
+            }
+            Some(columns) => columns.iter().map(|column| sums[*column]).collect(),
+        }
+    }
+
+    /// Whether the part's writer ends every part with `totals:`. Callgrind writes `summary:` in front of the costs as
+    /// well: a profile that has neither was not left like this by Callgrind.
+    fn must_have_totals(&self) -> bool {
+        self.is_xtree || self.shown.is_callgrind && self.summary.is_some()
+    }
+
+    /// Compares the part's `totals:` with the sum of its costs.
+    fn check_totals(&mut self) -> Result<(), Refusal> {
+        let has_continued_names = std::mem::take(&mut self.has_continued_names);
+        let Some((line, totals)) = self.totals.take() else {
+            if has_continued_names {
+                // A damaged cost line behind a name looks the same.
+                self.section.leave_open();
+                self.diagnostics.trouble(format!(
+                    "{}:{}: no totals: at the end of the part, so what was taken for the rest of a name may have been costs",
+                    self.source, self.line_number
+                ));
+            }
+            return if self.stage > Stage::Header && self.must_have_totals() {
+                Err(
+                    "expected totals: at the end of the part, found none; the profile is cut short"
+                        .to_owned()
+                        .into(),
+                )
+            } else {
+                if self.is_xdebug && self.stage == Stage::Body && self.summary.is_none() {
+                    self.diagnostics.warn(format!(
+                        "{}:{}: no summary:, which Xdebug writes last; the profile may be cut short",
+                        self.source, self.line_number
+                    ));
+                }
+                Ok(())
+            };
+        };
+        for ((event, total), sum) in self.events.iter().zip(totals).zip(self.part_sums()) {
+            if total != sum {
+                self.section.leave_open();
+                self.diagnostics.trouble(format!(
+                    "{}:{line}: totals: has {total} {event}, but the costs add up to {sum}",
+                    self.source
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the part to the section and clears the way for another.
+    pub(super) fn finish_part(&mut self) -> Result<(), Error> {
+        if self.stage == Stage::Header {
+            return Ok(());
+        }
+        let summary = self.summary.take().unwrap_or_else(|| self.part_sums());
+        for (event, count) in self.events.iter().zip(summary) {
+            // A summary is arithmetic modulo 2^64.
+            self.section.run.add_summary(event, count as u64);
+        }
+        let added = inclusive::fold(
+            &self.part,
+            &self.nodes,
+            &self.function_names,
+            self.shown,
+            self.section,
+        );
+        self.part.clear();
+        self.parts += 1;
+        self.section.run.parts += 1;
+        self.stage = Stage::Header;
+        self.state = PartState::default();
+        added.map_err(|no_room| Refusal::from(no_room).at(self.line_number))?;
+        (self.part_done)(self.section)
+    }
+}

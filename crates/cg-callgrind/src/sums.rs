@@ -1,0 +1,190 @@
+//! The profiles that are summed: Callgrind's and Cachegrind's, one section a tool, written once all inputs are read.
+
+use std::mem;
+
+use cg_costs::inlines::{CostLines, resolve};
+use cg_costs::section::{RunFacts, Section};
+use cg_costs::stacks::graph::StackGraph;
+use cg_costs::write;
+use cg_reader::{Error, Lines, Options, Out};
+use cg_stream::Diagnostics;
+
+use crate::{PartDone, cachegrind, callgrind};
+
+/// A tool whose profiles are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summed {
+    /// Callgrind, and who writes its format.
+    Callgrind,
+    /// Cachegrind.
+    Cachegrind,
+}
+
+impl Summed {
+    fn section(self, options: &Options) -> Section {
+        match self {
+            Summed::Callgrind => {
+                let mut section = Section::new("callgrind", true);
+                section.trace = options.inline.then(CostLines::default);
+                section.stacks = options.stacks.then(StackGraph::default);
+                section
+            }
+            Summed::Cachegrind => Section::new("cachegrind", false),
+        }
+    }
+
+    /// Adds an input to a section, part by part.
+    fn read(
+        self,
+        source: &str,
+        lines: &mut Lines,
+        options: &Options,
+        section: &mut Section,
+        part_done: PartDone,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        match self {
+            Summed::Callgrind => {
+                callgrind::read(source, lines, options, section, part_done, diagnostics)
+            }
+            Summed::Cachegrind => {
+                cachegrind::read(source, lines, options, section, part_done, diagnostics)
+            }
+        }
+    }
+
+    /// Writes a section to which all that belongs to it was added; says which inlined functions stay unknown.
+    fn write(
+        self,
+        section: &mut Section,
+        options: &Options,
+        out: &mut Out,
+    ) -> Result<Vec<String>, Error> {
+        let folded = match self {
+            // A part has what its functions' levels cost in it.
+            Summed::Callgrind if !options.per_part => callgrind::levels::fold(section),
+            Summed::Callgrind | Summed::Cachegrind => Ok(()),
+        };
+        folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        let mut inlines = None;
+        if options.inline {
+            inlines = resolve(section, &options.search)?;
+        }
+        if let Some(inlines) = &inlines {
+            let innermost = |object, address| inlines.innermost(object, address);
+            let told = section.tell_arcs_apart(innermost, options.instr);
+            told.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        }
+        if let Some(graph) = section.stacks.take() {
+            let said = write::write_stacks(section, &graph, out)?;
+            // For the next part.
+            section.stacks = Some(graph);
+            return Ok(Vec::from_iter(said));
+        }
+        write::write(section, inlines.as_ref(), options, out)?;
+        Ok(inlines.map_or(Vec::new(), |inlines| inlines.messages(section)))
+    }
+}
+
+/// The sections in the making, in the order in which their tools were first met.
+pub struct Sums<'a> {
+    options: &'a Options,
+    sections: Vec<(Summed, Section)>,
+}
+
+impl<'a> Sums<'a> {
+    /// Nothing read yet.
+    pub fn new(options: &'a Options) -> Sums<'a> {
+        Sums {
+            options,
+            sections: Vec::new(),
+        }
+    }
+
+    /// Adds a profile to its tool's section; with `--per-part` writes a section for each of its parts instead.
+    pub fn read(
+        &mut self,
+        tool: Summed,
+        source: &str,
+        lines: &mut Lines,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let options = self.options;
+        if options.stacks && tool == Summed::Cachegrind {
+            return Err(Error::whole(
+                "expected calls, found a profile of Cachegrind, which has none: stacks are in those of Callgrind",
+            ));
+        }
+        if options.per_part {
+            let mut section = tool.section(options);
+            let mut said: Vec<String> = Vec::new();
+            let mut write = |section: &mut Section| {
+                said.extend(tool.write(section, options, out)?);
+                section.clear();
+                Ok(())
+            };
+            let result = tool.read(
+                source,
+                lines,
+                options,
+                &mut section,
+                &mut write,
+                diagnostics,
+            );
+            // What is left is the part in which an error was met.
+            if section.event_count() > 0 {
+                said.extend(tool.write(&mut section, options, out)?);
+            }
+            for message in said {
+                diagnostics.warn(format!("{source}: {message}"));
+            }
+            return result;
+        }
+        let place = self
+            .sections
+            .iter()
+            .position(|(known, _)| *known == tool)
+            .unwrap_or_else(|| {
+                self.sections.push((tool, tool.section(options)));
+                self.sections.len() - 1
+            });
+        let section = &mut self.sections[place].1;
+        let part_done = &mut |_: &mut Section| Ok(());
+        let nothing = RunFacts::new(section.run.tool());
+        let before = mem::replace(&mut section.run, nothing.clone());
+        let result = tool.read(source, lines, options, section, part_done, diagnostics);
+        let of_input = mem::replace(&mut section.run, nothing);
+        section.run = before.and(of_input);
+        result
+    }
+
+    /// Writes the sections. `all_read` is false where an input could not be opened or recognised: a sum that may lack
+    /// something gets no `end`.
+    pub fn write(
+        mut self,
+        all_read: bool,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        for (tool, section) in &mut self.sections {
+            if !all_read {
+                section.leave_open();
+            }
+            if section.event_count() == 0 {
+                continue;
+            }
+            match tool.write(section, self.options, out) {
+                Err(error @ Error::Malformed { .. }) => {
+                    diagnostics.trouble(error.in_file(&section.run.sources.join(", ")));
+                }
+                result => {
+                    for message in result? {
+                        diagnostics.warn(message);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,547 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use cg_reader::Options;
+use parsed::Parsed;
+use serde_json::Value;
+
+use crate::tests;
+
+fn stacks(text: &str) -> Parsed {
+    let options = Options {
+        stacks: true,
+        ..Options::default()
+    };
+    parsed::read(tests::recognised, text.as_bytes(), &options)
+}
+
+fn records(parsed: &Parsed, kind: &str) -> Vec<Value> {
+    let whole = |record: &&str| serde_json::from_str(&format!("{{{record}")).unwrap();
+    parsed.of(kind).iter().map(whole).collect()
+}
+
+/// `main;f 3`, outermost first and sorted; `~` behind what is estimated, `<` behind what is cut.
+fn folded(parsed: &Parsed) -> Vec<String> {
+    let fold = |record: &Value| {
+        let frames = record["stack"].as_array().unwrap().iter().rev();
+        let names: Vec<&str> = frames.map(|frame| frame["fn"].as_str().unwrap()).collect();
+        let mark = |field: &str, mark| if record[field] == true { mark } else { "" };
+        let (estimated, cut) = (mark("estimated", "~"), mark("cut", "<"));
+        format!(
+            "{} {}{estimated}{cut}",
+            names.join(";"),
+            record["cost"]["Ir"]
+        )
+    };
+    let mut folded: Vec<String> = records(parsed, "stack").iter().map(fold).collect();
+    folded.sort();
+    folded
+}
+
+type ByFunction = BTreeMap<(String, String, String, String), i128>;
+
+fn add(sums: &mut ByFunction, function: &Value, cost: &Value) {
+    for (event, count) in cost.as_object().unwrap() {
+        let name = |field: &str| function[field].as_str().unwrap_or_default().to_owned();
+        let key = (name("fn"), name("file"), name("obj"), event.clone());
+        *sums.entry(key).or_default() += i128::from(count.as_u64().unwrap());
+    }
+}
+
+/// Self cost by function and event, of functions and of the innermost frames of stacks.
+fn self_costs(text: &str) -> (ByFunction, ByFunction) {
+    let (mut functions, mut leaves) = (ByFunction::new(), ByFunction::new());
+    for record in records(
+        &parsed::read(tests::recognised, text.as_bytes(), &Options::default()),
+        "fn",
+    ) {
+        add(&mut functions, &record, &record["cost"]);
+    }
+    let parsed = stacks(text);
+    assert!(parsed.is_whole(), "{:?}", parsed.messages);
+    for record in records(&parsed, "stack") {
+        add(&mut leaves, &record["stack"][0], &record["cost"]);
+    }
+    functions.retain(|_, count| *count != 0);
+    leaves.retain(|_, count| *count != 0);
+    (functions, leaves)
+}
+
+/// Holds the innermost frames against the functions. False where something was not followed: it is missing there.
+#[track_caller]
+fn has_self_costs(text: &str) -> bool {
+    let (functions, mut leaves) = self_costs(text);
+    let pruned: i128 = (leaves.iter())
+        .filter(|((name, ..), _)| name == "[pruned]")
+        .map(|(_, count)| count)
+        .sum();
+    leaves.retain(|(name, ..), _| name != "[pruned]");
+    if pruned == 0 {
+        assert_eq!(functions, leaves);
+        return true;
+    }
+    for (function, count) in &leaves {
+        assert!(*count <= functions[function], "{function:?}");
+    }
+    let missing = functions.values().sum::<i128>() - leaves.values().sum::<i128>();
+    assert_eq!(missing, pruned);
+    false
+}
+
+/// Σ over all stacks, and the total of the run without stacks.
+#[track_caller]
+fn check_total(text: &str, parsed: &Parsed) {
+    let mut sums: BTreeMap<String, i128> = BTreeMap::new();
+    for record in parsed.of("stack") {
+        // There can be many, and of these all stacks need not be read.
+        let cost = &record[record.find("\"cost\":").unwrap() + 7..];
+        let cost = &cost[..=cost.find('}').unwrap()];
+        let cost: BTreeMap<String, i128> = serde_json::from_str(cost).unwrap();
+        for (event, count) in cost {
+            *sums.entry(event).or_default() += count;
+        }
+    }
+    let run = &records(
+        &parsed::read(tests::recognised, text.as_bytes(), &Options::default()),
+        "run",
+    )[0];
+    for (event, total) in run["total"].as_object().unwrap() {
+        let sum = sums.get(event).copied().unwrap_or(0);
+        assert_eq!(sum, i128::from(total.as_u64().unwrap()), "{event}");
+    }
+    assert_eq!(records(parsed, "run")[0]["total"], run["total"]);
+}
+
+fn profile(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/callgrind");
+    std::fs::read_to_string(format!("{folder}/{name}.callgrind.out")).unwrap()
+}
+
+#[test]
+fn cost_is_divided_among_callers_by_what_their_calls_cost() {
+    // shared is 39/57 start's and 18/57 end's: 20 of its own cost are 13.68 and 6.32, 37 of leaf's 25.32 and 11.68.
+    let text = "events: Ir\nfl=e.c\nfn=(1) main\n1 1\ncfn=(2) start\ncalls=1 2\n1 40\ncfn=(3) end\ncalls=1 3\n1 20\nfn=(2)\n2 1\ncfn=(4) shared\ncalls=3 4\n2 39\nfn=(3)\n3 2\ncfn=(4)\ncalls=1 4\n3 18\nfn=(4)\n4 20\ncfn=(5) leaf\ncalls=4 5\n4 37\nfn=(5)\n5 37\ntotals: 61\n";
+    let parsed = stacks(text);
+    assert_eq!(
+        folded(&parsed),
+        [
+            "main 1~",
+            "main;end 2~",
+            "main;end;shared 6~",
+            "main;end;shared;leaf 12~",
+            "main;start 1~",
+            "main;start;shared 14~",
+            "main;start;shared;leaf 25~",
+        ]
+    );
+    assert!(parsed.of("fn").is_empty() && parsed.is_whole() && !parsed.trouble);
+    // main, start and end: 4 of 61.
+    assert!(
+        parsed.messages[0].contains("of Ir, 6.5% is of functions"),
+        "{:?}",
+        parsed.messages
+    );
+}
+
+#[test]
+fn a_circle_is_entered_once() {
+    let text = "events: Ir\nfl=c.c\nfn=(1) main\n1 1\ncfn=(2) a\ncalls=1 2\n1 30\nfn=(2)\n2 10\ncfn=(3) b\ncalls=2 3\n2 25\nfn=(3)\n3 20\ncfn=(2)\ncalls=1 2\n3 12\ntotals: 31\n";
+    let parsed = stacks(text);
+    assert_eq!(folded(&parsed), ["main 1~", "main;a 10~", "main;a;b 20~"]);
+    // What stacks inside a circle were is not known.
+    assert!(parsed.messages[0].contains("3.2%"), "{:?}", parsed.messages);
+}
+
+#[test]
+fn levels_are_drawn_as_frames() {
+    let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 100\nfn=(2)\n1 40\ncfn=(3) f'2\ncalls=1 1\n1 60\nfn=(3)\n1 60\ncfn=(3)\ncalls=2 1\n1 20\n";
+    assert_eq!(
+        folded(&stacks(text)),
+        ["main 1~", "main;f 40~", "main;f;f 60~"]
+    );
+}
+
+#[test]
+fn what_nobody_called_begins_a_stack() {
+    // f spends 10 and is entered with 4; g is not called at all; h is called at no cost.
+    let text = "events: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 4\ncfn=(4) h\ncalls=3 1\n1 0\nfn=(2)\n1 10\nfn=(3) g\n1 7\ncfn=(4)\ncalls=1 1\n1 0\nfn=(4)\n1 8\n";
+    assert_eq!(
+        folded(&stacks(text)),
+        [
+            "f 6~",
+            "g 7~",
+            "g;h 2~",
+            "main 1~",
+            "main;f 4~",
+            "main;h 6~"
+        ]
+    );
+}
+
+#[test]
+fn each_event_is_divided_by_its_own_cost() {
+    let text = "events: Ir Dr\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f\ncalls=1 1\n1 30 1\ncfn=(3) g\ncalls=1 1\n1 10 3\nfn=(2)\n1 0\ncfn=(4) h\ncalls=1 1\n1 30 1\nfn=(3)\n1 0\ncfn=(4)\ncalls=1 1\n1 10 3\nfn=(4)\n1 40 4\n";
+    let parsed = stacks(text);
+    let of_h = |record: &Value| {
+        let stack = &record["stack"];
+        let is_h = stack[0]["fn"] == "h";
+        is_h.then(|| format!("{} {}", stack[1]["fn"], record["cost"]))
+    };
+    let costs: Vec<String> = records(&parsed, "stack").iter().filter_map(of_h).collect();
+    assert_eq!(
+        costs,
+        ["\"f\" {\"Dr\":1,\"Ir\":30}", "\"g\" {\"Dr\":3,\"Ir\":10}"]
+    );
+}
+
+#[test]
+fn separate_callers_are_stacks() {
+    let text = profile("3.19.0-sepc_callers10_recs10");
+    let parsed = stacks(&text);
+    let bottom = "0x000000000001ab70;(below main);__libc_start_main@@GLIBC_2.34;(below main);main";
+    let expected = |rest: &str, cost: u64| format!("{bottom}{rest} {cost}");
+    let found = folded(&parsed);
+    for (rest, cost) in [
+        ("", 11),
+        (";end", 4),
+        (";end;shared", 3),
+        (";end;shared;leaf", 66),
+        (";start", 4),
+        (";start;shared", 3),
+        (";start;shared;leaf", 606),
+        (";fib", 18),
+        (";fib;fib", 36),
+        (";fib;fib;fib;fib;fib;fib;fib;fib", 22),
+    ] {
+        assert!(found.contains(&expected(rest, cost)), "{rest}: {found:#?}");
+    }
+    assert_eq!(parsed.messages, [""; 0]);
+    // Of the two functions called (below main), each where it is.
+    let is_leaf = |record: &&Value| record["stack"][0]["fn"] == "leaf";
+    let leaf = &records(&parsed, "stack")
+        .into_iter()
+        .find(|record| is_leaf(&record))
+        .unwrap();
+    let files: Vec<&str> = (leaf["stack"].as_array().unwrap().iter())
+        .map(|frame| frame["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        files[4..],
+        [
+            "./csu/../sysdeps/nptl/libc_start_call_main.h",
+            "./csu/../csu/libc-start.c",
+            "???",
+            "???"
+        ]
+    );
+}
+
+#[test]
+fn chains_of_as_many_callers_as_are_kept_are_cut() {
+    let found = folded(&stacks(&profile("3.19.0-sepc_callers3")));
+    for stack in [
+        "(below main);main;start;shared 3<",
+        "main;start;shared;leaf 606<",
+        "main;end;shared;leaf 66<",
+        // The second level stands for those that are deeper.
+        "__libc_start_main@@GLIBC_2.34;(below main);main;fib;fib 950<",
+    ] {
+        assert!(
+            found.iter().any(|found| found == stack),
+            "{stack}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_nobody_calls_ends_a_chain_of_any_length() {
+    let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) a'm\ncalls=1 1\n1 9\nfn=(2)\n1 2\ncfn=(3) b'a'm\ncalls=1 1\n1 7\nfn=(3)\n1 3\ncfn=(4) c'b'a\ncalls=1 1\n1 4\nfn=(4)\n1 4\n";
+    assert_eq!(
+        folded(&stacks(text)),
+        ["a;b;c 4<", "m 1", "m;a 2", "m;a;b 3"]
+    );
+}
+
+#[test]
+fn levels_count_activations_among_the_callers() {
+    let found = folded(&stacks(&profile("3.19.0-mut_callers12_recs10")));
+    let bottom = "0x000000000001ab70;(below main);__libc_start_main@@GLIBC_2.34;(below main);main";
+    for (rest, cost) in [
+        (";r", 8),
+        (";r;r", 8),
+        (";r;r;r", 8),
+        // How deep a caller was recursive is not kept.
+        (";r;a", 8),
+        (";r;a;b;a", 8),
+        (";r;a;b;a;b", 8),
+        (";r;a;b;a;b;leaf", 36),
+    ] {
+        let expected = format!("{bottom}{rest} {cost}");
+        assert!(found.contains(&expected), "{expected}: {found:#?}");
+    }
+}
+
+#[test]
+fn stacks_sum_to_the_functions_of_every_profile() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/callgrind");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        let parsed = stacks(&text);
+        if !parsed.is_whole() {
+            continue;
+        }
+        check_total(&text, &parsed);
+        seen += usize::from(has_self_costs(&text));
+    }
+    assert!(seen > 15, "{seen}");
+}
+
+/// A profile of calls that really were made: paths of a random tree of calls with their costs.
+fn simulated(seed: u64, functions: u64) -> (String, BTreeMap<Vec<u64>, u64>) {
+    let mut state = seed;
+    let mut random = move |below: u64| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    let mut real = BTreeMap::new();
+    let mut own: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut arcs: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for _ in 0..200 {
+        // Functions call those of larger numbers, so that there is no recursion.
+        let mut path = vec![0];
+        while random(4) > 0 && *path.last().unwrap() + 1 < functions {
+            let last = *path.last().unwrap();
+            path.push(last + 1 + random((functions - last - 1).min(6)));
+        }
+        let cost = 1 + random(1000);
+        *own.entry(*path.last().unwrap()).or_default() += cost;
+        for pair in path.windows(2) {
+            *arcs.entry((pair[0], pair[1])).or_default() += cost;
+        }
+        *real.entry(path).or_default() += cost;
+    }
+    let mut text = "events: Ir\nfl=a.c\n".to_owned();
+    for function in 0..functions {
+        text += &format!("fn=f{function}\n");
+        if let Some(own) = own.get(&function) {
+            text += &format!("1 {own}\n");
+        }
+        for ((_, callee), cost) in arcs.range((function, 0)..(function + 1, 0)) {
+            text += &format!("cfn=f{callee}\ncalls=1 1\n1 {cost}\n");
+        }
+    }
+    (text, real)
+}
+
+#[test]
+fn estimates_keep_what_is_certain() {
+    let mut whole = 0;
+    for seed in 1..40 {
+        let (text, real) = simulated(seed, 2 + seed);
+        check_total(&text, &stacks(&text));
+        whole += usize::from(has_self_costs(&text));
+        // Below the root no estimated stack costs more than any of its calls did.
+        let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+        for (path, cost) in &real {
+            for pair in path.windows(2) {
+                *calls.entry((pair[0], pair[1])).or_default() += cost;
+            }
+        }
+        for record in records(&stacks(&text), "stack") {
+            if record["stack"][0]["fn"] == "[pruned]" {
+                continue;
+            }
+            let frames = record["stack"].as_array().unwrap().iter().rev();
+            let path: Vec<u64> = frames
+                .map(|frame| frame["fn"].as_str().unwrap()[1..].parse().unwrap())
+                .collect();
+            let cost = record["cost"]["Ir"].as_u64().unwrap();
+            assert_eq!(path[0], 0, "{text}");
+            for pair in path.windows(2) {
+                assert!(
+                    // Rounded up it can be one more.
+                    cost <= calls[&(pair[0], pair[1])] + 1,
+                    "{path:?} {cost}\n{text}"
+                );
+            }
+        }
+    }
+    assert!(whole > 5, "{whole}");
+}
+
+#[test]
+fn a_tree_of_calls_is_found_again() {
+    // Each function has one caller.
+    let mut text = "events: Ir\nfl=a.c\n".to_owned();
+    let mut below = vec![0u64; 512];
+    for function in (1..512usize).rev() {
+        below[function] += function as u64;
+        if function > 1 {
+            below[function / 2] += below[function];
+        }
+    }
+    for function in 1..512usize {
+        text += &format!("fn=f{function}\n1 {function}\n");
+        for callee in [2 * function, 2 * function + 1] {
+            if callee < 512 {
+                text += &format!("cfn=f{callee}\ncalls=1 1\n1 {}\n", below[callee]);
+            }
+        }
+    }
+    let parsed = stacks(&text);
+    let mut expected: Vec<String> = (1..512usize)
+        .map(|function| {
+            let mut path = vec![format!("f{function}")];
+            let mut at = function;
+            while at > 1 {
+                at /= 2;
+                path.insert(0, format!("f{at}"));
+            }
+            format!("{} {function}~", path.join(";"))
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(folded(&parsed), expected);
+    assert!(
+        parsed.messages[0].contains("100.0%"),
+        "{:?}",
+        parsed.messages
+    );
+}
+
+/// Parses within this time, and has all of the cost.
+#[track_caller]
+fn check_bounded(text: &str, limit: Duration) -> Parsed {
+    let start = Instant::now();
+    let parsed = stacks(text);
+    assert!(start.elapsed() < limit, "{:?}", start.elapsed());
+    assert!(parsed.is_whole());
+    check_total(text, &parsed);
+    parsed
+}
+
+#[test]
+fn a_dense_graph_is_pruned() {
+    // 30 layers of 20 functions that each call all of the next layer: 20^30 ways.
+    let (layers, width) = (30, 20u64);
+    let below = |layer: u64| 100 * (layers - layer);
+    let mut text = "events: Ir Dr\nfl=a.c\n".to_owned();
+    for layer in 0..layers {
+        for function in 0..width {
+            text += &format!("fn=f{layer}_{function}\n1 {} 7\n", 100);
+            for callee in 0..if layer + 1 < layers { width } else { 0 } {
+                let cost = below(layer + 1) / width;
+                text += &format!(
+                    "cfn=f{}_{callee}\ncalls=1 1\n1 {cost} {}\n",
+                    layer + 1,
+                    cost / 9
+                );
+            }
+        }
+    }
+    let parsed = check_bounded(&text, Duration::from_secs(60));
+    let pruned = parsed.of("stack");
+    let pruned = pruned
+        .iter()
+        .filter(|record| record.contains("\"stack\":[{\"fn\":\"[pruned]\"}"));
+    assert!(pruned.count() > 100);
+    assert!(
+        parsed.of("stack").len() < 300_000,
+        "{}",
+        parsed.of("stack").len()
+    );
+}
+
+#[test]
+fn large_circles_and_deep_calls_are_bounded() {
+    let mut ring = "events: Ir\nfl=a.c\nfn=main\n1 1\ncfn=f0\ncalls=1 1\n1 30000\n".to_owned();
+    for function in 0..1500 {
+        ring += &format!("fn=f{function}\n1 10\n");
+        for step in [1, 2, 7, 100, 1000] {
+            let callee = (function + step) % 1500;
+            ring += &format!("cfn=f{callee}\ncalls=9 1\n1 {}\n", 1000 + step);
+        }
+    }
+    let parsed = check_bounded(&ring, Duration::from_secs(60));
+    assert!(
+        parsed.of("stack").len() > 1000,
+        "{}",
+        parsed.of("stack").len()
+    );
+
+    let mut chain = "events: Ir\nfl=a.c\n".to_owned();
+    for function in 0..5_000u64 {
+        chain += &format!("fn=f{function}\n1 1\n");
+        if function < 4_999 {
+            let cost = 4_999 - function;
+            chain += &format!("cfn=f{}\ncalls=1 1\n1 {cost}\n", function + 1);
+        }
+    }
+    let parsed = check_bounded(&chain, Duration::from_secs(60));
+    let deepest = records(&parsed, "stack")
+        .iter()
+        .map(|record| record["stack"].as_array().unwrap().len())
+        .max();
+    assert_eq!(deepest, Some(257));
+    let pruned = folded(&parsed)
+        .into_iter()
+        .filter(|stack| stack.contains("[pruned]"));
+    let pruned: Vec<String> = pruned
+        .map(|stack| stack[stack.rfind(' ').unwrap()..].to_owned())
+        .collect();
+    assert_eq!(pruned, [" 4744~"]);
+}
+
+#[test]
+fn a_level_that_nobody_reaches_is_cut() {
+    let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f'm\ncalls=1 1\n1 9\nfn=(2)\n1 2\ncfn=(3) f'4000000000'm\ncalls=1 1\n1 7\nfn=(3)\n1 7\n";
+    let parsed = stacks(text);
+    let deep = &records(&parsed, "stack")[0];
+    assert_eq!(deep["cut"], true);
+    assert_eq!(deep["stack"].as_array().unwrap().len(), 201);
+}
+
+#[test]
+fn stacks_need_calls_and_costs_above_0() {
+    let negative = stacks("events: Ir\nfl=a.c\nfn=f\n1 -5\n2 7\n");
+    assert!(negative.trouble && !negative.is_whole());
+    assert!(
+        negative.messages[0].contains("negative"),
+        "{:?}",
+        negative.messages
+    );
+    let cachegrind = stacks("desc: x: 1\ncmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 5\nsummary: 5\n");
+    assert!(cachegrind.trouble && cachegrind.of("stack").is_empty());
+    assert!(
+        cachegrind.messages[0].contains("expected calls"),
+        "{:?}",
+        cachegrind.messages
+    );
+}
+
+#[test]
+fn parts_that_are_cut_short_have_stacks_and_no_end() {
+    let parsed = stacks("creator: callgrind-3.19.0\nevents: Ir\nsummary: 7\nfl=a.c\nfn=f\n1 5\n");
+    assert_eq!(folded(&parsed), ["f 5~"]);
+    assert!(parsed.trouble && !parsed.is_whole());
+}
+
+#[test]
+fn parts_are_written_apart_or_summed() {
+    let text = "part: 1\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f\ncalls=1 1\n1 5\nfn=(2)\n1 5\n\npart: 2\nevents: Ir Dr\nfl=a.c\nfn=(1)\n1 2\ncfn=(2)\ncalls=1 1\n1 6 1\nfn=(2)\n1 6 1\n";
+    let parsed = stacks(text);
+    assert_eq!(folded(&parsed), ["m 3~", "m;f 11~"]);
+    check_total(text, &parsed);
+    let options = Options {
+        stacks: true,
+        per_part: true,
+        ..Options::default()
+    };
+    let parts = parsed::read(tests::recognised, text.as_bytes(), &options);
+    assert_eq!(folded(&parts), ["m 1~", "m 2~", "m;f 5~", "m;f 6~"]);
+    assert_eq!(records(&parts, "run").len(), 2);
+}

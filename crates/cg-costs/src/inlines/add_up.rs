@@ -1,0 +1,363 @@
+//! Adds the cost lines up by chain of inlined functions.
+
+use std::io;
+
+use cg_debug_info::{ChainNodeId, Chains};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::chain::{ChainId, ChainKey, ChainRows, Inlined};
+use super::inclusive::Recursion;
+use super::lines::Allowed;
+use super::objects::{TracedObject, TracedObjects};
+use super::spans::SpanOwner;
+use super::trace::{At, CostLines, CostRun, CountsKind, TakeLines, Traced};
+use crate::ids::{FunctionId, StringId};
+use crate::section::Section;
+use crate::tables::{CostRows, NoRoom, Signedness};
+
+/// What all lines come to.
+pub(super) struct CostLineSums {
+    /// Self cost, and the inclusive cost of what leaves from a chain itself, at first levels.
+    pub(super) chains: ChainRows,
+    pub(super) recursion: Recursion,
+    /// Cost whose chain is known, by event.
+    pub(super) resolved: Vec<u64>,
+    /// Groups of functions, for lines that do not tell which function of a group their code is of.
+    pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
+    pub(super) roots: Roots,
+}
+
+/// By object and function in its debug information: the functions of the profile that have its code out of line.
+pub(super) type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
+
+/// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
+pub(super) fn add_up(
+    trace: &mut CostLines,
+    objects: &mut TracedObjects,
+    section: &Section,
+    ranking: usize,
+) -> io::Result<Result<CostLineSums, NoRoom>> {
+    let events = section.event_count();
+    let mut sums = LineSums {
+        added: CostLineSums {
+            chains: CostRows::new(events),
+            recursion: Recursion::new(events),
+            resolved: vec![0; events],
+            several: Vec::new(),
+            roots: Roots::default(),
+        },
+        several_ids: HashMap::default(),
+        by_line: HashMap::default(),
+        signedness: section.signedness(),
+        ranking,
+        last: None,
+        rows_of_nodes: Vec::new(),
+    };
+    let mut lines = AddLines {
+        sums: &mut sums,
+        objects,
+        section,
+        result: Ok(()),
+    };
+    trace.read(&mut lines)?;
+    let result = lines.result.and_then(|()| sums.add_spans(objects, section));
+    Ok(result.map(|()| sums.added))
+}
+
+/// Rows of chains while lines are added to them.
+struct LineSums {
+    added: CostLineSums,
+    signedness: Signedness,
+    /// The event by whose counts objects are compared with their symbols.
+    ranking: usize,
+    several_ids: HashMap<Vec<cg_debug_info::ChainFunctionId>, usize, FixedState>,
+    /// Cache for lines without addresses: the code by function, file and line.
+    by_line: HashMap<(FunctionId, StringId, u64), LineCode, FixedState>,
+    /// Cache of the last line: its function, the function that was merged into, and the index of its object.
+    last: Option<(FunctionId, FunctionId, usize)>,
+    /// Cache by object and chain node: the host the code was last in, and its row. A node is mostly in one host.
+    rows_of_nodes: Vec<Vec<Option<(FunctionId, ChainId)>>>,
+}
+
+/// Adds lines to their rows, until that fails.
+struct AddLines<'l> {
+    sums: &'l mut LineSums,
+    objects: &'l mut TracedObjects,
+    section: &'l Section,
+    result: Result<(), NoRoom>,
+}
+
+impl TakeLines for AddLines<'_> {
+    fn line(&mut self, line: &Traced) {
+        if self.result.is_ok() {
+            self.result = self.sums.add(line, self.objects, self.section);
+        }
+    }
+
+    /// Adds consecutive lines of one span as a single line with their sum. The sum is small, as a run is no longer than
+    /// a buffer.
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
+        let (_, place) = (self.sums).place_of(function, self.objects, self.section);
+        let mut next = run.next();
+        while let Some((address, mut sum)) = next {
+            let spans = &mut self.objects.objects[place].spans;
+            let position = spans.holding(address);
+            let code = spans.bounds(position);
+            next = loop {
+                match run.next() {
+                    Some((address, count)) if code.contains(&address) => sum += count,
+                    other => break other,
+                }
+            };
+            self.line(&Traced::own(function, is_first, address, &[sum]));
+        }
+    }
+}
+
+/// The largest sum that is collected in a span.
+const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
+
+/// What is known of a line's code.
+#[derive(Clone, Copy, Default)]
+struct LineCode {
+    inlined: Option<Inlined>,
+    /// Whether the innermost function is known.
+    is_resolved: bool,
+    /// The node, where it is known.
+    node: Option<ChainNodeId>,
+}
+
+impl LineSums {
+    /// The function that this one was merged into, and the index of its object.
+    #[inline]
+    fn place_of(
+        &mut self,
+        function: FunctionId,
+        objects: &mut TracedObjects,
+        section: &Section,
+    ) -> (FunctionId, usize) {
+        let (host, place) = match self.last {
+            Some((last, host, place)) if last == function => (host, place),
+            _ => {
+                let host = section.merged_into(function);
+                (host, objects.place(host, section))
+            }
+        };
+        self.last = Some((function, host, place));
+        (host, place)
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        line: &Traced,
+        objects: &mut TracedObjects,
+        section: &Section,
+    ) -> Result<(), NoRoom> {
+        let (host, place) = self.place_of(line.function, objects, section);
+        let object = &mut objects.objects[place];
+        let address = match line.at {
+            At::Address(address) => address,
+            At::Line(file, number) => {
+                let found = self.at_line(object, host, file, number, section);
+                let row = self.row(host, found, place, object)?;
+                return self.add_counts(row, line, found.is_resolved);
+            }
+        };
+        let position = object.spans.holding(address);
+        let span = object.spans.at(position);
+        let is_resolved = span.node.is_some();
+        let row = match span.owner {
+            Some(owner) if (owner.function, owner.is_first) == (line.function, line.is_first) => {
+                // Sums in this range are the same whether they are read as signed or not.
+                if let ([count], CountsKind::Own) = (line.counts, line.counted)
+                    && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
+                {
+                    span.own = sum;
+                    return Ok(());
+                }
+                owner.row
+            }
+            _ => {
+                self.add_span(object, position, section)?;
+                let found = match (object.spans.at(position).node, &object.chains) {
+                    (Some(node), Some(chains)) => LineCode::of(chains, node),
+                    _ => LineCode::default(),
+                };
+                let row = self.row(host, found, place, object)?;
+                object.spans.at(position).owner = Some(SpanOwner {
+                    function: line.function,
+                    is_first: line.is_first,
+                    row,
+                });
+                row
+            }
+        };
+        if line.counted == CountsKind::Own {
+            object.see(host, position, self.ranked(line.counts), section);
+        }
+        self.add_counts(row, line, is_resolved)
+    }
+
+    fn ranked(&self, counts: &[u64]) -> u64 {
+        counts.get(self.ranking).copied().unwrap_or(0)
+    }
+
+    /// Adds a line to its row.
+    fn add_counts(&mut self, row: ChainId, line: &Traced, is_resolved: bool) -> Result<(), NoRoom> {
+        if line.counted == CountsKind::Own {
+            self.added
+                .chains
+                .add_own(row, line.counts, self.signedness)?;
+            if is_resolved {
+                for (sum, count) in self.added.resolved.iter_mut().zip(line.counts) {
+                    *sum = sum.wrapping_add(*count);
+                }
+            }
+        }
+        if line.is_first {
+            self.added
+                .chains
+                .add_inclusive(row, line.counts, self.signedness)?;
+        }
+        let differing = match (line.is_first, line.counted) {
+            (true, CountsKind::CallsBack) => Some(&mut self.added.recursion.back),
+            (false, CountsKind::Own | CountsKind::Calls) => Some(&mut self.added.recursion.deeper),
+            _ => None,
+        };
+        if let Some(differing) = differing {
+            let key = self.added.chains.key(row);
+            if key.inlined.is_some() {
+                let row = differing.row(key)?;
+                differing.add_inclusive(row, line.counts, self.signedness)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the cost that was collected in a span to the row of its owner.
+    fn add_span(
+        &mut self,
+        object: &mut TracedObject,
+        position: usize,
+        section: &Section,
+    ) -> Result<(), NoRoom> {
+        let span = object.spans.at(position);
+        let (Some(owner), count @ 1..) = (span.owner, std::mem::take(&mut span.own)) else {
+            return Ok(());
+        };
+        let counts = &[count];
+        let line = Traced::own(owner.function, owner.is_first, 0, counts);
+        self.add_counts(owner.row, &line, span.node.is_some())?;
+        let host = section.merged_into(owner.function);
+        object.see(host, position, self.ranked(counts), section);
+        Ok(())
+    }
+
+    /// Adds the cost that was collected in all spans.
+    fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Result<(), NoRoom> {
+        for object in &mut objects.objects {
+            for position in 0..object.spans.len() {
+                self.add_span(object, position, section)?;
+                object.spans.at(position).owner = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of code in a host. Notes that the outermost function of the chain has its own code in this host.
+    fn row(
+        &mut self,
+        host: FunctionId,
+        found: LineCode,
+        place: usize,
+        object: &TracedObject,
+    ) -> Result<ChainId, NoRoom> {
+        let key = ChainKey {
+            host,
+            inlined: found.inlined,
+        };
+        let Some(node) = found.node else {
+            return Ok(self.added.chains.row(key)?);
+        };
+        if self.rows_of_nodes.len() <= place {
+            self.rows_of_nodes.resize_with(place + 1, Vec::new);
+        }
+        let rows = &mut self.rows_of_nodes[place];
+        if rows.len() <= node.index() {
+            rows.resize(node.index() + 1, None);
+        }
+        let known = &mut rows[node.index()];
+        if let Some((of, row)) = *known
+            && of == host
+        {
+            return Ok(row);
+        }
+        let row = self.added.chains.row(key)?;
+        *known = Some((host, row));
+        if let Some(chains) = object.chains()
+            && let Some(root) = chains.chain(node).last()
+        {
+            let root = (place, root.function.index());
+            let hosts = self.added.roots.entry(root).or_default();
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        Ok(row)
+    }
+
+    /// The code of a line without address, as far as the line table tells.
+    fn at_line(
+        &mut self,
+        object: &TracedObject,
+        host: FunctionId,
+        file: StringId,
+        line: u64,
+        section: &Section,
+    ) -> LineCode {
+        let Some(lines) = &object.lines else {
+            return LineCode::default();
+        };
+        if let Some(found) = self.by_line.get(&(host, file, line)) {
+            return *found;
+        }
+        let found = match lines.at(host, section.strings.get(file), line) {
+            Allowed::Nothing => LineCode::default(),
+            Allowed::Chain(node) => LineCode::of(&lines.chains, node),
+            Allowed::Innermost(function) => LineCode {
+                inlined: Some(Inlined::Innermost(function)),
+                is_resolved: true,
+                node: None,
+            },
+            Allowed::OneOf(functions) => {
+                let several = &mut self.added.several;
+                let id = *self
+                    .several_ids
+                    .entry(functions)
+                    .or_insert_with_key(|functions| {
+                        several.push(functions.clone());
+                        several.len() - 1
+                    });
+                LineCode {
+                    inlined: Some(Inlined::OneOf(id)),
+                    ..LineCode::default()
+                }
+            }
+        };
+        self.by_line.insert((host, file, line), found);
+        found
+    }
+}
+
+impl LineCode {
+    fn of(chains: &Chains, node: ChainNodeId) -> LineCode {
+        let is_inlined = chains.node(node).inlined_into.is_some();
+        LineCode {
+            inlined: is_inlined.then_some(Inlined::Chain(node)),
+            is_resolved: true,
+            node: Some(node),
+        }
+    }
+}

@@ -1,0 +1,674 @@
+//! The cost lines of a profile, spooled until all of it is read: inlined functions are looked up for all addresses at
+//! once, and a table of every instruction would take many times the memory.
+//!
+//! A line takes a few bytes, as it does in the profile, and beyond a limit the lines go to a temporary file. So memory
+//! grows with the number of different addresses and not of lines. Reading the lines back takes most of the time, so the
+//! addresses, which are needed first, are collected while lines are added.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use cg_stream::intern::Id as _;
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use tempfile::SpooledTempFile;
+
+use super::addresses::AddressSet;
+use crate::ids::FileFunctionId;
+use crate::ids::{FunctionId, StringId};
+
+/// Where a cost was charged to, inside its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum At {
+    /// An instruction.
+    Address(u64),
+    /// A line, where the profile has no addresses: its file and its number.
+    Line(StringId, u64),
+}
+
+/// What the counts of a line are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CountsKind {
+    /// Self cost.
+    Own,
+    /// Inclusive cost of calls that leave from here.
+    Calls,
+    /// Inclusive cost of calls that belong to a recursion: of this function itself or of functions that call it in
+    /// turn.
+    CallsBack,
+}
+
+/// One cost line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traced<'a> {
+    pub(crate) function: FunctionId,
+    /// Whether it is part of the inclusive cost of the function's first level.
+    pub(crate) is_first: bool,
+    pub(crate) at: At,
+    pub(crate) counted: CountsKind,
+    /// Without trailing zeros.
+    pub(crate) counts: &'a [u64],
+}
+
+impl<'a> Traced<'a> {
+    /// Self cost at an address.
+    pub(super) fn own(
+        function: FunctionId,
+        is_first: bool,
+        address: u64,
+        counts: &'a [u64],
+    ) -> Traced<'a> {
+        Traced {
+            function,
+            is_first,
+            at: At::Address(address),
+            counted: CountsKind::Own,
+            counts,
+        }
+    }
+}
+
+/// All cost lines so far.
+pub struct CostLines {
+    file: SpooledTempFile,
+    /// Write buffer.
+    pending: Vec<u8>,
+    written: u64,
+    /// The line that the next one is delta-encoded against.
+    last: Last,
+    /// The addresses of each object's lines; objects in order of first use, of which the first `ended_objects` are from
+    /// parts that ended.
+    objects: Vec<(StringId, AddressSet)>,
+    positions: HashMap<StringId, usize, FixedState>,
+    ended_objects: usize,
+    /// The position of the object of the last line's node, where that had an address.
+    last_object: Option<usize>,
+    has_lines_without_address: bool,
+    /// Arcs between the nodes of this part.
+    arcs: HashSet<(FileFunctionId, FileFunctionId), FixedState>,
+    parts: Vec<PartTrace>,
+    /// Offset at which the part begins that has not ended yet.
+    begin: u64,
+    error: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Last {
+    node: usize,
+    address: u64,
+    file: usize,
+    line: u64,
+}
+
+/// Offsets of a part in the file: its lines from `begin` on, then the functions of its nodes up to `end`.
+struct PartTrace {
+    begin: u64,
+    lines_end: u64,
+    end: u64,
+    has_levels: bool,
+}
+
+/// The function that a node folds into.
+#[derive(Clone, Copy, Debug)]
+pub struct TracedNode {
+    /// The function as the file names it.
+    pub node: FileFunctionId,
+    /// The function of the section that it is.
+    pub function: FunctionId,
+    /// It is a deeper level of a recursion.
+    pub is_deeper: bool,
+    /// The cycle that the function is in, where that is a recursion.
+    pub circle: Option<usize>,
+}
+
+/// Bytes kept in memory. A profile of 100 MB is about 30 MB here.
+const IN_MEMORY: usize = 64 << 20;
+const BUFFER: usize = 1 << 16;
+
+// Bits of a line's first byte.
+const OTHER_NODE: u8 = 1;
+const CALLS: u8 = 2;
+const HAS_ADDRESS: u8 = 4;
+/// The bits from this one on hold the number of counts.
+const COUNTS: u32 = 3;
+/// With this many counts or more, the number of counts follows separately.
+const MANY: usize = 31;
+/// First byte of a line with an address and one count.
+const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
+
+impl Default for CostLines {
+    fn default() -> CostLines {
+        CostLines {
+            file: SpooledTempFile::new(IN_MEMORY),
+            pending: Vec::with_capacity(BUFFER + 256),
+            written: 0,
+            last: Last::default(),
+            objects: Vec::new(),
+            positions: HashMap::default(),
+            ended_objects: 0,
+            last_object: None,
+            has_lines_without_address: false,
+            arcs: HashSet::default(),
+            parts: Vec::new(),
+            begin: 0,
+            error: None,
+        }
+    }
+}
+
+impl CostLines {
+    /// Adds a line of a node, of calls where it has a callee; `object` returns the node's object. If the line cannot be
+    /// kept, `CostLines::read` returns the error.
+    #[inline]
+    pub fn add(
+        &mut self,
+        node: FileFunctionId,
+        object: impl FnOnce() -> StringId,
+        at: At,
+        callee: Option<FileFunctionId>,
+        counts: &[u64],
+    ) {
+        let is_other = node.index() != self.last.node;
+        if is_other {
+            self.last_object = None;
+        }
+        self.note(object, at);
+        // Most lines are these: an event, and numbers that take a byte.
+        if let (At::Address(address), None, &[count]) = (at, callee, counts)
+            && !is_other
+            && let difference = zigzag(address.wrapping_sub(self.last.address))
+            && count | difference < 0x80
+            && count != 0
+        {
+            self.last.address = address;
+            let bytes = [SHORT, difference as u8, count as u8];
+            self.pending.extend_from_slice(&bytes);
+            if self.pending.len() >= BUFFER {
+                self.flush();
+            }
+            return;
+        }
+        if let Some(callee) = callee {
+            self.arcs.insert((node, callee));
+        }
+        let length = counts
+            .iter()
+            .rposition(|count| *count != 0)
+            .map_or(0, |last| last + 1);
+        let (node, last) = (node.index(), &mut self.last);
+        let out = &mut self.pending;
+        let mut first = u8::try_from(length.min(MANY)).unwrap_or(0) << COUNTS;
+        if is_other {
+            first |= OTHER_NODE;
+        }
+        if callee.is_some() {
+            first |= CALLS;
+        }
+        if let At::Address(_) = at {
+            first |= HAS_ADDRESS;
+        }
+        out.push(first);
+        if is_other {
+            put(out, node as u64);
+            last.node = node;
+        }
+        match at {
+            At::Address(address) => {
+                put_difference(out, address.wrapping_sub(last.address));
+                last.address = address;
+            }
+            At::Line(file, line) => {
+                put_difference(out, (file.index() as u64).wrapping_sub(last.file as u64));
+                put_difference(out, line.wrapping_sub(last.line));
+                (last.file, last.line) = (file.index(), line);
+            }
+        }
+        if let Some(callee) = callee {
+            put(out, callee.index() as u64);
+        }
+        if length >= MANY {
+            put(out, length as u64);
+        }
+        for count in &counts[..length] {
+            put(out, *count);
+        }
+        if out.len() >= BUFFER {
+            self.flush();
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, object: impl FnOnce() -> StringId, at: At) {
+        let At::Address(address) = at else {
+            self.has_lines_without_address = true;
+            return;
+        };
+        let position = match self.last_object {
+            Some(position) => position,
+            None => self.position(object()),
+        };
+        self.objects[position].1.insert(address);
+    }
+
+    fn position(&mut self, object: StringId) -> usize {
+        let objects = &mut self.objects;
+        let position = *self.positions.entry(object).or_insert_with(|| {
+            objects.push((object, AddressSet::default()));
+            objects.len() - 1
+        });
+        self.last_object = Some(position);
+        position
+    }
+
+    /// Whether any line has no address.
+    pub(super) fn has_lines_without_address(&self) -> bool {
+        self.has_lines_without_address
+    }
+
+    /// The addresses of the parts that ended, by object, in the order in which the objects came.
+    pub(super) fn take_addresses(&mut self) -> impl Iterator<Item = (StringId, AddressSet)> {
+        self.last_object = None;
+        self.positions.clear();
+        std::mem::take(&mut self.objects)
+            .into_iter()
+            .take(self.ended_objects)
+    }
+
+    /// Which nodes of the part that has not ended call which.
+    pub fn arcs(&self) -> impl Iterator<Item = (FileFunctionId, FileFunctionId)> {
+        self.arcs.iter().copied()
+    }
+
+    /// Ends a part: says what its nodes stand for, and whether deeper levels of a recursion have nodes of their own.
+    pub fn end_part(&mut self, has_levels: bool, nodes: impl Iterator<Item = TracedNode>) {
+        self.flush();
+        let lines_end = self.written;
+        for node in nodes {
+            put(&mut self.pending, node.node.index() as u64);
+            put(
+                &mut self.pending,
+                (node.function.index() as u64) << 1 | u64::from(node.is_deeper),
+            );
+            put(
+                &mut self.pending,
+                node.circle.map_or(0, |circle| circle as u64 + 1),
+            );
+            if self.pending.len() >= BUFFER {
+                self.flush();
+            }
+        }
+        self.flush();
+        self.parts.push(PartTrace {
+            begin: self.begin,
+            lines_end,
+            end: self.written,
+            has_levels,
+        });
+        self.arcs.clear();
+        self.begin = self.written;
+        self.last = Last::default();
+        self.last_object = None;
+        self.ended_objects = self.objects.len();
+    }
+
+    fn flush(&mut self) {
+        if self.error.is_none()
+            && let Err(error) = self.file.write_all(&self.pending)
+        {
+            self.error = Some(error);
+        }
+        self.written += self.pending.len() as u64;
+        self.pending.clear();
+    }
+
+    /// Hands every line of the parts that ended to `lines`.
+    ///
+    /// # Errors
+    /// Where the lines could not be kept.
+    pub(crate) fn read(&mut self, lines: &mut impl TakeLines) -> io::Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let mut functions: Vec<Option<NodeFunction>> = Vec::new();
+        let mut counts = Vec::new();
+        for part in &self.parts {
+            functions.clear();
+            pieces(&mut self.file, part.lines_end..part.end, |bytes| {
+                let (node, bytes) = take(bytes)?;
+                let (function, bytes) = take(bytes)?;
+                let (circle, rest) = take(bytes)?;
+                let node = usize::try_from(node).ok()?;
+                if functions.len() <= node {
+                    functions.resize(node + 1, None);
+                }
+                functions[node] = Some(NodeFunction {
+                    function: FunctionId::at(usize::try_from(function >> 1).ok()?).ok()?,
+                    is_deeper: function & 1 != 0,
+                    circle,
+                });
+                Some(rest)
+            })?;
+            let mut last = Last::default();
+            // The function of the last line's node.
+            let mut function = functions.first().copied().flatten();
+            pieces(&mut self.file, part.begin..part.lines_end, |bytes| {
+                let mut run = CostRun {
+                    bytes,
+                    address: last.address,
+                };
+                if run.peek().is_some() {
+                    if let Some(node) = function {
+                        lines.run(node.function, !node.is_deeper, &mut run);
+                    }
+                    // Lines that nobody took are passed over.
+                    run.by_ref().for_each(drop);
+                    last.address = run.address;
+                    return Some(run.bytes);
+                }
+                let (line, rest) = read_line(bytes, last, &mut counts)?;
+                if line.last.node != last.node {
+                    function = functions.get(line.last.node).copied().flatten();
+                }
+                last = line.last;
+                if let Some(node) = function {
+                    let counted = match line.callee {
+                        None => CountsKind::Own,
+                        Some(callee) => match functions.get(callee).copied().flatten() {
+                            Some(callee) if node.calls_back(callee) => CountsKind::CallsBack,
+                            _ => CountsKind::Calls,
+                        },
+                    };
+                    // Without levels all of a recursion is at one, and only what leaves it counts once.
+                    let is_nested = counted == CountsKind::CallsBack && !part.has_levels;
+                    lines.line(&Traced {
+                        function: node.function,
+                        is_first: !node.is_deeper && !is_nested,
+                        at: line.at,
+                        counted,
+                        counts: &counts,
+                    });
+                }
+                Some(rest)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the lines when they are read back.
+pub(crate) trait TakeLines {
+    fn line(&mut self, line: &Traced);
+
+    /// Takes a run of lines of a function; `is_first` is that of each of them.
+    fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
+        for (address, count) in run {
+            self.line(&Traced::own(function, is_first, address, &[count]));
+        }
+    }
+}
+
+impl<See: FnMut(&Traced)> TakeLines for See {
+    fn line(&mut self, line: &Traced) {
+        self(line);
+    }
+}
+
+/// A run of lines of the most frequent form: self cost of one function, each with an address and one small count.
+pub(crate) struct CostRun<'b> {
+    bytes: &'b [u8],
+    address: u64,
+}
+
+impl<'b> CostRun<'b> {
+    /// The delta to the next address, the count there, and the bytes behind them.
+    #[inline(always)]
+    fn peek(&self) -> Option<(u8, u8, &'b [u8])> {
+        match self.bytes {
+            [SHORT, difference @ ..0x80, count @ ..0x80, rest @ ..] => {
+                Some((*difference, *count, rest))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Iterator for CostRun<'_> {
+    /// An address, and the count there.
+    type Item = (u64, u64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let (difference, count, rest) = self.peek()?;
+        let difference = from_zigzag(difference.into());
+        self.address = self.address.wrapping_add(difference);
+        self.bytes = rest;
+        Some((self.address, count.into()))
+    }
+}
+
+/// The function that a node folds into, as read back.
+#[derive(Clone, Copy)]
+struct NodeFunction {
+    function: FunctionId,
+    is_deeper: bool,
+    /// Counted from 1; 0 of none.
+    circle: u64,
+}
+
+impl NodeFunction {
+    /// Whether a call of this callee can lead back to the function.
+    fn calls_back(self, callee: NodeFunction) -> bool {
+        self.function == callee.function || (self.circle != 0 && self.circle == callee.circle)
+    }
+}
+
+/// A line as it was written, its counts aside.
+struct CostLine {
+    last: Last,
+    at: At,
+    callee: Option<usize>,
+}
+
+/// Reads a line; `None` where `bytes` end within it.
+#[inline(always)]
+fn read_line<'b>(
+    bytes: &'b [u8],
+    mut last: Last,
+    counts: &mut Vec<u64>,
+) -> Option<(CostLine, &'b [u8])> {
+    let (first, mut rest) = bytes.split_first()?;
+    if first & OTHER_NODE != 0 {
+        let (node, after) = take(rest)?;
+        last.node = usize::try_from(node).ok()?;
+        rest = after;
+    }
+    let at = if first & HAS_ADDRESS != 0 {
+        let (difference, after) = take_difference(rest)?;
+        last.address = last.address.wrapping_add(difference);
+        rest = after;
+        At::Address(last.address)
+    } else {
+        let (file, after) = take_difference(rest)?;
+        let (line, after) = take_difference(after)?;
+        last.file = usize::try_from((last.file as u64).wrapping_add(file)).ok()?;
+        last.line = last.line.wrapping_add(line);
+        rest = after;
+        At::Line(StringId::at(last.file).ok()?, last.line)
+    };
+    let mut callee = None;
+    if first & CALLS != 0 {
+        let (node, after) = take(rest)?;
+        callee = Some(usize::try_from(node).ok()?);
+        rest = after;
+    }
+    let mut length = usize::from(first >> COUNTS);
+    if length == MANY {
+        let (many, after) = take(rest)?;
+        length = usize::try_from(many).ok()?;
+        rest = after;
+    }
+    counts.clear();
+    for _ in 0..length {
+        let (count, after) = take(rest)?;
+        counts.push(count);
+        rest = after;
+    }
+    Some((CostLine { last, at, callee }, rest))
+}
+
+/// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest,
+/// or `None` where the bytes end within the piece.
+fn pieces(
+    file: &mut SpooledTempFile,
+    range: std::ops::Range<u64>,
+    mut read: impl FnMut(&[u8]) -> Option<&[u8]>,
+) -> io::Result<()> {
+    file.seek(SeekFrom::Start(range.start))?;
+    let mut file = file.take(range.end - range.start);
+    let mut bytes: Vec<u8> = Vec::with_capacity(2 * BUFFER);
+    loop {
+        let more = (&mut file).take(BUFFER as u64).read_to_end(&mut bytes)?;
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty()
+            && let Some(after) = read(rest)
+        {
+            rest = after;
+        }
+        let left = rest.len();
+        if more == 0 {
+            return match left {
+                0 => Ok(()),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
+        }
+        bytes.drain(..bytes.len() - left);
+    }
+}
+
+fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// A number that is read as signed: small ones of either sign are short.
+fn put_difference(out: &mut Vec<u8>, difference: u64) {
+    put(out, zigzag(difference));
+}
+
+#[inline]
+fn zigzag(difference: u64) -> u64 {
+    let signed = difference.cast_signed();
+    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
+}
+
+/// The number that `bytes` begin with; mostly it is a byte.
+#[inline(always)]
+fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    match bytes.split_first() {
+        Some((byte, rest)) if byte & 0x80 == 0 => Some((u64::from(*byte), rest)),
+        _ => take_long(bytes),
+    }
+}
+
+fn take_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0;
+    for (position, byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * position);
+        if byte & 0x80 == 0 {
+            return Some((number, &bytes[position + 1..]));
+        }
+    }
+    None
+}
+
+#[inline]
+fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = take(bytes)?;
+    Some((from_zigzag(number), rest))
+}
+
+#[inline]
+fn from_zigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_as_they_went_whatever_their_numbers() {
+        let id = |index| FileFunctionId::at(index).unwrap();
+        let function = |index| FunctionId::at(index).unwrap();
+        let file = |index| StringId::at(index).unwrap();
+        let mut trace = CostLines::default();
+        let many: Vec<u64> = (0..40).collect();
+        let mut expected = Vec::new();
+        for part in 0..2 {
+            // So many that buffers end within lines.
+            for round in 0..30_000u64 {
+                // Some in a row, as most lines are.
+                let node = (round / 6 % 7) as usize;
+                let at = match round % 6 {
+                    0 => At::Line(file(round as usize % 5), round % 99),
+                    1 => At::Address(u64::MAX - round * 1000),
+                    _ => At::Address(round),
+                };
+                let small = [round % 300];
+                let counts = match round % 5 {
+                    0 => &[u64::MAX, 0, round, 0][..],
+                    1 => &many,
+                    2 => &[],
+                    _ => &small,
+                };
+                // Of a function of a circle one call goes back to it, and one leaves.
+                let callee = [None, Some(6), Some(5), None, None, None][(round % 6) as usize];
+                trace.add(id(node), || file(node % 2), at, callee.map(id), counts);
+                let counted = match callee {
+                    None => CountsKind::Own,
+                    Some(callee) if callee == node || (node.is_multiple_of(3) && callee == 6) => {
+                        CountsKind::CallsBack
+                    }
+                    Some(_) => CountsKind::Calls,
+                };
+                let is_nested = counted == CountsKind::CallsBack && part == 1;
+                let kept = counts
+                    .iter()
+                    .rposition(|count| *count != 0)
+                    .map_or(0, |last| last + 1);
+                expected.push((
+                    node + part,
+                    node.is_multiple_of(2) && !is_nested,
+                    at,
+                    counted,
+                    counts[..kept].to_vec(),
+                ));
+            }
+            let nodes = (0..7).map(|node| TracedNode {
+                node: id(node),
+                function: function(node + part),
+                is_deeper: node % 2 == 1,
+                circle: (node % 3 == 0).then_some(4),
+            });
+            trace.end_part(part == 0, nodes);
+        }
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            found.clear();
+            trace
+                .read(&mut |line: &Traced| {
+                    found.push((
+                        line.function.index(),
+                        line.is_first,
+                        line.at,
+                        line.counted,
+                        line.counts.to_vec(),
+                    ));
+                })
+                .unwrap();
+        }
+        assert!(found == expected);
+    }
+}

@@ -1,0 +1,81 @@
+//! Functions that turn out to be the same once a part, or all inputs, are read.
+
+use std::mem;
+
+use hashbrown::HashMap;
+
+use super::{ArcKey, Section};
+use crate::ids::FunctionId;
+use crate::tables::{CostRows, LineTable, NoRoom};
+
+impl Section {
+    /// Merges each function of `same` into the one it maps to, with its lines and arcs.
+    pub fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Result<(), NoRoom> {
+        if same.is_empty() {
+            return Ok(());
+        }
+        let resolve = |mut function: FunctionId| {
+            while let Some(into) = same.get(&function) {
+                function = *into;
+            }
+            function
+        };
+        for from in same.keys() {
+            self.merge_function(*from, resolve(*from))?;
+            self.merged.insert(*from, resolve(*from));
+        }
+        let lines = mem::replace(&mut self.lines, LineTable::new(self.events.len()));
+        self.add_lines(&lines, |function| Some((resolve(function), false)))?;
+        let arcs = mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
+        for (arc, key) in arcs.all() {
+            let key = ArcKey {
+                caller: resolve(key.caller),
+                callee: resolve(key.callee),
+                ..key
+            };
+            self.add_arc(key, *arcs.facts(arc), arcs.inclusive(arc))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a part whose names are interned in this section; `same` maps functions to those they are merged into. A
+    /// part has only self cost and lines.
+    pub fn add_part(
+        &mut self,
+        part: &mut Section,
+        same: &HashMap<FunctionId, FunctionId>,
+    ) -> Result<(), NoRoom> {
+        if self.functions.row_count() == 0 {
+            // The first part is most often the only one, and need not be added up again.
+            mem::swap(&mut self.functions, &mut part.functions);
+            mem::swap(&mut self.lines, &mut part.lines);
+            mem::swap(&mut self.total, &mut part.total);
+            self.merge(same)?;
+            // In the next part these ids may stand for functions of their own.
+            self.merged.clear();
+            return Ok(());
+        }
+        let mut functions = HashMap::new();
+        for (id, _) in part.present() {
+            let key = part.key_of(same.get(&id).copied().unwrap_or(id));
+            let function = self.function(key)?;
+            self.add_cost(function, part.cost(id))?;
+            functions.insert(id, function);
+        }
+        self.add_lines(&part.lines, |id| Some((*functions.get(&id)?, false)))
+    }
+
+    fn merge_function(&mut self, from: FunctionId, into: FunctionId) -> Result<(), NoRoom> {
+        let functions = &mut self.functions;
+        let cost = functions.own(from).to_vec();
+        let inclusive = functions.inclusive(from).to_vec();
+        let facts = functions.facts_mut(from);
+        let calls = facts.calls;
+        facts.is_present = false;
+        facts.calls = 0;
+        functions.clear_row(from);
+        functions.add_own(into, &cost, self.signedness)?;
+        self.cycles.replace(from, into);
+        self.add_inclusive(into, &inclusive, calls)
+    }
+}

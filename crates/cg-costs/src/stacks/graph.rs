@@ -1,0 +1,125 @@
+//! What a profile records of stacks: functions by level and callers, and the calls between functions whose callers it
+//! does not record.
+
+use cg_stream::intern::{Slices, TooMany};
+
+use crate::ids::{ArcId, FunctionId};
+use crate::tables::{CostRows, NoRoom, Signedness, add_calls};
+
+cg_stream::ids! {
+    /// A function with its recursion level and its callers, as far as they are known.
+    pub struct ContextId;
+    /// The callers of a context.
+    pub struct CallersId;
+}
+
+/// A function at one recursion level, reached through one chain of callers where the profile records them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Context {
+    /// The function.
+    pub function: FunctionId,
+    /// Recursion level, counted from 1; the last one stands for all deeper ones.
+    pub level: u64,
+    /// How it was reached.
+    pub callers: Callers,
+}
+
+/// The callers of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callers {
+    /// The profile does not record them.
+    Unknown,
+    /// The profile names them.
+    Known {
+        /// Nearest caller first.
+        callers: CallersId,
+        /// Whether the chain goes on beyond the last of them.
+        is_cut: bool,
+    },
+}
+
+/// The contexts of a section.
+pub struct StackGraph {
+    callers: Slices<CallersId, FunctionId>,
+    contexts: CostRows<ContextId, Context, ()>,
+    calls: CostRows<ArcId, (ContextId, ContextId), u64>,
+}
+
+impl Default for StackGraph {
+    fn default() -> StackGraph {
+        StackGraph {
+            callers: Slices::default(),
+            contexts: CostRows::new(0),
+            calls: CostRows::of_arcs(0),
+        }
+    }
+}
+
+impl StackGraph {
+    /// Gives every context counts of more events.
+    pub(crate) fn widen(&mut self, events: usize) {
+        self.contexts.widen(events);
+        self.calls.widen(events);
+    }
+
+    /// Callers that the file itself names, innermost first; with `is_cut` there were more.
+    pub fn known_callers(
+        &mut self,
+        callers: &[FunctionId],
+        is_cut: bool,
+    ) -> Result<Callers, TooMany> {
+        let callers = self.callers.intern(callers)?;
+        Ok(Callers::Known { callers, is_cut })
+    }
+
+    /// Adds self cost to a context.
+    pub fn add_own(
+        &mut self,
+        context: Context,
+        cost: &[u64],
+        signedness: Signedness,
+    ) -> Result<ContextId, NoRoom> {
+        let id = self.contexts.row(context)?;
+        self.contexts.add_own(id, cost, signedness)?;
+        Ok(id)
+    }
+
+    /// Adds calls between two contexts whose callers are unknown.
+    pub fn add_calls(
+        &mut self,
+        caller: ContextId,
+        callee: ContextId,
+        calls: u64,
+        cost: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        let arc = self.calls.row((caller, callee))?;
+        add_calls(self.calls.facts_mut(arc), calls)?;
+        self.calls.add_inclusive(arc, cost, signedness)
+    }
+
+    pub(super) fn context_count(&self) -> usize {
+        self.contexts.row_count()
+    }
+
+    pub(super) fn contexts(&self) -> impl Iterator<Item = (ContextId, Context)> {
+        self.contexts.all()
+    }
+
+    pub(super) fn own(&self, context: ContextId) -> &[u64] {
+        self.contexts.own(context)
+    }
+
+    /// The nearest first.
+    pub(super) fn callers(&self, callers: CallersId) -> &[FunctionId] {
+        self.callers.get(callers)
+    }
+
+    /// Calls: caller, callee, how many and their cost.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (ContextId, ContextId, u64, &[u64])> {
+        self.calls.all().map(|(arc, (caller, callee))| {
+            let calls = *self.calls.facts(arc);
+            (caller, callee, calls, self.calls.inclusive(arc))
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! Units for handing cost on: single functions, and cycles, which are entered and left as one. So the graph of units
+//! has no cycles.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use cg_stream::sorting::Order as _;
+
+use super::apportion::{WHOLE, part, part_of_share};
+use crate::circles;
+
+/// A graph of calls between contexts, which are numbered from 0.
+pub(super) struct ContextGraph<'g> {
+    /// The event that decides which paths are worth a stack of their own.
+    pub(super) ranking: usize,
+    /// Self cost by context, an entry an event.
+    pub(super) own: Vec<&'g [u64]>,
+    pub(super) arcs: Vec<ContextArc<'g>>,
+}
+
+/// Calls between two contexts.
+pub(super) struct ContextArc<'g> {
+    pub(super) caller: usize,
+    pub(super) callee: usize,
+    pub(super) calls: u64,
+    pub(super) cost: &'g [u64],
+}
+
+impl ContextArc<'_> {
+    /// The cost of the calls. 0 for a number just below 2^64, which is how Callgrind writes a negative cost where its
+    /// counters were reset meanwhile.
+    pub(super) fn cost(&self, event: usize) -> u64 {
+        match self.cost.get(event) {
+            Some(cost) if cost.cast_signed() >= 0 => *cost,
+            _ => 0,
+        }
+    }
+}
+
+impl ContextGraph<'_> {
+    pub(super) fn event_count(&self) -> usize {
+        self.own.first().map_or(0, |own| own.len())
+    }
+}
+
+/// A context, or a cycle of contexts that is entered and left as one.
+pub(super) struct ContextUnit {
+    /// Those with the largest self cost first.
+    pub(super) members: Vec<usize>,
+    /// The arcs that come from other units, and those that go to other units, these with the largest flow first.
+    pub(super) entering: Vec<usize>,
+    pub(super) leaving: Vec<usize>,
+    /// Arcs between the members.
+    pub(super) inside: Vec<usize>,
+    /// A member calls itself.
+    pub(super) recurses: bool,
+    /// By event: the cost of the arcs that enter.
+    entered: Vec<u128>,
+    /// By event: self cost and that of the arcs that leave.
+    spent: Vec<u128>,
+    entering_calls: u128,
+    /// By event: the self cost of the unit, and the part of its callees' flow that comes through it.
+    pub(super) flow: Vec<u128>,
+}
+
+/// The units of a graph.
+pub(super) struct ContextUnits {
+    /// The unit of each context, and its position among the members.
+    pub(super) of: Vec<usize>,
+    pub(super) position: Vec<usize>,
+    pub(super) all: Vec<ContextUnit>,
+}
+
+impl ContextUnits {
+    pub(super) fn new(graph: &ContextGraph) -> ContextUnits {
+        let pairs = graph.arcs.iter().map(|arc| (arc.caller, arc.callee));
+        let pairs = pairs.filter(|(caller, callee)| caller != callee);
+        let circle_of = circles::find(graph.own.len(), pairs);
+        let mut units = ContextUnits {
+            of: Vec::with_capacity(graph.own.len()),
+            position: vec![0; graph.own.len()],
+            all: Vec::new(),
+        };
+        let mut of_circle = Vec::new();
+        for (context, circle) in circle_of.into_iter().enumerate() {
+            let unit = match circle {
+                Some(circle) => {
+                    if of_circle.len() <= circle {
+                        of_circle.resize(circle + 1, None);
+                    }
+                    *of_circle[circle].get_or_insert_with(|| units.add(graph))
+                }
+                None => units.add(graph),
+            };
+            units.of.push(unit);
+            units.all[unit].members.push(context);
+        }
+        for (position, arc) in graph.arcs.iter().enumerate() {
+            let (caller, callee) = (units.of[arc.caller], units.of[arc.callee]);
+            if arc.caller == arc.callee {
+                units.all[caller].recurses = true;
+            } else if caller == callee {
+                units.all[caller].inside.push(position);
+            } else {
+                units.all[caller].leaving.push(position);
+                units.all[callee].entering.push(position);
+            }
+        }
+        for unit in &mut units.all {
+            unit.sum_up(graph);
+        }
+        units.let_flow(graph);
+        let flows: Vec<u128> = (0..graph.arcs.len())
+            .map(|arc| units.flow(graph, arc, graph.ranking))
+            .collect();
+        for unit in &mut units.all {
+            let own = |context: &usize| graph.own[*context].get(graph.ranking).copied();
+            unit.members
+                .order_by_key(|context| (Reverse(own(context)), *context));
+            for (position, context) in unit.members.iter().enumerate() {
+                units.position[*context] = position;
+            }
+            unit.leaving
+                .order_by_key(|arc| (Reverse(flows[*arc]), *arc));
+        }
+        units
+    }
+
+    fn add(&mut self, graph: &ContextGraph) -> usize {
+        let zeros = || vec![0; graph.event_count()];
+        self.all.push(ContextUnit {
+            members: Vec::new(),
+            entering: Vec::new(),
+            leaving: Vec::new(),
+            inside: Vec::new(),
+            recurses: false,
+            entered: zeros(),
+            spent: zeros(),
+            entering_calls: 0,
+            flow: zeros(),
+        });
+        self.all.len() - 1
+    }
+
+    /// The share of the callee's unit that enters by an arc, if `of` is the share of the caller's unit.
+    pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, of: u64) -> u64 {
+        let arc = &graph.arcs[arc];
+        let unit = &self.all[self.of[arc.callee]];
+        if unit.entered[event] > 0 {
+            return part_of_share(of, arc.cost(event), unit.whole(event));
+        }
+        // Where no arc has any cost, the numbers of calls decide.
+        match unit.entering_calls {
+            0 => part_of_share(of, 1, unit.entering.len() as u128),
+            calls => part_of_share(of, arc.calls, calls),
+        }
+    }
+
+    /// How much self cost flows through an arc.
+    pub(super) fn flow(&self, graph: &ContextGraph, arc: usize, event: usize) -> u128 {
+        let share = self.share(graph, arc, event, WHOLE);
+        part(share, self.all[self.of[graph.arcs[arc].callee]].flow[event])
+    }
+
+    /// Computes the flow of all units, callees first.
+    fn let_flow(&mut self, graph: &ContextGraph) {
+        let mut waiting: Vec<usize> = self.all.iter().map(|unit| unit.leaving.len()).collect();
+        let is_last = |unit: &usize| waiting[*unit] == 0;
+        let mut ready: Vec<usize> = (0..self.all.len()).filter(is_last).collect();
+        while let Some(unit) = ready.pop() {
+            let mut flow = vec![0; graph.event_count()];
+            for (event, flow) in flow.iter_mut().enumerate() {
+                let own = |context: &usize| u128::from(graph.own[*context][event]);
+                let below = |arc: &usize| self.flow(graph, *arc, event);
+                let unit = &self.all[unit];
+                *flow = unit.members.iter().map(own).sum::<u128>()
+                    + unit.leaving.iter().map(below).sum::<u128>();
+            }
+            self.all[unit].flow = flow;
+            for arc in &self.all[unit].entering {
+                let caller = self.of[graph.arcs[*arc].caller];
+                waiting[caller] -= 1;
+                if waiting[caller] == 0 {
+                    ready.push(caller);
+                }
+            }
+        }
+    }
+}
+
+impl ContextUnit {
+    fn sum_up(&mut self, graph: &ContextGraph) {
+        let arc = |position: &usize| &graph.arcs[*position];
+        for event in 0..graph.event_count() {
+            let cost = |position: &usize| u128::from(arc(position).cost(event));
+            let own = |context: &usize| u128::from(graph.own[*context][event]);
+            self.entered[event] = self.entering.iter().map(cost).sum();
+            self.spent[event] = self.members.iter().map(own).sum::<u128>()
+                + self.leaving.iter().map(cost).sum::<u128>();
+        }
+        let calls = |position: &usize| u128::from(arc(position).calls);
+        self.entering_calls = self.entering.iter().map(calls).sum();
+    }
+
+    /// The denominator of the unit's shares. Incoming cost can exceed the cost spent where counters were reset.
+    fn whole(&self, event: usize) -> u128 {
+        self.entered[event].max(self.spent[event])
+    }
+
+    /// The share of the unit that no call accounts for: what it spent beyond its incoming cost.
+    pub(super) fn root_share(&self, event: usize) -> u64 {
+        if self.entering.is_empty() {
+            return WHOLE;
+        }
+        match self.entered[event] {
+            0 => 0,
+            entered => {
+                let whole = self.whole(event);
+                let missing = u64::try_from(whole - entered).unwrap_or(u64::MAX);
+                part_of_share(WHOLE, missing, whole)
+            }
+        }
+    }
+
+    /// The member where the share without a caller begins: the one that spends most beyond its incoming cost.
+    pub(super) fn root(&self, graph: &ContextGraph) -> usize {
+        if let [only] = self.members[..] {
+            return only;
+        }
+        let event = graph.ranking;
+        let own = |context: &usize| graph.own[*context].get(event).copied().unwrap_or(0);
+        let mut net: BTreeMap<usize, i128> = (self.members.iter())
+            .map(|context| (*context, i128::from(own(context))))
+            .collect();
+        let arcs = || {
+            self.inside
+                .iter()
+                .chain(&self.leaving)
+                .chain(&self.entering)
+        };
+        for arc in arcs().map(|arc| &graph.arcs[*arc]) {
+            let cost = i128::from(arc.cost(event));
+            for (context, cost) in [(arc.caller, cost), (arc.callee, -cost)] {
+                if let Some(net) = net.get_mut(&context) {
+                    *net += cost;
+                }
+            }
+        }
+        let greatest = net
+            .into_iter()
+            .max_by_key(|(context, net)| (*net, Reverse(*context)));
+        greatest.map_or(0, |(context, _)| context)
+    }
+}

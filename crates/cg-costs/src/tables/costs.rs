@@ -1,0 +1,271 @@
+//! Tables of event counts: rows of 64-bit cells, added up exactly.
+
+use std::fmt;
+
+use cg_stream::intern::TooMany;
+use cg_stream::record::Count;
+
+/// How the 64 bits of a cell are read. Valgrind's own counts are unsigned and use the whole range (an underflow is
+/// written as 18446744073709551615); `cg_diff` writes negative ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signedness {
+    /// As numbers from 0 to 2^64 - 1.
+    #[default]
+    Unsigned,
+    /// As two's complement.
+    Signed,
+}
+
+impl Signedness {
+    /// What a cell counts.
+    pub fn count(self, cell: u64) -> Count {
+        match self {
+            Signedness::Unsigned => cell.into(),
+            Signedness::Signed => cell.cast_signed().into(),
+        }
+    }
+}
+
+/// Why a section cannot take a count, a name or a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// A sum that 64 bits cannot hold.
+    Sum,
+    /// More different names or rows than there are ids.
+    Ids(TooMany),
+}
+
+impl From<TooMany> for NoRoom {
+    fn from(too_many: TooMany) -> NoRoom {
+        NoRoom::Ids(too_many)
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRoom::Sum => f.write_str("a sum of counts is beyond 64 bits"),
+            NoRoom::Ids(too_many) => too_many.fmt(f),
+        }
+    }
+}
+
+/// Rows of counts, one cell an event.
+#[derive(Clone, Debug, Default)]
+pub struct CostTable {
+    events: usize,
+    cells: Vec<u64>,
+}
+
+impl CostTable {
+    /// An empty table with a column for each event.
+    pub fn new(events: usize) -> CostTable {
+        CostTable {
+            events,
+            cells: Vec::new(),
+        }
+    }
+
+    /// How many columns there are.
+    pub fn event_count(&self) -> usize {
+        self.events
+    }
+
+    /// Makes sure that there are this many rows.
+    pub fn grow_to(&mut self, rows: usize) {
+        let cells = rows * self.events;
+        if self.cells.len() < cells {
+            self.cells.resize(cells, 0);
+        }
+    }
+
+    /// The counts of a row.
+    pub fn row(&self, row: usize) -> &[u64] {
+        &self.cells[row * self.events..][..self.events]
+    }
+
+    #[inline]
+    fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.cells[row * self.events..][..self.events]
+    }
+
+    /// Adds counts to a row; events beyond the end of `counts` count nothing, as trailing zeros are not written.
+    #[inline]
+    pub fn add(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        add_row(self.row_mut(row), counts, signedness)
+    }
+
+    /// Adds inclusive counts to a row, modulo 2^64.
+    #[inline]
+    pub fn add_inclusive(
+        &mut self,
+        row: usize,
+        counts: &[u64],
+        signedness: Signedness,
+    ) -> Result<(), NoRoom> {
+        add_inclusive_row(self.row_mut(row), counts, signedness)
+    }
+
+    /// Makes all counts of a row 0.
+    pub fn clear_row(&mut self, row: usize) {
+        self.row_mut(row).fill(0);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    /// Makes every row wider.
+    pub(crate) fn widen(&mut self, events: usize) {
+        if events == self.events {
+            return;
+        }
+        let mut cells = Vec::new();
+        for row in self.cells.chunks(self.events.max(1)) {
+            cells.extend_from_slice(row);
+            cells.resize(cells.len() + events - self.events, 0);
+        }
+        self.cells = cells;
+        self.events = events;
+    }
+
+    /// Whether all cells mean the same when they are read as signed.
+    pub fn fits_signed(&self) -> bool {
+        self.cells.iter().all(|cell| cell.cast_signed() >= 0)
+    }
+}
+
+/// Adds counts to the cells of a row. Where one of the sums is beyond 64 bits, the row stays as it was.
+#[inline]
+pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+    // One event is what most profiles have.
+    if let ([cell], [count], Signedness::Unsigned) = (&mut *cells, counts, signedness) {
+        *cell = cell.checked_add(*count).ok_or(NoRoom::Sum)?;
+        return Ok(());
+    }
+    let mut has_overflown = false;
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        let (sum, carry) = match signedness {
+            Signedness::Unsigned => cell.overflowing_add(*count),
+            Signedness::Signed => signed_sum(*cell, *count),
+        };
+        *cell = sum;
+        has_overflown |= carry;
+    }
+    if has_overflown {
+        take_back(cells, counts);
+        return Err(NoRoom::Sum);
+    }
+    Ok(())
+}
+
+/// Adds inclusive counts to the cells of a row, modulo 2^64 where one of them is below 0. Where a sum is beyond 64 bits,
+/// the row stays as it was.
+///
+/// Callgrind writes the cost of a call whose counters were set to zero meanwhile as a number just below 2^64, which is
+/// what is missing; other calls make good for it. So a sum beyond 2^64 is right where it is in the range of `i64` once
+/// these numbers are read as negative ones; where it is in neither range, nothing went backwards and the sum is an error.
+#[inline]
+pub fn add_inclusive_row(
+    cells: &mut [u64],
+    counts: &[u64],
+    signedness: Signedness,
+) -> Result<(), NoRoom> {
+    if signedness == Signedness::Signed {
+        return add_row(cells, counts, signedness);
+    }
+    let mut has_overflown = false;
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        let (sum, carry) = cell.overflowing_add(*count);
+        has_overflown |= carry & signed_sum(*cell, *count).1;
+        *cell = sum;
+    }
+    if has_overflown {
+        take_back(cells, counts);
+        return Err(NoRoom::Sum);
+    }
+    Ok(())
+}
+
+/// The sum of two cells that are read as signed, and whether it is beyond 64 bits.
+#[inline]
+fn signed_sum(cell: u64, count: u64) -> (u64, bool) {
+    let (sum, carry) = cell.cast_signed().overflowing_add(count.cast_signed());
+    (sum.cast_unsigned(), carry)
+}
+
+/// Undoes an addition; modulo 2^64 a subtraction always does.
+#[cold]
+fn take_back(cells: &mut [u64], counts: &[u64]) {
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        *cell = cell.wrapping_sub(*count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_or_an_error() {
+        let mut table = CostTable::new(2);
+        table.grow_to(2);
+        table.add(1, &[u64::MAX], Signedness::Unsigned).unwrap();
+        table.add(1, &[0, 7], Signedness::Unsigned).unwrap();
+        assert_eq!(table.row(1), [u64::MAX, 7]);
+        assert_eq!(
+            table.add(1, &[1, 1], Signedness::Unsigned),
+            Err(NoRoom::Sum)
+        );
+        assert_eq!(table.row(1), [u64::MAX, 7], "nothing wrapped is kept");
+    }
+
+    #[test]
+    fn negative_counts_are_added_as_such() {
+        let mut table = CostTable::new(1);
+        table.grow_to(1);
+        table
+            .add(0, &[(-5i64).cast_unsigned()], Signedness::Signed)
+            .unwrap();
+        table.add(0, &[2], Signedness::Signed).unwrap();
+        assert_eq!(Signedness::Signed.count(table.row(0)[0]), -3);
+        assert_eq!(
+            table.add(0, &[i64::MIN.cast_unsigned()], Signedness::Signed),
+            Err(NoRoom::Sum)
+        );
+    }
+
+    #[test]
+    fn inclusive_sums_go_around_only_by_counts_below_0() {
+        let sum = |counts: [u64; 2]| {
+            let mut cells = [counts[0]];
+            let added = add_inclusive_row(&mut cells, &counts[1..], Signedness::Unsigned);
+            added.map(|()| cells[0]).map_err(|_| cells[0])
+        };
+        let below = |missing: u64| missing.wrapping_neg();
+        assert_eq!(sum([below(3), 10]), Ok(7));
+        assert_eq!(sum([10, below(3)]), Ok(7));
+        assert_eq!(sum([below(3), below(4)]), Ok(below(7)));
+        assert_eq!(sum([2, below(3)]), Ok(below(1)));
+        assert_eq!(sum([1 << 63, (1 << 63) - 1]), Ok(u64::MAX));
+        assert_eq!(sum([1 << 63, 1 << 63]), Err(1 << 63));
+        assert_eq!(sum([(1 << 63) + 9, 1 << 63]), Err((1 << 63) + 9));
+    }
+
+    #[test]
+    fn wider_rows_keep_their_counts() {
+        let mut table = CostTable::new(1);
+        table.grow_to(2);
+        table.add(1, &[5], Signedness::Unsigned).unwrap();
+        table.widen(3);
+        assert_eq!(
+            (table.row(0), table.row(1)),
+            (&[0, 0, 0][..], &[5, 0, 0][..])
+        );
+    }
+}

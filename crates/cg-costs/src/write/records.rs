@@ -1,0 +1,202 @@
+//! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
+
+use cg_debug_info::ChainNodeId;
+use cg_reader::{Error, Out};
+use cg_stream::intern::Id as _;
+use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
+use cg_stream::sorting::Order as _;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::PartOf;
+use super::tables::{SectionTables, function, name};
+use crate::ids::{FunctionId, StringId};
+use crate::inlines::Inlines;
+use crate::section::Section;
+use crate::tables::Signedness;
+
+/// What is needed to write the records of a section.
+pub(super) struct RecordWriting<'t, 's> {
+    section: &'s Section,
+    tables: &'t mut SectionTables<'s>,
+    inlines: Option<&'s Inlines>,
+    of: PartOf,
+    /// The event that ranks.
+    ranking: usize,
+    /// Chains of inlined functions, by object and innermost function.
+    chains: HashMap<(StringId, ChainNodeId), Vec<FrameId>, FixedState>,
+}
+
+impl<'t, 's> RecordWriting<'t, 's> {
+    pub(super) fn new(
+        tables: &'t mut SectionTables<'s>,
+        inlines: Option<&'s Inlines>,
+        of: PartOf,
+    ) -> RecordWriting<'t, 's> {
+        RecordWriting {
+            section: tables.section,
+            ranking: tables.section.ranking_event(),
+            tables,
+            inlines,
+            of,
+            chains: HashMap::default(),
+        }
+    }
+
+    pub(super) fn write_functions(&self, out: &mut Out) -> Result<(), Error> {
+        let section = self.section;
+        let mut rows: Vec<(u64, FunctionId)> = section
+            .present()
+            .map(|(function, _)| (self.rank(section.cost(function)), function))
+            .collect();
+        rows.order_by(|(rank_a, a), (rank_b, b)| {
+            let names = || section.by_function(section.key_of(*a), section.key_of(*b));
+            rank_a.cmp(rank_b).then_with(names)
+        });
+        let cycles = section.cycle_numbers();
+        for (_, function) in rows {
+            let names = self::function(section.key_of(function));
+            let row = FnRow {
+                name: names.name,
+                file: names.file,
+                obj: names.obj,
+                part: self.of.part,
+                thread: self.of.thread,
+                calls: (section.has_inclusive()).then(|| section.calls(function)),
+                cost: self.tables.cells(section.cost(function)),
+                incl: (section.has_inclusive())
+                    .then(|| self.tables.cells(section.inclusive(function))),
+                cycle: cycles.get(&function).copied(),
+            };
+            out.row(row, &*self.tables)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_lines(&mut self, out: &mut Out) -> Result<(), Error> {
+        let section = self.section;
+        let lines = section.lines();
+        let (functions, order) = section.functions_by_name();
+        let mut rows = Vec::with_capacity(lines.len());
+        for (line, key) in lines.all() {
+            let rank = self.rank_of(lines.own_count(line, self.ranking));
+            rows.push((rank, order[key.function.index()], line));
+            if let (Some(inlines), Some(address)) = (self.inlines, key.address) {
+                let object = section.key_of(key.function).object;
+                self.add_chain(object, inlines.innermost(object, address))?;
+            }
+        }
+        rows.order_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
+            (rank_a, function_a)
+                .cmp(&(rank_b, function_b))
+                .then_with(|| {
+                    let function = functions[*function_a as usize];
+                    let (a, b) = (lines.key(function, *a), lines.key(function, *b));
+                    section
+                        .by_string(a.file, b.file)
+                        .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
+                })
+        });
+        let (mut own, mut inclusive) = (Vec::new(), Vec::new());
+        for (_, function, line) in rows {
+            let key = lines.key(functions[function as usize], line);
+            let function = section.key_of(key.function);
+            lines.own(line, &mut own);
+            let has_inclusive = lines
+                .inclusive(line, section.signedness(), &mut inclusive)
+                .map_err(|no_room| Error::whole(no_room.to_string()))?;
+            let innermost = self.inlines.zip(key.address);
+            let innermost = innermost
+                .and_then(|(inlines, address)| inlines.innermost(function.object, address));
+            let row = LineRow {
+                name: name(function.name),
+                file: name(key.file),
+                obj: name(function.object),
+                line: key.line,
+                addr: key.address.map(AddressRef::Number),
+                inlined: self.chain(function.object, innermost),
+                part: self.of.part,
+                thread: self.of.thread,
+                cost: self.tables.cells(&own),
+                incl: has_inclusive.then(|| self.tables.cells(&inclusive)),
+            };
+            out.row(row, &*self.tables)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_arcs(&mut self, out: &mut Out) -> Result<(), Error> {
+        let section = self.section;
+        let arcs = section.arcs();
+        let (_, order) = section.functions_by_name();
+        let mut rows = Vec::with_capacity(arcs.row_count());
+        for (arc, key) in arcs.all() {
+            let ends = [key.caller, key.callee].map(|function| order[function.index()]);
+            rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
+            self.add_chain(section.key_of(key.caller).object, key.inlined)?;
+        }
+        rows.order_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
+            (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
+                let (a, b) = (arcs.key(*a), arcs.key(*b));
+                section
+                    .by_string(a.site, b.site)
+                    .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
+                    .then_with(|| a.inlined.cmp(&b.inlined))
+            })
+        });
+        for (_, _, arc) in rows {
+            let key = arcs.key(arc);
+            let caller = section.key_of(key.caller);
+            let row = CallRow {
+                name: name(caller.name),
+                file: name(caller.file),
+                obj: name(caller.object),
+                site: name(key.site),
+                line: key.line,
+                addr: key.address.map(AddressRef::Number),
+                inlined: self.chain(caller.object, key.inlined),
+                part: self.of.part,
+                thread: self.of.thread,
+                callee: function(section.key_of(key.callee)),
+                calls: *arcs.facts(arc),
+                incl: self.tables.cells(arcs.inclusive(arc)),
+            };
+            out.row(row, &*self.tables)?;
+        }
+        Ok(())
+    }
+
+    /// Sort key of a row: the larger its count of the ranking event, the smaller the key.
+    fn rank(&self, cells: &[u64]) -> u64 {
+        self.rank_of(cells.get(self.ranking).copied().unwrap_or(0))
+    }
+
+    fn rank_of(&self, cell: u64) -> u64 {
+        match self.section.signedness() {
+            Signedness::Unsigned => !cell,
+            // With the sign bit flipped, two's complement sorts like unsigned numbers.
+            Signedness::Signed => !(cell ^ 1 << 63),
+        }
+    }
+
+    /// Looks up the frames of a chain of inlined functions, unless that was done before.
+    fn add_chain(&mut self, object: StringId, innermost: Option<ChainNodeId>) -> Result<(), Error> {
+        if let (Some(inlines), Some(node)) = (self.inlines, innermost)
+            && !self.chains.contains_key(&(object, node))
+        {
+            let mut frames = Vec::new();
+            for frame in inlines.inlined(self.section, object, node) {
+                frames.push(self.tables.frame_in(frame, StringId::NOT_GIVEN)?);
+            }
+            self.chains.insert((object, node), frames);
+        }
+        Ok(())
+    }
+
+    /// The frames of a chain that was looked up.
+    #[inline]
+    fn chain(&self, object: StringId, innermost: Option<ChainNodeId>) -> StackRef<'_> {
+        let chain = innermost.and_then(|node| self.chains.get(&(object, node)));
+        chain.map_or_else(StackRef::default, |frames| StackRef::Ids(frames))
+    }
+}

@@ -1,0 +1,298 @@
+//! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
+
+use cg_names::blame::frames_before_program;
+use cg_reader::{Error, Out};
+use cg_stream::Diagnostics;
+use cg_stream::record::{
+    Count, Counts, Frame, LogFileQualifier, Name, ProcessFacts, RunRecord, SignalFacts,
+    ThreadFacts, Total, UsedSuppression,
+};
+use cg_stream::rows::{Cells, ErrorRow, LeakRow, NameRef, NoteRef, NotesRef, StackRef};
+
+use super::described::Described;
+use super::process::{AnnouncedThread, FatalSignal, KeptError, KeptLeak, Process};
+use super::table::{FindingStackId, FindingTable, NameId};
+
+impl Process {
+    /// Writes the section, which has no `end` where there is a reason why the log cannot be the whole one. What is whole
+    /// is held against Valgrind's own summaries.
+    pub(super) fn write(
+        &self,
+        table: &FindingTable,
+        source: &str,
+        trouble: Option<&str>,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let run = self.run_record(table, source);
+        out.run(&run)?;
+        // Bytes and blocks of leaks stand in front of it where there are any.
+        let count = run.events.len() - 1;
+        for error in &self.errors {
+            self.write_error(error.finding(table), count, table, out)?;
+        }
+        if let Some(signal) = &self.fatal_signal {
+            let (sentence, event) = (signal.sentence(), signal.event());
+            let finding = signal.finding(&sentence, event.as_deref());
+            self.write_error(finding, count, table, out)?;
+        }
+        for leak in &self.leaks {
+            self.write_leak(leak, table, out)?;
+        }
+        match trouble {
+            None => {
+                out.end()?;
+                self.check_sums(source, diagnostics);
+            }
+            Some(trouble) if !out.cut(Some(trouble))? => diagnostics.trouble(trouble),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn run_record(&self, table: &FindingTable, source: &str) -> RunRecord {
+        let mut run = RunRecord {
+            stream: cg_stream::record::VERSION,
+            tool: self.tool.clone(),
+            creator: self.creator.clone(),
+            command: self.command.clone(),
+            pid: self.pid,
+            source: vec![source.to_owned()],
+            ..RunRecord::default()
+        };
+        let mut totals = Vec::new();
+        let has_leaks = self.tool.as_deref().is_none_or(|tool| tool == "memcheck");
+        if has_leaks || !self.leaks.is_empty() {
+            totals.push(("bytes", sum(self.leaks.iter().map(|leak| leak.bytes))));
+            totals.push(("blocks", sum(self.leaks.iter().map(|leak| leak.blocks))));
+        }
+        let signals = self.fatal_signal.iter().map(|_| 1);
+        let errors = self.errors.iter().map(|error| error.count);
+        totals.push(("count", sum(errors.chain(signals))));
+        run.events = totals
+            .iter()
+            .map(|(event, _)| (*event).to_owned())
+            .collect();
+        run.total = Total::One(Counts(
+            totals
+                .into_iter()
+                .map(|(event, total)| (Name::from(event), total))
+                .collect(),
+        ));
+        let threads = self.threads.iter().map(|thread| thread.facts(table));
+        run.threads = threads.collect();
+        run.process = self.facts(table);
+        run
+    }
+
+    fn facts(&self, table: &FindingTable) -> ProcessFacts {
+        ProcessFacts {
+            all_heap_blocks_freed: self.all_heap_blocks_freed,
+            complete: Some(self.is_complete),
+            error_limit_reached: self.error_limit_reached,
+            error_summary: self.error_summary,
+            exec: self.has_execed,
+            fatal_signal: self.fatal_signal.as_ref().map(|signal| signal.facts(table)),
+            forked: self.is_forked,
+            heap_summary: self.heap_summary,
+            leak_summary: self.leak_summary,
+            log_file_qualifiers: self
+                .log_file_qualifiers
+                .iter()
+                .map(|(variable, value)| LogFileQualifier {
+                    value: value.clone(),
+                    variable: variable.clone(),
+                })
+                .collect(),
+            only_preamble: self.has_only_preamble,
+            options: self.options.clone(),
+            ppid: self.ppid,
+            quiet: self.is_quiet,
+            repeated_leaks: self.repeated_leaks(),
+            stopped_reporting: self.stopped_reporting,
+            unprinted_errors: self.unprinted_errors,
+            used_suppressions: self
+                .used_suppressions
+                .iter()
+                .map(|(name, count)| UsedSuppression {
+                    count: *count,
+                    name: name.clone(),
+                })
+                .collect(),
+            user_comment: self.user_comment.clone(),
+        }
+    }
+
+    fn write_error(
+        &self,
+        finding: LogFinding<'_>,
+        count_event: usize,
+        table: &FindingTable,
+        out: &mut Out,
+    ) -> Result<(), Error> {
+        // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
+        let mut stacks =
+            std::iter::once(finding.stack).chain(finding.notes.iter().map(|(_, stack)| *stack));
+        let blamed = stacks
+            .find(|stack| *stack != FindingStackId::EMPTY)
+            .unwrap_or_default();
+        let before = frames_before_program(finding.kind, table.frames_of(blamed).len());
+        let place = table.to_blame(blamed, before);
+        let sentences = finding.notes.iter().filter_map(|(what, _)| *what);
+        let Described {
+            size,
+            address,
+            block,
+        } = Described::of(finding.what, sentences);
+        let notes = finding.notes.iter().map(|(what, stack)| NoteRef {
+            what: *what,
+            stack: StackRef::Ids(table.frames_of(*stack)),
+        });
+        let notes: Vec<NoteRef> = notes.collect();
+        let cost = [Count::from(finding.count)];
+        let row = ErrorRow {
+            name: name(place.name),
+            file: name(place.file),
+            line: place.line.map(u64::from),
+            obj: name(place.obj),
+            kind: finding.kind,
+            what: finding.what,
+            cost: Cells::From(count_event, &cost),
+            size,
+            address,
+            block: block.as_ref(),
+            thread: finding.thread,
+            thread_name: finding.thread_name,
+            pid: self.pid,
+            stack: StackRef::Ids(table.frames_of(finding.stack)),
+            notes: NotesRef::Refs(&notes),
+            suppression: finding.suppression,
+        };
+        out.row(row, table)
+    }
+
+    fn write_leak(
+        &self,
+        leak: &KeptLeak,
+        table: &FindingTable,
+        out: &mut Out,
+    ) -> Result<(), Error> {
+        let place = table.to_blame(leak.stack, 0);
+        let cost = [leak.bytes, leak.blocks].map(Count::from);
+        let row = LeakRow {
+            name: name(place.name),
+            file: name(place.file),
+            line: place.line.map(u64::from),
+            obj: name(place.obj),
+            kind: leak.kind.word(),
+            cost: Cells::From(0, &cost),
+            indirect_bytes: leak.indirect_bytes,
+            pid: self.pid,
+            stack: StackRef::Ids(table.frames_of(leak.stack)),
+            suppression: leak.suppression.map(|text| table.text(text)),
+        };
+        out.row(row, table)
+    }
+}
+
+fn name(id: Option<NameId>) -> Option<NameRef<'static>> {
+    id.map(NameRef::Id)
+}
+
+/// An error, or the signal that ended the process.
+struct LogFinding<'a> {
+    kind: &'a str,
+    what: &'a str,
+    count: u64,
+    thread: Option<u64>,
+    thread_name: Option<&'a str>,
+    stack: FindingStackId,
+    notes: Vec<(Option<&'a str>, FindingStackId)>,
+    suppression: Option<&'a str>,
+}
+
+impl KeptError {
+    fn finding<'a>(&self, table: &'a FindingTable) -> LogFinding<'a> {
+        let text = |name| table.text(name);
+        let notes = self
+            .notes
+            .iter()
+            .map(|note| (note.what.map(text), note.stack));
+        LogFinding {
+            kind: text(self.kind),
+            what: text(self.what),
+            count: self.count,
+            thread: self.thread,
+            thread_name: self.thread_name.map(text),
+            stack: self.stack,
+            notes: notes.collect(),
+            suppression: self.suppression.map(text),
+        }
+    }
+}
+
+impl FatalSignal {
+    /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
+    fn finding<'a>(&self, sentence: &'a str, event: Option<&'a str>) -> LogFinding<'a> {
+        LogFinding {
+            kind: "FatalSignal",
+            what: sentence,
+            count: 1,
+            thread: self.thread,
+            thread_name: None,
+            stack: self.stack,
+            notes: Vec::from_iter(event.map(|event| (Some(event), FindingStackId::EMPTY))),
+            suppression: None,
+        }
+    }
+
+    fn event(&self) -> Option<String> {
+        let event = self.event.as_deref()?;
+        Some(match &self.address {
+            Some(address) => format!("{event} at address {address}"),
+            None => event.to_owned(),
+        })
+    }
+
+    /// As text logs say it.
+    fn sentence(&self) -> String {
+        let named = match self.number {
+            Some(number) if self.name.is_empty() => number.to_string(),
+            Some(number) => format!("{number} ({})", self.name),
+            None => self.name.clone(),
+        };
+        format!("Process terminating with default action of signal {named}")
+    }
+
+    fn facts(&self, table: &FindingTable) -> SignalFacts {
+        SignalFacts {
+            address: self.address.clone(),
+            event: self.event.clone(),
+            name: self.name.clone(),
+            signal: self.number,
+            stack: owned_stack(table, self.stack),
+            thread: self.thread,
+        }
+    }
+}
+
+impl AnnouncedThread {
+    fn facts(&self, table: &FindingTable) -> ThreadFacts {
+        ThreadFacts {
+            root: self.is_root,
+            stack: (!self.is_root).then(|| owned_stack(table, self.stack)),
+            thread: Some(self.thread),
+            ..ThreadFacts::default()
+        }
+    }
+}
+
+fn owned_stack(table: &FindingTable, stack: FindingStackId) -> Vec<Frame<'static>> {
+    let stack = table.record_stack(stack);
+    stack.into_iter().map(Frame::into_owned).collect()
+}
+
+/// A sum of figures that are `u64` each.
+pub(super) fn sum(figures: impl Iterator<Item = u64>) -> Count {
+    figures.map(Count::from).sum()
+}

@@ -1,0 +1,269 @@
+//! Text logs of Memcheck, Helgrind and DRD (`--log-file`, or what comes on stderr).
+//!
+//! Every line of Valgrind's has a prefix with the number of its process, so the lines of several processes can be
+//! mixed, and mixed with what the programs print. A block is a sentence, `   at`/`   by` frames, further sentences with
+//! frames of their own, and an empty line. HEAP SUMMARY, the loss records, LEAK SUMMARY and ERROR SUMMARY end a log;
+//! `-s` and `-v` print all errors a second time then, with how often each happened, and ERROR SUMMARY again. A log of
+//! `-q` has neither preamble nor summaries. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
+//!
+//! Processes are handed on when the input ends: any process may have something to say until then.
+
+mod block;
+mod frame;
+mod prefix;
+mod process_log;
+mod sentences;
+mod summary_lines;
+
+use cg_reader::{Error, Lines, Options, Out};
+use cg_stream::Diagnostics;
+use foldhash::HashMap;
+
+use self::prefix::{LineMark, Prefixed};
+use self::process_log::ProcessLog;
+use super::hand_on;
+use super::preamble;
+use super::table::FindingTable;
+
+/// Parses a log and hands on each process in it, in the order in which they appear.
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut log = Log::new(options.demangle);
+    while lines.advance().map_err(Error::Input)? {
+        log.line(lines.last_line(), lines.line_number());
+    }
+    log.finish(lines.ended_with_newline());
+    log.hand_on(source, out, diagnostics)
+}
+
+/// True for a line of Valgrind's own, which shows that an input is a log.
+pub fn is_log_line(line: &[u8]) -> bool {
+    prefix::split(line)
+        .is_some_and(|prefixed| prefixed.mark == LineMark::User || prefixed.column == 0)
+}
+
+/// A log while it is read.
+struct Log {
+    table: FindingTable,
+    /// In order of appearance. A process that executes another program has one entry for each.
+    processes: Vec<ProcessLog>,
+    /// The last entry of each process number.
+    latest: HashMap<u64, usize>,
+    /// The process of the last line with a prefix, and the column where that began.
+    current: Option<usize>,
+    column: usize,
+    /// That line's prefix with its blank, where it was one of [`LineMark::User`]: most lines begin as the one before them.
+    /// Else empty.
+    prefix: Vec<u8>,
+    /// A suppression that is being read.
+    suppression: Option<Vec<u8>>,
+    /// Whether the log is inside XML that other tools wrote, such as CTest's.
+    is_escaped: bool,
+    unescaped: Vec<u8>,
+    is_first_line: bool,
+}
+
+/// The first line of every suppression that Valgrind prints.
+const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
+
+/// No suppression is longer; Valgrind's own limit is 40 frames.
+const LONGEST_SUPPRESSION: usize = 1024 * 1024;
+
+impl Log {
+    fn new(demangles: bool) -> Log {
+        Log {
+            table: FindingTable::new(demangles),
+            processes: Vec::new(),
+            latest: HashMap::default(),
+            current: None,
+            column: 0,
+            prefix: Vec::new(),
+            suppression: None,
+            is_escaped: false,
+            unescaped: Vec::new(),
+            is_first_line: true,
+        }
+    }
+
+    fn line(&mut self, line: &[u8], line_number: u64) {
+        if std::mem::take(&mut self.is_first_line) {
+            self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
+        }
+        let Some((prefixed, position)) = self.split(line) else {
+            self.line_without_prefix(line);
+            return;
+        };
+        let process = &mut self.processes[position];
+        process.last_line = line_number;
+        match prefixed.mark {
+            LineMark::Debug => process.debug_message(prefixed.message),
+            LineMark::Client => process.client_message(&mut self.table),
+            LineMark::User if self.is_escaped && prefixed.message.contains(&b'&') => {
+                self.unescaped.clear();
+                super::xml::unescape_into(prefixed.message, &mut self.unescaped);
+                process.message(&self.unescaped, &mut self.table);
+            }
+            LineMark::User => process.message(prefixed.message, &mut self.table),
+        }
+    }
+
+    /// Takes a line's prefix off, and finds the process it names.
+    fn split<'a>(&mut self, line: &'a [u8]) -> Option<(Prefixed<'a>, usize)> {
+        // Frames and notes begin with a blank, and nothing that begins another process does.
+        if let Some(current) = self.current
+            && !self.prefix.is_empty()
+            && let Some(message) = line.strip_prefix(self.prefix.as_slice())
+            && message.first() == Some(&b' ')
+        {
+            let prefixed = Prefixed {
+                mark: LineMark::User,
+                pid: self.processes[current].pid(),
+                column: self.column,
+                message,
+            };
+            return Some((prefixed, current));
+        }
+        let prefixed = prefix::split(line)?;
+        self.column = prefixed.column;
+        let position = self.process_of(&prefixed);
+        self.current = Some(position);
+        self.prefix.clear();
+        let prefix = &line[..line.len() - prefixed.message.len()];
+        // An editor may have taken the blank off a line without a message.
+        if prefixed.mark == LineMark::User && prefix.ends_with(b" ") {
+            self.prefix.extend_from_slice(prefix);
+        }
+        Some((prefixed, position))
+    }
+
+    /// Suppressions have no prefix; what else has none is the program's output.
+    fn line_without_prefix(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // A CI service's own prefix is before these lines too, as long as before the others.
+        let inner = line.get(self.column..).unwrap_or_default();
+        let is = |text: &[u8]| line == text || inner == text;
+        let Some(suppression) = &mut self.suppression else {
+            if is(b"{") {
+                self.suppression = Some(b"{".to_vec());
+            }
+            return;
+        };
+        let is_first = suppression.len() == 1;
+        suppression.push(b'\n');
+        if is(b"}") {
+            suppression.push(b'}');
+            let text = self.suppression.take().unwrap_or_default();
+            if let Some(current) = self.current {
+                self.processes[current].suppression(&text, &mut self.table);
+            }
+            return;
+        }
+        let has_ci_prefix = !line.starts_with(b"   ") && inner.starts_with(b"   ");
+        let line = if has_ci_prefix { inner } else { line };
+        if self.is_escaped {
+            super::xml::unescape_into(line, suppression);
+        } else {
+            suppression.extend_from_slice(line);
+        }
+        // Programs print braces too.
+        let is_other_text = is_first && !suppression.ends_with(SUPPRESSION_NAME);
+        if is_other_text || suppression.len() > LONGEST_SUPPRESSION {
+            self.suppression = None;
+        }
+    }
+
+    /// The entry that a line belongs to. A second preamble of one process is that of the program it executed, or that of
+    /// another process that was given its number.
+    fn process_of(&mut self, prefixed: &Prefixed) -> usize {
+        let known = match self.current {
+            Some(current) if self.processes[current].pid() == prefixed.pid => Some(current),
+            _ => self.latest.get(&prefixed.pid).copied(),
+        };
+        if let Some(known) = known {
+            let is_exec = prefixed.mark == LineMark::User
+                && self.processes[known].is_valgrind
+                && preamble::tool_of_banner(prefixed.message).is_some();
+            if !is_exec {
+                return known;
+            }
+            let position = self.processes.len();
+            self.processes[known].end_before(position, &mut self.table);
+        }
+        let position = self.processes.len();
+        self.processes.push(ProcessLog::new(prefixed.pid));
+        self.latest.insert(prefixed.pid, position);
+        position
+    }
+
+    fn finish(&mut self, ended_with_newline: bool) {
+        for process in &mut self.processes {
+            process.finish(&mut self.table);
+        }
+        self.set_executed();
+        // The last line of an unfinished write can be cut anywhere.
+        if !ended_with_newline && let Some(current) = self.current {
+            self.processes[current].end_inside_line();
+        }
+        self.processes.retain(|process| process.is_valgrind);
+        self.set_forked();
+    }
+
+    /// Tells a process that went on as another program from one that was cut short before another got its number.
+    fn set_executed(&mut self) {
+        for position in 0..self.processes.len() {
+            let Some(next) = self.processes[position].next else {
+                continue;
+            };
+            let parent = self.processes[next].process.ppid;
+            // A process without preamble was forked; the one that follows has to name a parent that is in this log.
+            let knows_parent = parent.is_some_and(|parent| {
+                self.processes
+                    .iter()
+                    .any(|process| process.has_preamble && process.pid() == parent)
+            });
+            self.processes[position].set_executed(parent, knows_parent);
+        }
+    }
+
+    /// A process without preamble beside others that have one was forked by one of these: it has no tool, version or
+    /// command of its own to print.
+    fn set_forked(&mut self) {
+        let mut parent: Option<usize> = None;
+        let mut parents = 0;
+        for position in 0..self.processes.len() {
+            if self.processes[position].has_preamble {
+                parent = Some(position);
+                parents += 1;
+                continue;
+            }
+            let Some(parent) = parent else { continue };
+            let (before, rest) = self.processes.split_at_mut(position);
+            if let (Some(parent), Some(child)) = (before.get(parent), rest.first_mut()) {
+                child.set_forked_from(parent, parents == 1);
+            }
+        }
+    }
+
+    fn hand_on(
+        &self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        if self.processes.is_empty() {
+            return Err(Error::whole(
+                "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
+            ));
+        }
+        let processes = self
+            .processes
+            .iter()
+            .map(|process| (&process.process, process.trouble(source)));
+        hand_on(processes, &self.table, source, out, diagnostics)
+    }
+}

@@ -1,0 +1,456 @@
+//! One document: the elements at its top, and what they say of the process.
+
+use cg_stream::record::{Name, Tool};
+use foldhash::HashMap;
+
+use super::error::{self, ErrorElement, FinishedError};
+use super::frame;
+use super::scanner::{XmlToken, unescape_into};
+use super::summary_element;
+use crate::fields::whole_amount;
+use crate::preamble;
+use crate::process::{AnnouncedThread, FatalSignal, Process};
+use crate::stacks::GatheredStacks;
+use crate::table::FindingTable;
+
+/// A document while it is read.
+pub(super) struct XmlDocument {
+    pub(super) process: Process,
+    /// The line of its last token.
+    pub(super) last_line: u64,
+    section: TopElement,
+    /// Where in the process' errors each `<unique>` is.
+    errors: HashMap<u64, usize>,
+    is_finished: bool,
+    end: End,
+    /// The line at which elements were found to be mixed up.
+    mixed_up_at: Option<u64>,
+    /// The line at which an error was found to lack what makes it one.
+    damaged_at: Option<u64>,
+    /// Whether anything followed the elements that every document begins with.
+    has_more_than_preamble: bool,
+}
+
+/// How the document ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// By the end of the input; inside an element or between two.
+    Missing,
+    MissingInElement,
+    /// By its closing tag.
+    Closed,
+    /// By the beginning of the program that the process executed.
+    Executed,
+    /// By the beginning of another process that was given the same number.
+    Replaced,
+}
+
+/// The element at the top of the document that is being read.
+enum TopElement {
+    None,
+    Preamble,
+    /// Whether those of the program are being read, or Valgrind's own.
+    Arguments {
+        of_program: bool,
+        words: Vec<u8>,
+    },
+    Status,
+    Error(Box<ErrorElement>),
+    Thread(AnnouncedThread, GatheredStacks),
+    Signal(FatalSignal, GatheredStacks),
+    Qualifier {
+        variable: String,
+        value: String,
+    },
+    ErrorCounts {
+        unique: Option<u64>,
+        count: u64,
+    },
+    SuppressionCounts {
+        name: String,
+        count: u64,
+    },
+    Summary(summary_element::SummaryElement),
+    /// One that is not needed.
+    Skipped,
+    /// One that is not known, by name.
+    Unknown(Vec<u8>),
+}
+
+impl XmlDocument {
+    pub(super) fn new() -> XmlDocument {
+        XmlDocument {
+            process: Process::new(None),
+            last_line: 0,
+            section: TopElement::None,
+            errors: HashMap::default(),
+            is_finished: false,
+            end: End::Missing,
+            mixed_up_at: None,
+            damaged_at: None,
+            has_more_than_preamble: false,
+        }
+    }
+
+    /// The document of a process that was forked from this one's, and writes its ending into the same file.
+    pub(super) fn fork(&mut self) -> XmlDocument {
+        let mut fork = XmlDocument::new();
+        fork.process = self.process.fork();
+        fork
+    }
+
+    /// The closing tag was read.
+    pub(super) fn close(&mut self, table: &mut FindingTable) {
+        self.end_section(table);
+        self.end = End::Closed;
+        self.process.is_complete = self.is_finished && self.is_sound();
+    }
+
+    /// The process executed another program, whose document has just begun.
+    pub(super) fn exec(&mut self, table: &mut FindingTable) {
+        self.end_section(table);
+        self.end = End::Executed;
+        self.process.has_execed = true;
+        self.process.is_complete = self.is_sound();
+    }
+
+    /// Whether the process may have gone on as another one with the same pid: its parent is the same, and the document
+    /// stands between two elements, before any summary. A parent outside of a container (0) is anybody.
+    pub(super) fn may_execute(&self, next: &XmlDocument) -> bool {
+        let parent = self.process.ppid.filter(|parent| *parent != 0);
+        parent.is_some()
+            && parent == next.process.ppid
+            && matches!(self.section, TopElement::None)
+            && !self.is_finished
+            && !self.process.has_summary()
+    }
+
+    /// Another process was given the number, so this one was cut short.
+    pub(super) fn replace(&mut self, table: &mut FindingTable) {
+        self.end_section(table);
+        self.end = End::Replaced;
+    }
+
+    fn is_sound(&self) -> bool {
+        self.mixed_up_at.is_none() && self.damaged_at.is_none()
+    }
+
+    /// The input ended.
+    pub(super) fn cut(&mut self, is_inside_element: bool, table: &mut FindingTable) {
+        let is_inside_section = !matches!(self.section, TopElement::None);
+        self.end = if is_inside_element || is_inside_section {
+            End::MissingInElement
+        } else {
+            End::Missing
+        };
+        self.end_section(table);
+        self.process.has_only_preamble =
+            self.end == End::Missing && self.process.ppid.is_some() && !self.has_more_than_preamble;
+    }
+
+    /// Whether anything that was read may refer to a stack of the table.
+    pub(super) fn may_have_stacks(&self) -> bool {
+        !matches!(self.section, TopElement::None) || self.process.has_stacks()
+    }
+
+    pub(super) fn take(&mut self, token: XmlToken, table: &mut FindingTable) {
+        if let XmlToken::Open(name) = token
+            && let Some(section) = self.section_of(name)
+        {
+            self.begin_section(section, table);
+            return;
+        }
+        if matches!(self.section, TopElement::None) && is_part_of_error(token) {
+            self.damaged_at.get_or_insert(self.last_line);
+        }
+        match (&mut self.section, token) {
+            (TopElement::None, XmlToken::Text(name, text)) => self.top_text(name, text),
+            (TopElement::None, XmlToken::Open(name)) => {
+                self.section = TopElement::Unknown(name.to_vec())
+            }
+            (TopElement::Error(_), XmlToken::Close(b"error")) => self.end_section(table),
+            (TopElement::Error(error), token) => error.take(token, table),
+            (_, XmlToken::Close(name)) if TopElement::of(name).is_some() => self.end_section(table),
+            (TopElement::Unknown(unknown), XmlToken::Close(name)) if *unknown == name => {
+                self.end_section(table);
+            }
+            (TopElement::Skipped | TopElement::Unknown(_), _) => {}
+            (
+                TopElement::Thread(_, stacks) | TopElement::Signal(_, stacks),
+                XmlToken::Frame(raw),
+            ) => {
+                stacks.frame(table.frame(raw, frame::parse));
+            }
+            (_, XmlToken::Text(name, text)) => {
+                let mut unescaped = Vec::new();
+                unescape_into(text.trim_ascii(), &mut unescaped);
+                self.section_text(name, &unescaped);
+            }
+            (TopElement::Summary(summary), XmlToken::Open(name)) => summary.open(name),
+            (TopElement::Arguments { of_program, words }, XmlToken::Open(name)) => {
+                *of_program = name == b"argv";
+                words.clear();
+            }
+            (_, XmlToken::Close(b"pair")) => self.end_pair(),
+            _ => {}
+        }
+    }
+
+    /// Why this cannot be the whole document, if that is so.
+    pub(super) fn trouble(&self, source: &str) -> Option<String> {
+        let process = match self.process.pid {
+            Some(pid) => format!("process {pid}"),
+            None => "an unknown process".to_owned(),
+        };
+        if let Some(line) = self.mixed_up_at {
+            return Some(format!(
+                "{source}:{line}: two errors are mixed up in the document of {process}: several processes wrote to it at once"
+            ));
+        }
+        let line = self.last_line;
+        if let (End::Closed | End::Executed, Some(line)) = (self.end, self.damaged_at) {
+            return Some(format!(
+                "{source}:{line}: expected an <error> with its <kind>, <what> and, of a leak, its size, found a part of one: the document of {process} is damaged"
+            ));
+        }
+        match self.end {
+            End::Executed => None,
+            End::Replaced => Some(format!(
+                "{source}:{line}: the document of {process} was cut short: another process with its number follows, and is not what it executed"
+            )),
+            End::Closed if self.is_finished => None,
+            End::Closed => Some(format!(
+                "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind gave up or was told to stop early"
+            )),
+            End::Missing => Some(format!(
+                "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow{}",
+                self.process.advice_for_children()
+            )),
+            End::MissingInElement => Some(format!(
+                "{source}:{line}: expected the rest of an element, found the end: the document of {process} was cut short"
+            )),
+        }
+    }
+
+    /// The section that an element begins here; `None` where it is part of the one that is being read.
+    fn section_of(&self, name: &[u8]) -> Option<TopElement> {
+        let is_inside_error =
+            matches!(self.section, TopElement::Error(_)) && name == b"suppression";
+        if is_inside_error {
+            return None;
+        }
+        TopElement::of(name)
+    }
+
+    fn begin_section(&mut self, section: TopElement, table: &mut FindingTable) {
+        if matches!(self.section, TopElement::Error(_)) {
+            // Errors hold none of the other elements, so this one was not closed.
+            self.mixed_up_at.get_or_insert(self.last_line);
+        }
+        self.end_section(table);
+        self.has_more_than_preamble |= !matches!(
+            section,
+            TopElement::Preamble
+                | TopElement::Arguments { .. }
+                | TopElement::Status
+                | TopElement::Qualifier { .. }
+        );
+        match &section {
+            TopElement::SuppressionCounts { .. } => self.process.used_suppressions.clear(),
+            TopElement::Summary(summary) => summary.begin(&mut self.process),
+            _ => {}
+        }
+        self.section = section;
+    }
+
+    fn end_section(&mut self, table: &mut FindingTable) {
+        match std::mem::replace(&mut self.section, TopElement::None) {
+            TopElement::Error(error) => {
+                if error.is_mixed_up {
+                    self.mixed_up_at.get_or_insert(self.last_line);
+                }
+                let unique = error.unique;
+                match error.finish(&mut self.process, table) {
+                    FinishedError::Leak => {}
+                    FinishedError::Error(position) => {
+                        if let Some(unique) = unique {
+                            self.errors.insert(unique, position);
+                        }
+                    }
+                    FinishedError::Damaged => {
+                        self.damaged_at.get_or_insert(self.last_line);
+                    }
+                }
+            }
+            TopElement::Thread(thread, stacks) => {
+                let stack = stacks.finish(table).0;
+                self.process
+                    .threads
+                    .push(AnnouncedThread { stack, ..thread });
+            }
+            TopElement::Signal(signal, stacks) => {
+                let stack = stacks.finish(table).0;
+                self.process.fatal_signal = Some(FatalSignal { stack, ..signal });
+            }
+            TopElement::Qualifier { variable, value } => {
+                self.process.log_file_qualifiers.push((variable, value));
+            }
+            _ => {}
+        }
+    }
+
+    /// A text directly inside `<valgrindoutput>`.
+    fn top_text(&mut self, name: &[u8], text: &[u8]) {
+        let text = text.trim_ascii();
+        match name {
+            b"pid" => self.process.pid = whole_amount(text),
+            b"ppid" => self.process.ppid = whole_amount(text),
+            b"tool" => self.process.tool = Some(Tool::from(string(text).as_str())),
+            b"usercomment" => self.process.user_comment = Some(string(text)),
+            b"all_heap_blocks_freed" if text == b"true" => {
+                self.process.set_all_heap_blocks_freed();
+            }
+            _ => {}
+        }
+    }
+
+    /// A text inside one of the elements at the top.
+    fn section_text(&mut self, name: &[u8], text: &[u8]) {
+        let process = &mut self.process;
+        match (&mut self.section, name) {
+            (TopElement::Preamble, b"line") => {
+                preamble::read(text, process);
+            }
+            (TopElement::Status, b"state") => self.is_finished |= text == b"FINISHED",
+            (
+                TopElement::Arguments {
+                    of_program: true,
+                    words,
+                },
+                b"exe" | b"arg",
+            ) => {
+                if !words.is_empty() {
+                    words.push(b' ');
+                }
+                words.extend_from_slice(text);
+                // The preamble has the command with its blanks escaped; this stands in where it has none.
+                if !process.has_command_line {
+                    process.command = Some(string(words));
+                }
+            }
+            (
+                TopElement::Arguments {
+                    of_program: false, ..
+                },
+                b"arg",
+            ) => process.options.push(string(text)),
+            (TopElement::Thread(thread, _), b"hthreadid") => {
+                thread.thread = whole_amount(text).unwrap_or_default();
+            }
+            (TopElement::Thread(thread, _), b"isrootthread") => thread.is_root = true,
+            (TopElement::Signal(signal, _), _) => signal_text(signal, name, text),
+            (TopElement::Qualifier { variable, .. }, b"var") => *variable = string(text),
+            (TopElement::Qualifier { value, .. }, b"value") => *value = string(text),
+            (TopElement::ErrorCounts { count, .. }, b"count")
+            | (TopElement::SuppressionCounts { count, .. }, b"count") => {
+                *count = whole_amount(text).unwrap_or_default();
+            }
+            (TopElement::ErrorCounts { unique, .. }, b"unique") => *unique = error::unique(text),
+            (TopElement::SuppressionCounts { name, .. }, b"name") => *name = string(text),
+            (TopElement::Summary(summary), name) => summary.text(name, text, process),
+            _ => {}
+        }
+    }
+
+    /// A `<pair>` of `<errorcounts>` or `<suppcounts>` is read.
+    fn end_pair(&mut self) {
+        match &mut self.section {
+            TopElement::ErrorCounts { unique, count } => {
+                let Some(unique) = unique.take() else { return };
+                match self.errors.get(&unique) {
+                    Some(position) => self.process.errors[*position].count = *count,
+                    None => self.process.unprinted_errors += 1,
+                }
+                self.process.has_counts = true;
+            }
+            TopElement::SuppressionCounts { name, count } => {
+                let name = std::mem::take(name);
+                self.process.used_suppressions.push((name, *count));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether this belongs inside an `<error>`, and nowhere else.
+fn is_part_of_error(token: XmlToken) -> bool {
+    match token {
+        XmlToken::Open(name) | XmlToken::Text(name, _) => matches!(
+            name,
+            b"unique" | b"kind" | b"what" | b"xwhat" | b"auxwhat" | b"xauxwhat" | b"stack"
+        ),
+        XmlToken::Close(name) => name == b"error",
+        XmlToken::Frame(_) => true,
+    }
+}
+
+/// Whether this is an element that stands directly inside `<valgrindoutput>`.
+pub(super) fn is_top_element(name: &[u8]) -> bool {
+    TopElement::of(name).is_some()
+}
+
+impl TopElement {
+    /// The section that an element at the top of a document begins; `None` for elements inside one.
+    fn of(name: &[u8]) -> Option<TopElement> {
+        Some(match name {
+            b"preamble" => TopElement::Preamble,
+            b"args" => TopElement::Arguments {
+                of_program: false,
+                words: Vec::new(),
+            },
+            b"status" => TopElement::Status,
+            b"error" => TopElement::Error(Box::default()),
+            b"announcethread" => {
+                let thread = AnnouncedThread {
+                    thread: 0,
+                    is_root: false,
+                    stack: Default::default(),
+                };
+                TopElement::Thread(thread, GatheredStacks::default())
+            }
+            b"fatal_signal" => {
+                TopElement::Signal(FatalSignal::default(), GatheredStacks::default())
+            }
+            b"logfilequalifier" => TopElement::Qualifier {
+                variable: String::new(),
+                value: String::new(),
+            },
+            b"errorcounts" => TopElement::ErrorCounts {
+                unique: None,
+                count: 0,
+            },
+            b"suppcounts" => TopElement::SuppressionCounts {
+                name: String::new(),
+                count: 0,
+            },
+            // Directly inside the document it repeats what the error before it has already.
+            b"clientmsg" | b"suppression" => TopElement::Skipped,
+            _ => TopElement::Summary(summary_element::SummaryElement::of(name)?),
+        })
+    }
+}
+
+fn signal_text(signal: &mut FatalSignal, name: &[u8], text: &[u8]) {
+    match name {
+        b"tid" => signal.thread = whole_amount(text),
+        b"signo" => signal.number = whole_amount(text),
+        b"signame" => signal.name = string(text),
+        b"event" => signal.event = Some(string(text)),
+        b"siaddr" => signal.address = Some(string(text)),
+        _ => {}
+    }
+}
+
+fn string(text: &[u8]) -> String {
+    Name::from_bytes(text).into_string()
+}

@@ -1,0 +1,190 @@
+//! Valgrind's XML (`--xml=yes`), protocols 4 to 6, of Memcheck, Helgrind, DRD and Nulgrind.
+//!
+//! What is specified stands in Valgrind's `docs/internals/xml-output-protocol4.txt` and its successors. What is written
+//! is often something else, so the reader is no XML parser (see `scanner`), and it is prepared for
+//!
+//! - documents one behind the other, and one inside another (`--trace-children=yes` with one `--xml-fd`);
+//! - a process that executes another program: its document ends anywhere, and where Valgrind follows it, another
+//!   document with the same `<pid>` and `<ppid>` begins;
+//! - a process that forks without `%p` in `--xml-file`: each of the two writes its own ending, so that elements follow
+//!   the closing tag. They become a section of their own with the same pid, and both sections are `forked`;
+//! - 3.26.0's `<still_reachable>` that is not closed: every element at the top of a document ends what is open;
+//! - the `<suppression>` that `--gen-suppressions` repeats behind its `<error>`;
+//! - elements that are not known, which are skipped.
+//!
+//! A document is whole once it says FINISHED and is closed. It is handed on then, or when the next begins.
+
+mod document;
+mod error;
+mod frame;
+mod scanner;
+mod summary_element;
+
+use cg_reader::{Error, Head, Lines, Options, Out};
+use cg_stream::Diagnostics;
+
+use self::document::XmlDocument;
+use self::scanner::{XmlScanner, XmlToken};
+use super::hand_on;
+use super::table::FindingTable;
+
+pub(super) use self::scanner::unescape_into;
+
+/// True where an input has a document. A program's own output can come before it, and a log can stand inside another
+/// tool's XML.
+pub fn is_document(head: &Head) -> bool {
+    memchr::memmem::find(head.bytes, b"<valgrindoutput").is_some()
+}
+
+/// Parses documents and hands on the process of each.
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut scanner = XmlScanner::new();
+    let mut documents = Documents::new(options.demangle);
+    while lines.advance().map_err(Error::Input)? {
+        documents.line_number = lines.line_number();
+        scanner.line(lines.last_line(), |token| documents.take(token));
+        if let Some((frame, length, more_lines)) = scanner.frame(lines.buffered()) {
+            documents.line_number += 1 + more_lines as u64;
+            documents.take(XmlToken::Frame(frame));
+            lines.consume(length);
+        }
+        if !documents.ready.is_empty() {
+            documents.hand_on(source, out, diagnostics)?;
+        }
+    }
+    documents.finish(scanner.is_inside_element());
+    if documents.seen == 0 {
+        return Err(Error::whole(
+            "expected a document of Valgrind, found no <valgrindoutput>",
+        ));
+    }
+    documents.hand_on(source, out, diagnostics)
+}
+
+/// The documents of an input.
+struct Documents {
+    table: FindingTable,
+    /// How many have begun.
+    seen: u64,
+    /// Those that are not closed; the last is the innermost.
+    open: Vec<XmlDocument>,
+    /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
+    closed: Option<XmlDocument>,
+    /// Those to be handed on.
+    ready: Vec<XmlDocument>,
+    line_number: u64,
+}
+
+impl Documents {
+    fn new(demangles: bool) -> Documents {
+        Documents {
+            table: FindingTable::new(demangles),
+            seen: 0,
+            open: Vec::new(),
+            closed: None,
+            ready: Vec::new(),
+            line_number: 0,
+        }
+    }
+
+    fn take(&mut self, token: XmlToken) {
+        match token {
+            XmlToken::Open(b"valgrindoutput") => {
+                self.seen += 1;
+                self.ready.extend(self.closed.take());
+                let mut document = XmlDocument::new();
+                document.last_line = self.line_number;
+                self.open.push(document);
+            }
+            XmlToken::Close(b"valgrindoutput") => {
+                if let Some(mut document) = self.open.pop() {
+                    document.close(&mut self.table);
+                    self.ready.extend(self.closed.replace(document));
+                }
+            }
+            token => {
+                if self.open.is_empty() && !self.reopen(token) {
+                    return;
+                }
+                if let Some(document) = self.open.last_mut() {
+                    document.last_line = self.line_number;
+                    document.take(token, &mut self.table);
+                }
+                if let XmlToken::Text(b"ppid", _) = token {
+                    self.end_same();
+                }
+            }
+        }
+    }
+
+    /// Elements behind a closing tag are those of another process that was forked. False for anything else there.
+    fn reopen(&mut self, token: XmlToken) -> bool {
+        let is_element = matches!(token, XmlToken::Open(name) if document::is_top_element(name));
+        if !is_element {
+            return false;
+        }
+        let Some(mut closed) = self.closed.take() else {
+            return false;
+        };
+        self.open.push(closed.fork());
+        self.ready.push(closed);
+        true
+    }
+
+    /// The innermost document has just named its process and its parent. An open one of the same number has come to its
+    /// end: it executed this one, or it was cut short before another process got the number.
+    fn end_same(&mut self) {
+        let Some((innermost, outer)) = self.open.split_last() else {
+            return;
+        };
+        let pid = innermost.process.pid;
+        if pid.is_none() {
+            return;
+        }
+        let Some(position) = outer.iter().position(|outer| outer.process.pid == pid) else {
+            return;
+        };
+        let executes = outer[position].may_execute(innermost);
+        let mut ended = self.open.remove(position);
+        if executes {
+            ended.exec(&mut self.table);
+        } else {
+            ended.replace(&mut self.table);
+        }
+        self.ready.push(ended);
+    }
+
+    /// Ends what the input left open.
+    fn finish(&mut self, is_inside_element: bool) {
+        self.ready.extend(self.closed.take());
+        for mut document in self.open.drain(..) {
+            document.cut(is_inside_element, &mut self.table);
+            self.ready.push(document);
+        }
+    }
+
+    /// Hands on the processes that are ready, and forgets the stacks that no other refers to.
+    fn hand_on(
+        &mut self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let processes = self
+            .ready
+            .iter()
+            .map(|document| (&document.process, document.trouble(source)));
+        hand_on(processes, &self.table, source, out, diagnostics)?;
+        self.ready.clear();
+        if self.closed.is_none() && !self.open.iter().any(XmlDocument::may_have_stacks) {
+            self.table.forget_stacks();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! The JSON of a DHAT file. Both versions fit one type: where they have different keys, these mean the same.
+
+use cg_reader::Error;
+use cg_reader::json::{List, line_at, without_place};
+use cg_stream::record::Name;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+/// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`DhatFile::read`].
+#[derive(Deserialize)]
+pub(super) struct DhatFile<'a> {
+    #[serde(rename = "dhatFileVersion", deserialize_with = "known_version")]
+    version: u64,
+    #[serde(borrow)]
+    pub(super) mode: Option<Name<'a>>,
+    #[serde(borrow)]
+    pub(super) verb: Option<Name<'a>>,
+    /// Whether blocks have lifetimes, and so there is a global maximum and an end.
+    #[serde(rename = "bklt")]
+    pub(super) has_lifetimes: Option<bool>,
+    /// Whether accesses were counted.
+    #[serde(rename = "bkacc")]
+    pub(super) has_accesses: Option<bool>,
+    /// What a byte, bytes and blocks are called, where they are something else.
+    #[serde(rename = "bu", borrow)]
+    pub(super) byte_unit: Option<Name<'a>>,
+    #[serde(rename = "bsu", borrow)]
+    pub(super) bytes_unit: Option<Name<'a>>,
+    #[serde(rename = "bksu", borrow)]
+    pub(super) blocks_unit: Option<Name<'a>>,
+    #[serde(rename = "tu", borrow)]
+    pub(super) time_unit: Option<Name<'a>>,
+    /// What a million time units are called.
+    #[serde(rename = "Mtu", borrow)]
+    pub(super) mega_time_unit: Option<Name<'a>>,
+    /// How many time units a short-lived block lives at most.
+    #[serde(rename = "tuth")]
+    pub(super) short_lived: Option<u64>,
+    #[serde(rename = "cmd", borrow)]
+    pub(super) command: Option<Name<'a>>,
+    pub(super) pid: Option<u64>,
+    #[serde(rename = "te", alias = "ei")]
+    pub(super) end_time: Option<u64>,
+    #[serde(rename = "tg", alias = "mi")]
+    pub(super) gmax_time: Option<u64>,
+    #[serde(rename = "pps", alias = "aps", borrow)]
+    pub(super) points: Vec<ProgramPoint<'a>>,
+    /// Texts of frames; the first is `[root]` and in no stack.
+    #[serde(rename = "ftbl", borrow)]
+    pub(super) frames: Vec<Name<'a>>,
+}
+
+/// A program point; what its file's mode does not have is left out. Its lists stay text until it is written: the text
+/// is in memory anyway, and the lists of all points would take as much again.
+#[derive(Deserialize)]
+pub(super) struct ProgramPoint<'a> {
+    #[serde(rename = "tb")]
+    pub(super) total_bytes: u64,
+    #[serde(rename = "tbk")]
+    pub(super) total_blocks: u64,
+    #[serde(rename = "tl", alias = "tli")]
+    pub(super) lifetime: Option<u64>,
+    #[serde(rename = "mb")]
+    pub(super) max_bytes: Option<u64>,
+    #[serde(rename = "mbk")]
+    pub(super) max_blocks: Option<u64>,
+    #[serde(rename = "gb", default)]
+    pub(super) gmax_bytes: u64,
+    #[serde(rename = "gbk", default)]
+    pub(super) gmax_blocks: u64,
+    #[serde(rename = "eb", alias = "fb", default)]
+    pub(super) end_bytes: u64,
+    #[serde(rename = "ebk", alias = "fbk", default)]
+    pub(super) end_blocks: u64,
+    #[serde(rename = "rb", default)]
+    pub(super) read_bytes: u64,
+    #[serde(rename = "wb", default)]
+    pub(super) write_bytes: u64,
+    /// Access counts by byte, run-length encoded: `-N, M` is N times M.
+    #[serde(rename = "acc", borrow)]
+    accesses: Option<List<'a>>,
+    /// Positions in the frame table, innermost frame first.
+    #[serde(rename = "fs", borrow)]
+    stack: List<'a>,
+}
+
+/// What DHAT writes for an access count that overflowed its 16 bits.
+const OVERFLOWED: i64 = 0xFFFF;
+
+/// The largest block that has a histogram: `DHAT_HISTOGRAM_MEMORY` takes up to 25 KiB, else it is 1024 bytes.
+const LARGEST_HISTOGRAM: usize = 25 * 1024;
+
+impl<'a> DhatFile<'a> {
+    /// Reads a whole file.
+    pub(super) fn read(text: &'a [u8]) -> Result<DhatFile<'a>, Error> {
+        let text = std::str::from_utf8(text).map_err(|error| {
+            let (line, start) = line_at(text, error.valid_up_to());
+            Error::at(
+                line,
+                format!(
+                    "expected UTF-8, found byte \\x{:02x} in column {}: DHAT does not escape names that JSON cannot hold",
+                    text[error.valid_up_to()],
+                    error.valid_up_to() - start + 1,
+                ),
+            )
+        })?;
+        let mut file: DhatFile =
+            serde_json::from_str(text).map_err(|error| explain(text, &error))?;
+        if file.version == 1 {
+            file.mode.get_or_insert("heap".into());
+            file.verb.get_or_insert("Allocated".into());
+            file.has_lifetimes.get_or_insert(true);
+            file.has_accesses.get_or_insert(true);
+            file.time_unit.get_or_insert("instrs".into());
+            file.mega_time_unit.get_or_insert("Minstr".into());
+            file.short_lived.get_or_insert(500);
+        }
+        Ok(file)
+    }
+
+    /// True for files of dhat-rs.
+    pub(super) fn is_of_dhat_rs(&self) -> bool {
+        self.mode
+            .as_deref()
+            .is_some_and(|mode| mode.starts_with("rust-"))
+    }
+}
+
+impl ProgramPoint<'_> {
+    /// The positions of its frames in the frame table, innermost frame first.
+    pub(super) fn stack(&self) -> Result<Vec<u32>, String> {
+        self.stack.numbers().map_err(|bad| format!("fs: {bad}"))
+    }
+
+    /// The access counts of each byte of a block; `None` is a count that overflowed.
+    pub(super) fn accesses(&self) -> Result<Option<Vec<Option<u64>>>, String> {
+        let Some(encoded) = self.accesses else {
+            return Ok(None);
+        };
+        let encoded: Vec<i64> = encoded.numbers().map_err(|bad| format!("acc: {bad}"))?;
+        let mut counts = Vec::new();
+        let mut numbers = encoded.into_iter();
+        while let Some(number) = numbers.next() {
+            let (times, count) = if number < 0 {
+                let times = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
+                (times, numbers.next())
+            } else {
+                (1, Some(number))
+            };
+            let Some(count) = count.filter(|count| (0..=OVERFLOWED).contains(count)) else {
+                return Err(format!(
+                    "acc: expected a count from 0 to {OVERFLOWED}, found {}",
+                    count.map_or("the end".to_owned(), |count| count.to_string())
+                ));
+            };
+            if times > LARGEST_HISTOGRAM - counts.len() {
+                return Err(format!(
+                    "acc: expected at most {LARGEST_HISTOGRAM} counts, found more"
+                ));
+            }
+            let count = (count != OVERFLOWED).then_some(count.unsigned_abs());
+            counts.resize(counts.len() + times, count);
+        }
+        Ok(Some(counts))
+    }
+}
+
+/// How the message about a version that is not known begins.
+const WRONG_VERSION: &str = "expected dhatFileVersion 1 or 2";
+
+/// Refuses other versions at once, before their keys are misunderstood.
+fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    match u64::deserialize(deserializer)? {
+        version @ (1 | 2) => Ok(version),
+        other => Err(D::Error::custom(format!("{WRONG_VERSION}, found {other}"))),
+    }
+}
+
+/// What is wrong with a file that is not the JSON it should be.
+fn explain(text: &str, error: &serde_json::Error) -> Error {
+    let line = error.line() as u64;
+    let on_line = text.lines().nth(error.line().saturating_sub(1));
+    if error.is_eof() {
+        return Error::at(
+            line,
+            "expected more of the JSON, found the end of the file: it is cut short",
+        );
+    }
+    if error.is_syntax() && on_line.is_some_and(|text| text.contains("\"fs\":]")) {
+        return Error::at(
+            line,
+            "expected a list after \"fs\":, found ]: DHAT writes this where it leaves out every frame of a stack; run it with a larger --num-callers",
+        );
+    }
+    let message = without_place(error);
+    if message.starts_with(WRONG_VERSION) {
+        // Where serde_json says that a value is wrong it has read on to the next token.
+        let position = text.find("\"dhatFileVersion\"").unwrap_or(0);
+        return Error::at(line_at(text.as_bytes(), position).0, message);
+    }
+    Error::at(line, format!("{message} (column {})", error.column()))
+}

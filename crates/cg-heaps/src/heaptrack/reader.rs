@@ -1,0 +1,403 @@
+//! Reads a recording line by line into its tables, and plays it.
+
+use cg_reader::number::leading_hex;
+use cg_reader::{Error, Lines, excerpt};
+use cg_stream::record::Name;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::replay::Replay;
+use super::symbols::{FunctionPlace, SymbolTables};
+use super::timeline::HeapTimeline;
+use super::trees::HeapTrees;
+
+/// The newest format of files that is read.
+const NEWEST_FORMAT: u64 = 3;
+
+/// heaptrack's version before its first release, which wrote format 1 and did not say so.
+const UNRELEASED: u64 = 0x01_02_00;
+
+/// How far behind `X` the `I` line is looked for, which ends a command of several lines.
+const LONGEST_COMMAND: usize = 128 * 1024;
+
+/// What was read of a file.
+pub(super) struct Recording {
+    /// heaptrack's version: two digits each for major, minor and patch.
+    pub(super) version: u64,
+    format: u64,
+    pub(super) command: Option<String>,
+    page_size: u64,
+    /// Whether heaptrack came to a program that was running.
+    pub(super) is_attached: bool,
+    /// Patterns of leaks that are not to be reported.
+    pub(super) suppressions: Vec<String>,
+    pub(super) symbols: SymbolTables,
+    pub(super) replay: Replay,
+    pub(super) timeline: HeapTimeline,
+    /// What the heap consisted of, where that is wanted.
+    pub(super) trees: Option<HeapTrees>,
+    /// Blocks by their address, of format 0, which says no kinds.
+    blocks: UnpackedBlocks,
+    /// Whether the comments were read that stand at the end.
+    has_trailer: bool,
+    /// Whether the heap changed behind the last time stamp.
+    pub(super) ends_in_change: bool,
+    places: Vec<FunctionPlace>,
+}
+
+#[derive(Default)]
+struct UnpackedBlocks {
+    live: HashMap<u64, usize, RandomState>,
+    kinds: HashMap<(u64, u32), usize, RandomState>,
+}
+
+impl Recording {
+    pub(super) fn new(with_trees: bool) -> Recording {
+        Recording {
+            version: 0,
+            format: 0,
+            command: None,
+            page_size: 0,
+            is_attached: false,
+            suppressions: Vec::new(),
+            symbols: SymbolTables::default(),
+            replay: Replay::default(),
+            timeline: HeapTimeline::new(),
+            trees: with_trees.then(HeapTrees::new),
+            blocks: UnpackedBlocks::default(),
+            has_trailer: false,
+            ends_in_change: false,
+            places: Vec::new(),
+        }
+    }
+
+    /// Reads the file to its end or to the first line that is wrong.
+    pub(super) fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        let read = self.read_lines(lines);
+        self.replay.finish();
+        read?;
+        if !lines.ended_with_newline() && !self.has_trailer {
+            return Err(cut_short(lines));
+        }
+        // heaptrack writes a last time stamp when the program ends, and comments behind it in any case.
+        if !self.has_trailer && self.ends_in_change {
+            return Err(cut_short(lines));
+        }
+        Ok(())
+    }
+
+    fn read_lines(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        while lines.advance().map_err(Error::Input)? {
+            let line = lines.last_line();
+            let taken = match line {
+                [b'+', b' ', rest @ ..] => self.allocate(rest),
+                [b'-', b' ', rest @ ..] => self.free(rest),
+                [b't', b' ', rest @ ..] => self.trace(rest),
+                [b'a', b' ', rest @ ..] => self.kind(rest),
+                [b's', b' ', ..] => {
+                    self.string(lines)?;
+                    continue;
+                }
+                [b'i', b' ', rest @ ..] => self.pointer(rest),
+                [b'c', b' ', rest @ ..] => match numbers(rest) {
+                    Some([time]) => {
+                        let live = self.replay.live();
+                        self.timeline.stamp(time, live).map_err(Error::Input)?;
+                        self.ends_in_change = false;
+                        if let Some(trees) = &mut self.trees {
+                            trees.stamp(self.timeline.stamps(), &self.replay)?;
+                        }
+                        Ok(())
+                    }
+                    None => Err(Wrong::Line),
+                },
+                [b'R', b' ', rest @ ..] => match numbers(rest) {
+                    Some([pages]) => {
+                        self.timeline.rss(pages.saturating_mul(self.page_size));
+                        Ok(())
+                    }
+                    None => Err(Wrong::Line),
+                },
+                [] => Ok(()),
+                [b'#', ..] => {
+                    self.has_trailer |= line.starts_with(b"# strings:");
+                    Ok(())
+                }
+                [b'v', b' ', rest @ ..] => self.version(rest),
+                [b'X', b' ', ..] | [b'X'] => {
+                    self.command(lines)?;
+                    continue;
+                }
+                [b'I', b' ', rest @ ..] => match numbers(rest) {
+                    Some([page_size, _pages]) => {
+                        self.page_size = page_size;
+                        Ok(())
+                    }
+                    None => Err(Wrong::Line),
+                },
+                [b'A'] => {
+                    self.is_attached = true;
+                    self.replay.attach();
+                    Ok(())
+                }
+                [b'S', b' ', rest @ ..] => {
+                    self.suppressions.extend(suppression(rest));
+                    Ok(())
+                }
+                [b'x' | b'm', b' ', ..] => {
+                    return Err(Error::at(
+                        lines.line_number(),
+                        "this is a raw recording of heaptrack; heaptrack_interpret < FILE | cg-parse, on the machine \
+                         that it was made on",
+                    ));
+                }
+                _ => Err(Wrong::Line),
+            };
+            taken.map_err(|wrong| wrong.at(lines))?;
+        }
+        Ok(())
+    }
+
+    fn version(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let (version, format) = match (numbers(rest), numbers(rest)) {
+            (Some([version, format]), _) => (version, format),
+            (None, Some([UNRELEASED])) => (UNRELEASED, 1),
+            (None, Some([version])) => (version, 0),
+            (None, None) => return Err(Wrong::Line),
+        };
+        if self.version != 0 {
+            return Err(Wrong::Value("a second recording begins here".to_owned()));
+        }
+        if format > NEWEST_FORMAT {
+            return Err(Wrong::Value(format!(
+                "heaptrack's format {format:x} is newer than {NEWEST_FORMAT}, the newest that is read"
+            )));
+        }
+        (self.version, self.format) = (version, format);
+        Ok(())
+    }
+
+    /// The command was written as it was given, so its arguments may have line breaks, at which heaptrack's own reader
+    /// takes their rest for records. What is known of the machine follows it on a line of its own.
+    fn command(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        let text = lines.last_line().strip_prefix(b"X ").unwrap_or_default();
+        let mut command = text.to_vec();
+        let ahead = lines.peek(LONGEST_COMMAND).map_err(Error::Input)?;
+        let mut length = 0;
+        let further = ahead
+            .split_inclusive(|byte| *byte == b'\n')
+            .find_map(|line| {
+                let is_end = line
+                    .trim_ascii_end()
+                    .strip_prefix(b"I ")
+                    .is_some_and(|rest| numbers::<2>(rest).is_some());
+                let before = length;
+                length += line.len();
+                is_end.then_some(before)
+            });
+        if let Some(further) = further.filter(|further| *further > 0) {
+            command.push(b'\n');
+            command.extend_from_slice(&ahead[..further - 1]);
+            lines.consume(further);
+        }
+        self.command = Some(Name::from_bytes(&command).into_string());
+        Ok(())
+    }
+
+    /// `s SIZE TEXT`, where the size is in bytes and the text may have line breaks; `s TEXT` before format 3.
+    fn string(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        let text = &lines.last_line()[2..];
+        if self.format < 3 {
+            self.symbols.add_string(text);
+            return Ok(());
+        }
+        let sized =
+            leading_hex(text).and_then(|(size, rest)| Some((size, rest.strip_prefix(b" ")?)));
+        let Some((size, text)) = sized else {
+            return Err(Wrong::Line.at(lines));
+        };
+        if text.len() as u64 == size {
+            self.symbols.add_string(text);
+            return Ok(());
+        }
+        let mut whole = text.to_vec();
+        while (whole.len() as u64) < size {
+            whole.push(b'\n');
+            match lines.next_line().map_err(Error::Input)? {
+                Some(line) => whole.extend_from_slice(line),
+                None => return Err(cut_short(lines)),
+            }
+        }
+        if whole.len() as u64 > size {
+            return Err(Error::at(
+                lines.line_number(),
+                format!("a string of {size} bytes has {}", whole.len()),
+            ));
+        }
+        self.symbols.add_string(&whole);
+        Ok(())
+    }
+
+    /// `i IP MODULE [FN [FILE LINE [FN FILE LINE]…]]`.
+    fn pointer(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let mut rest = Some(rest);
+        let mut next = || -> Result<Option<u64>, Wrong> {
+            let Some(text) = rest.filter(|text| !text.is_empty()) else {
+                return Ok(None);
+            };
+            let (number, behind) = leading_hex(text).ok_or(Wrong::Line)?;
+            rest = match behind {
+                [] => None,
+                [b' ', behind @ ..] => Some(behind),
+                _ => return Err(Wrong::Line),
+            };
+            Ok(Some(number))
+        };
+        let (Some(address), Some(module)) = (next()?, next()?) else {
+            return Err(Wrong::Line);
+        };
+        self.places.clear();
+        while let Some(function) = next()? {
+            let file = next()?;
+            let line = next()?;
+            // Only the first place may lack its file, and then is the last.
+            if line.is_none() && (file.is_some() || !self.places.is_empty()) {
+                return Err(Wrong::Line);
+            }
+            self.places.push(FunctionPlace {
+                function: index(function)?,
+                file: index(file.unwrap_or(0))?,
+                line: line.unwrap_or(0),
+            });
+        }
+        let module = index(module)?;
+        self.symbols
+            .add_pointer(address, module, &self.places)
+            .map_err(Wrong::Value)
+    }
+
+    /// `t IP PARENT`.
+    fn trace(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let [pointer, parent] = numbers(rest).ok_or(Wrong::Line)?;
+        self.symbols
+            .add_trace(index(pointer)?, index(parent)?)
+            .map_err(Wrong::Value)
+    }
+
+    /// `a SIZE TRACE`.
+    fn kind(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let [size, trace] = numbers(rest).ok_or(Wrong::Line)?;
+        let trace = self.known_trace(trace)?;
+        self.replay.add_kind(size, trace);
+        Ok(())
+    }
+
+    fn known_trace(&self, trace: u64) -> Result<u32, Wrong> {
+        let trace = index(trace)?;
+        if !self.symbols.has_trace(trace) {
+            return Err(Wrong::Value(format!("there is no trace {trace:x}")));
+        }
+        Ok(trace)
+    }
+
+    /// `+ KIND`; `+ SIZE TRACE ADDRESS` in format 0.
+    fn allocate(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let stamps = self.timeline.stamps();
+        self.ends_in_change = true;
+        if self.format == 0 {
+            let [size, trace, address] = numbers(rest).ok_or(Wrong::Line)?;
+            let trace = self.known_trace(trace)?;
+            let kind = *self
+                .blocks
+                .kinds
+                .entry((size, trace))
+                .or_insert_with(|| self.replay.add_kind(size, trace));
+            self.blocks.live.insert(address, kind);
+            return self
+                .replay
+                .allocate(kind, address, stamps)
+                .map_err(Wrong::Value);
+        }
+        let [kind] = numbers(rest).ok_or(Wrong::Line)?;
+        self.replay
+            .allocate(usize::try_from(kind).unwrap_or(usize::MAX), kind, stamps)
+            .map_err(Wrong::Value)
+    }
+
+    /// `- KIND`; `- ADDRESS` in format 0. What was allocated before heaptrack was attached is freed all the same.
+    fn free(&mut self, rest: &[u8]) -> Result<(), Wrong> {
+        let [freed] = numbers(rest).ok_or(Wrong::Line)?;
+        self.ends_in_change = true;
+        if self.format == 0 {
+            let Some(kind) = self.blocks.live.remove(&freed) else {
+                self.replay.unknown_frees += 1;
+                return Ok(());
+            };
+            return self.replay.free(kind, freed).map_err(Wrong::Value);
+        }
+        let kind = usize::try_from(freed).unwrap_or(usize::MAX);
+        match self.replay.free(kind, freed) {
+            Err(_) if self.is_attached && kind < self.replay.kinds().len() => {
+                self.replay.unknown_frees += 1;
+                Ok(())
+            }
+            result => result.map_err(Wrong::Value),
+        }
+    }
+}
+
+/// What is wrong with a line.
+enum Wrong {
+    /// It is none of the format's.
+    Line,
+    /// It is, and its values are impossible.
+    Value(String),
+}
+
+impl Wrong {
+    /// The error about the line read last. Where the file ends in it, it was cut.
+    fn at(self, lines: &Lines) -> Error {
+        match self {
+            _ if !lines.ended_with_newline() => cut_short(lines),
+            Wrong::Line => Error::at(
+                lines.line_number(),
+                format!(
+                    "expected a line of a heaptrack recording, found {}",
+                    excerpt(lines.last_line())
+                ),
+            ),
+            Wrong::Value(message) => Error::at(lines.line_number(), message),
+        }
+    }
+}
+
+fn cut_short(lines: &Lines) -> Error {
+    Error::at(
+        lines.line_number(),
+        "the recording is cut short: what was allocated and freed behind this line is not counted",
+    )
+}
+
+/// Hexadecimal numbers with a blank between each two, as many as are wanted and nothing behind them.
+#[inline]
+fn numbers<const COUNT: usize>(text: &[u8]) -> Option<[u64; COUNT]> {
+    let mut found = [0; COUNT];
+    let mut rest = text;
+    for (position, number) in found.iter_mut().enumerate() {
+        if position > 0 {
+            rest = rest.strip_prefix(b" ")?;
+        }
+        (*number, rest) = leading_hex(rest)?;
+    }
+    rest.is_empty().then_some(found)
+}
+
+fn index(number: u64) -> Result<u32, Wrong> {
+    u32::try_from(number).map_err(|_| Wrong::Value(format!("there is no index {number:x}")))
+}
+
+/// The pattern of a suppression, which LeakSanitizer's comments and other kinds are not.
+fn suppression(line: &[u8]) -> Option<String> {
+    let pattern = line.trim_ascii().strip_prefix(b"leak:")?;
+    Some(Name::from_bytes(pattern).into_string())
+}

@@ -1,0 +1,281 @@
+//! The heap as it was at each moment: allocations and frees played again, one after the other.
+
+use cg_reader::Error;
+
+/// Allocations of one size at one trace, which heaptrack calls an allocation info.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AllocationKind {
+    pub(super) size: u64,
+    /// The trace, counted from 1; 0 where there is none.
+    pub(super) trace: u32,
+    pub(super) allocations: u64,
+    pub(super) temporary: u64,
+    /// Blocks that are not freed yet.
+    pub(super) live: u64,
+    /// Blocks that lived when the heap was largest.
+    pub(super) live_at_peak: u64,
+    /// Whether `live` may differ from `live_at_peak`.
+    has_changed: bool,
+}
+
+/// The state of the heap while a recording is replayed.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    kinds: Vec<AllocationKind>,
+    /// Bytes that live.
+    live: u64,
+    /// The most bytes that lived at once, the first time that so many did.
+    peak: u64,
+    /// The time stamp in force at the peak, by the number of stamps before it.
+    peak_stamp: usize,
+    /// Whether the heap is at its peak, so that the live blocks are those of the peak.
+    is_at_peak: bool,
+    /// The kinds whose blocks changed since their `live_at_peak` was set.
+    changed: Vec<u32>,
+    /// What was allocated last and is compared with what is freed next.
+    last: u64,
+    /// Frees of blocks that heaptrack did not see allocated.
+    pub(super) unknown_frees: u64,
+}
+
+impl Replay {
+    /// Adds a kind of allocation, whose index is the number of those before it.
+    pub(super) fn add_kind(&mut self, size: u64, trace: u32) -> usize {
+        self.kinds.push(AllocationKind {
+            size,
+            trace,
+            ..AllocationKind::default()
+        });
+        self.kinds.len() - 1
+    }
+
+    pub(super) fn kinds(&self) -> &[AllocationKind] {
+        &self.kinds
+    }
+
+    /// Bytes that live now.
+    pub(super) fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// The largest heap, and the number of time stamps before it.
+    pub(super) fn peak(&self) -> (u64, usize) {
+        (self.peak, self.peak_stamp)
+    }
+
+    /// A block of a kind is allocated after so many time stamps. `id` is what a free of the same block will say.
+    pub(super) fn allocate(&mut self, kind: usize, id: u64, stamps: usize) -> Result<(), String> {
+        let Some(allocated) = self.kinds.get_mut(kind) else {
+            return Err(format!("there is no allocation {kind:x}"));
+        };
+        let Some(live) = self.live.checked_add(allocated.size) else {
+            return Err("more than 64 bits of bytes live at once".to_owned());
+        };
+        allocated.allocations += 1;
+        allocated.live += 1;
+        self.live = live;
+        self.last = id;
+        if live > self.peak {
+            self.peak = live;
+            self.peak_stamp = stamps;
+            self.is_at_peak = true;
+        }
+        self.mark(kind);
+        Ok(())
+    }
+
+    /// A block of a kind is freed.
+    ///
+    /// It was temporary if it is what was allocated last, with nothing allocated or freed since. heaptrack remembers 0
+    /// for nothing, which is also the index of its first kind of allocation; so a free of that kind behind another free
+    /// counts as temporary, here as there: these are the figures that heaptrack shows.
+    pub(super) fn free(&mut self, kind: usize, id: u64) -> Result<(), String> {
+        if kind >= self.kinds.len() {
+            return Err(format!("there is no allocation {kind:x}"));
+        }
+        if self.kinds[kind].live == 0 {
+            return Err(format!(
+                "a block of allocation {kind:x} is freed, and none lives"
+            ));
+        }
+        self.settle();
+        let freed = &mut self.kinds[kind];
+        freed.live -= 1;
+        self.live -= freed.size;
+        freed.temporary += u64::from(id == self.last);
+        self.last = 0;
+        self.mark(kind);
+        Ok(())
+    }
+
+    /// heaptrack was attached: what was counted until now does not count.
+    pub(super) fn attach(&mut self) {
+        for kind in &mut self.kinds {
+            *kind = AllocationKind {
+                size: kind.size,
+                trace: kind.trace,
+                ..AllocationKind::default()
+            };
+        }
+        *self = Replay {
+            kinds: std::mem::take(&mut self.kinds),
+            ..Replay::default()
+        };
+    }
+
+    /// All was played: the blocks of the peak are known.
+    pub(super) fn finish(&mut self) {
+        self.settle();
+    }
+
+    fn mark(&mut self, kind: usize) {
+        let marked = &mut self.kinds[kind];
+        if !marked.has_changed {
+            marked.has_changed = true;
+            self.changed.push(kind as u32);
+        }
+    }
+
+    /// Called before the heap shrinks: if it is at its peak, copies `live` to `live_at_peak` for the kinds that
+    /// changed. Each change is looked at once, however often the heap reaches a new peak.
+    fn settle(&mut self) {
+        if !std::mem::take(&mut self.is_at_peak) {
+            return;
+        }
+        for kind in self.changed.drain(..) {
+            let kind = &mut self.kinds[kind as usize];
+            kind.live_at_peak = kind.live;
+            kind.has_changed = false;
+        }
+    }
+}
+
+impl AllocationKind {
+    /// Bytes of so many blocks, and an error where they are too many.
+    pub(super) fn bytes(&self, blocks: u64) -> Result<u64, Error> {
+        self.size
+            .checked_mul(blocks)
+            .ok_or_else(|| Error::whole("a sum of bytes does not fit in 64 bits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays `+0 -0 …` over kinds of these sizes.
+    fn play(sizes: &[u64], events: &str) -> Replay {
+        let mut replay = Replay::default();
+        for size in sizes {
+            replay.add_kind(*size, 1);
+        }
+        for (stamp, event) in events.split_whitespace().enumerate() {
+            let kind: usize = event[1..].parse().unwrap();
+            match &event[..1] {
+                "+" => replay.allocate(kind, kind as u64, stamp).unwrap(),
+                _ => replay.free(kind, kind as u64).unwrap(),
+            }
+        }
+        replay.finish();
+        replay
+    }
+
+    fn each(replay: &Replay, count: fn(&AllocationKind) -> u64) -> Vec<u64> {
+        replay.kinds.iter().map(count).collect()
+    }
+
+    #[test]
+    fn blocks_of_the_peak_are_those_of_its_first_moment() {
+        // By hand: the sizes are 1, 10 and 100.
+        for (events, peak, stamp, at_peak) in [
+            ("", 0, 0, [0, 0, 0]),
+            ("+0 +1 +2", 111, 2, [1, 1, 1]),
+            ("+0 +2 -2 +1 +1", 101, 1, [1, 0, 1]),
+            // Twice as high: the first time counts.
+            ("+2 -2 +2 -2", 100, 0, [0, 0, 1]),
+            ("+2 -2 +1 +2 -1 +0", 110, 3, [0, 1, 1]),
+            ("+1 -1 +0 +0 +1 -0 -0", 12, 4, [2, 1, 0]),
+        ] {
+            let replay = play(&[1, 10, 100], events);
+            assert_eq!(replay.peak(), (peak, stamp), "{events}");
+            assert_eq!(each(&replay, |kind| kind.live_at_peak), at_peak, "{events}");
+        }
+    }
+
+    #[test]
+    fn the_peak_agrees_with_a_replay_that_looks_at_everything() {
+        // Pseudo-random events, and all kinds copied at each new maximum, as the definition has it.
+        let sizes = [3, 0, 17, 64, 5];
+        let mut state = 7u64;
+        for _ in 0..200 {
+            let mut live = [0u64; 5];
+            let mut at_peak = live;
+            let mut peak = 0;
+            let mut events = String::new();
+            for _ in 0..60 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let kind = (state >> 33) as usize % sizes.len();
+                if (state >> 60) < 8 && live[kind] > 0 {
+                    live[kind] -= 1;
+                    events += &format!("-{kind} ");
+                } else {
+                    live[kind] += 1;
+                    events += &format!("+{kind} ");
+                }
+                let bytes: u64 = live.iter().zip(sizes).map(|(live, size)| live * size).sum();
+                if bytes > peak {
+                    peak = bytes;
+                    at_peak = live;
+                }
+            }
+            let replay = play(&sizes, &events);
+            let bytes_of = |blocks: [u64; 5]| -> Vec<u64> {
+                blocks
+                    .iter()
+                    .zip(sizes)
+                    .map(|(blocks, size)| blocks * size)
+                    .collect()
+            };
+            let found: Vec<u64> = replay
+                .kinds
+                .iter()
+                .map(|kind| kind.bytes(kind.live_at_peak).unwrap())
+                .collect();
+            assert_eq!(found, bytes_of(at_peak), "{events}");
+            assert_eq!(each(&replay, |kind| kind.live), live, "{events}");
+        }
+    }
+
+    #[test]
+    fn temporary_is_what_is_freed_at_once() {
+        for (events, temporary) in [
+            ("+1 -1", [0, 1, 0]),
+            ("+1 +2 -1 -2", [0, 0, 0]),
+            ("+1 +2 -2 -1", [0, 0, 1]),
+            ("+1 +1 -1 -1", [0, 1, 0]),
+            // heaptrack's own count: 0 is what it remembers for nothing.
+            ("+0 +1 -1 -0", [1, 1, 0]),
+            ("+0 +1 -0", [0, 0, 0]),
+        ] {
+            let replay = play(&[1, 1, 1], events);
+            assert_eq!(each(&replay, |kind| kind.temporary), temporary, "{events}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_freed() {
+        let mut replay = Replay::default();
+        replay.add_kind(1, 1);
+        assert!(replay.free(0, 0).is_err());
+        assert!(replay.free(1, 1).is_err());
+        assert!(replay.allocate(1, 1, 0).is_err());
+        replay.add_kind(u64::MAX, 1);
+        replay.allocate(1, 1, 0).unwrap();
+        assert!(replay.allocate(0, 0, 0).is_err());
+        replay.attach();
+        assert_eq!((replay.live(), replay.peak()), (0, (0, 0)));
+        assert!(replay.free(1, 1).is_err());
+    }
+}

@@ -1,0 +1,252 @@
+//! Lists of numbers that stay text until they are read: the text is in memory anyway, and the columns of a profile hold
+//! millions of them.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::error::excerpt;
+use crate::number::whole_u64;
+
+/// A list of a document; one that is `null` or absent is empty.
+#[derive(Clone, Copy, Default)]
+pub struct List<'a> {
+    /// What stands between the brackets.
+    inside: &'a [u8],
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&RawValue>::deserialize(deserializer)?.get().as_bytes();
+        let inside = text
+            .strip_prefix(b"[")
+            .and_then(|text| text.strip_suffix(b"]"));
+        match inside {
+            Some(inside) => Ok(List {
+                inside: inside.trim_ascii(),
+            }),
+            None if text == b"null" => Ok(List::default()),
+            None => Err(serde::de::Error::custom(format!(
+                "expected a list, found {}",
+                excerpt(text)
+            ))),
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    /// True where it has no elements.
+    pub fn is_empty(self) -> bool {
+        self.inside.is_empty()
+    }
+
+    /// The elements as they are written; for lists of numbers and `null`, which hold no comma.
+    pub fn elements(self) -> ListElements<'a> {
+        ListElements {
+            rest: (!self.is_empty()).then_some(self.inside),
+        }
+    }
+
+    /// The elements as indices into another table.
+    pub fn indices(self) -> Result<Vec<Index>, NotInList> {
+        self.read(|element| match element {
+            [b'-', b'0'..=b'9', ..] | b"null" => Some(Index::NONE),
+            digits => u32::try_from(whole_u64(digits)?)
+                .ok()
+                .filter(|number| *number != u32::MAX)
+                .map(Index),
+        })
+        .map_err(|bad| bad.expected("an index or null"))
+    }
+
+    /// The elements as integers; `None` for `null`.
+    pub fn integers(self) -> Result<Vec<Option<i64>>, NotInList> {
+        self.read(integer)
+            .map_err(|bad| bad.expected("an integer or null"))
+    }
+
+    /// The elements as numbers of this type.
+    pub fn numbers<T: TryFrom<i64>>(self) -> Result<Vec<T>, NotInList> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', self.inside).count() + 1);
+        if read_plain(self.inside, &mut numbers) {
+            return Ok(numbers);
+        }
+        self.read(|element| T::try_from(integer(element)??).ok())
+            .map_err(|bad| bad.expected("a number"))
+    }
+
+    fn read<T>(self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<Vec<T>, NotInList> {
+        // An element takes two bytes at least.
+        let mut elements = Vec::with_capacity(match self.inside.len() {
+            0..1024 => 0,
+            length => length / 8,
+        });
+        for element in self.elements() {
+            match read(element) {
+                Some(value) => elements.push(value),
+                None => {
+                    return Err(NotInList {
+                        position: elements.len(),
+                        expected: "",
+                        found: excerpt(element),
+                    });
+                }
+            }
+        }
+        Ok(elements)
+    }
+}
+
+/// An element as an integer of 64 bits, `Some(None)` for `null`; `None` for anything else.
+pub fn integer(element: &[u8]) -> Option<Option<i64>> {
+    match element {
+        b"null" => Some(None),
+        [b'-', digits @ ..] => {
+            let number = i128::from(whole_u64(digits)?);
+            i64::try_from(-number).ok().map(Some)
+        }
+        digits => i64::try_from(whole_u64(digits)?).ok().map(Some),
+    }
+}
+
+/// Fast path for the usual form: unsigned numbers of few enough digits, and commas. False for anything else.
+fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
+    let (mut number, mut digits) = (0i64, 0);
+    for byte in inside.iter().chain(b",") {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
+            digits += 1;
+            continue;
+        }
+        // 18 digits cannot overflow.
+        let is_number = *byte == b',' && (1..=18).contains(&digits);
+        let Some(whole) = T::try_from(number).ok().filter(|_| is_number) else {
+            return false;
+        };
+        numbers.push(whole);
+        (number, digits) = (0, 0);
+    }
+    true
+}
+
+/// An element that is not what its list is of.
+#[derive(Debug)]
+pub struct NotInList {
+    position: usize,
+    expected: &'static str,
+    found: String,
+}
+
+impl NotInList {
+    /// An element at this position of its list, and what was expected there.
+    pub fn new(position: usize, expected: &'static str, found: &[u8]) -> NotInList {
+        NotInList {
+            position,
+            expected,
+            found: excerpt(found),
+        }
+    }
+
+    fn expected(self, expected: &'static str) -> NotInList {
+        NotInList { expected, ..self }
+    }
+}
+
+/// `element 3: expected an index or null, found "x"`.
+impl fmt::Display for NotInList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotInList {
+            position,
+            expected,
+            found,
+        } = self;
+        write!(f, "element {position}: expected {expected}, found {found}")
+    }
+}
+
+/// The elements of a list, without blanks.
+pub struct ListElements<'a> {
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Iterator for ListElements<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        // Numbers are short: a search that is made for long texts would take longer than they do.
+        let length = rest.iter().position(|byte| *byte == b',');
+        let (element, rest) = match length {
+            Some(length) => (&rest[..length], Some(&rest[length + 1..])),
+            None => (rest, None),
+        };
+        self.rest = rest;
+        Some(element.trim_ascii())
+    }
+}
+
+/// An index into another table; none where the document says `null` or a number below 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Index(u32);
+
+impl Index {
+    const NONE: Index = Index(u32::MAX);
+
+    /// The index; `None` where the element is null.
+    #[inline]
+    pub fn get(self) -> Option<usize> {
+        (self != Index::NONE).then_some(self.0 as usize)
+    }
+}
+
+impl From<Option<u32>> for Index {
+    fn from(index: Option<u32>) -> Index {
+        index.map_or(Index::NONE, Index)
+    }
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> List<'_> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn indices_and_integers() {
+        let indices = |text| {
+            let indices = list(text).indices().map_err(|error| error.to_string());
+            indices.map(|all| all.into_iter().map(Index::get).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            indices("[0, 7 ,null,-1,\n4294967294]"),
+            Ok(vec![Some(0), Some(7), None, None, Some(4_294_967_294)])
+        );
+        assert_eq!(indices("[ ]"), Ok(vec![]));
+        assert_eq!(indices("null"), Ok(vec![]));
+        assert_eq!(
+            indices("[1,4294967295]"),
+            Err("element 1: expected an index or null, found \"4294967295\"".to_owned())
+        );
+        assert!(indices("[1,\"2\"]").is_err());
+        assert_eq!(
+            list("[1,null,-9223372036854775808]").integers().unwrap(),
+            [Some(1), None, Some(i64::MIN)]
+        );
+        assert!(list("[1.5]").integers().is_err());
+        assert!(serde_json::from_str::<List>("{}").is_err());
+    }
+}

@@ -1,0 +1,317 @@
+//! What bpftrace prints of a map whose keys are stacks: `profile:hz:99 { @[kstack, ustack, comm] = count(); }`.
+//!
+//! ```text
+//! text  := (entry | other)*
+//! entry := "@" name "[" key ("," key)* "]: " count "\n"
+//! key   := "\n" ("    " frame "\n")*                  a stack, innermost frame first
+//!        | word                                       comm, pid and the like, between the brackets or behind a stack
+//! frame := symbol "+" offset [" (" object ")"] | address
+//! ```
+//!
+//! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process;
+//! several words are one name, so that entries that differ in them stay apart.
+
+use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::intern::TooMany;
+use cg_stream::record::{Count, RunRecord};
+use cg_stream::sorting::Order as _;
+
+use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
+use super::write;
+
+/// What the map without a name counts.
+const EVENT: &str = "samples";
+
+/// True where an entry of a map is, with frames in it.
+pub fn is_bpftrace(head: &Head) -> bool {
+    let mut is_open = false;
+    let mut has_frames = false;
+    for (start, line) in head.whole_lines() {
+        let is_indented =
+            head.bytes[start..].starts_with(b" ") || head.bytes[start..].starts_with(b"\t");
+        if opened(line).is_some() {
+            is_open = true;
+        } else if is_open && is_indented && !line.is_empty() {
+            has_frames = true;
+        }
+        if is_open && has_frames && closed(line).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Reads the maps that bpftrace prints: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut maps = BpftraceMaps {
+        table: StackTable::default(),
+        demangle: options.demangle,
+        entry: None,
+        left_out: (0, None),
+    };
+    let read = maps.read(lines);
+    if let (count, Some((line, found))) = &maps.left_out {
+        diagnostics.warn(format!(
+            "{source}:{line}: no entry of a map: {found}; such lines left out: {count}"
+        ));
+    }
+    // Maps in the order of their names, so that the order of the entries makes no difference.
+    let mut order: Vec<usize> = (0..maps.table.events().len()).collect();
+    order.order_by_key(|event| {
+        let name = &maps.table.events()[*event];
+        (name != EVENT, name)
+    });
+    maps.table.reorder_events(&order);
+    let mut run = RunRecord::new("bpftrace");
+    run.source = vec![source.to_owned()];
+    write::write(run, &maps.table, read, out)
+}
+
+/// The name of a map, and what follows the bracket, of a line that an entry begins with.
+fn opened(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = line.strip_prefix(b"@")?;
+    let bracket = memchr::memchr(b'[', text)?;
+    let name = &text[..bracket];
+    let is_name = name
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    is_name.then_some((name, &text[bracket + 1..]))
+}
+
+/// What stands in front of the bracket, and the count, of a line that an entry ends with.
+fn closed(line: &[u8]) -> Option<(&[u8], Count)> {
+    let bracket = memchr::memmem::rfind(line, b"]: ")?;
+    let count = std::str::from_utf8(&line[bracket + 3..]).ok()?.trim();
+    let count: i64 = match count.parse::<i64>() {
+        Ok(count) => count,
+        Err(_) => {
+            return count
+                .parse::<u64>()
+                .ok()
+                .map(|count| (&line[..bracket], count.into()));
+        }
+    };
+    Some((&line[..bracket], count.into()))
+}
+
+/// A text while it is read.
+struct BpftraceMaps {
+    table: StackTable,
+    demangle: bool,
+    entry: Option<MapEntry>,
+    /// How many lines were not understood, and the first of them.
+    left_out: (u64, Option<(u64, String)>),
+}
+
+/// An entry while its keys are read.
+struct MapEntry {
+    event: usize,
+    line: u64,
+    /// Its stacks, innermost frame first.
+    stacks: Vec<Vec<FrameId>>,
+    thread: Option<NameId>,
+    pid: Option<u64>,
+}
+
+impl BpftraceMaps {
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        while lines.advance().map_err(Error::Input)? {
+            let number = lines.line_number();
+            self.line(lines.last_line().trim_ascii_end(), number)?;
+        }
+        match &self.entry {
+            Some(entry) => Err(Error::at(
+                entry.line,
+                "expected the count of this entry, found the end of the input",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
+        if self.entry.is_none() {
+            let Some((name, rest)) = opened(line) else {
+                self.leave_out(line, number);
+                return Ok(());
+            };
+            let event = match name {
+                b"" => self.table.event(EVENT),
+                name => self.table.event(&String::from_utf8_lossy(name)),
+            };
+            self.entry = Some(MapEntry {
+                event,
+                line: number,
+                stacks: Vec::new(),
+                thread: None,
+                pid: None,
+            });
+            return self.keys(rest);
+        }
+        let is_frame = line.starts_with(b" ") || line.starts_with(b"\t");
+        match is_frame {
+            true => self.frame(line.trim_ascii()),
+            false => self.keys(line),
+        }
+    }
+
+    /// Words between the stacks of an entry, and its end.
+    fn keys(&mut self, text: &[u8]) -> Result<(), Error> {
+        let (words, count) = match closed(text) {
+            Some((words, count)) => (words, Some(count)),
+            None => (text, None),
+        };
+        let Some(entry) = &mut self.entry else {
+            return Ok(());
+        };
+        for word in words.split(|byte| *byte == b',') {
+            let word = word.trim_ascii();
+            match cg_reader::number::whole_u64(word) {
+                Some(pid) => entry.pid = Some(pid),
+                None if word.is_empty() => {}
+                None => {
+                    let text = match self.table.name(entry.thread) {
+                        Some(before) => [before.as_bytes(), b", ", word].concat(),
+                        None => word.to_vec(),
+                    };
+                    entry.thread = self.table.given(&text)?;
+                }
+            }
+        }
+        // Frames that follow are of the next key.
+        entry.stacks.push(Vec::new());
+        let Some(count) = count else { return Ok(()) };
+        let Some(entry) = self.entry.take() else {
+            return Ok(());
+        };
+        // What is behind the last word is no stack; in front of it, an empty one is a stack without frames.
+        let stacks = &entry.stacks[..entry.stacks.len() - 1];
+        let frames = self.table.with_kernel(stacks)?;
+        let stack = self.table.stack(&frames)?;
+        let row = self.table.row(StackKey {
+            stack,
+            thread: entry.thread,
+            pid: entry.pid,
+            ..StackKey::default()
+        })?;
+        self.table.add(row, entry.event, count);
+        Ok(())
+    }
+
+    fn frame(&mut self, text: &[u8]) -> Result<(), Error> {
+        let frame = self.described(text)?;
+        if let Some(stack) = self
+            .entry
+            .as_mut()
+            .and_then(|entry| entry.stacks.last_mut())
+        {
+            stack.push(frame);
+        }
+        Ok(())
+    }
+
+    fn described(&mut self, text: &[u8]) -> Result<FrameId, TooMany> {
+        // With `ustack(perf)` an address comes first and an object last.
+        let (symbol, object) = match (text.strip_suffix(b")"), memchr::memmem::rfind(text, b" (")) {
+            (Some(inside), Some(blank)) if text[..blank].contains(&b'+') => {
+                (&text[..blank], &inside[blank + 2..])
+            }
+            _ => (text, &b""[..]),
+        };
+        let symbol = match memchr::memchr(b' ', symbol) {
+            Some(blank)
+                if !object.is_empty() && symbol[..blank].iter().all(u8::is_ascii_hexdigit) =>
+            {
+                &symbol[blank + 1..]
+            }
+            _ => symbol,
+        };
+        let digits = symbol
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let name = match symbol[..symbol.len() - digits].strip_suffix(b"+") {
+            Some(name) if digits > 0 && !name.is_empty() => name,
+            _ => symbol,
+        };
+        let parts = FrameParts {
+            name: self.table.function(name, self.demangle)?,
+            obj: match object {
+                b"[unknown]" => None,
+                object => self.table.given(object)?,
+            },
+            ..FrameParts::default()
+        };
+        self.table.frame(parts)
+    }
+
+    fn leave_out(&mut self, line: &[u8], number: u64) {
+        let is_talk = line.is_empty() || line.starts_with(b"Attach") || line == b"^C";
+        if !is_talk {
+            self.left_out.0 += 1;
+            self.left_out
+                .1
+                .get_or_insert_with(|| (number, excerpt(line)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_reader::Options;
+    use parsed::{check_all_prefixes, shown_stacks};
+
+    const TEXT: &str = include_str!("../../../tests/data/printouts/bpftrace.txt");
+
+    #[test]
+    fn entries_are_stacks_with_a_count() {
+        let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            [
+                "12: vfs_read<ksys_read",
+                "9 comm:",
+                "5 tracepoint:x, dd: main",
+                "3 dd: vfs_write<ksys_write",
+                "2 my app: do_syscall_64[kernel]<operator new(unsigned long)<0x7f0011223344<main",
+                "1 idle: main",
+                "0: main",
+            ]
+        );
+        let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
+        assert_eq!(
+            run["total"],
+            serde_json::json!({"samples": 32, "bytes": 4096})
+        );
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn names_that_a_demangler_of_cpp_left_in_part_lose_their_hash() {
+        let text = "@[\n\tdemo::Pool$LT$T$GT$::get::h64bbc2df299ab37d+17\n\tmain+2\n]: 3\n";
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        assert_eq!(shown_stacks(&parsed), ["3: demo::Pool<T>::get<main"]);
+    }
+
+    #[test]
+    fn frames_as_perf_writes_them_have_objects() {
+        let text = "@[\n\t7f0011223344 f(int)+17 (/opt/demo)\n\t401136 main+2 (/opt/demo)\n]: 3\n";
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            ["3: f(int)@/opt/demo<main@/opt/demo"]
+        );
+    }
+
+    #[test]
+    fn no_prefix_panics_and_no_trouble_is_silent() {
+        check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
+    }
+}

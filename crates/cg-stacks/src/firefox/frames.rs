@@ -1,0 +1,317 @@
+//! The stacks of a thread's tables, in the table of stacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cg_reader::Error;
+use cg_reader::json::{Index, JsonText};
+use cg_stream::record::FrameMarks;
+
+use super::super::address;
+use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
+use super::super::tree;
+use super::columns::DocumentTables;
+use super::document::{Category, Library};
+use super::location;
+use super::symbols::SidecarSymbols;
+
+/// What frames are made with.
+pub(super) struct Frames<'p, 'a> {
+    pub(super) tables: &'p DocumentTables<'p, 'a>,
+    pub(super) categories: &'p [Category<'a>],
+    pub(super) symbols: &'p SidecarSymbols,
+    pub(super) is_demangled: bool,
+    /// On this processor, addresses of calls are return addresses: those of the instruction behind the call.
+    pub(super) has_return_addresses: bool,
+}
+
+/// The stacks of a thread by their rows.
+pub(super) struct ThreadStacks {
+    stacks: Vec<Option<StackLinkId>>,
+    /// The same where a sample was taken, for profiles in which addresses of calls have to be moved.
+    leaves: Option<Vec<Option<StackLinkId>>>,
+}
+
+impl ThreadStacks {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// The stack of a sample, `None` where it has none.
+    pub(super) fn at(&self, row: Index) -> Result<Option<StackLinkId>, Error> {
+        let Some(row) = row.get() else {
+            return Ok(None);
+        };
+        let stacks = self.leaves.as_ref().unwrap_or(&self.stacks);
+        stacks.get(row).copied().ok_or_else(|| {
+            Error::whole(format!(
+                "expected one of {} stacks, found number {row}",
+                stacks.len()
+            ))
+        })
+    }
+}
+
+impl Frames<'_, '_> {
+    /// All stacks of the tables.
+    pub(super) fn stacks(&self, table: &mut StackTable) -> Result<ThreadStacks, Error> {
+        let columns = &self.tables.stacks;
+        let outer = |row: usize| Ok(columns.prefix.get(row).and_then(|row| row.get()));
+        let calls = self.frames(table, self.has_return_addresses)?;
+        let stacks = tree::stacks(table, columns.frame.len(), outer, |row, _, frames| {
+            calls.push_to(self.frame_of_stack(row)?, frames)
+        })?;
+        let leaves = match self.has_return_addresses {
+            false => None,
+            true => {
+                let leaves = self.frames(table, false)?;
+                let mut of_row = Vec::new();
+                let mut leaf_stacks = Vec::with_capacity(stacks.len());
+                for row in 0..stacks.len() {
+                    of_row.clear();
+                    leaves.push_to(self.frame_of_stack(row)?, &mut of_row)?;
+                    let mut stack = outer(row)?.and_then(|outer| stacks[outer]);
+                    for frame in of_row.iter().rev() {
+                        stack = Some(table.push(stack, *frame)?);
+                    }
+                    leaf_stacks.push(stack);
+                }
+                Some(leaf_stacks)
+            }
+        };
+        Ok(ThreadStacks { stacks, leaves })
+    }
+
+    fn frame_of_stack(&self, row: usize) -> Result<usize, Error> {
+        self.tables.stacks.frame[row]
+            .get()
+            .ok_or_else(|| Error::whole(format!("stack {row} has no frame")))
+    }
+
+    /// All frames of the tables.
+    fn frames(&self, table: &mut StackTable, are_calls: bool) -> Result<FramesByRow, Error> {
+        let mut by_row = FramesByRow::default();
+        for row in 0..self.tables.frames.count {
+            if self.tables.frames.location.is_empty() {
+                self.processed(row, table, &mut by_row.frames)?;
+            } else {
+                let frame = self.located(row, are_calls, table)?;
+                by_row.frames.push(frame);
+            }
+            by_row.ends.push(by_row.frames.len());
+        }
+        Ok(by_row)
+    }
+
+    fn text(&self, index: Option<Index>) -> Result<&[u8], Error> {
+        let Some(position) = index.and_then(Index::get) else {
+            return Ok(&[]);
+        };
+        let found = self.tables.strings.get(position).map(JsonText::as_bytes);
+        found.ok_or_else(|| {
+            Error::whole(format!(
+                "expected one of {} strings, found number {position}",
+                self.tables.strings.len()
+            ))
+        })
+    }
+
+    fn marks(&self, row: usize) -> Result<FrameMarks, Error> {
+        let frames = &self.tables.frames;
+        let category = frames.category.get(row).and_then(|category| category.get());
+        let category = category.and_then(|category| self.categories.get(category));
+        let category = category.map_or(&[][..], |category| category.name.as_bytes());
+        let implementation = self.text(frames.implementation.get(row).copied())?;
+        Ok(FrameMarks {
+            kernel: category == b"Kernel",
+            jit: category.starts_with(b"JIT")
+                || matches!(implementation, b"baseline" | b"ion" | b"blinterp"),
+            inlined: frames
+                .inline_depth
+                .get(row)
+                .and_then(|depth| depth.get())
+                .is_some_and(|depth| depth > 0),
+            waker: false,
+        })
+    }
+
+    /// Adds the addresses of frames that have no name, by object.
+    pub(super) fn unnamed(&self, into: &mut BTreeMap<usize, BTreeSet<u64>>) -> Result<(), Error> {
+        let tables = self.tables;
+        for row in 0..tables.frames.function.len() {
+            let function = tables.frames.function[row].get();
+            let name = function.and_then(|function| tables.functions.name.get(function));
+            if is_address(self.text(name.copied())?)
+                && let (Some(lib), Some(address)) = (tables.lib_of(row), tables.address_of(row))
+            {
+                into.entry(lib).or_default().insert(address);
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame that refers to a function.
+    fn processed(
+        &self,
+        row: usize,
+        table: &mut StackTable,
+        into: &mut Vec<FrameId>,
+    ) -> Result<(), Error> {
+        let DocumentTables {
+            frames,
+            functions,
+            source_files,
+            libs,
+            ..
+        } = self.tables;
+        let function = frames.function.get(row).copied().and_then(Index::get);
+        let of_function = |column: &[Index]| function.and_then(|row| column.get(row).copied());
+        if let Some(function) = function
+            && function >= functions.name.len()
+        {
+            return Err(Error::whole(format!(
+                "expected one of {} functions, found number {function}",
+                functions.name.len()
+            )));
+        }
+        let name = self.text(of_function(&functions.name))?;
+        let file = match of_function(&functions.source).and_then(Index::get) {
+            Some(source) => self.text(source_files.get(source).copied())?,
+            None => self.text(of_function(&functions.file))?,
+        };
+        let lib = self.tables.lib_of(row);
+        let object = lib
+            .and_then(|lib| libs.get(lib))
+            .map_or(&[][..], Library::object);
+        let address = self.tables.address_of(row);
+        let marks = self.marks(row)?;
+        let is_kernel = marks.kernel || address::marks_of(object).kernel;
+        let marks = FrameMarks {
+            kernel: is_kernel,
+            ..marks
+        };
+        if is_address(name)
+            && let (Some(lib), Some(address)) = (lib, address)
+            && !object.is_empty()
+        {
+            return self.at_address(lib, object, address, marks, table, into);
+        }
+        let line = |column: &[Option<i64>], row: usize| {
+            let line = column.get(row).copied().flatten();
+            line.and_then(|line| u64::try_from(line).ok())
+                .filter(|line| *line > 0)
+        };
+        let frame = FrameParts {
+            name: table.function(name, self.is_demangled)?,
+            file: table.given(file)?,
+            line: line(&frames.line, row).or_else(|| line(&functions.line, function?)),
+            obj: table.given(object)?,
+            addr: address,
+            marks,
+        };
+        into.push(table.frame(frame)?);
+        Ok(())
+    }
+
+    /// The frames of an address of an object, by the names that lie beside the profile.
+    fn at_address(
+        &self,
+        lib: usize,
+        object: &[u8],
+        address: u64,
+        marks: FrameMarks,
+        table: &mut StackTable,
+        into: &mut Vec<FrameId>,
+    ) -> Result<(), Error> {
+        let Some(symbols) = self.symbols.get(lib, address) else {
+            let frame = FrameParts {
+                marks,
+                ..address::in_object(table, object, address)?
+            };
+            into.push(table.frame(frame)?);
+            return Ok(());
+        };
+        for (level, symbol) in symbols.iter().enumerate() {
+            let frame = FrameParts {
+                name: table.function(&symbol.name, self.is_demangled)?,
+                file: table.given(&symbol.file)?,
+                line: symbol.line,
+                obj: table.given(object)?,
+                addr: Some(address),
+                marks: FrameMarks {
+                    inlined: marks.inlined || level + 1 < symbols.len(),
+                    ..marks
+                },
+            };
+            into.push(table.frame(frame)?);
+        }
+        Ok(())
+    }
+
+    /// A frame that a text tells of.
+    fn located(&self, row: usize, is_call: bool, table: &mut StackTable) -> Result<FrameId, Error> {
+        let frames = &self.tables.frames;
+        let text = self.text(frames.location.get(row).copied())?;
+        let marks = self.marks(row)?;
+        let text = cg_stream::record::Name::from_bytes(text);
+        if let Some(address) = location::address(&text) {
+            let address = if is_call {
+                address.wrapping_sub(1)
+            } else {
+                address
+            };
+            let holds = |lib: &&Library| match (lib.start, lib.end) {
+                (Some(start), Some(end)) => (start..end).contains(&address),
+                _ => false,
+            };
+            let parts = match self.tables.libs.iter().find(holds) {
+                Some(lib) => {
+                    let offset = address - lib.start.unwrap_or_default();
+                    address::in_object(table, lib.object(), offset)?
+                }
+                None => address::anywhere(table, address)?,
+            };
+            return Ok(table.frame(FrameParts { marks, ..parts })?);
+        }
+        let told = location::location(&text);
+        let line = frames.line.get(row).copied().flatten();
+        let line = line.and_then(|line| u64::try_from(line).ok()).or(told.line);
+        let frame = FrameParts {
+            name: table.function(told.name.as_bytes(), self.is_demangled)?,
+            file: table.given(told.file.as_bytes())?,
+            line: line.filter(|line| *line > 0),
+            obj: table.given(told.object.as_bytes())?,
+            addr: None,
+            marks,
+        };
+        Ok(table.frame(frame)?)
+    }
+}
+
+/// True for `0x1ab77`, which is how a function without a name is called.
+pub(super) fn is_address(name: &[u8]) -> bool {
+    name.strip_prefix(b"0x")
+        .is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Frames by the row they are of, which can have several.
+#[derive(Default)]
+struct FramesByRow {
+    frames: Vec<FrameId>,
+    ends: Vec<usize>,
+}
+
+impl FramesByRow {
+    /// Adds the frames of a row, innermost first.
+    fn push_to(&self, row: usize, into: &mut Vec<FrameId>) -> Result<(), Error> {
+        let Some(end) = self.ends.get(row) else {
+            return Err(Error::whole(format!(
+                "expected one of {} frames, found number {row}",
+                self.ends.len()
+            )));
+        };
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        into.extend_from_slice(&self.frames[start..*end]);
+        Ok(())
+    }
+}

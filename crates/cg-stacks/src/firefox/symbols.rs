@@ -1,0 +1,286 @@
+//! Names for the addresses of a profile that was saved without them, as samply saves all of its own: out of a file beside
+//! the profile, else out of the objects themselves.
+//!
+//! samply can write the names into a file beside the profile (`--unstable-presymbolicate`): `profile.json.gz` has
+//! `profile.json.syms.json`. It says for each object which symbol an address is in and, for a symbol, which functions were
+//! inlined at one of its addresses: the one that was looked up first. So these are used only where a symbol has a single
+//! address.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cg_debug_info::Search;
+use cg_reader::Error;
+use cg_reader::json::{self, JsonText};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use serde::Deserialize;
+
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
+use super::document::Library;
+
+/// The functions at addresses of objects, the innermost inlined one first.
+#[derive(Default)]
+pub(super) struct SidecarSymbols {
+    by_address: HashMap<(usize, u64), Vec<AddressSymbol>, FixedState>,
+}
+
+impl SidecarSymbols {
+    /// The functions at an address of the object with this number.
+    pub(super) fn get(&self, lib: usize, address: u64) -> Option<&[AddressSymbol]> {
+        self.by_address.get(&(lib, address)).map(Vec::as_slice)
+    }
+
+    /// Adds what the objects say of these addresses.
+    pub(super) fn look_up(
+        &mut self,
+        objects: &BTreeMap<usize, FoundObject>,
+        addresses: &BTreeMap<usize, BTreeSet<u64>>,
+        search: &Search,
+    ) {
+        for (lib, addresses) in addresses {
+            if let Some(object) = objects.get(lib) {
+                let found = object.functions(addresses, CountedFrom::Base, search);
+                for (address, functions) in found {
+                    self.by_address.entry((*lib, address)).or_insert(functions);
+                }
+            }
+        }
+    }
+
+    /// Adds what a file beside the profile says of its objects.
+    pub(super) fn add(&mut self, text: &[u8], libs: &[Library]) -> Result<(), Error> {
+        let sidecar: Sidecar = json::read(text)?;
+        for object in &sidecar.data {
+            for (number, _) in libs.iter().enumerate().filter(|(_, lib)| object.is_of(lib)) {
+                object.add_to(self, number, &sidecar.string_table)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The objects of a profile that are there in the build that was profiled, by their numbers.
+pub(super) fn found_objects(libs: &[Library], search: &Search) -> BTreeMap<usize, FoundObject> {
+    let find = |lib: &Library| {
+        let given = |text: &Option<JsonText>, read: fn(&[u8]) -> Option<BuildId>| {
+            text.as_ref().and_then(|text| read(text.as_bytes()))
+        };
+        let build_id = given(&lib.code_id, BuildId::elf)
+            .or_else(|| given(&lib.breakpad_id, BuildId::breakpad))?;
+        let path = lib.path.as_ref()?;
+        FoundObject::find(path.as_bytes(), &build_id, search)
+    };
+    let found = libs.iter().enumerate();
+    found
+        .filter_map(|(number, lib)| Some((number, find(lib)?)))
+        .collect()
+}
+
+/// Where names may stand beside a profile: as samply calls the file, and as people who pack the profile afterwards would.
+pub(super) fn sidecars(profile: &str) -> Vec<PathBuf> {
+    let path = Path::new(profile);
+    let unpacked = match path
+        .extension()
+        .is_some_and(|end| end == "gz" || end == "zst")
+    {
+        true => path.with_extension(""),
+        false => path.to_owned(),
+    };
+    let mut named = path.as_os_str().to_owned();
+    named.push(".syms.json");
+    let mut candidates = vec![
+        path.with_extension("syms.json"),
+        unpacked.with_extension("syms.json"),
+        PathBuf::from(named),
+    ];
+    candidates.dedup();
+    candidates
+}
+
+#[derive(Deserialize)]
+struct Sidecar<'a> {
+    #[serde(borrow)]
+    string_table: Vec<JsonText<'a>>,
+    #[serde(borrow)]
+    data: Vec<ObjectSymbols<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ObjectSymbols<'a> {
+    #[serde(borrow)]
+    debug_name: JsonText<'a>,
+    #[serde(borrow)]
+    debug_id: JsonText<'a>,
+    #[serde(borrow, default)]
+    code_id: Option<JsonText<'a>>,
+    symbol_table: Vec<SidecarSymbol>,
+    /// An address and a position in the symbol table.
+    known_addresses: Vec<(u64, usize)>,
+}
+
+#[derive(Deserialize)]
+struct SidecarSymbol {
+    symbol: usize,
+    /// Innermost first.
+    #[serde(default)]
+    frames: Option<Vec<SidecarFrame>>,
+}
+
+#[derive(Deserialize)]
+struct SidecarFrame {
+    function: Option<usize>,
+    file: Option<usize>,
+    line: Option<u64>,
+}
+
+impl ObjectSymbols<'_> {
+    /// Whether this is an object of the profile: by its build id, in either spelling; by its name where neither has one.
+    fn is_of(&self, lib: &Library) -> bool {
+        let given = |text: &Option<JsonText>| {
+            let id = text.as_ref().map(|text| build_id(text.as_bytes()));
+            id.filter(|id| !id.is_empty())
+        };
+        let own_debug_id = build_id(self.debug_id.as_bytes());
+        match (given(&lib.code_id), given(&self.code_id)) {
+            (Some(lib), Some(own)) if lib == own => return true,
+            _ => {}
+        }
+        match given(&lib.breakpad_id) {
+            Some(id) if !is_nil(&id) || !is_nil(&own_debug_id) => {
+                let digits = |id: &[u8]| id[..id.len().min(32)].to_vec();
+                digits(&id) == digits(&own_debug_id)
+            }
+            _ => [&lib.debug_name, &lib.name]
+                .into_iter()
+                .flatten()
+                .any(|name| *name == self.debug_name),
+        }
+    }
+
+    fn add_to(
+        &self,
+        symbols: &mut SidecarSymbols,
+        lib: usize,
+        strings: &[JsonText],
+    ) -> Result<(), Error> {
+        let mut addresses_of: BTreeMap<usize, u32> = BTreeMap::new();
+        for (_, symbol) in &self.known_addresses {
+            *addresses_of.entry(*symbol).or_default() += 1;
+        }
+        let text = |position: usize| {
+            let found = strings.get(position).map(|text| text.as_bytes().to_vec());
+            found.ok_or_else(|| {
+                Error::whole(format!(
+                    "expected one of {} strings, found number {position}",
+                    strings.len()
+                ))
+            })
+        };
+        for (address, position) in &self.known_addresses {
+            let symbol = self.symbol_table.get(*position).ok_or_else(|| {
+                Error::whole(format!(
+                    "expected one of {} symbols, found number {position}",
+                    self.symbol_table.len()
+                ))
+            })?;
+            let inlined = symbol.frames.as_deref().unwrap_or_default();
+            let mut found = Vec::new();
+            if addresses_of.get(position) == Some(&1) {
+                for frame in inlined {
+                    found.push(AddressSymbol {
+                        name: match frame.function {
+                            Some(function) => text(function)?,
+                            None => text(symbol.symbol)?,
+                        },
+                        file: frame.file.map_or_else(|| Ok(Vec::new()), text)?,
+                        line: frame.line.filter(|line| *line > 0),
+                    });
+                }
+            }
+            if found.is_empty() {
+                found.push(AddressSymbol {
+                    name: text(symbol.symbol)?,
+                    ..AddressSymbol::default()
+                });
+            }
+            symbols.by_address.insert((lib, *address), found);
+        }
+        Ok(())
+    }
+}
+
+/// The digits of an id, without hyphens and in lower case.
+fn build_id(id: &[u8]) -> Vec<u8> {
+    let digits = id.iter().filter(|byte| byte.is_ascii_hexdigit());
+    digits.map(u8::to_ascii_lowercase).collect()
+}
+
+fn is_nil(id: &[u8]) -> bool {
+    id.iter().all(|digit| *digit == b'0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIDECAR: &str = r#"{"string_table":["UNKNOWN","host","inlined","a.rs","memcpy"],"data":[{"debug_name":"demo","debug_id":"3247e185-ced2-36ff-9e29-47a77c23e004","code_id":"","symbol_table":[{"rva":4096,"size":64,"symbol":1,"frames":[{"function":2,"file":3,"line":7},{"function":1,"file":3,"line":12}]},{"rva":8192,"symbol":4,"frames":[{"function":4,"file":null,"line":null}]}],"known_addresses":[[4100,0],[8200,1],[8210,1]]},{"debug_name":"libc.so.6","debug_id":"00000000-0000-0000-0000-000000000000","code_id":"93ac61ec5a8e","symbol_table":[{"rva":0,"symbol":4}],"known_addresses":[[16,0]]}]}"#;
+
+    fn symbol(name: &str, file: &str, line: Option<u64>) -> AddressSymbol {
+        AddressSymbol {
+            name: name.as_bytes().to_vec(),
+            file: file.as_bytes().to_vec(),
+            line,
+        }
+    }
+
+    fn symbols(libs: &str) -> SidecarSymbols {
+        let libs: Vec<Library> = serde_json::from_str(libs).unwrap();
+        let mut symbols = SidecarSymbols::default();
+        symbols.add(SIDECAR.as_bytes(), &libs).unwrap();
+        symbols
+    }
+
+    #[test]
+    fn objects_are_found_by_their_ids() {
+        let demo = r#"{"debugName":"x","breakpadId":"3247E185CED236FF9E2947A77C23E0040"}"#;
+        let libc = r#"{"debugName":"y","codeId":"93AC61EC5A8E"}"#;
+        let other = r#"{"debugName":"demo","breakpadId":"9247E185CED236FF9E2947A77C23E0040"}"#;
+        let symbols = symbols(&format!("[{other},{demo},{libc}]"));
+        let inlined = [
+            symbol("inlined", "a.rs", Some(7)),
+            symbol("host", "a.rs", Some(12)),
+        ];
+        assert_eq!(symbols.get(1, 4100), Some(&inlined[..]));
+        assert_eq!(symbols.get(2, 16), Some(&[symbol("memcpy", "", None)][..]));
+        assert_eq!(symbols.get(0, 4100), None);
+    }
+
+    #[test]
+    fn what_was_inlined_at_one_address_is_not_said_of_another() {
+        let symbols = symbols(r#"[{"breakpadId":"3247E185CED236FF9E2947A77C23E0040"}]"#);
+        let plain = [symbol("memcpy", "", None)];
+        assert_eq!(symbols.get(0, 8200), Some(&plain[..]));
+        assert_eq!(symbols.get(0, 8210), Some(&plain[..]));
+    }
+
+    #[test]
+    fn the_file_is_called_as_samply_calls_it() {
+        let names = |profile| {
+            let paths = sidecars(profile);
+            paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("a/p.json"), ["a/p.syms.json", "a/p.json.syms.json"]);
+        assert_eq!(
+            names("a/p.json.gz"),
+            [
+                "a/p.json.syms.json",
+                "a/p.syms.json",
+                "a/p.json.gz.syms.json"
+            ]
+        );
+    }
+}

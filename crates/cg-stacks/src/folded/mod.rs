@@ -1,0 +1,274 @@
+//! Folded stacks: what flame graphs are made of, written by Brendan Gregg's `stackcollapse-*.pl`, inferno, py-spy, rbspy,
+//! async-profiler, `heaptrack_print -F` and others.
+//!
+//! ```text
+//! file    := line*                                       in any order; the same stack twice adds up
+//! line    := stack " " count "\n"                        of one run
+//!          | stack " " count " " count "\n"              of two runs, before and after (`difffolded.pl`)
+//!          | "#" text "\n"                               a comment, where no count ends it
+//! stack   := frame (";" frame)* ";"?                     outermost first
+//! ```
+//!
+//! Frames may hold anything but `;`: blanks, parentheses, nothing at all. Counts may be fractions or negative. What was
+//! counted is not told. A frame that ends in a number (`listen on port 8080 5`) looks like a second count, so lines are of
+//! two runs only where all lines have two counts.
+
+mod frame;
+
+use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use self::frame::FoldedFrames;
+use super::count::{CountUnit, Decimal};
+use super::table::{StackKey, StackLinkId, StackTable};
+use super::write;
+
+/// What was counted: the format does not say it.
+const EVENT: &str = "samples";
+
+/// How much of an input is looked at for lines with two counts.
+const LOOK: usize = 1024 * 1024;
+
+/// True where at least half of the lines are stacks with a count, and one of them has two frames.
+pub fn is_folded(head: &Head) -> bool {
+    let (mut stacks, mut others, mut has_several_frames) = (0, 0, false);
+    for (_, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
+        match split_count(line) {
+            Some((stack, _)) if !stack.is_empty() && !stack.contains(&b'\t') => {
+                stacks += 1;
+                has_several_frames |= stack.contains(&b';');
+            }
+            _ if line.starts_with(b"#") => {}
+            _ => others += 1,
+        }
+    }
+    has_several_frames && stacks >= others
+}
+
+/// Reads folded stacks: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let has_two_counts = has_two_counts(lines.peek(LOOK).map_err(Error::Input)?);
+    let mut folded = FoldedReader::new(has_two_counts, options);
+    let read = folded.read(lines);
+    let FoldedReader {
+        mut table,
+        unit,
+        two_numbers,
+        ..
+    } = folded;
+    if let Some((line, count)) = two_numbers.filter(|_| !has_two_counts) {
+        diagnostics.warn(format!(
+            "{source}:{line}: a line that ends in two numbers ({count} in all); only the last is taken for a count, since other lines have one"
+        ));
+    }
+    let mut run = RunRecord::new("folded");
+    run.source = vec![source.to_owned()];
+    let (unit, rounded) = unit.settle(&mut table);
+    if let Some(unit) = unit {
+        let units = &mut run.sampling.units;
+        units.insert(EVENT.to_owned(), format!("{unit} {EVENT}"));
+        if rounded > 0 {
+            diagnostics.warn(format!(
+                "{source}: {rounded} counts were rounded to multiples of {unit}, which 64 bits can hold"
+            ));
+        }
+    }
+    match has_two_counts {
+        true => write::write_diff(run, EVENT, &table, read, out),
+        false => write::write(run, &table, read, out),
+    }
+}
+
+/// Whether these first lines are of two runs: all of them, and more than one, which could be a frame that ends in a number.
+fn has_two_counts(bytes: &[u8]) -> bool {
+    let head = Head {
+        bytes,
+        reach: match bytes.len() < LOOK {
+            true => Reach::All,
+            false => Reach::Enough,
+        },
+    };
+    let mut lines = 0;
+    for (_, line) in head.whole_lines() {
+        let Some((stack, _)) = split_count(line) else {
+            continue;
+        };
+        if split_count(stack).is_none() {
+            return false;
+        }
+        lines += 1;
+    }
+    lines > 1
+}
+
+/// The stack, and the number behind its last blank, of a line without blanks at its end.
+#[inline]
+fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
+    let blank = memchr::memrchr(b' ', line)?;
+    let count = Decimal::parse(&line[blank + 1..])?;
+    Some((line[..blank].trim_ascii_end(), count))
+}
+
+/// A file while it is read.
+struct FoldedReader {
+    table: StackTable,
+    frames: FoldedFrames,
+    has_two_counts: bool,
+    unit: CountUnit,
+    /// The stack of the last line, as text.
+    last: Vec<u8>,
+    /// Cache of its prefixes: where each frame ends, with its `;`, and the stack up to there. Files are mostly sorted,
+    /// so consecutive lines begin alike.
+    ends: Vec<(usize, StackLinkId)>,
+    /// Where the first line that ends in two numbers is, and how many do.
+    two_numbers: Option<(u64, u64)>,
+    /// The first line that is no stack, and how many are not.
+    bad: Option<(u64, String, u64)>,
+}
+
+impl FoldedReader {
+    fn new(has_two_counts: bool, options: &Options) -> FoldedReader {
+        let events: &[&str] = match has_two_counts {
+            true => &["before", "after"],
+            false => &[EVENT],
+        };
+        FoldedReader {
+            table: StackTable::new(events.iter().copied()),
+            frames: FoldedFrames::new(options.demangle),
+            has_two_counts,
+            unit: CountUnit::default(),
+            last: Vec::new(),
+            ends: Vec::new(),
+            two_numbers: None,
+            bad: None,
+        }
+    }
+
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        let mut number = 0;
+        while let Some(block) = lines.next_lines().map_err(Error::Input)? {
+            let mut rest = block;
+            while !rest.is_empty() {
+                let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                let (line, behind) = rest.split_at(length);
+                rest = behind;
+                number += 1;
+                self.line(line.trim_ascii_end(), number)?;
+            }
+        }
+        match self.bad.take() {
+            None => Ok(()),
+            Some((line, found, count)) => {
+                let counts = if self.has_two_counts {
+                    "two counts"
+                } else {
+                    "a count"
+                };
+                Err(Error::at(
+                    line,
+                    format!(
+                        "expected a stack and {counts} behind it, found {found}; lines left out: {count}"
+                    ),
+                ))
+            }
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
+        let Some((stack, last)) = split_count(line) else {
+            self.no_stack(line, number);
+            return Ok(());
+        };
+        let first = match stack.last() {
+            Some(b'0'..=b'9' | b'.') => split_count(stack),
+            _ => None,
+        };
+        match (self.has_two_counts, first) {
+            (false, None) => self.add(stack, &[last], number),
+            (false, Some(_)) => {
+                self.two_numbers.get_or_insert((number, 0)).1 += 1;
+                self.add(stack, &[last], number)
+            }
+            (true, Some((stack, first))) => self.add(stack, &[first, last], number),
+            (true, None) => {
+                self.no_stack(line, number);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, stack: &[u8], counts: &[Decimal], line: u64) -> Result<(), Error> {
+        let stack = self.stack(stack)?;
+        let row = self.table.row(StackKey {
+            stack,
+            ..StackKey::default()
+        })?;
+        for (event, count) in counts.iter().enumerate() {
+            let added = self.unit.add(&mut self.table, row, event, *count);
+            added.ok_or_else(|| Error::at(line, "the sum of the counts is beyond 64 bits"))?;
+        }
+        Ok(())
+    }
+
+    /// The stack of a text.
+    #[inline]
+    fn stack(&mut self, text: &[u8]) -> Result<Option<StackLinkId>, Error> {
+        // heaptrack_print ends every frame with `;`.
+        let text = text.strip_suffix(b";").unwrap_or(text);
+        let alike = common_length(&self.last, text);
+        let known = self.ends.partition_point(|(end, _)| *end <= alike);
+        self.ends.truncate(known);
+        let (mut start, mut stack) = match self.ends.last() {
+            Some((end, stack)) => (*end, Some(*stack)),
+            None => (0, None),
+        };
+        self.last.truncate(alike);
+        self.last.extend_from_slice(&text[alike..]);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        loop {
+            let length = memchr::memchr(b';', &text[start..]);
+            let end = length.map_or(text.len(), |length| start + length);
+            let frame = self.frames.frame(&text[start..end], &mut self.table)?;
+            let pushed = self.table.push(stack, frame)?;
+            stack = Some(pushed);
+            if length.is_none() {
+                return Ok(stack);
+            }
+            start = end + 1;
+            self.ends.push((start, pushed));
+        }
+    }
+
+    #[cold]
+    fn no_stack(&mut self, line: &[u8], number: u64) {
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        let bad = self.bad.get_or_insert_with(|| (number, excerpt(line), 0));
+        bad.2 += 1;
+    }
+}
+
+/// How many bytes two texts begin with alike.
+#[inline]
+fn common_length(a: &[u8], b: &[u8]) -> usize {
+    const WORD: usize = 16;
+    let words = a.chunks_exact(WORD).zip(b.chunks_exact(WORD));
+    let words = words.take_while(|(a, b)| a == b).count() * WORD;
+    let rest = a[words..].iter().zip(&b[words..]);
+    words + rest.take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Call stacks that profilers sampled, or that were counted under their names.
+//!
+//! A format reads an input into a [`table`] and hands that to `write`, which is the one place that knows the records.
+//! So a reader is one function, and what makes its format recognisable is another; the list of formats names both.
+#![warn(missing_docs)]
+
+mod address;
+mod count;
+mod outline;
+mod rate;
+mod symbols;
+pub mod table;
+mod tree;
+pub mod write;
+
+pub mod bpftrace;
+pub mod dtrace;
+pub mod firefox;
+pub mod folded;
+pub mod perf;
+pub mod pprof;
+pub mod sample;
+pub mod speedscope;
+pub mod v8;
+pub mod visual_studio;
+pub mod vtune;
+pub mod xctrace;

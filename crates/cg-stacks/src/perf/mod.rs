@@ -1,0 +1,568 @@
+//! What `perf script` prints of a recording of Linux' perf; `perf.data` itself has neither symbols nor inlined functions.
+//!
+//! ```text
+//! text    := ("#" comment "\n" | sample | record)*
+//! sample  := line "\n" (frame "\n" ["  " place "\n"])* "\n"     recorded with a chain of calls (`-g`)
+//!          | line frame "\n" ["  " place "\n"]                  without
+//! frame   := "\t" address " " symbol ["+0x" offset] [" (" object ")"]        innermost first
+//! place   := file ":" number [" (inlined)"]                     with `-F +srcline`
+//! record  := line "PERF_RECORD_" … "\n"                         with `--show-mmap-events` and its like
+//! ```
+//!
+//! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. Every sample is kept, those
+//! without a frame too. Its costs are the period of its event, which is how much of it passed since the sample before, and
+//! one sample. Where no periods were printed, an event is counted in samples.
+//!
+//! perf's symbols were demangled by perf, except for those that it does not know how to.
+
+mod chain;
+mod frame;
+mod header;
+mod recent_lines;
+mod sample_line;
+mod threads;
+
+use std::cmp::Reverse;
+
+use cg_reader::number::leading_u64;
+use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Name, RunRecord, ThreadFacts};
+use cg_stream::sorting::Order as _;
+
+use self::chain::PerfChain;
+use self::frame::{FoundFrame, PerfFrames};
+use self::recent_lines::RecentLines;
+use self::sample_line::{Anchor, SampleLine, Task};
+use self::threads::Threads;
+use super::table::{NameId, StackKey, StackTable};
+use super::write;
+
+/// Counts samples.
+const SAMPLES: &str = "samples";
+
+/// How much of an input is looked at for samples with a time.
+pub const LOOK: usize = 64 * 1024;
+
+/// True where one of these first lines is a sample with a time. Then others are read from theirs, and what a program or perf
+/// itself printed in front of them is not taken for samples without one.
+fn has_times(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').any(|line| {
+        let parsed = match line {
+            [b'\t' | b'#', ..] => return false,
+            line => SampleLine::parse(line),
+        };
+        parsed.anchor == Anchor::Time
+            && parsed.record.is_none()
+            && (parsed.event.is_some() || Task::of(parsed.left).tid.is_some())
+    })
+}
+
+/// True where the input begins with many lines, of which all are samples with a time, frames or comments: no program's own
+/// output looks like that, so what follows does not matter.
+pub fn begins_with_samples(head: &Head) -> bool {
+    let Some(bytes) = head.bytes.get(..LOOK) else {
+        return false;
+    };
+    let reach = Reach::Enough;
+    let mut has_own = false;
+    lines_that_tell(&Head { bytes, reach }).all(|is_own| {
+        has_own = true;
+        is_own
+    }) && has_own
+}
+
+/// True where most lines are samples with a time, or frames, and one is.
+pub fn is_perf_script(head: &Head) -> bool {
+    let first = head.whole_lines().find(|(_, line)| !line.is_empty());
+    if first.is_some_and(|(_, line)| line == b"# ========") {
+        return true;
+    }
+    let (mut own, mut others) = (0u64, 0u64);
+    for is_own in lines_that_tell(head) {
+        *if is_own { &mut own } else { &mut others } += 1;
+    }
+    own > others
+}
+
+/// Of each line that is neither empty nor a comment, whether it is a sample with a time, or a frame.
+fn lines_that_tell(head: &Head) -> impl Iterator<Item = bool> {
+    let lines = head.whole_lines().filter(|(_, line)| !line.is_empty());
+    lines.filter_map(|(start, line)| {
+        // A line without the blanks behind it, and with those in front.
+        let frame = line.strip_prefix(b"\t").and_then(frame::split_address);
+        let is_own = match frame {
+            Some((_, symbol)) => !symbol.is_empty() || head.bytes[start..].starts_with(b"\t  "),
+            None => {
+                let parsed = SampleLine::parse(line);
+                match parsed.anchor {
+                    Anchor::Time => {
+                        parsed.event.or(parsed.frame).or(parsed.record).is_some()
+                            || Task::of(parsed.left).tid.is_some()
+                    }
+                    Anchor::Event | Anchor::Address => parsed.frame.is_some(),
+                    Anchor::None => false,
+                }
+            }
+        };
+        (is_own || !line.starts_with(b"#")).then_some(is_own)
+    })
+}
+
+/// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut script = PerfScript::new(source, options);
+    let read = script.read(lines);
+    script.tell(source, diagnostics);
+    let PerfScript {
+        mut run,
+        mut table,
+        events,
+        threads,
+        times,
+        ..
+    } = script;
+    for event in &events {
+        if let Some(unit) = event.unit() {
+            let units = &mut run.sampling.units;
+            units.insert(event.name.clone(), unit.to_owned());
+        }
+    }
+    if let (None, Some((first, last))) = (run.sampling.duration, times) {
+        run.sampling.duration = Some(last - first).filter(|duration| *duration > 0);
+    }
+    let names = threads.names(&table);
+    // The name of a process is that of its first thread.
+    let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
+    table.change_rows(|row| row.process = process(row.pid))?;
+    let text = |name| table.name(name).map(str::to_owned);
+    let facts = names.iter().map(|((pid, tid), name)| ThreadFacts {
+        pid: *pid,
+        process: text(process(*pid)),
+        thread: *tid,
+        thread_name: text(Some(*name)),
+        ..ThreadFacts::default()
+    });
+    run.threads = facts.collect();
+    // By how often each was sampled, so that the order of the samples makes no difference.
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.order_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
+    let order: Vec<usize> = order
+        .into_iter()
+        .map(|event| event + 1)
+        .chain([0])
+        .collect();
+    table.reorder_events(&order);
+    write::write(run, &table, read, out)
+}
+
+/// An event while its samples are read.
+struct SampledEvent {
+    name: String,
+    samples: u64,
+    /// Whether a sample of it had a period.
+    has_period: bool,
+}
+
+impl SampledEvent {
+    /// What its cost is counted in, where it is not the event itself.
+    fn unit(&self) -> Option<&'static str> {
+        let base = self.name.split(':').next().unwrap_or_default();
+        match base {
+            _ if !self.has_period => Some(SAMPLES),
+            "cpu-clock" | "task-clock" => Some("ns"),
+            _ => None,
+        }
+    }
+}
+
+/// A text while it is read.
+struct PerfScript {
+    run: RunRecord,
+    /// Its first event is `samples`.
+    table: StackTable,
+    /// The events behind `samples`.
+    events: Vec<SampledEvent>,
+    texts: PerfFrames,
+    lines: RecentLines<FoundFrame>,
+    chain: PerfChain,
+    threads: Threads,
+    /// The times of the first and of the last sample.
+    times: Option<(u64, u64)>,
+    /// The anchor that sample lines are read from; `None` until one was read.
+    anchor: Option<Anchor>,
+    open: Option<OpenSample>,
+    /// Whether a chain of calls was seen.
+    has_chains: bool,
+    line_number: u64,
+    /// Lines where a sample should begin that are none.
+    bad: UnreadLines,
+    /// Lines inside a sample that are no frames.
+    odd: UnreadLines,
+    /// Frames to which perf gave the name of the function they were inlined into.
+    misnamed: u64,
+    /// What perf says that it lost.
+    lost: u64,
+}
+
+/// A sample whose frames are read.
+struct OpenSample {
+    thread: Option<NameId>,
+    pid: Option<u64>,
+    event: Option<usize>,
+    period: Option<u64>,
+    /// Its only frame is on the sample line itself, unless frames follow.
+    is_flat: bool,
+    /// Nothing but the frames that follow shows that its line begins a sample.
+    needs_frames: bool,
+}
+
+/// Lines that were not understood.
+#[derive(Default)]
+struct UnreadLines {
+    lines: u64,
+    first: Option<(u64, String)>,
+}
+
+impl UnreadLines {
+    #[cold]
+    fn add(&mut self, line: &[u8], number: u64) {
+        self.lines += 1;
+        self.first.get_or_insert_with(|| (number, excerpt(line)));
+    }
+}
+
+impl PerfScript {
+    fn new(source: &str, options: &Options) -> PerfScript {
+        let mut run = RunRecord::new("perf");
+        run.source = vec![source.to_owned()];
+        PerfScript {
+            run,
+            table: StackTable::new([SAMPLES]),
+            events: Vec::new(),
+            texts: PerfFrames::new(options.demangle),
+            lines: RecentLines::new(),
+            chain: PerfChain::default(),
+            threads: Threads::new(),
+            times: None,
+            anchor: None,
+            open: None,
+            has_chains: false,
+            line_number: 0,
+            bad: UnreadLines::default(),
+            odd: UnreadLines::default(),
+            misnamed: 0,
+            lost: 0,
+        }
+    }
+
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        if has_times(lines.peek(LOOK).map_err(Error::Input)?) {
+            self.anchor = Some(Anchor::Time);
+        }
+        while let Some(block) = lines.next_lines().map_err(Error::Input)? {
+            let mut rest = block;
+            while !rest.is_empty() {
+                self.line_number += 1;
+                if let Some((length, found)) = self.lines.find(rest) {
+                    self.add_frame(found);
+                    rest = &rest[length..];
+                    continue;
+                }
+                let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                let (line, behind) = rest.split_at(length);
+                rest = behind;
+                self.line(line)?;
+            }
+        }
+        match self.open.take() {
+            Some(open) if open.needs_frames && self.chain.is_empty() => {}
+            Some(open) => self.finish(open)?,
+            None => {}
+        }
+        let UnreadLines { lines, first } = std::mem::take(&mut self.bad);
+        match first {
+            None => Ok(()),
+            Some((line, found)) => Err(Error::at(
+                line,
+                format!("expected a sample of perf script, found {found}; lines left out: {lines}"),
+            )),
+        }
+    }
+
+    /// A line with its end, which the last may lack.
+    #[inline]
+    fn line(&mut self, whole: &[u8]) -> Result<(), Error> {
+        let line = whole.strip_suffix(b"\n").unwrap_or(whole);
+        match line.strip_suffix(b"\r").unwrap_or(line) {
+            [b'\t', frame @ ..] => {
+                let found = self.frame(frame)?;
+                if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
+                    self.lines.remember(whole, found);
+                }
+                Ok(())
+            }
+            [] => self.blank(),
+            line @ [b' ', ..] => self.line_behind_blank(line),
+            line @ [b'#', ..] => self.comment(line),
+            line => self.sample_line(line, SampleLine::parse(line)),
+        }
+    }
+
+    /// A frame, as a line behind its tab tells of it; `None` where it tells of none.
+    #[inline]
+    fn frame(&mut self, line: &[u8]) -> Result<Option<FoundFrame>, Error> {
+        let found = self.texts.frame(line, &mut self.table)?;
+        match found {
+            Some(found) => self.add_frame(found),
+            None if self.open.is_some() && !is_instruction(line) => {
+                self.odd.add(line, self.line_number);
+            }
+            None => {}
+        }
+        Ok(found)
+    }
+
+    /// The next frame outwards.
+    #[inline]
+    fn add_frame(&mut self, found: FoundFrame) {
+        let open = self.open.get_or_insert(OpenSample::NAMELESS);
+        if open.is_flat {
+            // What looked like a frame is another field.
+            open.is_flat = false;
+            self.chain.clear();
+        }
+        open.needs_frames = false;
+        self.has_chains = true;
+        self.chain.push(found, &self.texts);
+    }
+
+    /// The end of a sample; and where nothing was printed of samples but their frames, the line that one begins with.
+    fn blank(&mut self) -> Result<(), Error> {
+        match self.open.take() {
+            Some(open) => {
+                if open.is_flat && self.has_chains {
+                    self.chain.clear();
+                }
+                self.finish(open)
+            }
+            None if self.anchor.is_none() => {
+                self.open = Some(OpenSample::NAMELESS);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A sample of a thread whose name is short, a line of source behind a frame, or a frame whose tab became blanks.
+    fn line_behind_blank(&mut self, line: &[u8]) -> Result<(), Error> {
+        let is_place = matches!(line, [b' ', b' ', byte, ..] if *byte != b' ');
+        let is_in_chain = self.open.as_ref().is_some_and(|open| !open.is_flat);
+        if is_place && is_in_chain && !self.chain.is_empty() {
+            return Ok(self.chain.source_line(line, &mut self.table)?);
+        }
+        let parsed = SampleLine::parse(line);
+        if self.anchor.is_none_or(|anchor| anchor == parsed.anchor) && !is_in_chain {
+            return self.sample_line(line, parsed);
+        }
+        if is_place && !self.chain.is_empty() {
+            return Ok(self.chain.source_line(line, &mut self.table)?);
+        }
+        let is_sample = matches!(parsed.anchor, Anchor::Time | Anchor::Event)
+            && self.anchor == Some(parsed.anchor);
+        match frame::split_address(line) {
+            Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => {
+                self.frame(line).map(|_| ())
+            }
+            _ => self.sample_line(line, parsed),
+        }
+    }
+
+    fn comment(&mut self, line: &[u8]) -> Result<(), Error> {
+        // A thread can be called so.
+        let parsed = SampleLine::parse(line);
+        if parsed.anchor == Anchor::Time && Task::of(parsed.left).tid.is_some() {
+            return self.sample_line(line, parsed);
+        }
+        header::read_line(line, &mut self.run);
+        Ok(())
+    }
+
+    fn sample_line(&mut self, line: &[u8], parsed: SampleLine) -> Result<(), Error> {
+        if parsed.anchor == Anchor::None && parsed.record.is_some() {
+            // It has no blank line behind it, nor does it end a sample that is open.
+            return Ok(());
+        }
+        let needs_frames = parsed.anchor == Anchor::None && Task::of(parsed.left).tid.is_none();
+        if needs_frames
+            && let Some(open) = self.open.as_ref()
+            && !open.needs_frames
+        {
+            self.odd.add(line, self.line_number);
+            return Ok(());
+        }
+        let is_like_others = match self.anchor {
+            Some(anchor @ (Anchor::Time | Anchor::Event)) => parsed.anchor == anchor,
+            _ => true,
+        };
+        if !is_like_others {
+            let left_out = match self.open {
+                Some(_) => &mut self.odd,
+                None => &mut self.bad,
+            };
+            left_out.add(line, self.line_number);
+            return Ok(());
+        }
+        if let Some(open) = self.open.take() {
+            self.finish_or_leave_out(open)?;
+        }
+        if let Some(record) = parsed.record {
+            self.lost += lost(record);
+            return Ok(());
+        }
+        if needs_frames {
+            self.anchor.get_or_insert(Anchor::None);
+        } else {
+            self.anchor = self.anchor.or(Some(parsed.anchor));
+        }
+        let thread = self.threads.of(parsed.left, parsed.time, &mut self.table)?;
+        if let Some(time) = parsed.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        let event = match (parsed.event, parsed.period) {
+            (Some(name), _) => Some(self.event(name)),
+            (None, Some(_)) => Some(self.event(b"period")),
+            (None, None) => None,
+        };
+        if let Some(frame) = parsed.frame
+            && let Some(found) = self.texts.frame(frame, &mut self.table)?
+        {
+            self.chain.push(found, &self.texts);
+        }
+        self.open = Some(OpenSample {
+            thread: thread.name,
+            pid: thread.pid,
+            event,
+            period: parsed.period,
+            is_flat: !self.chain.is_empty(),
+            needs_frames,
+        });
+        Ok(())
+    }
+
+    /// The position of an event behind `samples`.
+    #[inline]
+    fn event(&mut self, name: &[u8]) -> usize {
+        let known = |event: &SampledEvent| event.name.as_bytes() == name;
+        if let Some(position) = self.events.iter().position(known) {
+            return position;
+        }
+        let mut name = Name::from_bytes(name).into_string();
+        if name == SAMPLES {
+            // What a recording called so itself is no count of samples.
+            name.push_str(":period");
+        }
+        // One that is not UTF-8 is known by what it reads as.
+        if let Some(position) = self.events.iter().position(|event| event.name == name) {
+            return position;
+        }
+        self.table.event(&name);
+        self.events.push(SampledEvent {
+            name,
+            samples: 0,
+            has_period: false,
+        });
+        self.events.len() - 1
+    }
+
+    /// Ends a sample that has no blank line behind it.
+    fn finish_or_leave_out(&mut self, open: OpenSample) -> Result<(), Error> {
+        if open.needs_frames && self.chain.is_empty() {
+            return Ok(());
+        }
+        self.finish(open)
+    }
+
+    #[inline]
+    fn finish(&mut self, open: OpenSample) -> Result<(), Error> {
+        let chain = self.chain.finish(&mut self.table)?;
+        self.misnamed += chain.misnamed;
+        let stack = self.table.stack(chain.frames)?;
+        let row = self.table.row(StackKey {
+            stack,
+            thread: open.thread,
+            pid: open.pid,
+            cut: chain.is_cut,
+            ..StackKey::default()
+        })?;
+        self.chain.clear();
+        self.table.add(row, 0, 1);
+        if let Some(event) = open.event {
+            self.events[event].samples += 1;
+            self.events[event].has_period |= open.period.is_some();
+            let cost = open.period.unwrap_or(1);
+            self.table.add(row, event + 1, cost.into());
+        }
+        Ok(())
+    }
+
+    /// Says what a reader of the figures should know.
+    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+        if let Some((line, found)) = &self.odd.first {
+            diagnostics.warn(format!(
+                "{source}:{line}: inside a sample, but no frame: {found}; such lines left out: {}",
+                self.odd.lines
+            ));
+        }
+        if self.misnamed > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
+                self.misnamed
+            ));
+        }
+        if self.lost > 0 {
+            diagnostics.warn(format!(
+                "{source}: perf lost {} samples or other records while it recorded",
+                self.lost
+            ));
+        }
+    }
+}
+
+impl OpenSample {
+    /// A sample of which nothing is printed but its frames.
+    const NAMELESS: OpenSample = OpenSample {
+        thread: None,
+        pid: None,
+        event: None,
+        period: None,
+        is_flat: false,
+        needs_frames: true,
+    };
+}
+
+/// An instruction, which `-F +brstackinsn` and its like print behind the chain: an address, a tab, and what stands there.
+fn is_instruction(line: &[u8]) -> bool {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    line.get(digits.count()) == Some(&b'\t')
+}
+
+/// How much was lost, as a record says it: `PERF_RECORD_LOST lost 24`.
+fn lost(record: &[u8]) -> u64 {
+    let number = || {
+        let behind = record.strip_prefix(b"PERF_RECORD_LOST")?;
+        let lost = memchr::memmem::find(behind, b"lost ")?;
+        leading_u64(&behind[lost + 5..]).map(|(number, _)| number)
+    };
+    number().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

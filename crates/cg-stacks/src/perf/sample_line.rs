@@ -1,0 +1,538 @@
+//! The line that a sample begins with: whose it is, when it was taken, of which event, and without a chain of calls where.
+//!
+//! perf prints the fields that `-F` selects in an order of its own (`builtin-script.c:perf_sample__fprintf_start` and
+//! `process_event`):
+//!
+//! ```text
+//! comm [pid/]tid [cpu] misc tod time: period event: addr weight … text ip symbol (object)
+//! ```
+//!
+//! The first field may hold anything, so the line is read from an anchor: the time, else the event, else the address. What
+//! is not printed with a field is told by its width: `period` takes ten columns at least, an address sixteen.
+
+/// A line taken apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SampleLine<'a> {
+    /// What the line was read from.
+    pub(super) anchor: Anchor,
+    /// The fields in front of it: [`Task::of`] has what they tell.
+    pub(super) left: &'a [u8],
+    /// In nanoseconds.
+    pub(super) time: Option<u64>,
+    pub(super) period: Option<u64>,
+    pub(super) event: Option<&'a [u8]>,
+    /// Where the line has the one frame of the sample: its address, and what follows.
+    pub(super) frame: Option<&'a [u8]>,
+    /// The text behind the time, of a record that is no sample.
+    pub(super) record: Option<&'a [u8]>,
+}
+
+/// Whose a sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Task<'a> {
+    /// The thread's name; perf calls a thread that is gone `:123`.
+    pub(super) comm: &'a [u8],
+    pub(super) pid: Option<u64>,
+    pub(super) tid: Option<u64>,
+}
+
+/// The field that tells where the others are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Time,
+    Event,
+    Address,
+    #[default]
+    None,
+}
+
+/// The least width of `period`, and of an address.
+const PERIOD_WIDTH: usize = 10;
+const ADDRESS_WIDTH: usize = 16;
+
+impl<'a> SampleLine<'a> {
+    pub(super) fn parse(line: &'a [u8]) -> SampleLine<'a> {
+        if let Some(split) = split_at_time(line, 0) {
+            let parsed = SampleLine::at_time(split);
+            return match parsed.has_more_than_time() {
+                true => parsed,
+                false => SampleLine::at_later_time(line, split.2).unwrap_or(parsed),
+            };
+        }
+        if let Some(record) = untimed_record(line) {
+            return SampleLine {
+                record: Some(record),
+                ..SampleLine::default()
+            };
+        }
+        if let Some((left, event, right)) = split_at_event(line) {
+            let (left, period) = split_period(left);
+            return SampleLine {
+                anchor: Anchor::Event,
+                left,
+                period,
+                event: Some(event),
+                frame: wide_address(right),
+                ..SampleLine::default()
+            };
+        }
+        if let Some(frame) = wide_address(line) {
+            return SampleLine {
+                anchor: Anchor::Address,
+                left: &line[..line.len() - frame.len()],
+                frame: Some(frame),
+                ..SampleLine::default()
+            };
+        }
+        SampleLine {
+            left: line,
+            ..SampleLine::default()
+        }
+    }
+
+    fn at_time((left, time, right): (&'a [u8], u64, &'a [u8])) -> SampleLine<'a> {
+        let parsed = SampleLine {
+            anchor: Anchor::Time,
+            left,
+            time: Some(time),
+            ..SampleLine::default()
+        };
+        parsed.with_event(right)
+    }
+
+    /// Whether fields stand behind the time, or nothing does.
+    fn has_more_than_time(&self) -> bool {
+        self.event.or(self.frame).or(self.record).is_some() || self.period.is_some()
+    }
+
+    /// The same where the thread's name has a time in it.
+    #[cold]
+    fn at_later_time(line: &'a [u8], right: &'a [u8]) -> Option<SampleLine<'a>> {
+        let split = split_at_time(line, line.len() - right.len())?;
+        let parsed = SampleLine::at_time(split);
+        (parsed.event.is_some() && Task::of(parsed.left).tid.is_some()).then_some(parsed)
+    }
+
+    /// Takes the fields behind the time.
+    fn with_event(mut self, right: &'a [u8]) -> SampleLine<'a> {
+        let text = trim_start(right);
+        if text.starts_with(b"PERF_RECORD_") {
+            self.record = Some(text);
+            return self;
+        }
+        let (first, behind) = split_token(text);
+        if let Some(event) = event_name(first) {
+            self.event = Some(event);
+            self.frame = wide_address(behind);
+            return self;
+        }
+        let width = right.len() - behind.len();
+        if let Some(period) = number(first) {
+            let (second, behind_second) = split_token(trim_start(behind));
+            if let Some(event) = event_name(second) {
+                self.period = Some(period);
+                self.event = Some(event);
+                self.frame = wide_address(behind_second);
+                return self;
+            }
+            // Without an event. The field is as wide as it has to be, and a blank stands in front of it.
+            if width > PERIOD_WIDTH && (width <= ADDRESS_WIDTH || behind.trim_ascii().is_empty()) {
+                self.period = Some(period);
+                self.frame = wide_address(behind);
+                return self;
+            }
+        }
+        self.frame = wide_address(right);
+        self
+    }
+}
+
+impl<'a> Task<'a> {
+    /// What the fields in front of the time tell. They are taken from the right, since the first may hold blanks and numbers.
+    pub(super) fn of(left: &'a [u8]) -> Task<'a> {
+        let mut task = Task::default();
+        let mut rest = trim_end(left);
+        if last_token(rest).is_some_and(is_time_of_day) {
+            rest = without_last_token(without_last_token(rest));
+        }
+        if let Some(token) = last_token(rest)
+            && is_misc(token)
+            && last_token(without_last_token(rest))
+                .is_some_and(|token| is_cpu(token) || is_task(token))
+        {
+            rest = without_last_token(rest);
+        }
+        if last_token(rest).is_some_and(is_cpu) {
+            rest = without_last_token(rest);
+        }
+        if let Some(token) = last_token(rest).filter(|token| is_task(token)) {
+            rest = without_last_token(rest);
+            match memchr::memchr(b'/', token) {
+                Some(slash) => {
+                    task.pid = number(&token[..slash]);
+                    task.tid = number(&token[slash + 1..]);
+                }
+                None => task.tid = number(token),
+            }
+        }
+        task.comm = trim_start(rest);
+        task
+    }
+}
+
+/// A record that is no sample and has no time: `PERF_RECORD_FINISHED_ROUND`, or one behind the place that it has in the file.
+fn untimed_record(line: &[u8]) -> Option<&[u8]> {
+    const RECORD: &[u8] = b"PERF_RECORD_";
+    let text = trim_start(line);
+    if text.starts_with(RECORD) {
+        return Some(text);
+    }
+    let at = memchr::memmem::find(text, b": PERF_RECORD_")?;
+    let is_place = text[..at].contains(&b'[') && text[..at].ends_with(b"]");
+    is_place.then_some(&text[at + 2..])
+}
+
+/// What stands in front of the first time from a place on, the time, and what stands behind it.
+#[inline]
+fn split_at_time(line: &[u8], from: usize) -> Option<(&[u8], u64, &[u8])> {
+    memchr::memchr_iter(b':', &line[from..]).find_map(|colon| {
+        let colon = from + colon;
+        if !line.get(colon + 1).is_none_or(|byte| is_blank(*byte)) {
+            return None;
+        }
+        let fraction = digits_before(line, colon);
+        let point = colon.checked_sub(fraction + 1)?;
+        if !(1..=9).contains(&fraction) || line[point] != b'.' {
+            return None;
+        }
+        let seconds = digits_before(line, point);
+        let start = point - seconds;
+        if seconds == 0
+            || start
+                .checked_sub(1)
+                .is_some_and(|before| !is_blank(line[before]))
+        {
+            return None;
+        }
+        let fraction_value = number(&line[point + 1..colon])?;
+        // perf prints six digits, or nine with `--ns`; texts that were made by hand have fewer.
+        let scale = 10u64.pow(9 - fraction as u32);
+        let nanoseconds = number(&line[start..point])?
+            .checked_mul(1_000_000_000)?
+            .checked_add(fraction_value * scale)?;
+        Some((&line[..start], nanoseconds, &line[colon + 1..]))
+    })
+}
+
+/// How many digits stand in front of a place.
+#[inline]
+fn digits_before(line: &[u8], end: usize) -> usize {
+    line[..end]
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count()
+}
+
+/// What stands in front of the event, its name, and what stands behind it.
+fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    memchr::memchr_iter(b':', line).find_map(|colon| {
+        if !line.get(colon + 1).is_none_or(|byte| is_blank(*byte)) {
+            return None;
+        }
+        let start = line[..colon]
+            .iter()
+            .rposition(|byte| is_blank(*byte))
+            .map_or(0, |blank| blank + 1);
+        let event = event_name(&line[start..=colon])?;
+        Some((&line[..start], event, &line[colon + 1..]))
+    })
+}
+
+/// The name in `cycles:u:`.
+fn event_name(token: &[u8]) -> Option<&[u8]> {
+    token.strip_suffix(b":").filter(|name| !name.is_empty())
+}
+
+/// The period at the end of what stands in front of an event, which is told from a thread by its width.
+fn split_period(left: &[u8]) -> (&[u8], Option<u64>) {
+    let text = trim_end(left);
+    let digits = digits_before(text, text.len());
+    let front = trim_end(&text[..text.len() - digits]);
+    let width = text.len() - front.len();
+    match number(&text[text.len() - digits..]) {
+        Some(period) if width > PERIOD_WIDTH || (front.is_empty() && width == PERIOD_WIDTH) => {
+            (front, Some(period))
+        }
+        _ => (text, None),
+    }
+}
+
+/// The last address in a row of columns, and what follows it.
+fn wide_address(text: &[u8]) -> Option<&[u8]> {
+    let mut found = None;
+    let mut rest = text;
+    loop {
+        let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
+        let (token, behind) = split_token(&rest[blanks..]);
+        if token.is_empty() {
+            return found.map(without_branches);
+        }
+        let is_address = token.len() <= ADDRESS_WIDTH
+            && blanks + token.len() >= ADDRESS_WIDTH
+            && token
+                .iter()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        match is_address {
+            true => found = Some(&rest[blanks..]),
+            // What an access to memory was about, `|OP LOAD|LVL L1 hit|…`: no symbol, and more columns follow.
+            false if token.starts_with(b"|") => found = None,
+            false if found.is_some() => return found.map(without_branches),
+            false => {}
+        }
+        rest = behind;
+    }
+}
+
+/// The text without the branches that `-F +brstack` and its like hang on it: `0x4005a0/0x4005b0/P/-/-/1`.
+fn without_branches(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some(token) = last_token(trim_end(rest)).filter(|token| is_branch(token)) {
+        let end = trim_end(rest).len() - token.len();
+        rest = &rest[..end];
+    }
+    match rest.len() == text.len() {
+        true => text,
+        false => trim_end(rest),
+    }
+}
+
+/// `from/to/P/-/-/1`: predicted or not, in a transaction, aborted, cycles and what newer versions have behind these.
+fn is_branch(token: &[u8]) -> bool {
+    let parts = token.split(|byte| *byte == b'/');
+    let flags = parts.skip(2).take(3);
+    let is_flag = |part: &[u8]| {
+        matches!(part, [b'P' | b'M' | b'X' | b'A' | b'N' | b'-', ..]) && part.len() <= 2
+    };
+    flags.clone().count() == 3 && flags.clone().all(is_flag)
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_blank(*byte));
+    &text[start.unwrap_or(text.len())..]
+}
+
+fn trim_end(text: &[u8]) -> &[u8] {
+    let last = text.iter().rposition(|byte| !is_blank(*byte));
+    &text[..last.map_or(0, |last| last + 1)]
+}
+
+fn split_token(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len()))
+}
+
+fn last_token(text: &[u8]) -> Option<&[u8]> {
+    let start = text.iter().rposition(|byte| is_blank(*byte));
+    let token = &text[start.map_or(0, |blank| blank + 1)..];
+    (!token.is_empty()).then_some(token)
+}
+
+fn without_last_token(text: &[u8]) -> &[u8] {
+    let start = text.iter().rposition(|byte| is_blank(*byte));
+    trim_end(&text[..start.unwrap_or(0)])
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    let is_decimal = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    is_decimal
+        .then(|| cg_reader::number::whole_u64(text))
+        .flatten()
+}
+
+/// `[003]`
+fn is_cpu(token: &[u8]) -> bool {
+    matches!(token, [b'[', digits @ .., b']'] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
+/// `5161`, `5161/5169`, and `-1` where perf knows no thread.
+fn is_task(token: &[u8]) -> bool {
+    let is_id = |text: &[u8]| text == b"-1" || number(text).is_some();
+    match memchr::memchr(b'/', token) {
+        Some(slash) => is_id(&token[..slash]) && is_id(&token[slash + 1..]),
+        None => is_id(token),
+    }
+}
+
+/// Letters of `-F misc`: kernel, user, hypervisor, guest and so on.
+fn is_misc(token: &[u8]) -> bool {
+    token.len() <= 6 && token.iter().all(|byte| b"KUHGgMEDSTCF".contains(byte))
+}
+
+/// `12:03:59.123456789`
+fn is_time_of_day(token: &[u8]) -> bool {
+    matches!(token, [_, _, b':', _, _, b':', _, _, b'.', rest @ ..] if rest.iter().all(u8::is_ascii_digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line tells, in the order of its fields; `-` is not told.
+    fn told(line: &str) -> String {
+        let parsed = SampleLine::parse(line.as_bytes());
+        let task = Task::of(parsed.left);
+        let text = |bytes: Option<&[u8]>| match bytes {
+            Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            None => "-".to_owned(),
+        };
+        let number = |number: Option<u64>| number.map_or("-".to_owned(), |n| n.to_string());
+        [
+            text(Some(task.comm)),
+            number(task.pid),
+            number(task.tid),
+            number(parsed.time),
+            number(parsed.period),
+            text(parsed.event),
+            text(parsed.frame.or(parsed.record)),
+        ]
+        .join("|")
+    }
+
+    #[test]
+    fn lines_of_all_selections_are_taken_apart() {
+        for (line, expected) in [
+            // As perf 6.1 wrote them.
+            (
+                "inl  5161  1183.805204:    1003009 cpu-clock: ",
+                "inl|-|5161|1183805204000|1003009|cpu-clock|-",
+            ),
+            (
+                "inl  5161/5169   1183.805204: cpu-clock: ",
+                "inl|5161|5169|1183805204000|-|cpu-clock|-",
+            ),
+            (
+                "bash 29738/29738  4088.521459528:    1001001 cpu-clock: ",
+                "bash|29738|29738|4088521459528|1001001|cpu-clock|-",
+            ),
+            (
+                "rustc  2079 [000]  1144.684718:    1000000 cpu-clock: ",
+                "rustc|-|2079|1144684718000|1000000|cpu-clock|-",
+            ),
+            (
+                "simple-terminat     9/9     198791.127353: cpu-clock: ",
+                "simple-terminat|9|9|198791127353000|-|cpu-clock|-",
+            ),
+            (
+                "simple-terminat    10 198792.736893:    1001001 cpu-clock:",
+                "simple-terminat|-|10|198792736893000|1001001|cpu-clock|-",
+            ),
+            (
+                "             inl  2134  1139.928054:    1003009 cpu-clock:      7f1bb330299a _dl_x+0x2a (/lib/ld.so)",
+                "inl|-|2134|1139928054000|1003009|cpu-clock|7f1bb330299a _dl_x+0x2a (/lib/ld.so)",
+            ),
+            (
+                "             inl  5487  1192.429259:    1003009   cpu-clock:  ffffffff821f5127 exc+0xd7 ([kernel.kallsyms])",
+                "inl|-|5487|1192429259000|1003009|cpu-clock|ffffffff821f5127 exc+0xd7 ([kernel.kallsyms])",
+            ),
+            ("inl  5019  1180.253765: ", "inl|-|5019|1180253765000|-|-|-"),
+            (
+                " 1180.253765:    1003009 cpu-clock: ",
+                "|-|-|1180253765000|1003009|cpu-clock|-",
+            ),
+            ("inl  5161 ", "inl|-|5161|-|-|-|-"),
+            (
+                "instrument   28386  2379.256448:    5050505 cpu_core/cycles/P: ",
+                "instrument|-|28386|2379256448000|5050505|cpu_core/cycles/P|-",
+            ),
+            (
+                "trace    6061 150520.991529:   16949152 task-clock:ppp: ",
+                "trace|-|6061|150520991529000|16949152|task-clock:ppp|-",
+            ),
+            (
+                "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xff(0x1) @ 0xff]: x [k]_text",
+                "swapper|-|0|0|-|-|PERF_RECORD_MMAP -1/0: [0xff(0x1) @ 0xff]: x [k]_text",
+            ),
+            // Names of threads may be anything.
+            (
+                "thread 12 x  5161  1183.805204:          1 cycles: ",
+                "thread 12 x|-|5161|1183805204000|1|cycles|-",
+            ),
+            (
+                "kworker/0:1H-kb   99 [001]  1.000001:    1003009 cpu-clock: ",
+                "kworker/0:1H-kb|-|99|1000001000|1003009|cpu-clock|-",
+            ),
+            (
+                ":1234  1234  1.000001:    1003009 cpu-clock: ",
+                ":1234|-|1234|1000001000|1003009|cpu-clock|-",
+            ),
+            (
+                ":-1    -1  1.000001:    1003009 cpu-clock: ",
+                ":-1|-|-|1000001000|1003009|cpu-clock|-",
+            ),
+            (
+                "a: b     7  1.000001:    1003009 cpu-clock: ",
+                "a: b|-|7|1000001000|1003009|cpu-clock|-",
+            ),
+            // Further fields.
+            (
+                "inl  5161 [001] U       1183.805204:    1003009 cpu-clock: ",
+                "inl|-|5161|1183805204000|1003009|cpu-clock|-",
+            ),
+            (
+                "inl  5161 2026-11-22 00:52:16.123456 1183.805204:    1003009 cpu-clock: ",
+                "inl|-|5161|1183805204000|1003009|cpu-clock|-",
+            ),
+            (
+                "perf  7  1.000001:          1 sched:sched_switch: prev_comm=perf prev_pid=7 ==> next_comm=x next_pid=9",
+                "perf|-|7|1000001000|1|sched:sched_switch|-",
+            ),
+            (
+                "inl  7  1.000001:          1 mem:     7ffd00000010      55d8ba1fe2e6 work+0x16 (/x)",
+                "inl|-|7|1000001000|1|mem|55d8ba1fe2e6 work+0x16 (/x)",
+            ),
+            (
+                "inl  5161  1183.805204:    1003009 ",
+                "inl|-|5161|1183805204000|1003009|-|-",
+            ),
+            // Without a time.
+            (
+                "inl  5161    1003009 cpu-clock: ",
+                "inl|-|5161|-|1003009|cpu-clock|-",
+            ),
+            ("inl  5161 cpu-clock: ", "inl|-|5161|-|-|cpu-clock|-"),
+            (
+                "inl    1003009 cpu-clock: ",
+                "inl|-|-|-|1003009|cpu-clock|-",
+            ),
+            (
+                "inl 12345678901234 cycles:u: ",
+                "inl|-|-|-|12345678901234|cycles:u|-",
+            ),
+            ("   1003009 cpu-clock: ", "|-|-|-|1003009|cpu-clock|-"),
+            // Without anything to tell fields by but an address.
+            (
+                "             inl  5321      55d8ba1fe2e6 work+0x16 (/x)",
+                "inl|-|5321|-|-|-|55d8ba1fe2e6 work+0x16 (/x)",
+            ),
+            (
+                "     55d8ba1fe2e6 operator new(unsigned long) (/x)",
+                "|-|-|-|-|-|55d8ba1fe2e6 operator new(unsigned long) (/x)",
+            ),
+            (
+                "             inl  5321  1187.233229:      559f1097c2e6 work (/x)",
+                "inl|-|5321|1187233229000|-|-|559f1097c2e6 work (/x)",
+            ),
+            // simpleperf separates by tabs.
+            (
+                "sh\t1234 [000] 1.200000:\t250000 cpu-cycles:",
+                "sh|-|1234|1200000000|250000|cpu-cycles|-",
+            ),
+        ] {
+            assert_eq!(told(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,498 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use cg_reader::Options;
+use parsed::{Parsed, check_all_prefixes};
+use serde_json::{Value, json};
+
+fn script(text: &str) -> Parsed {
+    parsed::read(super::parse, text.as_bytes(), &Options::default())
+}
+
+fn run(parsed: &Parsed) -> Value {
+    serde_json::from_str(&parsed.records[0]).unwrap()
+}
+
+/// The stacks: frames innermost first, with a letter for each mark, and the cost.
+fn stacks(parsed: &Parsed) -> Vec<String> {
+    let records = parsed.records.iter();
+    let records = records.map(|record| serde_json::from_str::<Value>(record).unwrap());
+    records
+        .filter(|record| record["type"] == "stack")
+        .map(|record| {
+            let frames = record["stack"].as_array().unwrap().iter().map(|frame| {
+                let marks = ["kernel", "jit", "inlined"];
+                let marks: String = marks
+                    .iter()
+                    .filter(|mark| frame[**mark] == true)
+                    .map(|mark| &mark[..1])
+                    .collect();
+                let name = frame["fn"].as_str().unwrap_or("-");
+                match marks.as_str() {
+                    "" => name.to_owned(),
+                    marks => format!("{name}[{marks}]"),
+                }
+            });
+            let frames: Vec<String> = frames.collect();
+            format!("{} {}", frames.join("<"), record["cost"])
+        })
+        .collect()
+}
+
+const CHAINS: &str = "\
+inl  5019  1180.253765:    1003009 cpu-clock: 
+\t            12e6 work+0x16 (/opt/inl)
+\t            1342 run+0x22 (/opt/inl)
+\t           d44a3 [unknown] (/usr/lib/libstdc++.so.6)
+
+inl  5029  1180.268769:    1003009 cpu-clock: 
+\tffffffff8110410b do_syscall_64+0x0 ([kernel.kallsyms])
+\t            12f0 work+0x20 (/opt/inl)
+\t            1342 run+0x22 (/opt/inl)
+\t           d44a3 [unknown] (/usr/lib/libstdc++.so.6)
+
+inl  5029  1180.269770:    1003009 cpu-clock: 
+\t            12e9 work+0x19 (/opt/inl)
+\t            1342 run+0x22 (/opt/inl)
+\t           d44a3 [unknown] (/usr/lib/libstdc++.so.6)
+
+";
+
+#[test]
+fn samples_of_a_stack_add_up() {
+    let parsed = script(CHAINS);
+    assert_eq!(
+        parsed.records,
+        [
+            r#"{"type":"run","stream":1,"tool":"perf","source":["in"],"events":["cpu-clock","samples"],"total":{"cpu-clock":3009027,"samples":3},"threads":[{"thread":5019,"thread_name":"inl"},{"thread":5029,"thread_name":"inl"}],"duration":16005000,"units":{"cpu-clock":"ns"}}"#,
+            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","cost":{"cpu-clock":2006018,"samples":2},"stack":[{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
+            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","cost":{"cpu-clock":1003009,"samples":1},"stack":[{"fn":"do_syscall_64","obj":"[kernel.kallsyms]","kernel":true},{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
+            r#"{"type":"end","records":2}"#,
+        ]
+    );
+    assert!(parsed.messages.is_empty());
+}
+
+#[test]
+fn no_sample_is_lost() {
+    // What others lose: chains without frames, and frames whose name begins with a parenthesis.
+    let parsed = script(
+        "swapper     0 [000]  10.000001:    1003009 cpu-clock: \n\n\
+         opt cgu.0  8444 [000]  1429.301537:     200000 cpu-clock: \n\
+         \t 8eb0214 (anonymous namespace)::Pruner::Clone+0x17ba (/l/librustc.so)\n\
+         \t 8eb0300 main+0x1 (/l/librustc.so)\n\n\
+         :-1    -1 [001]  1429.301538:     200000 cpu-clock: \n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [
+            r#" {"cpu-clock":1003009,"samples":1}"#,
+            r#" {"cpu-clock":200000,"samples":1}"#,
+            r#"(anonymous namespace)::Pruner::Clone<main {"cpu-clock":200000,"samples":1}"#,
+        ]
+    );
+    assert!(!parsed.trouble);
+    // The last sample without the line behind it.
+    let cut = CHAINS.trim_end();
+    assert_eq!(script(cut).records, script(CHAINS).records);
+}
+
+#[test]
+fn events_are_told_apart_and_the_one_with_most_samples_is_first() {
+    let parsed = script(
+        "             inl  5487  1192.428289:          1 page-faults:  ffffffff817554ea elf_load+0x28a ([kernel.kallsyms])\n             \
+         inl  5487  1192.429259:    1003009   cpu-clock:  ffffffff821f5127 exc+0xd7 ([kernel.kallsyms])\n             \
+         inl  5487  1192.440679:    1003009   cpu-clock:      55d8ba1fe2e6 work+0x16 (/opt/inl)\n             \
+         inl  5487  1192.441681:         66 page-faults:      55d8ba1fe2e6 work+0x16 (/opt/inl)\n             \
+         inl  5487  1192.441681:         13   cpu-clock:      55d8ba1fe2f0 work+0x20 (/opt/inl)\n",
+    );
+    assert_eq!(
+        run(&parsed)["events"],
+        json!(["cpu-clock", "page-faults", "samples"])
+    );
+    assert_eq!(
+        run(&parsed)["total"],
+        json!({"cpu-clock": 2006031, "page-faults": 67, "samples": 5})
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [
+            r#"work {"cpu-clock":1003022,"page-faults":66,"samples":3}"#,
+            r#"exc[k] {"cpu-clock":1003009,"samples":1}"#,
+            r#"elf_load[k] {"cpu-clock":0,"page-faults":1,"samples":1}"#,
+        ]
+    );
+}
+
+#[test]
+fn without_periods_events_are_counted_in_samples() {
+    let parsed = script(
+        "inl  5161/5161   1183.805204: cpu-clock: \n\t 1 f (/x)\n\ninl  5161/5162   1183.805205: faults: \n\t 1 f (/x)\n\n",
+    );
+    assert_eq!(
+        run(&parsed)["total"],
+        json!({"cpu-clock": 1, "faults": 1, "samples": 2})
+    );
+    assert_eq!(
+        run(&parsed)["units"],
+        json!({"cpu-clock": "samples", "faults": "samples"})
+    );
+}
+
+#[test]
+fn events_of_any_name_have_columns_of_their_own() {
+    // Recordings may give events any name (`-e cycles/name=samples/`), bytes that are no UTF-8 among them.
+    let text = b"inl  5161/5161   1.8: 10 samples: \n\t 1 f (/x)\n\ninl  5161/5161   1.9: 20 cycl\xffs: \n\t 1 f (/x)\n\ninl  5161/5161   2.0: 30 cycl\xffs: \n\t 1 f (/x)\n\n";
+    let parsed = parsed::read(super::parse, text, &Options::default());
+    assert_eq!(
+        run(&parsed)["total"],
+        json!({"cycl\\xffs": 50, "samples:period": 10, "samples": 3})
+    );
+}
+
+#[test]
+fn every_selection_of_fields_is_read() {
+    for (text, expected) in [
+        // -F ip,sym: a sample is a line with nothing in it, and frames.
+        (
+            "\n\t 12e6 work\n\t 1342 run\n\n\n\t 12e6 work\n\n\n\n",
+            vec![
+                " {\"samples\":1}",
+                "work {\"samples\":1}",
+                "work<run {\"samples\":1}",
+            ],
+        ),
+        // -F comm,tid,ip,sym
+        (
+            "inl  5161 \n\t 12e6 work\n\t 1342 f(int)\n\ninl  5161 \n\n",
+            vec![" {\"samples\":1}", "work<f(int) {\"samples\":1}"],
+        ),
+        // -F comm,ip,sym
+        (
+            "inl \n\t 12e6 work\n\ninl \n\t 12e6 work\n\n",
+            vec!["work {\"samples\":2}"],
+        ),
+        // -F ip,sym and -F comm,tid,ip,sym,dso of samples without chains
+        (
+            "     55d8ba1fe2e6 work+0x1\n ffffffff8110410b exc+0x2\n",
+            vec!["exc[k] {\"samples\":1}", "work {\"samples\":1}"],
+        ),
+        (
+            "   inl  5321      55d8ba1fe2e6 work+0x16 (/x)\n",
+            vec!["work {\"samples\":1}"],
+        ),
+        // -F comm,tid,time,period,event
+        (
+            "inl  5  1.000001:  7 cycles: \ninl  5  1.000002:  7 cycles: \n",
+            vec![" {\"cycles\":14,\"samples\":2}"],
+        ),
+        // -F ip,dso and -F ip: nothing but the address tells frames apart.
+        (
+            "inl  5  1.000001:  7 cycles: \n\t            12e6 (/x)\n\t            13 (/x)\n\n",
+            vec!["0x12e6<0x13 {\"cycles\":7,\"samples\":1}"],
+        ),
+        (
+            "\n\t            12e6\n\t            13\n\n",
+            vec!["0x12e6<0x13 {\"samples\":1}"],
+        ),
+        // -F +addr of samples with chains and without
+        (
+            "inl  5  1.000001:  7 cycles:     7ffd00000010 \n\t 12e6 work (/x)\n\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        (
+            "inl  5  1.000001:  7 cycles:     7ffd00000010      55d8ba1fe2e6 work (/x)\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        // -F +brstack, and what an access to memory was about, of samples without chains
+        (
+            "inl  5  1.000001:  7 cycles:      55d8ba1fe2e6 work+0x1 (/x)  0x12e6/0x1342/P/-/-/1  f+0x1/g+0x2/M/X/-/20 \n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        (
+            "inl  5  1.000001:  7 cycles:     7ffd12345678         5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A               67      55d8ba1fe2e6 work+0x1 (/x)\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        // A thread is called as it likes.
+        (
+            "at 1.000000: y  5  2.000001:  7 cycles: \n\t 12e6 work (/x)\n\n",
+            vec!["work {\"cycles\":7,\"samples\":1}"],
+        ),
+        // A tracepoint's text is no frame.
+        (
+            "perf  7  1.000001:          1 sched:sched_switch: prev_comm=perf prev_pid=7 ==> next_comm=x\n\t 12e6 work (/x)\n\n",
+            vec!["work {\"samples\":1,\"sched:sched_switch\":1}"],
+        ),
+        // Tabs became blanks, and lines end as on Windows.
+        (
+            "inl  5  1.000001:          7 cycles: \r\n            12e6 work+0x16 (/x)\r\n            1342 run+0x1 (/x)\r\n\r\n",
+            vec!["work<run {\"cycles\":7,\"samples\":1}"],
+        ),
+    ] {
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        assert_eq!(stacks(&parsed), expected, "{text}");
+        assert_eq!(parsed.messages, [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn inlined_frames_are_of_the_object_they_are_in() {
+    let parsed = script(
+        "ld  5  1.000001:  7 cycles: \n\
+         \t e460 resolve_map+0x840 (inlined)\n\t e460 rela+0x840 (inlined)\n\t e460 relocate+0x840 (/lib/ld.so)\n\
+         \t e460 relocate+0x840 (/lib/ld.so)\n\t 1a34e start+0x7e (/lib/ld.so)\n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [r#"resolve_map[i]<rela[i]<relocate<relocate<start {"cycles":7,"samples":1}"#]
+    );
+    let record: Value = serde_json::from_str(&parsed.records[1]).unwrap();
+    assert_eq!(record["stack"][0]["obj"], "/lib/ld.so");
+    assert!(parsed.messages.is_empty());
+}
+
+#[test]
+fn an_inlined_frame_that_binutils_named_is_no_recursion() {
+    // Recorded with perf 6.1: the leaf is `hot`, inlined into the lambda.
+    let parsed = script(
+        "inl  5169  1183.812747:    1003009 cpu-clock: \n\
+         \t 12e6 work+0x16 (/opt/inl)\n\t 12e6 operator()+0x16 (inlined)\n\t 12e6 run<>+0x16 (inlined)\n\t 12e6 work+0x16 (/opt/inl)\n\
+         \t 1310 rec+0x10 (/opt/inl)\n\
+         \t 1341 std::_State_impl<X>::_M_run+0x21 (/opt/inl)\n\t 1341 __invoke+0x21 (inlined)\n\t 1341 _M_run+0x21 (inlined)\n\
+         \t 891f4 start_thread+0x304 (/lib/libc.so.6)\n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [concat!(
+            "work[i]<operator()[i]<run<>[i]<work<rec<",
+            "std::_State_impl<X>::_M_run[i]<__invoke[i]<std::_State_impl<X>::_M_run<start_thread ",
+            r#"{"cpu-clock":1003009,"samples":1}"#
+        )]
+    );
+    assert_eq!(parsed.messages.len(), 1);
+    assert!(
+        parsed.messages[0].starts_with("in: 2 innermost frames of inlined code"),
+        "{:?}",
+        parsed.messages
+    );
+    // The function itself may have no name but that of its debug information.
+    let parsed = script(
+        "r  5  1.000001:  7 cycles: \n\t 10 size (inlined)\n\t 10 primes (inlined)\n\t 12 f (/x)\n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [r#"size[i]<primes<f {"cycles":7,"samples":1}"#]
+    );
+    // A function that calls itself from one place has nothing inlined there.
+    let parsed = script(
+        "r  5  1.000001:  7 cycles: \n\t 10 f (/x)\n\t 12 f (/x)\n\t 12 f (/x)\n\t 12 f (/x)\n\n",
+    );
+    assert_eq!(stacks(&parsed), [r#"f<f<f<f {"cycles":7,"samples":1}"#]);
+    assert!(parsed.messages.is_empty());
+}
+
+#[test]
+fn lines_of_source_are_those_of_the_frame_before() {
+    let parsed = script(
+        "inl  5  1.000001:  7 cycles: \n\
+         \t e460 map+0x840\n  dl-reloc.c:190 (inlined)\n\t e460 relocate+0x840 (/lib/ld.so)\n  dl-reloc.c:301\n\
+         \t 1a start+0x7 (/lib/ld.so)\n  :0\n\n",
+    );
+    assert_eq!(
+        parsed.of("stack"),
+        [concat!(
+            r#""fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","thread":"inl","cost":{"cycles":7,"samples":1},"stack":["#,
+            r#"{"fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","inlined":true},"#,
+            r#"{"fn":"relocate","file":"dl-reloc.c","line":301,"obj":"/lib/ld.so"},{"fn":"start","obj":"/lib/ld.so"}]}"#
+        )]
+    );
+    // Of samples without chains too, whose threads have short names or long ones.
+    let parsed = script(
+        "             inl  5  1.000001:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n  inl.cpp:6\n  a-name-as-long  5  1.000002:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n",
+    );
+    assert_eq!(parsed.of("stack").len(), 2, "{:?}", parsed.records);
+    assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+}
+
+#[test]
+fn other_records_are_no_samples() {
+    let parsed = script(
+        "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x12) @ 0xff]: x [kernel.kallsyms]_text\n\
+         inl  5380  1189.739365: PERF_RECORD_COMM exec: inl:5380/5380\n\
+         inl  5380  1189.739409:          1 page-faults: \n\tffffffff817554ea elf_load+0x28a ([kernel.kallsyms])\n\n\
+         0x1f40 [0x8]: PERF_RECORD_FINISHED_ROUND\nPERF_RECORD_FINISHED_ROUND\n\
+         inl  5380  1189.739410: PERF_RECORD_LOST lost 24\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [r#"elf_load[k] {"page-faults":1,"samples":1}"#]
+    );
+    assert_eq!(
+        parsed.messages,
+        ["in: perf lost 24 samples or other records while it recorded"]
+    );
+    assert!(!parsed.trouble);
+}
+
+#[test]
+fn compiled_code_is_marked_and_its_inlined_functions_are_frames() {
+    let parsed = script(
+        "java  5/9  1.000001:  7 cycles: \n\t 7f10 LA;::run->LB;::work->LC;::leaf+0x3 (/tmp/perf-5.map)\n\t 7f20 call_stub (/tmp/perf-5.map)\n\t 10 JavaMain (/usr/libjli.so)\n\n",
+    );
+    assert_eq!(
+        stacks(&parsed),
+        [
+            r#"LC;::leaf[ji]<LB;::work[ji]<LA;::run[j]<call_stub[j]<JavaMain {"cycles":7,"samples":1}"#
+        ]
+    );
+}
+
+#[test]
+fn threads_and_processes_have_the_names_that_perf_prints() {
+    let parsed = script(
+        "perf-exec  5/5  1.000001:  7 cycles: \n\t 1 f (/x)\n\n\
+         demo  5/5  1.000002:  7 cycles: \n\t 1 f (/x)\n\n\
+         worker 1 b  5/9  1.000003:  7 cycles: \n\t 1 f (/x)\n\n",
+    );
+    let records: Vec<Value> = parsed
+        .records
+        .iter()
+        .map(|record| serde_json::from_str(record).unwrap())
+        .collect();
+    let names: Vec<&Value> = records[1..4]
+        .iter()
+        .map(|record| &record["thread"])
+        .collect();
+    assert_eq!(names, ["demo", "perf-exec", "worker 1 b"]);
+    assert!(
+        records[1..4]
+            .iter()
+            .all(|record| record["process"] == "demo" && record["pid"] == 5)
+    );
+    assert_eq!(
+        records[0]["threads"],
+        json!([
+            {"pid": 5, "process": "demo", "thread": 5, "thread_name": "demo"},
+            {"pid": 5, "process": "demo", "thread": 9, "thread_name": "worker 1 b"},
+        ])
+    );
+}
+
+#[test]
+fn a_chain_as_long_as_the_kernel_follows_is_cut() {
+    for (length, is_cut) in [(126, false), (127, true)] {
+        let frames: String = (0..length)
+            .map(|number| format!("\t {number:x} f{number} (/x)\n"))
+            .collect();
+        let parsed = script(&format!("inl  5  1.000001:  7 cycles: \n{frames}\n"));
+        assert_eq!(parsed.records[1].contains(r#""cut":true"#), is_cut);
+    }
+}
+
+#[test]
+fn what_is_no_sample_is_trouble_outside_of_samples_and_told_inside() {
+    let parsed = script(&format!("{CHAINS}Segmentation fault\n{CHAINS}"));
+    assert_eq!(
+        parsed.messages,
+        [
+            "in:17: expected a sample of perf script, found \"Segmentation fault\"; lines left out: 1"
+        ]
+    );
+    assert_eq!(run(&parsed)["total"]["samples"], 6);
+    assert!(parsed.trouble && !parsed.is_whole());
+    let parsed =
+        script("inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\nBPF output: 0000\n\t 2 g (/x)\n\n");
+    assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
+    assert_eq!(
+        parsed.messages,
+        ["in:3: inside a sample, but no frame: \"BPF output: 0000\"; such lines left out: 1"]
+    );
+    assert!(!parsed.trouble);
+    let parsed = script(
+        "inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\n\t   A_WEIRD_LINE\n\t00007f0000401136\tinsn: 48 89 e7\n\t 2 g (/x)\n\n",
+    );
+    assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
+    assert_eq!(
+        parsed.messages,
+        ["in:3: inside a sample, but no frame: \"   A_WEIRD_LINE\"; such lines left out: 1"]
+    );
+}
+
+#[test]
+fn what_was_printed_in_front_of_samples_is_none_of_them() {
+    let parsed = script(&format!(
+        "WARNING: maps restricted: x\n[ perf record: Woken up 1 times ]\n{CHAINS}"
+    ));
+    assert_eq!(run(&parsed)["total"], run(&script(CHAINS))["total"]);
+    assert_eq!(
+        parsed.messages,
+        [
+            "in:1: expected a sample of perf script, found \"WARNING: maps restricted: x\"; lines left out: 2"
+        ]
+    );
+    assert!(parsed.trouble);
+}
+
+#[test]
+fn the_order_of_samples_makes_no_difference() {
+    let mut samples: Vec<String> = Vec::new();
+    for number in 0..60u32 {
+        let frames: String = (0..number % 7)
+            .map(|depth| format!("\t {depth} f{}+0x{depth} (/x)\n", (number * depth) % 5))
+            .collect();
+        let event = if number % 3 == 0 {
+            "faults"
+        } else {
+            "cpu-clock"
+        };
+        samples.push(format!(
+            "t{}  5/{}  1.{number:06}:  {number} {event}: \n{frames}\n",
+            number % 4,
+            number % 3
+        ));
+    }
+    let expected = script(&samples.concat()).records;
+    assert!(expected.len() > 20);
+    samples.reverse();
+    assert_eq!(script(&samples.concat()).records, expected);
+    samples.rotate_left(17);
+    assert_eq!(script(&samples.concat()).records, expected);
+}
+
+#[test]
+fn no_prefix_panics_and_no_trouble_is_silent() {
+    check_all_prefixes(
+        super::parse,
+        format!("# ========\n# perf version : 6.1\n#\n{CHAINS}").as_bytes(),
+        &Options::default(),
+    );
+    check_all_prefixes(super::parse,
+        b"   inl  5  1.000001:    1003 cycles:  ffffffff821f5127 exc+0xd7 ([kernel])\n  a.c:3\n   inl  5  1.000001: PERF_RECORD_LOST lost 2\n",
+        &Options::default(),
+    );
+}
+
+#[test]
+fn lines_of_one_address_are_told_apart() {
+    // Programs have different functions at one address; lines end in either way, and some come again.
+    let mut text = String::new();
+    let mut expected = BTreeMap::new();
+    for number in 0..6000 {
+        let (address, name) = (number * 7919 % 1500, number % 13);
+        let end = if number % 5 == 0 { "\r\n" } else { "\n" };
+        let offset = ["", "+0x7"][number % 2];
+        text += &format!(
+            "a  7  1.000001:          2 c: {end}\t{address:16x} f{name}{offset} (/x){end}{end}"
+        );
+        *expected.entry(format!("f{name}")).or_insert(0) += 1;
+    }
+    let parsed = script(&text);
+    let expected: BTreeSet<String> = expected
+        .into_iter()
+        .map(|(name, samples)| format!("{name} {}", json!({"c": 2 * samples, "samples": samples})))
+        .collect();
+    assert_eq!(
+        stacks(&parsed).into_iter().collect::<BTreeSet<_>>(),
+        expected
+    );
+    assert!(!parsed.trouble, "{:?}", parsed.messages);
+}

@@ -1,0 +1,139 @@
+//! Profiles that count: Go's goroutines, threads and whatever a program counts with `pprof.NewProfile`, and waits for locks.
+
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines};
+use cg_stream::record::Count;
+
+use super::fields::{LineFields, is_blank_or_comment};
+use super::{LegacyProfile, SampleSymbols, maps};
+
+/// What a line that begins such a profile says is counted, and how often: `goroutine profile: total 7`.
+pub(super) fn title(line: &[u8]) -> Option<(&[u8], u64)> {
+    let line = line.trim_ascii_end();
+    let end = memchr::memmem::find(line, b" profile: total ")?;
+    let (name, total) = (&line[..end], &line[end + b" profile: total ".len()..]);
+    let is_word = !name.is_empty() && !name.iter().any(u8::is_ascii_whitespace);
+    is_word
+        .then(|| whole_u64(total))
+        .flatten()
+        .map(|total| (name, total))
+}
+
+/// Reads a profile of Go that counts: `1 @ 0x42d796 0x45d9e5`.
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
+    let total = first_line(lines, |line, number| {
+        let (event, total) = title(line).ok_or_else(|| {
+            LineFields::new(line, number).unexpected("what is counted and how often")
+        })?;
+        profile
+            .events
+            .push(String::from_utf8_lossy(event).into_owned());
+        Ok(Count::from(total))
+    })?;
+    let mut symbols = SampleSymbols::default();
+    let mut sum: Count = 0;
+    while lines.advance().map_err(Error::Input)? {
+        let (line, number) = (lines.last_line(), lines.line_number());
+        if is_blank_or_comment(line) {
+            symbols.read(line);
+            continue;
+        }
+        symbols.keep(&mut profile.symbols);
+        if maps::begins(line) {
+            profile.maps.read(lines)?;
+            break;
+        }
+        if line.starts_with(b"---") {
+            break;
+        }
+        let mut fields = LineFields::new(line, number);
+        let count = Count::from(fields.number()?);
+        fields.expect("@")?;
+        fields.return_addresses(&mut profile.addresses)?;
+        profile.add([count, 0, 0, 0]);
+        sum += count;
+    }
+    symbols.keep(&mut profile.symbols);
+    if sum < total {
+        return Err(Error::whole(format!(
+            "expected stacks that count {total}, as the first line says, found {sum}: the file is cut short"
+        )));
+    }
+    Ok(())
+}
+
+/// Reads a profile of contention: `CYCLES COUNT @ 0x…`, behind lines `cycles/second = N` and `sampling period = N`.
+pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
+    profile.set_events(&[("contentions", "count"), ("delay", "ns")]);
+    first_line(lines, |_, _| Ok(()))?;
+    let (mut cycles_a_second, mut period) = (0, 1);
+    let mut is_in_front = true;
+    let mut symbols = SampleSymbols::default();
+    while lines.advance().map_err(Error::Input)? {
+        let (line, number) = (lines.last_line(), lines.line_number());
+        if is_blank_or_comment(line) {
+            symbols.read(line);
+            continue;
+        }
+        symbols.keep(&mut profile.symbols);
+        if maps::begins(line) {
+            profile.maps.read(lines)?;
+            break;
+        }
+        if line.starts_with(b"---") {
+            break;
+        }
+        if is_in_front && let Some(equals) = memchr::memchr(b'=', line) {
+            let mut value = LineFields::new(&line[equals + 1..], number);
+            match line[..equals].trim_ascii() {
+                b"cycles/second" => cycles_a_second = value.number()?,
+                b"sampling period" => period = value.number()?,
+                b"ms since reset" => {
+                    let duration = u64::try_from(value.number()?).ok();
+                    profile.facts.duration =
+                        duration.and_then(|duration| duration.checked_mul(1_000_000));
+                }
+                b"discarded samples" => {
+                    let discarded = value.number()?;
+                    if discarded != 0 {
+                        profile.warnings.push(format!(
+                            "the profiler says that it discarded {discarded} samples"
+                        ));
+                    }
+                }
+                _ => return Err(LineFields::new(line, number).unexpected("a known key")),
+            }
+            continue;
+        }
+        is_in_front = false;
+        let mut fields = LineFields::new(line, number);
+        let (cycles, count) = (fields.number()?, fields.number()?);
+        fields.expect("@")?;
+        fields.return_addresses(&mut profile.addresses)?;
+        let delay = match period > 0 && cycles_a_second > 0 {
+            // As pprof does, whose figures people compare: in floating point, then cut off.
+            true => {
+                let gigahertz = cycles_a_second as f64 / 1e9;
+                (cycles as f64 * period as f64 / gigahertz) as i64
+            }
+            false => cycles,
+        };
+        let count = Count::from(count) * Count::from(period.max(1));
+        profile.add([count, Count::from(delay), 0, 0]);
+    }
+    symbols.keep(&mut profile.symbols);
+    Ok(())
+}
+
+/// Reads the first line that says something.
+pub(super) fn first_line<T>(
+    lines: &mut Lines,
+    read: impl FnOnce(&[u8], u64) -> Result<T, Error>,
+) -> Result<T, Error> {
+    while lines.advance().map_err(Error::Input)? {
+        if !is_blank_or_comment(lines.last_line()) {
+            return read(lines.last_line(), lines.line_number());
+        }
+    }
+    Err(Error::whole("expected a profile, found nothing"))
+}

@@ -1,0 +1,162 @@
+//! CPU profiles of gperftools: machine words of the machine that wrote them.
+//!
+//! The header is `0 3 0 PERIOD 0` with the period in microseconds, a sample is `COUNT DEPTH ADDRESS…`, the end is `0 1 0`,
+//! and what is mapped where follows as text. Which words they are is tried: of 32 or 64 bits, in either byte order.
+
+use std::io::Read as _;
+
+use cg_reader::{Error, Lines};
+use cg_stream::record::Count;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::super::rate::samples_a_second;
+use super::LegacyProfile;
+
+/// How the words of a profile are written.
+#[derive(Clone, Copy)]
+struct Words {
+    size: usize,
+    is_big_endian: bool,
+}
+
+const ALL_WORDS: [Words; 4] = [
+    Words {
+        size: 4,
+        is_big_endian: false,
+    },
+    Words {
+        size: 4,
+        is_big_endian: true,
+    },
+    Words {
+        size: 8,
+        is_big_endian: false,
+    },
+    Words {
+        size: 8,
+        is_big_endian: true,
+    },
+];
+
+impl Words {
+    fn at(self, bytes: &[u8], position: usize) -> Option<u64> {
+        let start = position.checked_mul(self.size)?;
+        let word = bytes.get(start..start.checked_add(self.size)?)?;
+        let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+        Some(match self.is_big_endian {
+            true => word.iter().fold(0, add),
+            false => word.iter().rev().fold(0, add),
+        })
+    }
+}
+
+/// The words of a profile that begins with these bytes, and its period in microseconds.
+fn header(bytes: &[u8]) -> Option<(Words, u64)> {
+    ALL_WORDS.into_iter().find_map(|words| {
+        let word = |position| words.at(bytes, position);
+        match [word(0)?, word(1)?, word(2)?, word(3)?, word(4)?] {
+            [0, 3, 0, period, 0] if period > 0 => Some((words, period)),
+            _ => None,
+        }
+    })
+}
+
+pub(super) fn is_profile(bytes: &[u8]) -> bool {
+    header(bytes).is_some()
+}
+
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+    let (words, period) = header(&bytes)
+        .ok_or_else(|| Error::whole("expected the header of a CPU profile, found another"))?;
+    profile.set_events(&[("samples", "count"), ("cpu", "ns")]);
+    profile.facts.sample_rate = samples_a_second(1e6 / period as f64);
+    let nanoseconds = Count::from(period) * 1000;
+    let mut position = 5;
+    let mut samples: Vec<(Count, Vec<u64>)> = Vec::new();
+    let read = loop {
+        let word = |position| words.at(&bytes, position);
+        let (Some(count), Some(depth)) = (word(position), word(position + 1)) else {
+            break Err(cut(words, position));
+        };
+        let first = position + 2;
+        let end = usize::try_from(depth)
+            .ok()
+            .and_then(|depth| first.checked_add(depth))
+            .filter(|end| *end <= bytes.len() / words.size);
+        let Some(end) = end else {
+            break Err(cut(words, position));
+        };
+        let addresses: Vec<u64> = (first..end).filter_map(word).collect();
+        position = end;
+        if (count, addresses.as_slice()) == (0, &[0]) {
+            break Ok(());
+        }
+        samples.push((Count::from(count), addresses));
+    };
+    for (_, addresses) in &mut samples {
+        for address in addresses.iter_mut().skip(1) {
+            *address = address.wrapping_sub(1);
+        }
+    }
+    let dropped = drop_signal_frames(&mut samples);
+    if dropped > 0 {
+        profile.warnings.push(format!(
+            "{dropped} frames behind innermost ones, which nearly all samples have in common, are left out as those of the profiler's signal"
+        ));
+    }
+    for (count, addresses) in &samples {
+        profile.addresses.extend_from_slice(addresses);
+        profile.add([*count, count * nanoseconds, 0, 0]);
+    }
+    for line in bytes[position * words.size..].split(|byte| *byte == b'\n') {
+        profile.maps.read_line(line);
+    }
+    read
+}
+
+fn cut(words: Words, position: usize) -> Error {
+    Error::whole(format!(
+        "byte {}: expected more samples or their end, found the end of the file: it is cut short",
+        position * words.size
+    ))
+}
+
+/// Leaves out the frames that the profiler's signal put behind the innermost one, as pprof does: where nearly all samples
+/// have one second frame (all but one in 32), up to two times; then the innermost frame's own return address. Returns how
+/// many frames nearly all samples had.
+fn drop_signal_frames(samples: &mut [(Count, Vec<u64>)]) -> u64 {
+    const SIMILAR: usize = 32;
+    let mut dropped = 0;
+    let margin = samples.len() / SIMILAR;
+    for _ in 0..2 {
+        let mut seconds: HashMap<u64, usize, FixedState> = HashMap::default();
+        for (_, addresses) in samples.iter() {
+            if let Some(second) = addresses.get(1) {
+                *seconds.entry(*second).or_default() += 1;
+            }
+        }
+        let common = seconds
+            .iter()
+            .find(|(_, count)| **count >= samples.len() - margin);
+        let Some((common, _)) = common else {
+            break;
+        };
+        for (_, addresses) in samples.iter_mut() {
+            if addresses.get(1) == Some(common) {
+                addresses.remove(1);
+                dropped += 1;
+            }
+        }
+    }
+    for (_, addresses) in samples.iter_mut() {
+        if let [first, second, ..] = addresses[..]
+            && first == second.wrapping_add(1)
+        {
+            addresses.remove(1);
+        }
+    }
+    dropped
+}

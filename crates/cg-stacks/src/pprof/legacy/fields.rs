@@ -1,0 +1,88 @@
+//! What stands on the lines of these formats: numbers, punctuation with blanks about it, addresses.
+
+use cg_reader::number::leading_u64;
+use cg_reader::{Error, excerpt};
+
+/// A line and how far it is read.
+pub(super) struct LineFields<'a> {
+    line: &'a [u8],
+    rest: &'a [u8],
+    number: u64,
+}
+
+impl<'a> LineFields<'a> {
+    /// A line and its number.
+    pub(super) fn new(line: &'a [u8], number: u64) -> LineFields<'a> {
+        LineFields {
+            line,
+            rest: line.trim_ascii(),
+            number,
+        }
+    }
+
+    /// Takes blanks and then these bytes, which have to be there.
+    pub(super) fn expect(&mut self, bytes: &str) -> Result<(), Error> {
+        match self.rest.trim_ascii_start().strip_prefix(bytes.as_bytes()) {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(())
+            }
+            None => Err(self.unexpected(&format!("\"{bytes}\""))),
+        }
+    }
+
+    /// Takes blanks and a number, which may be negative.
+    pub(super) fn number(&mut self) -> Result<i64, Error> {
+        let text = self.rest.trim_ascii_start();
+        let (digits, is_negative) = match text.strip_prefix(b"-") {
+            Some(digits) => (digits, true),
+            None => (text, false),
+        };
+        let number = leading_u64(digits).and_then(|(number, rest)| {
+            let number = i64::try_from(number).ok()?;
+            Some((if is_negative { -number } else { number }, rest))
+        });
+        let (number, rest) = number.ok_or_else(|| self.unexpected("a number"))?;
+        self.rest = rest;
+        Ok(number)
+    }
+
+    /// Adds the addresses that the rest of the line consists of, each moved back into the call that it is the return
+    /// address of.
+    pub(super) fn return_addresses(mut self, addresses: &mut Vec<u64>) -> Result<(), Error> {
+        loop {
+            self.rest = self.rest.trim_ascii_start();
+            if self.rest.is_empty() {
+                return Ok(());
+            }
+            match self.rest.starts_with(b"0x").then(|| leading_u64(self.rest)) {
+                Some(Some((address, rest))) => {
+                    addresses.push(address.wrapping_sub(1));
+                    self.rest = rest;
+                }
+                _ => return Err(self.unexpected("an address")),
+            }
+        }
+    }
+
+    /// What is not read yet.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest.trim_ascii()
+    }
+
+    /// The error for a line on which something else stands here.
+    pub(super) fn unexpected(&self, expected: &str) -> Error {
+        Error::at(
+            self.number,
+            format!(
+                "expected {expected}, found {}",
+                excerpt(self.line.trim_ascii())
+            ),
+        )
+    }
+}
+
+/// True of lines that say nothing but what a person may read.
+pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}

@@ -1,0 +1,264 @@
+//! The formats that pprof's tools read besides the protocol buffer: samples are addresses, and what is mapped where stands at
+//! the end.
+//!
+//! | what | written by | read by |
+//! |---|---|---|
+//! | `heap profile: …` | gperftools, Go (`?debug=1`) | [`heap`] |
+//! | `heap_v2/RATE` | jemalloc (`prof.dump`) | [`heap`] |
+//! | `goroutine profile: total N` and its like | Go (`?debug=1`) | [`counts`] |
+//! | `--- mutex:`, `--- contention:`, `--- contentionz N ---` | Go, gperftools | [`counts`] |
+//! | machine words `0 3 0 PERIOD 0` | gperftools' CPU profiler | [`cpu`] |
+//!
+//! They are read by the rules of pprof's `profile/legacy_profile.go`: counts of a heap that was sampled are scaled to what
+//! they stand for, return addresses are moved back into the call. The symbols that Go writes beside its stacks, which
+//! pprof leaves alone, name the frames.
+
+use std::collections::BTreeMap;
+
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines, Options, Out};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, FrameMarks, RunRecord, SamplingFacts};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::address;
+use super::super::table::{FrameId, FrameParts, StackKey, StackTable};
+use super::super::write::write;
+
+mod counts;
+mod cpu;
+mod fields;
+mod heap;
+mod maps;
+
+use maps::ObjectMaps;
+
+/// One of these formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LegacyKind {
+    Heap,
+    Jemalloc,
+    Counts,
+    Contention,
+    Cpu,
+}
+
+/// Which format the first bytes of an input show, if one of these.
+pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
+    if cpu::is_profile(bytes) {
+        return Some(LegacyKind::Cpu);
+    }
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let first = lines.find(|line| !fields::is_blank_or_comment(line))?;
+    // The rest of the line may not be there yet.
+    if first.starts_with(b"heap profile:") {
+        Some(LegacyKind::Heap)
+    } else if first.starts_with(b"heap_v2/") {
+        Some(LegacyKind::Jemalloc)
+    } else if first.starts_with(b"--- mutex:")
+        || first.starts_with(b"--- contention:")
+        || first.starts_with(b"--- contentionz ")
+    {
+        Some(LegacyKind::Contention)
+    } else if counts::title(first).is_some() {
+        Some(LegacyKind::Counts)
+    } else {
+        None
+    }
+}
+
+/// Reads an input of this format and writes its stacks.
+pub(super) fn parse(
+    kind: LegacyKind,
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut profile = LegacyProfile::default();
+    let read = match kind {
+        LegacyKind::Heap => heap::read(lines, &mut profile),
+        LegacyKind::Jemalloc => heap::read_jemalloc(lines, &mut profile),
+        LegacyKind::Counts => counts::read(lines, &mut profile),
+        LegacyKind::Contention => counts::read_contention(lines, &mut profile),
+        LegacyKind::Cpu => cpu::read(lines, &mut profile),
+    };
+    for warning in &profile.warnings {
+        diagnostics.warn(format!("{source}: {warning}"));
+    }
+    let table = profile.table(options)?;
+    let mut run = RunRecord::new("pprof");
+    run.source = vec![source.to_owned()];
+    run.sampling = profile.facts;
+    write(run, &table, read, out)
+}
+
+/// What is read of a profile before its addresses can be named.
+#[derive(Default)]
+struct LegacyProfile {
+    /// What the values of a sample count.
+    events: Vec<String>,
+    samples: Vec<LegacySample>,
+    /// The addresses of all samples, innermost first, moved back into the calls.
+    addresses: Vec<u64>,
+    symbols: SymbolsByAddress,
+    maps: ObjectMaps,
+    facts: SamplingFacts,
+    warnings: Vec<String>,
+}
+
+struct LegacySample {
+    /// Where its addresses end; they begin where those of the sample before it do.
+    end: usize,
+    values: Values,
+}
+
+/// A value for each event, and 0 where there are fewer.
+type Values = [Count; 4];
+
+impl LegacyProfile {
+    fn set_events(&mut self, events: &[(&str, &str)]) {
+        for (event, unit) in events {
+            self.events.push((*event).to_owned());
+            if *unit != "count" {
+                let unit = (*unit).to_owned();
+                self.facts.units.insert((*event).to_owned(), unit);
+            }
+        }
+    }
+
+    /// Adds a sample of the addresses that were pushed since the last one.
+    fn add(&mut self, values: Values) {
+        let end = self.addresses.len();
+        self.samples.push(LegacySample { end, values });
+    }
+
+    fn table(&self, options: &Options) -> Result<StackTable, Error> {
+        let mut table = StackTable::new(self.events.clone());
+        let mut known: HashMap<u64, Vec<FrameId>, FixedState> = HashMap::default();
+        let mut stack = Vec::new();
+        let mut start = 0;
+        for sample in &self.samples {
+            stack.clear();
+            for address in &self.addresses[start..sample.end] {
+                if !known.contains_key(address) {
+                    let frames = self.frames(*address, &mut table, options)?;
+                    known.insert(*address, frames);
+                }
+                stack.extend_from_slice(&known[address]);
+            }
+            start = sample.end;
+            let row = StackKey {
+                stack: table.stack(&stack)?,
+                ..StackKey::default()
+            };
+            let row = table.row(row)?;
+            for event in 0..self.events.len() {
+                table.add(row, event, sample.values[event]);
+            }
+        }
+        Ok(table)
+    }
+
+    /// The frames at an address, innermost first.
+    fn frames(
+        &self,
+        address: u64,
+        table: &mut StackTable,
+        options: &Options,
+    ) -> Result<Vec<FrameId>, Error> {
+        let mapped = self.maps.find(address);
+        let Some(symbols) = self.symbols.get(&address) else {
+            let parts = match mapped {
+                Some((object, offset)) => address::in_object(table, object, offset)?,
+                None => address::anywhere(table, address)?,
+            };
+            return Ok(vec![table.frame(parts)?]);
+        };
+        let object = mapped.map(|(object, _)| object).unwrap_or_default();
+        let mut frames = Vec::with_capacity(symbols.len());
+        for (level, symbol) in symbols.iter().enumerate() {
+            let parts = FrameParts {
+                name: table.function(&symbol.name, options.demangle)?,
+                file: table.given(&symbol.file)?,
+                line: symbol.line,
+                obj: table.given(object)?,
+                addr: Some(mapped.map_or(address, |(_, offset)| offset)),
+                marks: FrameMarks {
+                    inlined: level + 1 < symbols.len(),
+                    ..address::marks_of(object)
+                },
+            };
+            frames.push(table.frame(parts)?);
+        }
+        Ok(frames)
+    }
+}
+
+/// By address: the functions there, the innermost inlined one first.
+type SymbolsByAddress = HashMap<u64, Vec<LegacySymbol>, FixedState>;
+
+struct LegacySymbol {
+    name: Vec<u8>,
+    file: Vec<u8>,
+    line: Option<u64>,
+}
+
+/// The comment lines behind a sample of Go's: `#\t0x4b71f0\tmain.main+0x270\t\t/home/dev/main.go:10`, a line a function,
+/// one address several times where functions were inlined. The first sample with an address tells its functions.
+#[derive(Default)]
+struct SampleSymbols {
+    found: BTreeMap<u64, Vec<LegacySymbol>>,
+}
+
+impl SampleSymbols {
+    fn read(&mut self, line: &[u8]) {
+        let Some((address, symbol)) = symbol(line) else {
+            return;
+        };
+        self.found.entry(address).or_default().push(symbol);
+    }
+
+    /// Keeps what the lines of a sample told.
+    fn keep(&mut self, symbols: &mut SymbolsByAddress) {
+        while let Some((address, found)) = self.found.pop_first() {
+            symbols.entry(address).or_insert(found);
+        }
+    }
+}
+
+fn symbol(line: &[u8]) -> Option<(u64, LegacySymbol)> {
+    let mut columns = line
+        .strip_prefix(b"#")?
+        .split(|byte| *byte == b'\t')
+        .map(<[u8]>::trim_ascii)
+        .filter(|column| !column.is_empty());
+    let address = columns.next()?;
+    if !address.starts_with(b"0x") {
+        return None;
+    }
+    let address = whole_u64(address)?;
+    let name = columns.next()?;
+    let name = match memchr::memmem::rfind(name, b"+0x") {
+        Some(offset) => &name[..offset],
+        None => name,
+    };
+    let place = columns.next().unwrap_or_default();
+    let (file, line) = match memchr::memrchr(b':', place) {
+        Some(colon) => match whole_u64(&place[colon + 1..]) {
+            Some(line) => (&place[..colon], Some(line)),
+            None => (place, None),
+        },
+        None => (place, None),
+    };
+    Some((
+        address,
+        LegacySymbol {
+            name: name.to_vec(),
+            file: file.to_vec(),
+            line: line.filter(|line| *line > 0),
+        },
+    ))
+}

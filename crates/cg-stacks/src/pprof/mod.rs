@@ -1,0 +1,252 @@
+//! Profiles of pprof: the protocol buffer `profile.proto` that Go, pprof-rs, gperftools, Parca and others write, and the
+//! formats that pprof's tools read besides it (`legacy`).
+//!
+//! <https://github.com/google/pprof/blob/main/proto/profile.proto> is the format. A profile has columns of values
+//! (`sample_type`) and samples: a stack with a value for each column, all of them costs of that stack alone. Everything
+//! else stands in tables, behind or in front of the samples as the producer likes, so the file is walked twice: once for
+//! the tables, once for the samples, which are kept nowhere.
+//!
+//! - Events are called as the column's `type`, and `type/unit` where two columns have one type.
+//! - A location is an address. Its lines are the functions there, the innermost inlined one first. Where it has none, they
+//!   are looked up in its object, if the profile says which build of it that was.
+//! - Samples that differ in their labels alone are added up. Labels that name a thread or process are kept, others are
+//!   said to have been left out.
+//! - `drop_frames` and `keep_frames` tell pprof which frames not to show. They stay, and the expressions are labels of the
+//!   run: what is left out of a view is decided where it is viewed.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use cg_reader::{Error, Head, Lines, Options, Out, Reach};
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use super::rate::samples_a_second;
+use super::table::StackTable;
+use super::write::write;
+
+mod legacy;
+mod samples;
+mod tables;
+mod wire;
+
+use samples::PprofSamples;
+use tables::{PprofTables, ValueType};
+use wire::{Broken, MessageFields, WireValue};
+
+/// So many bytes tell the formats apart.
+const HEAD: usize = 4096;
+
+/// Reads a profile of pprof, protocol buffer or legacy: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let head = lines.peek(HEAD).map_err(Error::Input)?;
+    if !is_protocol_buffer(head, head.len() < HEAD)
+        && let Some(kind) = legacy::kind(head)
+    {
+        return legacy::parse(kind, source, lines, options, out, diagnostics);
+    }
+    let mut bytes = Vec::new();
+    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+    let tables = PprofTables::read(&bytes)?;
+    let events = event_names(&tables)?;
+    if events.is_empty() {
+        return Err(Error::whole(
+            "expected a profile that says what its values count, found none that does",
+        ));
+    }
+    let run = run_record(source, &tables, &events)?;
+    let mut table = StackTable::new(events);
+    let mut samples = PprofSamples::new(&tables, options.demangle, &mut table);
+    samples.look_up(&options.search)?;
+    let read = samples.read(&bytes);
+    let left_out = samples.labels_left_out();
+    if !left_out.is_empty() {
+        let labels: Vec<String> = left_out
+            .iter()
+            .map(|(label, count)| format!("{label} ({count} samples)"))
+            .collect();
+        diagnostics.warn(format!(
+            "{source}: labels are not kept: {}",
+            labels.join(", ")
+        ));
+    }
+    write(run, &table, read, out)
+}
+
+/// Whether an input that begins like this is a profile.
+pub fn is_profile(head: &Head) -> bool {
+    is_protocol_buffer(head.bytes, head.reach == Reach::All) || legacy::kind(head.bytes).is_some()
+}
+
+fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
+    /// So many fields are no coincidence.
+    const ENOUGH: usize = 64;
+    let mut fields = MessageFields::new(bytes);
+    let mut has_sample_type = false;
+    for _ in 0..ENOUGH {
+        match fields.next() {
+            Ok(Some((number, value))) => {
+                let is_expected = match (number, value) {
+                    (1 | 11, WireValue::Bytes(_)) => is_value_type(value),
+                    (2..=5, WireValue::Bytes(message)) => is_message(message.fields()),
+                    (6 | 13, WireValue::Bytes(_)) | (7..=10 | 12..=15, WireValue::Varint(_)) => {
+                        true
+                    }
+                    // Of a version that is not known here.
+                    (16.., _) => has_sample_type,
+                    _ => false,
+                };
+                if !is_expected {
+                    return false;
+                }
+                has_sample_type |= number == 1;
+            }
+            Ok(None) => return has_sample_type,
+            Err(Broken { is_cut, .. }) => return is_cut && !is_whole && has_sample_type,
+        }
+    }
+    has_sample_type
+}
+
+fn is_value_type(value: WireValue) -> bool {
+    let mut is_known = true;
+    let read = tables::each(value, |number, value| {
+        is_known &= matches!((number, value), (1 | 2, WireValue::Varint(_)));
+    });
+    is_known && read.is_ok()
+}
+
+fn is_message(mut fields: MessageFields) -> bool {
+    loop {
+        match fields.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// What the columns of values are called.
+fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
+    let named: Vec<(String, String)> = tables
+        .sample_types
+        .iter()
+        .map(|column| names_of(tables, column))
+        .collect::<Result<_, Error>>()?;
+    let mut events: Vec<String> = Vec::with_capacity(named.len());
+    for (kind, unit) in &named {
+        let is_alone = named.iter().filter(|(other, _)| other == kind).count() == 1;
+        let name = match (kind.as_str(), unit.as_str()) {
+            ("", "") => "value".to_owned(),
+            ("", unit) => unit.to_owned(),
+            (kind, "") => kind.to_owned(),
+            (kind, _) if is_alone => kind.to_owned(),
+            (kind, unit) => format!("{kind}/{unit}"),
+        };
+        // Columns that nothing tells apart stay apart all the same.
+        let mut unique = name.clone();
+        for number in 2.. {
+            if !events.contains(&unique) {
+                break;
+            }
+            unique = format!("{name}#{number}");
+        }
+        events.push(unique);
+    }
+    Ok(events)
+}
+
+fn names_of(tables: &PprofTables, column: &ValueType) -> Result<(String, String), Error> {
+    let text = |position| {
+        let name = tables.text(position)?;
+        Ok::<String, Error>(name.map_or_else(String::new, |name| name.into_string()))
+    };
+    Ok((text(column.kind)?, text(column.unit)?))
+}
+
+fn run_record(source: &str, tables: &PprofTables, events: &[String]) -> Result<RunRecord, Error> {
+    let mut run = RunRecord::new("pprof");
+    run.source = vec![source.to_owned()];
+    let facts = &mut run.sampling;
+    for (event, column) in events.iter().zip(&tables.sample_types) {
+        let (_, unit) = names_of(tables, column)?;
+        if !unit.is_empty() && unit != "count" {
+            facts
+                .units
+                .insert(event.clone(), short_unit(&unit).to_owned());
+        }
+    }
+    facts.duration = u64::try_from(tables.duration_nanoseconds)
+        .ok()
+        .filter(|duration| *duration > 0);
+    if let Some(period_type) = &tables.period_type {
+        let (kind, unit) = names_of(tables, period_type)?;
+        if let Some(nanoseconds) = nanoseconds_of(&unit)
+            && tables.period > 0
+        {
+            facts.sample_rate = samples_a_second(1e9 / (tables.period as f64 * nanoseconds));
+        }
+        if tables.period != 0 {
+            let period = format!("{} {unit} {kind}", tables.period);
+            facts
+                .labels
+                .insert("period".to_owned(), period.trim_end().to_owned());
+        }
+    }
+    let mut labels = vec![
+        ("drop_frames", tables.drop_frames),
+        ("keep_frames", tables.keep_frames),
+        ("default_sample_type", tables.default_sample_type),
+    ];
+    labels.retain(|(_, position)| *position != 0);
+    for (key, position) in labels {
+        if let Some(text) = tables.text(position)? {
+            facts.labels.insert(key.to_owned(), text.into_string());
+        }
+    }
+    let mut comments = Vec::new();
+    for comment in &tables.comments {
+        let text = tables.text(*comment as i64)?;
+        comments.extend(text.map(|text| text.into_string()));
+    }
+    if !comments.is_empty() {
+        facts
+            .labels
+            .insert("comment".to_owned(), comments.join("\n"));
+    }
+    Ok(run)
+}
+
+/// How many nanoseconds a unit of time is.
+fn nanoseconds_of(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "nanoseconds" | "ns" => 1.0,
+        "microseconds" | "us" => 1e3,
+        "milliseconds" | "ms" => 1e6,
+        "seconds" | "s" => 1e9,
+        _ => return None,
+    })
+}
+
+/// A unit as this stream calls it.
+fn short_unit(unit: &str) -> &str {
+    match unit {
+        "nanoseconds" => "ns",
+        "microseconds" => "µs",
+        "milliseconds" => "ms",
+        "seconds" => "s",
+        other => other,
+    }
+}
+
+/// Labels that were left out, with how many samples had them.
+type LabelCounts = BTreeMap<String, u64>;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! The samples of a profile, added up by stack.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use cg_debug_info::Search;
+use cg_reader::Error;
+use cg_stream::record::{Count, FrameMarks, Name};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::address;
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
+use super::super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
+use super::LabelCounts;
+use super::tables::{LocationLine, PprofLocation, PprofTables};
+use super::wire::{MessageBytes, MessageFields, WireValue};
+
+/// Reads samples into a table of stacks.
+pub(super) struct PprofSamples<'p, 'a, 't> {
+    tables: &'p PprofTables<'a>,
+    is_demangled: bool,
+    table: &'t mut StackTable,
+    /// By location id: the range of its frames in `frames`.
+    known: HashMap<u64, Range<u32>, FixedState>,
+    /// The frames of all locations that were met, innermost first.
+    frames: Vec<FrameId>,
+    left_out: HashMap<i64, u64, FixedState>,
+    /// By mapping and address in its file: the functions of addresses that the profile has no name for.
+    symbols: HashMap<(u64, u64), Vec<AddressSymbol>, FixedState>,
+    /// Buffers for the sample that is being read.
+    sample: PprofSample,
+}
+
+#[derive(Default)]
+struct PprofSample {
+    locations: Vec<u64>,
+    values: Vec<u64>,
+    stack: Vec<FrameId>,
+    lines: Vec<LocationLine>,
+}
+
+/// What the labels of a sample say of where it was taken.
+#[derive(Default)]
+struct SampleLabels {
+    thread: Option<NameId>,
+    /// The number of the thread, for a thread without a name.
+    thread_number: Option<i64>,
+    process: Option<NameId>,
+    pid: Option<u64>,
+}
+
+/// What a label says. pprof gives labels no meaning; these are those that producers write: pprof-rs and Go programs by
+/// hand (`thread`), the profilers of Datadog (`thread id`, `thread name`), Parca (`thread_id`, `comm`), Polar Signals.
+enum Meaning {
+    Thread,
+    ThreadNumber,
+    Process,
+    Pid,
+}
+
+fn meaning(key: &[u8]) -> Option<Meaning> {
+    Some(match key {
+        b"thread" | b"thread name" | b"thread_name" => Meaning::Thread,
+        b"thread id" | b"thread_id" | b"tid" => Meaning::ThreadNumber,
+        b"process" | b"process name" | b"process_name" | b"comm" => Meaning::Process,
+        b"pid" | b"process id" | b"process_id" => Meaning::Pid,
+        _ => return None,
+    })
+}
+
+impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
+    pub(super) fn new(
+        tables: &'p PprofTables<'a>,
+        is_demangled: bool,
+        table: &'t mut StackTable,
+    ) -> PprofSamples<'p, 'a, 't> {
+        PprofSamples {
+            tables,
+            is_demangled,
+            table,
+            known: HashMap::default(),
+            frames: Vec::new(),
+            left_out: HashMap::default(),
+            symbols: HashMap::default(),
+            sample: PprofSample::default(),
+        }
+    }
+
+    /// Looks up the names of locations that have none, in the objects that the profile gives the build ids of.
+    pub(super) fn look_up(&mut self, search: &Search) -> Result<(), Error> {
+        let mut unnamed: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        let mut lines = Vec::new();
+        for location in self.tables.locations() {
+            lines.clear();
+            location.lines(&mut lines)?;
+            if lines.is_empty()
+                && let Some(address) = self.place_of(location)?.address
+            {
+                unnamed.entry(location.mapping).or_default().insert(address);
+            }
+        }
+        for (mapping, addresses) in unnamed {
+            let of_object = self.tables.mapping(mapping);
+            let object = self.tables.bytes(of_object.filename)?;
+            let build_id = self.tables.bytes(of_object.build_id)?;
+            let build_id = build_id.and_then(BuildId::elf);
+            let found = object
+                .zip(build_id)
+                .and_then(|(object, id)| FoundObject::find(object, &id, search));
+            if let Some(found) = found {
+                let functions = found.functions(&addresses, CountedFrom::File, search);
+                for (address, functions) in functions {
+                    self.symbols.insert((mapping, address), functions);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all samples of a profile.
+    pub(super) fn read(&mut self, bytes: &'a [u8]) -> Result<(), Error> {
+        let mut fields = MessageFields::new(bytes);
+        while let Some((number, value)) = fields.next()? {
+            if number == 2
+                && let Some(message) = value.message()
+            {
+                self.sample(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The labels that say neither thread nor process, with how many samples had them.
+    pub(super) fn labels_left_out(&self) -> LabelCounts {
+        let named = |(key, count): (&i64, &u64)| {
+            let name = self.tables.bytes(*key).ok().flatten().unwrap_or_default();
+            (Name::from_bytes(name).into_string(), *count)
+        };
+        self.left_out.iter().map(named).collect()
+    }
+
+    fn sample(&mut self, message: MessageBytes<'a>) -> Result<(), Error> {
+        let mut sample = std::mem::take(&mut self.sample);
+        sample.locations.clear();
+        sample.values.clear();
+        let mut place = SampleLabels::default();
+        let mut fields = message.fields();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                1 => value.push_to(&mut sample.locations)?,
+                2 => value.push_to(&mut sample.values)?,
+                3 => self.label(value, &mut place)?,
+                _ => {}
+            }
+        }
+        let columns = self.table.events().len();
+        if sample.values.len() != columns {
+            return Err(Error::whole(format!(
+                "byte {}: expected a sample with {columns} values, found {}",
+                message.start,
+                sample.values.len()
+            )));
+        }
+        sample.stack.clear();
+        for location in &sample.locations {
+            let frames = self.frames_of(*location, &mut sample.lines)?;
+            sample.stack.extend_from_slice(&self.frames[frames]);
+        }
+        // pprof has added its samples up by stack.
+        let stack = self.table.rare_stack(&sample.stack)?;
+        let thread = match (place.thread, place.thread_number) {
+            (None, Some(number)) => Some(self.table.text(number.to_string().as_bytes())?),
+            (thread, _) => thread,
+        };
+        let row = self.table.row(StackKey {
+            stack,
+            thread,
+            process: place.process,
+            pid: place.pid,
+            ..StackKey::default()
+        })?;
+        for (event, value) in sample.values.iter().enumerate() {
+            self.table.add(row, event, Count::from(*value as i64));
+        }
+        self.sample = sample;
+        Ok(())
+    }
+
+    fn label(&mut self, label: WireValue<'a>, place: &mut SampleLabels) -> Result<(), Error> {
+        let (mut key, mut text, mut number) = (0, 0, None);
+        super::tables::each(label, |field, value| match field {
+            1 => key = value.signed(),
+            2 => text = value.signed(),
+            3 => number = Some(value.signed()),
+            _ => {}
+        })?;
+        let meaning = self.tables.bytes(key)?.and_then(meaning);
+        let said: Option<Cow<[u8]>> = match (self.tables.bytes(text)?, number) {
+            (Some(text), _) => Some(Cow::Borrowed(text)),
+            (None, Some(number)) => Some(Cow::Owned(number.to_string().into_bytes())),
+            (None, None) => None,
+        };
+        let said = said.as_deref().unwrap_or_default();
+        let said_number = || std::str::from_utf8(said).ok()?.parse::<i64>().ok();
+        match meaning {
+            Some(Meaning::Thread) => place.thread = self.table.given(said)?,
+            Some(Meaning::ThreadNumber) => place.thread_number = said_number(),
+            Some(Meaning::Process) => place.process = self.table.given(said)?,
+            Some(Meaning::Pid) => {
+                place.pid = said_number().and_then(|number| u64::try_from(number).ok());
+            }
+            None => *self.left_out.entry(key).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    /// Where the frames of a location are in `frames`, innermost first.
+    fn frames_of(&mut self, id: u64, lines: &mut Vec<LocationLine>) -> Result<Range<usize>, Error> {
+        let as_usize = |range: &Range<u32>| range.start as usize..range.end as usize;
+        if let Some(known) = self.known.get(&id) {
+            return Ok(as_usize(known));
+        }
+        let location = self.tables.location(id)?;
+        lines.clear();
+        location.lines(lines)?;
+        let position = |length: usize| {
+            u32::try_from(length).map_err(|_| Error::from(cg_stream::intern::TooMany))
+        };
+        let start = position(self.frames.len())?;
+        let place = self.place_of(&location)?;
+        if lines.is_empty() && !self.push_looked_up(&location, &place)? {
+            let frame = self.unnamed(&location, &place)?;
+            self.frames.push(frame);
+        }
+        for (level, line) in lines.iter().enumerate() {
+            let is_inlined = level + 1 < lines.len();
+            let frame = self.named(&location, &place, line, is_inlined)?;
+            self.frames.push(frame);
+        }
+        let range = start..position(self.frames.len())?;
+        self.known.insert(id, range.clone());
+        Ok(as_usize(&range))
+    }
+
+    /// The object that a location is in, and the address there.
+    fn place_of(&self, location: &PprofLocation) -> Result<ObjectPlace<'a>, Error> {
+        let Some(mapping) = self.tables.mapping_of(location)? else {
+            return Ok(ObjectPlace::default());
+        };
+        let object = self.tables.bytes(mapping.filename)?;
+        let address = location.address.wrapping_sub(mapping.memory_start);
+        Ok(ObjectPlace {
+            object,
+            address: object.map(|_| address.wrapping_add(mapping.file_offset)),
+        })
+    }
+
+    fn named(
+        &mut self,
+        location: &PprofLocation,
+        place: &ObjectPlace,
+        line: &LocationLine,
+        is_inlined: bool,
+    ) -> Result<FrameId, Error> {
+        let function = self.tables.function_of(line)?.copied().unwrap_or_default();
+        let name = match self.tables.bytes(function.name)? {
+            Some(name) => Some(name),
+            None => self.tables.bytes(function.system_name)?,
+        };
+        let Some(name) = name else {
+            return self.unnamed(location, place);
+        };
+        let file = self.tables.bytes(function.filename)?.unwrap_or_default();
+        let object = place.object.unwrap_or_default();
+        let parts = FrameParts {
+            name: self.table.function(name, self.is_demangled)?,
+            file: self.table.given(file)?,
+            line: u64::try_from(line.line).ok().filter(|line| *line > 0),
+            obj: self.table.given(object)?,
+            addr: place
+                .address
+                .or(Some(location.address))
+                .filter(|address| *address != 0),
+            marks: FrameMarks {
+                inlined: is_inlined,
+                ..address::marks_of(object)
+            },
+        };
+        Ok(self.table.frame(parts)?)
+    }
+
+    /// Adds the frames of a location whose functions were looked up, if they were found.
+    fn push_looked_up(
+        &mut self,
+        location: &PprofLocation,
+        place: &ObjectPlace,
+    ) -> Result<bool, Error> {
+        let (Some(object), Some(address)) = (place.object, place.address) else {
+            return Ok(false);
+        };
+        let Some(functions) = self.symbols.get(&(location.mapping, address)) else {
+            return Ok(false);
+        };
+        for (level, function) in functions.iter().enumerate() {
+            let parts = FrameParts {
+                name: self.table.function(&function.name, self.is_demangled)?,
+                file: self.table.given(&function.file)?,
+                line: function.line,
+                obj: self.table.given(object)?,
+                addr: Some(address),
+                marks: FrameMarks {
+                    inlined: level + 1 < functions.len(),
+                    ..address::marks_of(object)
+                },
+            };
+            self.frames.push(self.table.frame(parts)?);
+        }
+        Ok(true)
+    }
+
+    fn unnamed(&mut self, location: &PprofLocation, place: &ObjectPlace) -> Result<FrameId, Error> {
+        let parts = match (place.object, place.address) {
+            (Some(object), Some(address)) => address::in_object(self.table, object, address)?,
+            _ => address::anywhere(self.table, location.address)?,
+        };
+        Ok(self.table.frame(parts)?)
+    }
+}
+
+/// The object a location is in, and its address counted from where the object's file begins, which is the same in every
+/// run.
+#[derive(Default)]
+struct ObjectPlace<'a> {
+    object: Option<&'a [u8]>,
+    address: Option<u64>,
+}

@@ -1,0 +1,244 @@
+//! The wire format of protocol buffers, as much of it as pprof's messages need: fields are walked in place, and nothing is
+//! copied or kept.
+
+use cg_reader::Error;
+
+/// The fields of a message, in the order they were written.
+#[derive(Clone)]
+pub(super) struct MessageFields<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    /// Offset of the message in the file, for error messages.
+    start: usize,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy)]
+pub(super) enum WireValue<'a> {
+    Varint(u64),
+    /// A string, a message, or several numbers packed into one field.
+    Bytes(MessageBytes<'a>),
+    /// 32 or 64 bits of fixed width, which pprof has in no field.
+    Fixed,
+}
+
+/// The bytes of a field, which may be a message, and where they begin in the file.
+#[derive(Clone, Copy)]
+pub(super) struct MessageBytes<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) start: usize,
+}
+
+impl<'a> MessageBytes<'a> {
+    pub(super) fn fields(self) -> MessageFields<'a> {
+        MessageFields {
+            bytes: self.bytes,
+            position: 0,
+            start: self.start,
+        }
+    }
+}
+
+/// Why bytes are no valid message.
+#[derive(Debug)]
+pub(super) struct Broken {
+    pub(super) position: usize,
+    pub(super) what: &'static str,
+    /// Whether the message is only cut short, so that more bytes could complete it.
+    pub(super) is_cut: bool,
+}
+
+impl From<Broken> for Error {
+    fn from(broken: Broken) -> Error {
+        Error::whole(format!("byte {}: {}", broken.position, broken.what))
+    }
+}
+
+impl<'a> MessageFields<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> MessageFields<'a> {
+        MessageBytes { bytes, start: 0 }.fields()
+    }
+
+    /// The next field's number and value; `None` at the end of the message.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<(u64, WireValue<'a>)>, Broken> {
+        if self.position == self.bytes.len() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let value = match tag & 7 {
+            0 => WireValue::Varint(self.varint()?),
+            1 => self.skip(8)?,
+            2 => {
+                let length = self.varint()?;
+                let rest = &self.bytes[self.position..];
+                let bytes = usize::try_from(length)
+                    .ok()
+                    .and_then(|length| rest.get(..length));
+                let Some(bytes) = bytes else {
+                    return Err(self.cut());
+                };
+                let start = self.start + self.position;
+                self.position += bytes.len();
+                WireValue::Bytes(MessageBytes { bytes, start })
+            }
+            5 => self.skip(4)?,
+            _ => {
+                return Err(
+                    self.broken("expected a field of a protocol buffer, found another wire type")
+                );
+            }
+        };
+        match tag >> 3 {
+            0 => Err(self.broken("expected a field of a protocol buffer, found field number 0")),
+            number => Ok(Some((number, value))),
+        }
+    }
+
+    fn skip(&mut self, length: usize) -> Result<WireValue<'a>, Broken> {
+        if self.bytes.len() - self.position < length {
+            return Err(self.cut());
+        }
+        self.position += length;
+        Ok(WireValue::Fixed)
+    }
+
+    #[inline]
+    fn varint(&mut self) -> Result<u64, Broken> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let Some(byte) = self.bytes.get(self.position) else {
+                return Err(self.cut());
+            };
+            self.position += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                // The tenth byte has room for one bit.
+                return if shift == 63 && *byte > 1 {
+                    Err(self.broken("expected a number of at most 64 bits, found a larger one"))
+                } else {
+                    Ok(value)
+                };
+            }
+        }
+        Err(self.broken("expected a number of at most 64 bits, found a larger one"))
+    }
+
+    fn cut(&self) -> Broken {
+        Broken {
+            is_cut: true,
+            ..self.broken("expected more of a message, found its end: it is cut short")
+        }
+    }
+
+    fn broken(&self, what: &'static str) -> Broken {
+        Broken {
+            position: self.start + self.position,
+            what,
+            is_cut: false,
+        }
+    }
+}
+
+impl<'a> WireValue<'a> {
+    /// A number; 0 for a value of another kind, like an absent field (proto3 omits zeros).
+    pub(super) fn number(self) -> u64 {
+        match self {
+            WireValue::Varint(number) => number,
+            WireValue::Bytes(_) | WireValue::Fixed => 0,
+        }
+    }
+
+    /// A number that may be negative.
+    pub(super) fn signed(self) -> i64 {
+        self.number() as i64
+    }
+
+    /// The message or string of a field; `None` for a number.
+    pub(super) fn message(self) -> Option<MessageBytes<'a>> {
+        match self {
+            WireValue::Bytes(message) => Some(message),
+            WireValue::Varint(_) | WireValue::Fixed => None,
+        }
+    }
+
+    /// Adds the numbers of a repeated field: one, or several that are packed into it.
+    #[inline]
+    pub(super) fn push_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
+        match self {
+            WireValue::Varint(number) => numbers.push(number),
+            WireValue::Bytes(message) => {
+                let mut packed = message.fields();
+                while packed.position < packed.bytes.len() {
+                    numbers.push(packed.varint()?);
+                }
+            }
+            WireValue::Fixed => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> Result<Vec<(u64, u64)>, &'static str> {
+        let mut fields = MessageFields::new(bytes);
+        let mut found = Vec::new();
+        loop {
+            match fields.next() {
+                Ok(Some((number, value))) => found.push((number, value.number())),
+                Ok(None) => return Ok(found),
+                Err(broken) => return Err(broken.what),
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_exact_over_64_bits_and_no_longer() {
+        let largest = [&[0x08][..], &[0xff; 9], &[0x01]].concat();
+        assert_eq!(all(&largest), Ok(vec![(1, u64::MAX)]));
+        assert!(all(&[&[0x08][..], &[0xff; 9], &[0x02]].concat()).is_err());
+        assert!(all(&[&[0x08][..], &[0xff; 11]].concat()).is_err());
+    }
+
+    #[test]
+    fn fields_of_other_types_are_stepped_over() {
+        // A double, a string, a 32-bit number, then field 2 = 5.
+        let bytes = [
+            &[0x09][..],
+            &[0; 8],
+            &[0x12, 2, b'h', b'i'],
+            &[0x1d, 0, 0, 0, 0],
+            &[0x10, 5],
+        ];
+        assert_eq!(
+            all(&bytes.concat()),
+            Ok(vec![(1, 0), (2, 0), (3, 0), (2, 5)])
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_says_so() {
+        for bytes in [
+            &[0x0b][..],
+            &[0x00, 0x00],
+            &[0x0a, 200],
+            &[0x08],
+            &[0x0a, 0xff, 0xff],
+        ] {
+            assert!(all(bytes).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn packed_and_single_numbers_are_one_list() {
+        let mut fields = MessageFields::new(&[0x0a, 3, 1, 0x80, 1, 0x08, 7]);
+        let mut numbers = Vec::new();
+        while let Some((_, value)) = fields.next().unwrap() {
+            value.push_to(&mut numbers).unwrap();
+        }
+        assert_eq!(numbers, [1, 128, 7]);
+    }
+}

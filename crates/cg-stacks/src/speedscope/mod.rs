@@ -1,0 +1,492 @@
+//! Speedscope's own JSON (<https://www.speedscope.app/file-format-schema.json>), which py-spy, rbspy, Austin, Pyroscope,
+//! `cg-fmt -f speedscope` and others write.
+//!
+//! A file has frames and profiles of two kinds. A `sampled` one has a list of stacks, outermost frame first, and a weight
+//! for each; an `evented` one opens and closes frames, and the time between two events is the cost of what is open.
+//!
+//! - The unit says what is counted: times are the event `time`, in ns, `bytes` are `bytes`, and of `none` nobody knows; the
+//!   event is called `samples` then, as that of folded stacks is. A sampled profile of times also has `samples`.
+//! - Profiles of one unit are threads: each record says which. Profiles of different units are sections of their own.
+//! - `cg-fmt` adds to each profile what its name cannot tell apart: `event`, `thread` and `process`.
+//! - Times are rounded to ns so that their sums are right; other fractions are kept as integers of a finer unit.
+
+use std::io::Read as _;
+
+use cg_reader::json::{self, JsonText, List, Scanner};
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, Name, RunRecord};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::count::{Carry, CountUnit, Decimal};
+use super::table::{FrameId, FrameParts, StackKey, StackKeyId, StackLinkId, StackTable};
+use super::write::write;
+
+/// Whether a document is a file of speedscope: by its schema, or by frames that its profiles share.
+pub fn is_profile(head: &Head) -> bool {
+    let begins_profile = |value: &mut Scanner| {
+        value.take(b'[')
+            && value.take(b'{')
+            && matches!(value.next_key(), Ok(Some(b"type")))
+            && matches!(value.skip_value(), Ok(b"\"sampled\"" | b"\"evented\""))
+    };
+    let has_frames =
+        |value: &mut Scanner| value.take(b'{') && matches!(value.next_key(), Ok(Some(b"frames")));
+    Scanner::new(head.bytes).any_key(|key, mut value| match key {
+        b"shared" if has_frames(&mut value) => Some(true),
+        b"profiles" if begins_profile(&mut value) => Some(true),
+        b"$schema" => {
+            let schema = value.skip_value().ok()?;
+            Some(memchr::memmem::find(schema, b"speedscope").is_some())
+        }
+        _ => None,
+    })
+}
+
+#[derive(Deserialize)]
+struct SpeedscopeFile<'a> {
+    #[serde(borrow)]
+    shared: Shared<'a>,
+    #[serde(borrow)]
+    profiles: Vec<SpeedscopeProfile<'a>>,
+    #[serde(borrow, default)]
+    name: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    exporter: Option<JsonText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Shared<'a> {
+    #[serde(borrow)]
+    frames: Vec<FrameFields<'a>>,
+}
+
+#[derive(Deserialize)]
+struct FrameFields<'a> {
+    #[serde(borrow, default)]
+    name: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    file: Option<JsonText<'a>>,
+    #[serde(default)]
+    line: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct SpeedscopeProfile<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: JsonText<'a>,
+    #[serde(borrow, default)]
+    name: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    unit: Option<JsonText<'a>>,
+    /// What is counted, as only cg-fmt says.
+    #[serde(borrow, default)]
+    event: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    thread: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    process: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    samples: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    weights: List<'a>,
+    #[serde(borrow, default)]
+    events: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct SpeedscopeEvent<'a> {
+    #[serde(rename = "type")]
+    kind: char,
+    frame: u64,
+    #[serde(borrow)]
+    at: &'a RawValue,
+}
+
+/// Reads a file of speedscope: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text).map_err(Error::Input)?;
+    let file: SpeedscopeFile = json::read(&text)?;
+    if file.profiles.is_empty() {
+        return Err(Error::whole("expected a profile at least, found none"));
+    }
+    let mut sections: Vec<UnitSection> = Vec::new();
+    let mut failed = None;
+    for (number, profile) in file.profiles.iter().enumerate() {
+        let unit = profile
+            .unit
+            .as_ref()
+            .map_or(&b"none"[..], JsonText::as_bytes);
+        let event = profile.event.as_ref().and_then(JsonText::given);
+        let is_of = |section: &UnitSection| section.unit == unit && section.said_event == event;
+        let known = sections.iter().position(is_of);
+        let position = known.unwrap_or(sections.len());
+        if known.is_none() {
+            sections.push(UnitSection::new(unit, event, &file.shared.frames, options)?);
+        }
+        let has_others = file.profiles.len() > 1;
+        if let Err(error) = sections[position].profile(&text, profile, has_others) {
+            failed = Some((position, in_profile(number, error)));
+            break;
+        }
+    }
+    let mut read = Ok(());
+    for (position, section) in sections.into_iter().enumerate() {
+        let of_section = match failed.take() {
+            Some((failed, error)) if failed == position => Err(error),
+            other => {
+                failed = other;
+                Ok(())
+            }
+        };
+        match section.write(source, &file, of_section, out, diagnostics) {
+            Err(error @ Error::Output(_)) => return Err(error),
+            Err(error) => read = Err(error),
+            Ok(()) => {}
+        }
+    }
+    read
+}
+
+fn in_profile(number: usize, error: Error) -> Error {
+    match error {
+        Error::Malformed { line, message } => Error::Malformed {
+            line,
+            message: format!("profile {number}: {message}"),
+        },
+        other => other,
+    }
+}
+
+/// The profiles of a unit.
+struct UnitSection<'a> {
+    unit: &'a [u8],
+    /// What is counted, where the file says it.
+    said_event: Option<Name<'a>>,
+    counted: WeightUnit,
+    table: StackTable,
+    /// The frames that all profiles share.
+    frames: Vec<FrameId>,
+    /// What is counted in, where fractions are kept.
+    finer: CountUnit,
+    /// How many counts were rounded to integers.
+    rounded: u64,
+}
+
+/// What weights of a unit count.
+#[derive(Clone, Copy)]
+struct WeightUnit {
+    event: &'static str,
+    unit: Option<&'static str>,
+    /// How many ns a unit of time is.
+    nanoseconds: Option<Count>,
+}
+
+fn counted(unit: &[u8]) -> Option<WeightUnit> {
+    let (event, unit, nanoseconds) = match unit {
+        b"none" => ("samples", None, None),
+        b"bytes" => ("bytes", Some("bytes"), None),
+        b"nanoseconds" => ("time", Some("ns"), Some(1)),
+        b"microseconds" => ("time", Some("ns"), Some(1_000)),
+        b"milliseconds" => ("time", Some("ns"), Some(1_000_000)),
+        b"seconds" => ("time", Some("ns"), Some(1_000_000_000)),
+        _ => return None,
+    };
+    Some(WeightUnit {
+        event,
+        unit,
+        nanoseconds,
+    })
+}
+
+/// A unit as streams call it, where it is not a plain count.
+fn short_unit(unit: &[u8]) -> Option<&'static str> {
+    Some(match unit {
+        b"bytes" => "bytes",
+        b"nanoseconds" => "ns",
+        b"microseconds" => "µs",
+        b"milliseconds" => "ms",
+        b"seconds" => "s",
+        _ => return None,
+    })
+}
+
+impl<'a> UnitSection<'a> {
+    fn new(
+        unit: &'a [u8],
+        said_event: Option<Name<'a>>,
+        shared: &[FrameFields],
+        options: &Options,
+    ) -> Result<UnitSection<'a>, Error> {
+        let counted = counted(unit).ok_or_else(|| {
+            Error::whole(format!(
+                "expected a unit (none, bytes, nanoseconds, microseconds, milliseconds, seconds), found {}",
+                excerpt(unit)
+            ))
+        })?;
+        // A count that has a name is written in its own unit and has its samples beside it.
+        let counted = match said_event {
+            Some(_) => WeightUnit {
+                unit: short_unit(unit),
+                nanoseconds: None,
+                ..counted
+            },
+            None => counted,
+        };
+        let event = said_event.as_ref().map_or(counted.event, Name::as_str);
+        let mut table = StackTable::new([event]);
+        let mut frames = Vec::with_capacity(shared.len());
+        for fields in shared {
+            let bytes = |text: &'_ Option<JsonText>| {
+                text.as_ref()
+                    .map_or(Vec::new(), |text| text.as_bytes().to_vec())
+            };
+            let line = fields
+                .line
+                .filter(|line| *line >= 1.0 && line.fract() == 0.0);
+            let frame = FrameParts {
+                name: table.function(&bytes(&fields.name), options.demangle)?,
+                file: table.given(&bytes(&fields.file))?,
+                line: line.map(|line| line as u64),
+                ..FrameParts::default()
+            };
+            frames.push(table.frame(frame)?);
+        }
+        Ok(UnitSection {
+            unit,
+            said_event,
+            counted,
+            table,
+            frames,
+            finer: CountUnit::default(),
+            rounded: 0,
+        })
+    }
+
+    /// Adds a profile.
+    fn profile(
+        &mut self,
+        text: &'a [u8],
+        profile: &SpeedscopeProfile<'a>,
+        has_others: bool,
+    ) -> Result<(), Error> {
+        let mut given = |text: &Option<JsonText>| {
+            let text = text.as_ref().map_or(&[][..], JsonText::as_bytes);
+            self.table.given(text)
+        };
+        let thread = match (&profile.event, has_others) {
+            (Some(_), _) => given(&profile.thread)?,
+            (None, true) => given(&profile.name)?,
+            (None, false) => None,
+        };
+        let place = StackKey {
+            thread,
+            process: given(&profile.process)?,
+            ..StackKey::default()
+        };
+        match (profile.kind.as_bytes(), profile.samples, profile.events) {
+            (b"sampled", Some(samples), _) => {
+                self.sampled(Scanner::of(text, samples), profile.weights, place)
+            }
+            (b"evented", _, Some(events)) => {
+                let mut scanner = Scanner::of(text, events);
+                self.evented(&mut scanner, place)
+            }
+            (kind, ..) => Err(Error::whole(format!(
+                "expected samples or events of the type \"sampled\" or \"evented\", found {}",
+                excerpt(kind)
+            ))),
+        }
+    }
+
+    fn frame(&self, position: Option<u64>) -> Result<FrameId, Error> {
+        let position = position.and_then(|position| usize::try_from(position).ok());
+        let found = position.and_then(|position| self.frames.get(position));
+        found.copied().ok_or_else(|| {
+            Error::whole(format!(
+                "expected one of {} frames, found another",
+                self.frames.len()
+            ))
+        })
+    }
+
+    fn row(&mut self, stack: Option<StackLinkId>, place: StackKey) -> Result<StackKeyId, Error> {
+        Ok(self.table.row(StackKey { stack, ..place })?)
+    }
+
+    /// Adds stacks and their weights.
+    fn sampled(
+        &mut self,
+        mut samples: Scanner<'a>,
+        weights: List<'a>,
+        place: StackKey,
+    ) -> Result<(), Error> {
+        let mut weights = weights.elements();
+        let mut carry = Carry::default();
+        let mut frames = Vec::new();
+        let samples_event = self
+            .counted
+            .nanoseconds
+            .map(|_| self.table.event("samples"));
+        samples.expect(b'[')?;
+        while samples.next_element()? {
+            let sample: List = samples.value()?;
+            frames.clear();
+            for element in sample.elements() {
+                frames.push(self.frame(whole_u64(element))?);
+            }
+            frames.reverse();
+            let stack = self.table.stack(&frames)?;
+            let row = self.row(stack, place)?;
+            let weight = weights
+                .next()
+                .ok_or_else(|| Error::whole("expected as many weights as samples, found fewer"))?;
+            let weight = decimal(weight)?;
+            match self.counted.nanoseconds {
+                Some(factor) => {
+                    let time = carry.add(weight, factor).ok_or_else(beyond)?;
+                    self.table.add(row, 0, time);
+                }
+                None => {
+                    let added = self.finer.add(&mut self.table, row, 0, weight);
+                    added.ok_or_else(beyond)?;
+                }
+            }
+            if let Some(event) = samples_event {
+                self.table.add(row, event, 1);
+            }
+        }
+        match weights.next() {
+            None => Ok(()),
+            Some(_) => Err(Error::whole(
+                "expected as many weights as samples, found more",
+            )),
+        }
+    }
+
+    /// Charges the time between two events to the frames that are open.
+    fn evented(&mut self, events: &mut Scanner<'a>, place: StackKey) -> Result<(), Error> {
+        let factor = self.counted.nanoseconds.unwrap_or(1);
+        let mut open: Vec<(u64, StackLinkId)> = Vec::new();
+        let mut last: Option<Count> = None;
+        events.expect(b'[')?;
+        for number in 0u64.. {
+            if !events.next_element()? {
+                break;
+            }
+            let event: SpeedscopeEvent = events.value()?;
+            let in_event = |message: String| Error::whole(format!("event {number}: {message}"));
+            let mut rounding = Carry::default();
+            let at = decimal(event.at.get().as_bytes())?;
+            let at = rounding.add(at, factor).ok_or_else(beyond)?;
+            if self.counted.nanoseconds.is_none() {
+                self.rounded += rounding.rounded;
+            }
+            let stack = open.last().map(|(_, stack)| *stack);
+            if let Some(last) = last {
+                if at < last {
+                    return Err(in_event(format!(
+                        "expected a time that is not before the last one, found {}",
+                        event.at.get()
+                    )));
+                }
+                // Between two roots nothing runs, and that costs nothing.
+                if at > last && stack.is_some() {
+                    let row = self.row(stack, place)?;
+                    self.table.add(row, 0, at - last);
+                }
+            }
+            last = Some(at);
+            match (event.kind, open.last()) {
+                ('O', _) => {
+                    let frame = self.frame(Some(event.frame))?;
+                    let stack = self.table.push(stack, frame)?;
+                    open.push((event.frame, stack));
+                }
+                ('C', Some((frame, _))) if *frame == event.frame => {
+                    open.pop();
+                }
+                ('C', innermost) => {
+                    let expected = innermost
+                        .map_or("no frame".to_owned(), |(frame, _)| format!("frame {frame}"));
+                    return Err(in_event(format!(
+                        "expected {expected} to be closed, found frame {}",
+                        event.frame
+                    )));
+                }
+                (kind, _) => {
+                    return Err(in_event(format!(
+                        "expected \"O\" or \"C\", found \"{kind}\""
+                    )));
+                }
+            }
+        }
+        match open.len() {
+            0 => Ok(()),
+            count => Err(Error::whole(format!(
+                "expected all frames to be closed, found {count} that are open"
+            ))),
+        }
+    }
+
+    fn write(
+        mut self,
+        source: &str,
+        file: &SpeedscopeFile,
+        read: Result<(), Error>,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        let name = |text: &Option<JsonText>| {
+            let given = text.as_ref().and_then(|text| text.given());
+            given.map(|name| name.into_string())
+        };
+        let mut run = RunRecord::new("speedscope");
+        run.source = vec![source.to_owned()];
+        run.creator = name(&file.exporter);
+        if let Some(name) = name(&file.name) {
+            run.sampling.labels.insert("name".to_owned(), name);
+        }
+        let (finer, cut_off) = self.finer.settle(&mut self.table);
+        let WeightUnit { event, unit, .. } = self.counted;
+        let event = self.said_event.as_ref().map_or(event, Name::as_str);
+        let unit = match finer {
+            Some(finer) => Some(format!("{finer} {}", unit.unwrap_or(event))),
+            None => unit.map(str::to_owned),
+        };
+        if let Some(unit) = unit {
+            run.sampling.units.insert(event.to_owned(), unit);
+        }
+        let rounded = self.rounded + cut_off;
+        if rounded > 0 {
+            diagnostics.warn(format!("{source}: {rounded} counts were rounded"));
+        }
+        write(run, &self.table, read, out)
+    }
+}
+
+/// A weight or a time.
+fn decimal(text: &[u8]) -> Result<Decimal, Error> {
+    Decimal::parse(text).ok_or_else(|| {
+        Error::whole(format!(
+            "expected a number of 64 bits, found {}",
+            excerpt(text)
+        ))
+    })
+}
+
+fn beyond() -> Error {
+    Error::whole("the sum of the weights is beyond 64 bits")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! A function called from another, as the JSON of V8 has it.
+
+use cg_reader::json::{JsonText, List};
+use serde::Deserialize;
+
+/// A function called from another.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CallNode<'a> {
+    pub(super) id: Option<u64>,
+    #[serde(borrow)]
+    pub(super) call_frame: Option<CallFrame<'a>>,
+    pub(super) hit_count: Option<u64>,
+    /// The ids of the nodes called from this one.
+    #[serde(borrow)]
+    pub(super) children: List<'a>,
+    pub(super) parent: Option<u64>,
+    /// Where the node stood in a tree: below which node, by its position.
+    #[serde(skip)]
+    pub(super) below: Option<usize>,
+    /// Bytes, in a heap profile.
+    #[serde(skip)]
+    pub(super) self_size: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CallFrame<'a> {
+    #[serde(borrow)]
+    pub(super) function_name: Option<JsonText<'a>>,
+    #[serde(borrow)]
+    pub(super) url: Option<JsonText<'a>>,
+    /// Counted from 0, -1 where it is not known.
+    pub(super) line_number: Option<i64>,
+}

@@ -1,0 +1,63 @@
+//! The JSON of a CPU or heap profile.
+
+use cg_reader::Error;
+use cg_reader::json::{List, Scanner};
+
+use super::call_node::CallNode;
+use super::nested;
+
+/// A profile, whatever its form was.
+#[derive(Default)]
+pub(super) struct V8Document<'a> {
+    pub(super) nodes: Vec<CallNode<'a>>,
+    pub(super) samples: List<'a>,
+    pub(super) time_deltas: List<'a>,
+    /// When samples were taken, in µs: instead of deltas, until 2017.
+    pub(super) timestamps: List<'a>,
+    /// In µs, or in seconds beside a tree.
+    pub(super) start_time: Option<f64>,
+    pub(super) end_time: Option<f64>,
+    /// The nodes stood in a tree.
+    pub(super) is_tree: bool,
+}
+
+impl<'a> V8Document<'a> {
+    pub(super) fn read(text: &'a [u8]) -> Result<V8Document<'a>, Error> {
+        let mut scanner = Scanner::new(text);
+        let mut document = V8Document::default();
+        scanner.expect(b'{')?;
+        while let Some(key) = scanner.next_key()? {
+            match key {
+                b"nodes" => document.nodes = scanner.value()?,
+                b"head" => {
+                    document.is_tree = true;
+                    document.nodes = nested::nodes(&mut scanner)?;
+                }
+                b"samples" => document.samples = scanner.value()?,
+                b"timeDeltas" => document.time_deltas = scanner.value()?,
+                b"timestamps" => document.timestamps = scanner.value()?,
+                b"startTime" => document.start_time = scanner.value()?,
+                b"endTime" => document.end_time = scanner.value()?,
+                _ => {
+                    scanner.skip_value()?;
+                }
+            }
+        }
+        scanner.expect_end()?;
+        Ok(document)
+    }
+
+    pub(super) fn is_of_heap(&self) -> bool {
+        self.nodes.iter().any(|node| node.self_size.is_some())
+    }
+
+    /// How long was profiled, in ns.
+    pub(super) fn duration(&self) -> Option<u64> {
+        let nanoseconds = match self.is_tree {
+            true => 1e9,
+            false => 1e3,
+        };
+        let duration = (self.end_time? - self.start_time?) * nanoseconds;
+        (duration > 0.0 && duration < 1e18).then(|| duration.round() as u64)
+    }
+}

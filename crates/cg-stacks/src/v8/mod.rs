@@ -1,0 +1,94 @@
+//! Profiles of V8, JavaScript's engine in Chrome, Node.js and Deno.
+//!
+//! | what | its form |
+//! |---|---|
+//! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or of its `parent`; until 2017 a tree below `head` |
+//! | `.heapprofile` (`node --heap-prof`) | a tree below `head` |
+//! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace` |
+//!
+//! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
+//! say which node each sample was taken in and how many µs after the one before it.
+//!
+//! - `samples` is the sum of the hit counts, or where there are none the number of samples; `time`, in ns, is the time that
+//!   ended with a sample. Deltas below 0, which V8 writes now and then, count 0.
+//! - Of a heap profile, `bytes` are those that were live, `selfSize`.
+//! - The line of a frame is that of its function, which V8 counts from 0; which lines of it were hit (`positionTicks`) is
+//!   not kept. `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, from which all is called, is none.
+
+use std::io::Read as _;
+
+use cg_reader::json::Scanner;
+use cg_reader::{Error, Head, Lines, Options, Out};
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use super::table::StackTable;
+use super::write::write;
+
+mod call_node;
+mod document;
+mod nested;
+mod nodes;
+mod samples;
+mod trace;
+
+use document::V8Document;
+use nodes::V8Nodes;
+use samples::V8Samples;
+
+pub use trace::is_trace;
+pub use trace::parse as parse_trace;
+
+/// Keys of a node of a CPU or heap profile.
+const KEYS_OF_NODE: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"selfSize"];
+
+/// Whether a document is a CPU or heap profile.
+pub fn is_profile(head: &Head) -> bool {
+    Scanner::new(head.bytes).any_key(|key, mut value| match key {
+        b"nodes" if value.take(b'[') => Some(value.has_key_of(&KEYS_OF_NODE)),
+        b"head" => Some(value.has_key_of(&KEYS_OF_NODE)),
+        _ => None,
+    })
+}
+
+/// Reads a CPU or heap profile.
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text).map_err(Error::Input)?;
+    let document = V8Document::read(&text)?;
+    let mut table = StackTable::default();
+    let mut run = RunRecord::new(match document.is_of_heap() {
+        true => "heapprofile",
+        false => "cpuprofile",
+    });
+    run.source = vec![source.to_owned()];
+    run.sampling.duration = document.duration();
+    let mut nodes = V8Nodes::default();
+    for node in &document.nodes {
+        nodes.add(node, options.demangle, &mut table)?;
+    }
+    nodes.resolve(&mut table)?;
+    let read = if document.is_of_heap() {
+        run.sampling
+            .units
+            .insert("bytes".to_owned(), "bytes".to_owned());
+        samples::add_sizes(&document.nodes, &nodes, &mut table)
+    } else {
+        let mut samples = V8Samples::new(&mut table, &mut run);
+        let read = samples
+            .add_hits(&document.nodes, &nodes, &mut table)
+            .and_then(|()| samples.add_all(&document, &nodes, &mut table));
+        samples.warn(source, diagnostics);
+        read
+    };
+    write(run, &table, read, out)
+}
+
+#[cfg(test)]
+mod tests;

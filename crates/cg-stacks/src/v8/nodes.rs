@@ -1,0 +1,130 @@
+//! Nodes as stacks.
+
+use cg_reader::Error;
+use cg_reader::json::NotInList;
+use cg_reader::number::whole_u64;
+use cg_stream::intern::TooMany;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
+use super::super::tree;
+use super::call_node::CallNode;
+
+/// The nodes of a profile, which can come in pieces.
+#[derive(Default)]
+pub(super) struct V8Nodes {
+    by_id: HashMap<u64, usize, FixedState>,
+    /// By node: the position of its caller.
+    outer: Vec<Option<usize>>,
+    /// A node and the id of its caller, if the node gives that.
+    outer_ids: Vec<(usize, u64)>,
+    /// A node and the id of one of its callees.
+    children: Vec<(usize, u64)>,
+    /// `None` for `(root)`.
+    frames: Vec<Option<FrameId>>,
+    stacks: Vec<Option<StackLinkId>>,
+}
+
+impl V8Nodes {
+    /// Adds a node.
+    pub(super) fn add(
+        &mut self,
+        node: &CallNode,
+        is_demangled: bool,
+        table: &mut StackTable,
+    ) -> Result<(), Error> {
+        let position = self.frames.len();
+        if let Some(id) = node.id {
+            self.by_id.insert(id, position);
+        }
+        if let Some(id) = node.parent {
+            self.outer_ids.push((position, id));
+        }
+        for (number, element) in node.children.elements().enumerate() {
+            let id = whole_u64(element).ok_or_else(|| {
+                let bad = NotInList::new(number, "the id of a node", element);
+                Error::whole(format!("children: {bad}"))
+            })?;
+            self.children.push((position, id));
+        }
+        self.outer.push(node.below);
+        let frame = frame(node, is_demangled, table)?;
+        self.frames.push(frame);
+        Ok(())
+    }
+
+    /// Makes stacks of the nodes, now that all are there.
+    pub(super) fn resolve(&mut self, table: &mut StackTable) -> Result<(), Error> {
+        for (position, id) in std::mem::take(&mut self.outer_ids) {
+            self.outer[position] = Some(self.position(id)?);
+        }
+        for (position, id) in std::mem::take(&mut self.children) {
+            let child = self.position(id)?;
+            self.outer[child] = Some(position);
+        }
+        let outer = |row: usize| Ok(self.outer[row]);
+        self.stacks = tree::stacks(table, self.frames.len(), outer, |row, _, frames| {
+            frames.extend(self.frames[row]);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// The same of nodes some of which are not there; how many of the others are called from these, and begin a stack.
+    pub(super) fn resolve_known(&mut self, table: &mut StackTable) -> Result<u64, Error> {
+        let all = self.outer_ids.len() + self.children.len();
+        let V8Nodes {
+            by_id,
+            outer_ids,
+            children,
+            ..
+        } = self;
+        outer_ids.retain(|(_, id)| by_id.contains_key(id));
+        children.retain(|(_, id)| by_id.contains_key(id));
+        let lost = all - outer_ids.len() - children.len();
+        self.resolve(table)?;
+        Ok(lost as u64)
+    }
+
+    /// The position of a node.
+    pub(super) fn position(&self, id: u64) -> Result<usize, Error> {
+        let found = self.by_id.get(&id).copied();
+        found.ok_or_else(|| Error::whole(format!("expected the id of a node, found {id}")))
+    }
+
+    /// The stack of the node at a position.
+    pub(super) fn stack(&self, position: usize) -> Option<StackLinkId> {
+        self.stacks.get(position).copied().flatten()
+    }
+}
+
+/// The frame of a node; `None` for `(root)`.
+fn frame(
+    node: &CallNode,
+    is_demangled: bool,
+    table: &mut StackTable,
+) -> Result<Option<FrameId>, TooMany> {
+    let Some(call) = &node.call_frame else {
+        return table.frame(FrameParts::default()).map(Some);
+    };
+    let name = call
+        .function_name
+        .as_ref()
+        .map_or(&[][..], |name| name.as_bytes());
+    let url = call.url.as_ref().map_or(&[][..], |url| url.as_bytes());
+    if name == b"(root)" && url.is_empty() {
+        return Ok(None);
+    }
+    let line = call.line_number.and_then(|line| u64::try_from(line).ok());
+    let parts = FrameParts {
+        name: match name {
+            b"" => Some(table.text(b"(anonymous)")?),
+            name => table.function(name, is_demangled)?,
+        },
+        file: table.given(url)?,
+        line: line.and_then(|line| line.checked_add(1)),
+        ..FrameParts::default()
+    };
+    table.frame(parts).map(Some)
+}

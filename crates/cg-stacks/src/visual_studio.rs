@@ -1,0 +1,146 @@
+//! The call tree that Visual Studio's instrumenting profiler exports: `CallTreeSummary.csv`.
+//!
+//! ```text
+//! Level,Function Name,Number of Calls,Elapsed Inclusive Time %,…,Module Name,
+//! 1,"Demo.Main()","2,893,824",54.37,…,"Demo.exe",
+//! ```
+//!
+//! The cost of a stack is how often its innermost function was called from the others: that is a number of its own, of which
+//! nothing is counted in the line above. Times are percentages and averages of two decimals, which add up to nothing.
+
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+
+use super::outline::Outline;
+use super::table::{FrameParts, StackKey, StackTable};
+use super::write;
+
+/// The calls of a function.
+const EVENT: &str = "calls";
+
+/// True for the line that only Visual Studio's trees begin with.
+pub fn is_header_line(line: &[u8]) -> bool {
+    line.starts_with(b"Level,Function Name,Number of Calls")
+}
+
+/// Reads the call tree that Visual Studio exports: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    _diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut run = RunRecord::new("visual-studio");
+    run.source = vec![source.to_owned()];
+    let mut table = StackTable::new([EVENT]);
+    let read = read(lines, options, &mut table);
+    write::write(run, &table, read, out)
+}
+
+fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<(), Error> {
+    let header = lines.next_line().map_err(Error::Input)?.unwrap_or_default();
+    let module = header
+        .split(|byte| *byte == b',')
+        .position(|field| field.trim_ascii() == b"Module Name");
+    let mut outline = Outline::default();
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(lines);
+    let mut record = csv::ByteRecord::new();
+    loop {
+        let line = 1 + reader.position().line();
+        let more = reader.read_byte_record(&mut record);
+        if !more.map_err(|error| malformed(error, line))? {
+            return Ok(());
+        }
+        let line = record
+            .position()
+            .map_or(line, |position| 1 + position.line());
+        let field = |position: usize| record.get(position).unwrap_or_default();
+        let number = |position: usize, what: &str| {
+            let text = field(position);
+            let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b',').collect();
+            whole_u64(&digits)
+                .ok_or_else(|| Error::at(line, format!("expected {what}, found {}", excerpt(text))))
+        };
+        let depth = number(0, "the level of a function")?;
+        let calls = number(2, "a number of calls")?;
+        let parts = FrameParts {
+            name: table.function(field(1), options.demangle)?,
+            obj: table.given(module.map(field).unwrap_or_default())?,
+            ..FrameParts::default()
+        };
+        let frame = table.frame(parts)?;
+        let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+        let stack = outline.at(depth, Some(frame), table)?;
+        if calls > 0 {
+            let row = table.row(StackKey {
+                stack,
+                ..StackKey::default()
+            })?;
+            table.add(row, 0, calls.into());
+        }
+    }
+}
+
+/// What is wrong with a line of comma-separated values, or that it could not be read.
+fn malformed(error: csv::Error, line: u64) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Error::Input(error),
+        other => Error::at(line, format!("expected comma-separated values: {other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_reader::Options;
+    use parsed::{check_all_prefixes, shown_stacks};
+
+    const TEXT: &str = include_str!("../../../tests/data/printouts/visual-studio.csv");
+
+    #[test]
+    fn lines_may_end_as_on_windows() {
+        // Without the comma that ends the lines in most files.
+        let text = TEXT.replace(",\r\n", "\n").replace(",\n", "\n");
+        let expected = parsed::read(super::parse, text.as_bytes(), &Options::default()).records;
+        assert!(expected[1].contains(r#""obj":"#), "{expected:?}");
+        let text = text.replace('\n', "\r\n");
+        assert_eq!(
+            parsed::read(super::parse, text.as_bytes(), &Options::default()).records,
+            expected
+        );
+    }
+
+    #[test]
+    fn lines_are_stacks_with_their_calls() {
+        let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            [
+                "2893824: Vector3.Dot(valuetype Vector3)@Maths.dll<Demo.Trace(int32,bool&)@Demo.exe<Demo.exe",
+                "471: Demo.Trace(int32,bool&)@Demo.exe<Demo.exe",
+                "1: Demo.Main()@Demo.exe<Demo.exe",
+            ]
+        );
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn what_is_no_number_is_trouble() {
+        let text = TEXT.replace("471", "many");
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        assert_eq!(
+            parsed.messages,
+            ["in:3: expected a number of calls, found \"many\""]
+        );
+    }
+
+    #[test]
+    fn no_prefix_panics_and_no_trouble_is_silent() {
+        check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
+    }
+}

@@ -1,0 +1,269 @@
+//! What VTune writes of a top-down tree: `vtune -report top-down -format csv -csv-delimiter ,`.
+//!
+//! ```text
+//! Function Stack,CPU Time:Self,Module            one column or several that end in ":Self", in any order
+//! Total,0.0,[Unknown]
+//!  main,0.016612,demo.exe                        a blank more for each level
+//! ```
+//!
+//! Times are in seconds. Columns that end in ":Total" say nothing that the others do not.
+
+use cg_reader::{Error, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, RunRecord};
+
+use super::count::Decimal;
+use super::outline::Outline;
+use super::table::{FrameParts, StackKey, StackTable};
+use super::write;
+
+/// True for the line that only VTune's trees begin with.
+pub fn is_header_line(line: &[u8]) -> bool {
+    line.starts_with(b"Function Stack") && memchr::memmem::find(line, b":Self").is_some()
+}
+
+/// Reads a report of VTune: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    _diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut run = RunRecord::new("vtune");
+    run.source = vec![source.to_owned()];
+    let mut table = StackTable::default();
+    let read = read(lines, options, &mut table, &mut run);
+    write::write(run, &table, read, out)
+}
+
+/// A column of costs.
+struct CostColumn {
+    position: usize,
+    event: usize,
+    is_time: bool,
+}
+
+fn read(
+    lines: &mut Lines,
+    options: &Options,
+    table: &mut StackTable,
+    run: &mut RunRecord,
+) -> Result<(), Error> {
+    let first = loop {
+        let Some(line) = lines.next_line().map_err(Error::Input)? else {
+            return Err(Error::whole(
+                "expected a line that begins with \"Function Stack\"",
+            ));
+        };
+        if is_header_line(line) {
+            break line.trim_ascii_end().to_vec();
+        }
+    };
+    let delimiter = *first.get(b"Function Stack".len()).unwrap_or(&b',');
+    let mut fields = CsvFields::default();
+    fields.read(&first, delimiter);
+    let header: Vec<String> = (0..fields.ends.len())
+        .filter_map(|position| fields.get(position))
+        .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
+        .collect();
+    let position_of = |name: &str| header.iter().position(|field| field == name);
+    let columns = cost_columns(&header, table, run);
+    let (module, file) = (position_of("Module"), position_of("Source File"));
+    let mut outline = Outline::default();
+    let mut record = CsvFields::default();
+    while lines.advance().map_err(Error::Input)? {
+        let line = lines.line_number();
+        let text = lines.last_line().trim_ascii_end();
+        if text.is_empty() {
+            continue;
+        }
+        // The indent stands in front of the quotes, or in them where a spreadsheet wrote the lines.
+        let outside = blanks(text);
+        record.read(&text[outside..], delimiter);
+        let name = record.get(0).unwrap_or_default();
+        let depth = outside + blanks(name);
+        let name = name.trim_ascii();
+        let is_total = depth == 0 && name == b"Total";
+        let given = |position: Option<usize>| {
+            let field = position.and_then(|position| record.get(position));
+            field
+                .filter(|field| *field != b"[Unknown]")
+                .unwrap_or_default()
+        };
+        let parts = FrameParts {
+            name: table.function(name, options.demangle)?,
+            file: table.given(given(file))?,
+            obj: table.given(given(module))?,
+            ..FrameParts::default()
+        };
+        // The first line is no function.
+        let frame = match is_total {
+            true => None,
+            false => Some(table.frame(parts)?),
+        };
+        let stack = outline.at(depth, frame, table)?;
+        for column in &columns {
+            let text = record.get(column.position).unwrap_or_default().trim_ascii();
+            let cost = cost(text, column.is_time).ok_or_else(|| {
+                Error::at(line, format!("expected a cost, found {}", excerpt(text)))
+            })?;
+            if cost != 0 {
+                let row = table.row(StackKey {
+                    stack,
+                    ..StackKey::default()
+                })?;
+                table.add(row, column.event, cost);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns of self cost.
+fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) -> Vec<CostColumn> {
+    let mut columns = Vec::new();
+    for (position, field) in header.iter().enumerate() {
+        if let Some(event) = field.strip_suffix(":Self") {
+            let is_time = event.contains("Time");
+            if is_time {
+                run.sampling.units.insert(event.to_owned(), "ns".to_owned());
+            }
+            columns.push(CostColumn {
+                position,
+                event: table.event(event),
+                is_time,
+            });
+        }
+    }
+    columns
+}
+
+/// How many blanks a text begins with.
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte == b' ').count()
+}
+
+/// The fields of a line of comma-separated values.
+#[derive(Default)]
+struct CsvFields {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl CsvFields {
+    fn read(&mut self, line: &[u8], delimiter: u8) {
+        // A line is a record, whatever carriage returns are in it.
+        let mut reader = csv_core::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .terminator(csv_core::Terminator::Any(b'\n'))
+            .build();
+        self.text.resize(line.len() + 1, 0);
+        let most = line.iter().filter(|byte| **byte == delimiter).count() + 1;
+        self.ends.resize(most + 1, 0);
+        let (_, read, written, ends) = reader.read_record(line, &mut self.text, &mut self.ends);
+        debug_assert_eq!(read, line.len());
+        // The end of the input ends the last field.
+        let (_, _, _, more) =
+            reader.read_record(&[], &mut self.text[written..], &mut self.ends[ends..]);
+        self.ends.truncate(ends + more);
+    }
+
+    fn get(&self, position: usize) -> Option<&[u8]> {
+        let start = position
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(position)?)
+    }
+}
+
+/// A cost as an integer: of seconds in nanoseconds, of events as they are. Large numbers have commas.
+fn cost(text: &[u8], is_time: bool) -> Option<Count> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b',').collect();
+    let number = Decimal::parse(digits.strip_suffix(b"s").unwrap_or(&digits))?;
+    let decimals = if is_time { 9 } else { 0 };
+    match number.decimals <= decimals {
+        true => number
+            .digits
+            .checked_mul(Count::pow(10, decimals - number.decimals)),
+        false => {
+            let divisor = Count::pow(10, number.decimals - decimals);
+            (number.digits % divisor == 0).then_some(number.digits / divisor)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_reader::Options;
+    use parsed::{check_all_prefixes, shown_stacks};
+
+    const TEXT: &str = include_str!("../../../tests/data/printouts/vtune.csv");
+
+    #[test]
+    fn lines_are_stacks_with_self_costs() {
+        let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
+        assert_eq!(
+            shown_stacks(&parsed),
+            [
+                "500000000: std::vec<int, alloc>::grow@demo.exe<main@demo.exe<RtlUserThreadStart@ntdll.dll",
+                "16612000: main@demo.exe<RtlUserThreadStart@ntdll.dll",
+                "1: func@0x180019140@ntdll.dll<RtlUserThreadStart@ntdll.dll",
+            ]
+        );
+        let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
+        assert_eq!(
+            run["total"],
+            serde_json::json!({"CPU Time": 516_612_001, "Instructions Retired": 1207})
+        );
+        assert_eq!(run["units"], serde_json::json!({"CPU Time": "ns"}));
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+
+    #[test]
+    fn an_indent_can_stand_in_quotes() {
+        let expected = parsed::read(super::parse, TEXT.as_bytes(), &Options::default()).records;
+        let lines = TEXT.replace("   \"std", "\"   std");
+        let quoted: Vec<String> = lines
+            .split_inclusive('\n')
+            .map(|line| match line.split_once(',') {
+                Some((name, rest)) if !name.starts_with('"') => format!("\"{name}\",{rest}"),
+                _ => line.to_owned(),
+            })
+            .collect();
+        let quoted = quoted
+            .concat()
+            .replacen("\"Function Stack\"", "Function Stack", 1);
+        assert_eq!(
+            parsed::read(super::parse, quoted.as_bytes(), &Options::default()).records,
+            expected
+        );
+    }
+
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        let text = TEXT.replace("func@0x", "func\r@0x");
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        let last = shown_stacks(&parsed).pop();
+        assert_eq!(
+            last.as_deref(),
+            Some("1: func\r@0x180019140@ntdll.dll<RtlUserThreadStart@ntdll.dll")
+        );
+    }
+
+    #[test]
+    fn what_is_no_cost_is_trouble() {
+        let text = TEXT.replace("0.5", "half");
+        let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+        assert_eq!(parsed.messages, ["in:5: expected a cost, found \"half\""]);
+        assert_eq!(parsed.of("stack").len(), 1);
+    }
+
+    #[test]
+    fn no_prefix_panics_and_no_trouble_is_silent() {
+        check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
+    }
+}

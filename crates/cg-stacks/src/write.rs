@@ -1,0 +1,311 @@
+//! Writes a table of stacks: `run`, a `stack` record for each row, `end`.
+//!
+//! Records are in the order of law 5 of `FORMAT.md`: by cost, largest first, then by the names of the frame to blame, then
+//! by whatever else tells two rows apart, so that the order in which stacks were met makes no difference.
+
+use std::cell::Cell;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
+
+use cg_names::blame::frame_to_blame_by;
+use cg_names::whose::Facts;
+use cg_reader::{Error, Out};
+use cg_stream::intern::Id;
+use cg_stream::record::{
+    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord, Status,
+    Total,
+};
+use cg_stream::rows::{Cells, NameRef, StackRef, StackRow};
+use cg_stream::sorting::Order as _;
+
+use super::table::{FrameId, FrameParts, NameId, StackTable};
+
+/// Writes the stacks of an input. `run` lacks only its events and its total. `read` tells whether the input was read to
+/// its end: where it was not, what there is of it is written without `end`, and the error is returned.
+pub(crate) fn write(
+    run: RunRecord,
+    table: &StackTable,
+    read: Result<(), Error>,
+    out: &mut Out,
+) -> Result<(), Error> {
+    if table.row_count() == 0 && read.is_err() {
+        return read;
+    }
+    write_open(run, table, out)?;
+    read?;
+    out.end()
+}
+
+/// The same without `end`.
+pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Result<(), Error> {
+    check_counts(table)?;
+    run.events = table.events().to_vec();
+    let totals = (0..run.events.len()).map(|event| total(table, event));
+    run.total = Total::One(Counts::from_row_with_zeros(&run.events, totals).into_owned());
+    out.run(&run)?;
+
+    let writing = RowWriting::new(table);
+    let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
+    let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
+    let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
+    let mut counts = Vec::new();
+    let mut stack = Vec::new();
+    for position in writing.ordered_by(cost) {
+        let row = table.row_at(position);
+        let blamed = writing.blamed_parts(position);
+        counts.clear();
+        counts.extend((0..run.events.len()).map(|event| table.cost(position, event)));
+        stack.clear();
+        stack.extend(table.frames_of(row.stack));
+        let record = StackRow {
+            name: blamed.name.map(NameRef::Id),
+            file: blamed.file.map(NameRef::Id),
+            line: blamed.line,
+            obj: blamed.obj.map(NameRef::Id),
+            thread_name: row.thread.map(NameRef::Id),
+            process: row.process.map(NameRef::Id),
+            pid: row.pid,
+            estimated: row.estimated,
+            cut: row.cut,
+            cost: Cells::From(0, &counts),
+            stack: StackRef::Ids(&stack),
+        };
+        out.row(record, table)?;
+    }
+    Ok(())
+}
+
+/// The same of stacks of two runs, whose costs are the two events of the table, as the diff of an event.
+pub(crate) fn write_diff(
+    mut run: RunRecord,
+    event: &str,
+    table: &StackTable,
+    read: Result<(), Error>,
+    out: &mut Out,
+) -> Result<(), Error> {
+    if table.row_count() == 0 && read.is_err() {
+        return read;
+    }
+    check_counts(table)?;
+    run.events = vec![event.to_owned()];
+    run.runs = table.events().to_vec();
+    let per_run = |entries: [Option<Count>; 2]| {
+        CountsPerRun(vec![(Name::from(event), PerRun(entries.to_vec()))])
+    };
+    let totals = [0, 1].map(|side| Some(total(table, side)));
+    run.total = Total::PerRun(per_run(totals).into_owned());
+    let entries = |row: usize| {
+        let costs = [0, 1].map(|side| table.cost(row, side));
+        // A stack that a run does not have is counted 0 times in it.
+        match costs {
+            [0, 0] => costs.map(Some),
+            _ => costs.map(|cost| (cost != 0).then_some(cost)),
+        }
+    };
+    let status = |row: usize| match entries(row) {
+        [None, _] => Status::Added,
+        [_, None] => Status::Removed,
+        [before, after] if before == after => Status::Same,
+        _ => Status::Changed,
+    };
+    let mut rows = BTreeMap::new();
+    for row in 0..table.row_count() {
+        *rows.entry(status(row)).or_insert(0) += 1;
+    }
+    let summary = DiffSummary {
+        relative_to: run.runs[0].clone(),
+        rows,
+        ..DiffSummary::default()
+    };
+    summary.put_into(&mut run);
+    out.run(&run)?;
+
+    let writing = RowWriting::new(table);
+    let delta = |row: usize| table.cost(row, 1) - table.cost(row, 0);
+    let by_delta = |row: usize| (Reverse(delta(row).abs()), Reverse(delta(row)));
+    for position in writing.ordered_by(by_delta) {
+        let blamed = writing.blamed_frame(position);
+        let delta = i64::try_from(delta(position)).ok();
+        let record = DiffRecord {
+            name: blamed.name,
+            file: blamed.file,
+            line: blamed.line,
+            obj: blamed.obj,
+            of: Name::from("stack"),
+            status: status(position),
+            cost: per_run(entries(position)),
+            delta: delta.map_or_else(Counts::default, |delta| {
+                Counts(vec![(Name::from(event), delta.into())])
+            }),
+            stack: table
+                .frames_of(table.stack_at(position))
+                .map(|frame| table.record_frame(&table.frames()[frame.index()]))
+                .collect(),
+            ..DiffRecord::default()
+        };
+        out.diff(record)?;
+    }
+    read?;
+    out.end()
+}
+
+/// The sum of an event over all rows.
+fn total(table: &StackTable, event: usize) -> Count {
+    (0..table.row_count())
+        .map(|row| table.cost(row, event))
+        .sum()
+}
+
+/// That 64 bits hold every count and every total.
+fn check_counts(table: &StackTable) -> Result<(), Error> {
+    let fits = |count: Count| u64::try_from(count).is_ok() || i64::try_from(count).is_ok();
+    for (event, name) in table.events().iter().enumerate() {
+        let mut sum: Count = 0;
+        for row in 0..table.row_count() {
+            let cost = table.cost(row, event);
+            let added = sum.checked_add(cost).filter(|_| fits(cost));
+            sum = added.ok_or_else(|| beyond(name))?;
+        }
+        if !fits(sum) {
+            return Err(beyond(name));
+        }
+    }
+    Ok(())
+}
+
+fn beyond(event: &str) -> Error {
+    Error::whole(format!("the sum of {event} is beyond 64 bits"))
+}
+
+/// What is worked out once for all rows.
+struct RowWriting<'t> {
+    table: &'t StackTable,
+    /// By row: the frame to blame.
+    blamed: Vec<Option<FrameId>>,
+}
+
+impl<'t> RowWriting<'t> {
+    fn new(table: &'t StackTable) -> RowWriting<'t> {
+        RowWriting {
+            table,
+            blamed: blamed_frames(table),
+        }
+    }
+
+    fn blamed_parts(&self, row: usize) -> FrameParts {
+        let parts = |frame: FrameId| self.table.frames()[frame.index()];
+        self.blamed[row].map(parts).unwrap_or_default()
+    }
+
+    fn blamed_frame(&self, row: usize) -> Frame<'t> {
+        self.table.record_frame(&self.blamed_parts(row))
+    }
+
+    /// The rows sorted by the key `first`, and rows with equal keys by their names.
+    fn ordered_by<K: Ord>(&self, first: impl Fn(usize) -> K) -> Vec<usize> {
+        let texts = self.ranks_of_texts();
+        let frames = self.ranks_of_frames(&texts);
+        let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
+        // Packed into one number, to compare all at once.
+        let names = |row: usize| {
+            let FrameParts {
+                name, file, obj, ..
+            } = self.blamed_parts(row);
+            [name, file, obj].into_iter().fold(0u128, |names, text| {
+                names << 32 | rank(text).map_or(0, |rank| u128::from(rank) + 1)
+            })
+        };
+        let mut keyed: Vec<_> = (0..self.table.row_count())
+            .map(|row| (first(row), names(row), row))
+            .collect();
+        keyed.order_by(|(a_first, a_names, a), (b_first, b_names, b)| {
+            let stacks = [*a, *b].map(|row| self.table.stack_at(row));
+            let by_frames = || match stacks[0] == stacks[1] {
+                true => Ordering::Equal,
+                false => {
+                    let [a, b] = stacks.map(|stack| {
+                        let frames_of = self.table.frames_of(stack);
+                        frames_of.map(|frame| frames[frame.index()])
+                    });
+                    a.cmp(b)
+                }
+            };
+            let by_origin = || {
+                let [a, b] = [*a, *b].map(|row| {
+                    let row = self.table.row_at(row);
+                    (
+                        rank(row.thread),
+                        rank(row.process),
+                        row.pid,
+                        row.cut,
+                        row.estimated,
+                    )
+                });
+                a.cmp(&b)
+            };
+            (a_first, a_names)
+                .cmp(&(b_first, b_names))
+                .then_with(by_frames)
+                .then_with(by_origin)
+        });
+        keyed.into_iter().map(|(_, _, row)| row).collect()
+    }
+
+    /// By text: its rank in the order of all texts as bytes.
+    fn ranks_of_texts(&self) -> Vec<u32> {
+        let texts: Vec<&str> = self.table.texts().collect();
+        ranks(texts.len(), |a, b| texts[a].cmp(texts[b]))
+    }
+
+    /// By frame: its rank in the order of all frames.
+    fn ranks_of_frames(&self, texts: &[u32]) -> Vec<u32> {
+        let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
+        let key = |frame: usize| {
+            let frame = &self.table.frames()[frame];
+            let names = (rank(frame.name), rank(frame.file), rank(frame.obj));
+            (names, frame.line, frame.addr, frame.marks)
+        };
+        ranks(self.table.frames().len(), |a, b| key(a).cmp(&key(b)))
+    }
+}
+
+/// The place of each of so many things in an order.
+fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
+    let mut sorted: Vec<usize> = (0..count).collect();
+    sorted.order_by(|a, b| order(*a, *b));
+    let mut ranks = vec![0; count];
+    for (rank, position) in (0..).zip(sorted) {
+        ranks[position] = rank;
+    }
+    ranks
+}
+
+/// By row: the blamed frame. Found once per stack, and the facts of a frame once per frame, for the few that are looked
+/// at.
+fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
+    let facts: Vec<Cell<Option<Facts>>> = vec![Cell::new(None); table.frames().len()];
+    let facts_of = |frame: FrameId| {
+        let known = &facts[frame.index()];
+        let found = known
+            .get()
+            .unwrap_or_else(|| Facts::of(&table.record_frame(&table.frames()[frame.index()])));
+        known.set(Some(found));
+        found
+    };
+    let mut frames: Vec<FrameId> = Vec::new();
+    let mut of_stacks = vec![None; table.stack_count()];
+    let mut blamed_in = |row: usize| {
+        let stack = table.stack_at(row)?;
+        let known = &mut of_stacks[stack.index()];
+        if known.is_none() {
+            frames.clear();
+            frames.extend(table.frames_of(Some(stack)));
+            let blamed = frame_to_blame_by(frames.len(), |position| {
+                frames.get(position).map(|frame| facts_of(*frame))
+            });
+            *known = frames.get(blamed).copied();
+        }
+        *known
+    };
+    (0..table.row_count()).map(&mut blamed_in).collect()
+}

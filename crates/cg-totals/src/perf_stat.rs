@@ -1,0 +1,458 @@
+//! `perf stat -x,` and `perf stat -j`: counters of the kernel and the processor.
+//!
+//! Fields of a line (man perf-stat, "CSV FORMAT"; `tools/perf/util/stat-display.c`):
+//!
+//! ```text
+//! [time,] [CPU | core,n | socket,n | node,n | thread,] value,unit,event, [variance%,] run time,share, metric,metric's unit
+//! ```
+//!
+//! The value can be `<not counted>` or `<not supported>`; it then is no 0. An event's name may have the separator in it.
+//! The share is how much of the time the counter ran: where counters take turns, the kernel scales what they counted.
+//! Metrics (`insn per cycle`) are worked out of counts and are left out, here and on lines of their own. Values of one
+//! event on several lines (intervals, processors) are added up, or with `per_part` each line's scope is a run.
+
+use std::borrow::Cow;
+
+use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{CounterFacts, RunRecord};
+use serde::Deserialize;
+
+/// Values with a fraction are kept as integers of a millionth of their unit.
+const FRACTION: u128 = 1_000_000;
+
+/// True where all whole lines at the beginning are of the format and one has a counter.
+pub fn is_output(head: &Head) -> bool {
+    let mut has_counter = false;
+    for (_, line) in head.whole_lines() {
+        match CounterLine::of(line) {
+            Some(CounterLine::Counter(..)) => has_counter = true,
+            Some(CounterLine::Nothing) => {}
+            None => return false,
+        }
+        if has_counter && head.reach == Reach::Beginning {
+            break;
+        }
+    }
+    has_counter
+}
+
+/// Reads the counters of `perf stat`: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut scopes: Vec<CounterScope> = Vec::new();
+    let read = read(lines, options.per_part, &mut scopes);
+    if scopes.is_empty() {
+        read?;
+        return Err(Error::whole("expected counters of perf stat, found none"));
+    }
+    for scope in &scopes {
+        scope.tell(source, diagnostics);
+        let totals = scope.totals()?;
+        // Each scope may lack what was not read.
+        super::write(scope.run(source), &totals, read.is_ok(), out)?;
+    }
+    read
+}
+
+fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Result<(), Error> {
+    let mut is_whole = true;
+    while lines.advance().map_err(Error::Input)? {
+        let line = lines.last_line();
+        match CounterLine::of(line) {
+            Some(CounterLine::Counter(labels, counter)) => {
+                is_whole = counter.is_whole;
+                let labels = if per_part { labels } else { Vec::new() };
+                let position = scopes.iter().position(|scope| scope.labels == labels);
+                let position = position.unwrap_or_else(|| {
+                    scopes.push(CounterScope {
+                        labels,
+                        counters: Vec::new(),
+                    });
+                    scopes.len() - 1
+                });
+                scopes[position].add(*counter);
+            }
+            Some(CounterLine::Nothing) => {}
+            None => {
+                let found = excerpt(line);
+                let number = lines.line_number();
+                return Err(Error::at(
+                    number,
+                    format!("expected a counter of perf stat, found {found}"),
+                ));
+            }
+        }
+    }
+    if !lines.ended_with_newline() && !is_whole {
+        return Err(Error::at(
+            lines.line_number(),
+            "the line is cut short: it has no line break",
+        ));
+    }
+    Ok(())
+}
+
+/// What a line is.
+enum CounterLine {
+    /// What was counted, and where or when.
+    Counter(Labels, Box<Counter>),
+    /// A comment, a blank line, a metric without a counter.
+    Nothing,
+}
+
+/// Where or when something was counted: a processor, an interval.
+type Labels = Vec<(&'static str, String)>;
+
+/// One event on one line, or on several added up.
+#[derive(Clone, Debug)]
+struct Counter {
+    event: String,
+    unit: String,
+    /// In millionths; `None` where nothing was counted.
+    value: Option<u128>,
+    is_supported: bool,
+    /// Whether it was not counted on some line.
+    has_gap: bool,
+    /// For how long it was counted, and for how long it was to be, in nanoseconds.
+    counted: f64,
+    wanted: f64,
+    /// Whether the line goes on behind these fields, so that none of them can be cut short.
+    is_whole: bool,
+}
+
+/// What was counted in one place or time, or in all.
+struct CounterScope {
+    labels: Labels,
+    counters: Vec<Counter>,
+}
+
+impl CounterScope {
+    fn add(&mut self, counter: Counter) {
+        let same =
+            |known: &&mut Counter| known.event == counter.event && known.unit == counter.unit;
+        let Some(known) = self.counters.iter_mut().find(same) else {
+            self.counters.push(counter);
+            return;
+        };
+        known.value = match (known.value, counter.value) {
+            (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
+            (sum, value) => sum.or(value),
+        };
+        known.has_gap |= counter.has_gap;
+        known.is_supported |= counter.is_supported;
+        known.counted += counter.counted;
+        known.wanted += counter.wanted;
+    }
+
+    fn totals(&self) -> Result<Vec<(String, u64)>, Error> {
+        let mut totals = Vec::new();
+        for counter in &self.counters {
+            let Some(value) = counter.value else { continue };
+            let count = if counter.is_in_millionths() {
+                value
+            } else {
+                value / FRACTION
+            };
+            let count = u64::try_from(count).map_err(|_| {
+                Error::whole(format!(
+                    "the sum of {} does not fit in 64 bits",
+                    counter.event
+                ))
+            })?;
+            totals.push((counter.event.clone(), count));
+        }
+        Ok(totals)
+    }
+
+    fn run(&self, source: &str) -> RunRecord {
+        let mut run = RunRecord::new("perf-stat");
+        run.source = vec![source.to_owned()];
+        let labels = self.labels.iter();
+        run.sampling.labels = labels
+            .map(|(key, text)| ((*key).to_owned(), text.clone()))
+            .collect();
+        let counted = self
+            .counters
+            .iter()
+            .filter(|counter| counter.value.is_some());
+        run.sampling.units = counted
+            .clone()
+            .filter_map(|counter| Some((counter.event.clone(), counter.unit()?)))
+            .collect();
+        run.counters = CounterFacts {
+            counted_share: counted
+                .filter_map(|counter| Some((counter.event.clone(), counter.share()?)))
+                .collect(),
+            not_counted: self.events(|counter| counter.is_supported && counter.has_gap),
+            not_supported: self.events(|counter| !counter.is_supported),
+        };
+        run
+    }
+
+    fn events(&self, is_so: fn(&Counter) -> bool) -> Vec<String> {
+        let counters = self.counters.iter().filter(|counter| is_so(counter));
+        counters.map(|counter| counter.event.clone()).collect()
+    }
+
+    /// Says which events have no figures, or figures that lack something.
+    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+        for counter in &self.counters {
+            let event = &counter.event;
+            if !counter.is_supported {
+                diagnostics.warn(format!("{source}: {event} is not supported by the machine"));
+            } else if counter.value.is_none() {
+                diagnostics.warn(format!("{source}: {event} was not counted"));
+            } else if counter.has_gap {
+                diagnostics.warn(format!("{source}: {event} was not counted on some lines"));
+            }
+        }
+    }
+}
+
+impl Counter {
+    fn new(event: &str, unit: &str, value: &str, runtime: f64, share: f64) -> Option<Counter> {
+        let (value, is_supported) = match value {
+            "<not counted>" => (None, true),
+            "<not supported>" => (None, false),
+            value => (Some(millionths(value)?), true),
+        };
+        let has_gap = value.is_none();
+        let wanted = if share > 0.0 {
+            runtime * 100.0 / share
+        } else {
+            runtime
+        };
+        Some(Counter {
+            event: event.to_owned(),
+            unit: unit.to_owned(),
+            value,
+            is_supported,
+            has_gap,
+            counted: runtime,
+            wanted,
+            is_whole: true,
+        })
+    }
+
+    /// Whether the event has a unit of which there can be fractions. It has them in all files or in none, so that two
+    /// can be compared.
+    fn is_in_millionths(&self) -> bool {
+        !matches!(self.unit.as_str(), "" | "ns" | "bytes" | "B")
+    }
+
+    fn unit(&self) -> Option<String> {
+        match self.unit.as_str() {
+            "" => None,
+            // A millionth of a millisecond.
+            "msec" => Some("ns".to_owned()),
+            unit if self.is_in_millionths() => Some(format!("0.000001 {unit}")),
+            unit => Some(unit.to_owned()),
+        }
+    }
+
+    /// Of how much of the time it was counted, in per cent, where that is not all of it.
+    fn share(&self) -> Option<serde_json::Number> {
+        let percent = (self.counted / self.wanted * 10_000.0).round() / 100.0;
+        if percent >= 100.0 {
+            return None;
+        }
+        serde_json::Number::from_f64(percent)
+    }
+}
+
+impl CounterLine {
+    fn of(line: &[u8]) -> Option<CounterLine> {
+        let text = std::str::from_utf8(line).ok()?.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return Some(CounterLine::Nothing);
+        }
+        if text.starts_with('{') {
+            return CounterLine::of_json(text);
+        }
+        // `-x` takes any separator; these are the ones that people take.
+        [',', ';', '\t', '|', ':']
+            .into_iter()
+            .find_map(|separator| CounterLine::of_fields(text, separator))
+    }
+
+    fn of_fields(text: &str, separator: char) -> Option<CounterLine> {
+        /// Of the time, the place and how many processors it has.
+        const MOST_BEFORE: usize = 3;
+        let fields: Vec<&str> = text.split(separator).map(str::trim).collect();
+        if fields.len() < 5 {
+            return None;
+        }
+        // A metric that belongs to the line before.
+        let metric = fields.iter().rev().take(2).all(|field| !field.is_empty());
+        let in_front = fields[..fields.len() - 2].iter().enumerate();
+        if metric
+            && in_front
+                .skip(MOST_BEFORE)
+                .all(|(_, field)| field.is_empty())
+            && fields.len() >= 7
+        {
+            return Some(CounterLine::Nothing);
+        }
+        (0..=MOST_BEFORE).find_map(|before| {
+            let labels = labels(fields.get(..before)?)?;
+            let [value, unit, rest @ ..] = fields.get(before..)? else {
+                return None;
+            };
+            // Then the value is behind this.
+            if unit.starts_with(|first: char| first.is_ascii_digit() || first == '<') {
+                return None;
+            }
+            let number = |text: &str| decimal(text, separator)?.parse::<f64>().ok();
+            let (event, runtime, share, is_whole) = (1..rest.len()).find_map(|end| {
+                let runtime: u64 = rest.get(end)?.parse().ok()?;
+                let share = rest.get(end + 1)?;
+                let share = share.contains(['.', ',']).then(|| number(share))??;
+                let mut event = &rest[..end];
+                if let [name @ .., variance] = event
+                    && !name.is_empty()
+                    && variance
+                        .strip_suffix('%')
+                        .is_some_and(|percent| number(percent).is_some())
+                {
+                    event = name;
+                }
+                let name = event.join(&separator.to_string());
+                let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic());
+                is_name.then_some((name, runtime, share, rest.len() > end + 2))
+            })?;
+            let value = decimal(value, separator)?;
+            let mut counter = Counter::new(&event, unit, &value, runtime as f64, share)?;
+            counter.is_whole = is_whole;
+            Some(CounterLine::Counter(labels, Box::new(counter)))
+        })
+    }
+
+    fn of_json(text: &str) -> Option<CounterLine> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct CounterFields {
+            counter_value: Option<serde_json::Value>,
+            #[serde(default)]
+            unit: String,
+            event: Option<String>,
+            #[serde(default)]
+            event_runtime: f64,
+            #[serde(default)]
+            pcnt_running: f64,
+            interval: Option<f64>,
+            cpu: Option<String>,
+            core: Option<String>,
+            die: Option<String>,
+            socket: Option<String>,
+            node: Option<String>,
+            thread: Option<String>,
+            metric_value: Option<serde_json::Value>,
+        }
+        let fields: CounterFields = serde_json::from_str(text).ok()?;
+        let (Some(value), Some(event)) = (&fields.counter_value, &fields.event) else {
+            return fields.metric_value.map(|_| CounterLine::Nothing);
+        };
+        let value = match value {
+            serde_json::Value::String(text) => text.clone(),
+            number => number.to_string(),
+        };
+        let counter = Counter::new(
+            event,
+            &fields.unit,
+            &value,
+            fields.event_runtime,
+            fields.pcnt_running,
+        )?;
+        let interval = fields.interval.map(|time| format!("{time:.9}"));
+        let labels = [
+            ("interval", interval),
+            ("cpu", fields.cpu.map(|cpu| format!("CPU{cpu}"))),
+            ("core", fields.core),
+            ("die", fields.die),
+            ("socket", fields.socket),
+            ("node", fields.node),
+            ("thread", fields.thread),
+        ];
+        let labels = labels
+            .into_iter()
+            .filter_map(|(key, text)| Some((key, text?)))
+            .collect();
+        Some(CounterLine::Counter(labels, Box::new(counter)))
+    }
+}
+
+/// What the fields in front of a value say; `None` where they say nothing of the sort.
+fn labels(fields: &[&str]) -> Option<Labels> {
+    let mut labels = Labels::new();
+    for (position, field) in fields.iter().enumerate() {
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let numbered = |prefix: &str| field.strip_prefix(prefix).is_some_and(is_number);
+        let is_time = |field: &str| {
+            let digits = field.replacen(',', ".", 1);
+            digits.contains('.') && digits.parse::<f64>().is_ok()
+        };
+        if position == 0 && is_time(field) {
+            labels.push(("interval", (*field).to_owned()));
+            continue;
+        }
+        let has_place = labels.last().is_some_and(|(key, _)| *key != "interval");
+        if has_place {
+            // How many processors the place has.
+            is_number(field).then_some(())?;
+            continue;
+        }
+        let parts = field.split('-').count();
+        let key = if numbered("CPU") {
+            "cpu"
+        } else if numbered("S") {
+            "socket"
+        } else if numbered("N") {
+            "node"
+        } else if field.starts_with('S') && field.contains("-D") && parts == 3 {
+            "core"
+        } else if field.starts_with('S') && field.contains("-D") && parts == 2 {
+            "die"
+        } else if field
+            .rsplit_once('-')
+            .is_some_and(|(_, tid)| is_number(tid))
+        {
+            "thread"
+        } else {
+            return None;
+        };
+        labels.push((key, (*field).to_owned()));
+    }
+    Some(labels)
+}
+
+/// A number with a point, where the language of who ran perf has a comma in its place. Then commas do not separate fields.
+fn decimal(text: &str, separator: char) -> Option<Cow<'_, str>> {
+    match text.bytes().filter(|byte| *byte == b',').count() {
+        0 => Some(Cow::Borrowed(text)),
+        1 if separator != ',' => Some(Cow::Owned(text.replace(',', "."))),
+        _ => None,
+    }
+}
+
+/// A decimal number in millionths; what is finer is cut off.
+fn millionths(text: &str) -> Option<u128> {
+    const DIGITS: usize = 6;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    let whole: u128 = whole.parse::<u64>().ok()?.into();
+    let mut millionths = 0;
+    for digit in fraction.bytes().chain(std::iter::repeat(b'0')).take(DIGITS) {
+        millionths = millionths * 10 + u128::from(digit - b'0');
+    }
+    Some(whole * FRACTION + millionths)
+}
