@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Several files of the old side, or quoted patterns.
     ///
     /// In a pattern like 'a/*/*.out' * and ? stand for parts of a name, ** for any directories. A side's figure is the median
-    /// of its files, and a change within their spread is none; see --statistic.
+    /// of its files, and a change within their noise is none; see --statistic.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "after", conflicts_with = "files")]
     pub(crate) before: Vec<PathBuf>,
 
@@ -69,9 +69,12 @@ pub(crate) struct Args {
 
     /// What several files of a side are compared by: median or sum.
     ///
-    /// median is for runs of the same thing: it measures their noise. sum is for parts of one thing, such as all benchmarks
-    /// of a commit; files are added up as they are read, so memory goes with distinct functions. Sums over different numbers
-    /// of files are trouble, unless --allow-missing is given.
+    /// median is for runs of the same thing: it measures their noise. With four files a side or more, each file is compared
+    /// with each of the other side, and a few outliers make no difference: of ten files two may be as far off as they like. One
+    /// of 40 comparisons of equal sides shows a change. With fewer files noise is their spread, which one outlier widens; with
+    /// two, one of four comparisons of equal sides shows a change. sum is for parts of one thing, such as all benchmarks of a
+    /// commit; files are added up as they are read, so memory goes with distinct functions. Sums over different numbers of
+    /// files are trouble, unless --allow-missing is given.
     #[arg(
         long,
         value_name = "WHAT",
@@ -225,7 +228,7 @@ pub(crate) struct Args {
     /// 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on each function that matches, 'worst.Ir>+10%' on the function
     /// that grew most, 'end_bytes>0' on the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change. It is
     /// on the last run; behind any. on each run against the one of --relative-to. With several files a side a change within
-    /// their spread is none.
+    /// their noise is none, and a warning says so.
     #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
     pub(crate) fail_if: Vec<Limit>,
 

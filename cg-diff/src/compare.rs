@@ -231,7 +231,7 @@ fn status(
         .iter()
         .all(|side| runs.files_of(*side).len() < 2);
     match (has(reference), has(last)) {
-        // A record that only some files of a side have is noise while it stays within their spread.
+        // A record that only some files of a side have is noise while it stays within theirs.
         _ if !differs && !is_measured_once => Status::Same,
         (true, true) if joined_row.certainty == Certainty::Renamed => Status::Renamed,
         (false, true) => Status::Added,

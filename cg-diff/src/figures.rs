@@ -7,8 +7,8 @@ use cg_stream::record::{Count, PerRun, RecordType};
 use foldhash::fast::FixedState;
 
 use crate::join::Joined;
-use crate::key;
 use crate::runs::Runs;
+use crate::{key, noise};
 
 /// Counts of one event or of calls, one per side; `None` where a side lacks the record or does not count the event.
 pub(crate) type Entries = Vec<Option<Count>>;
@@ -18,10 +18,8 @@ pub(crate) type Entries = Vec<Option<Count>>;
 pub(crate) struct Figure {
     /// The count; of a side with several files, their median.
     pub(crate) entries: Entries,
-    /// Of a side with several files, the least.
-    pub(crate) min: Entries,
-    /// Of a side with several files, the greatest less the least; 0 elsewhere.
-    pub(crate) spread: Entries,
+    /// By side: the counts of its files, sorted; 0 where a file lacks the record.
+    files: Vec<Vec<Count>>,
 }
 
 /// All figures of a row.
@@ -44,15 +42,31 @@ impl Figure {
         entry(to) - entry(from)
     }
 
-    /// True where two sides differ by more than each of them does between its own files.
+    /// True where two sides differ by more than noise.
     pub(crate) fn differs(&self, from: usize, to: usize) -> bool {
         self.change(from, to).abs() > self.noise(from, to)
     }
 
-    /// By how much the files of one of two sides differ at most.
+    /// The greatest change between two sides that is still noise.
     pub(crate) fn noise(&self, from: usize, to: usize) -> Count {
-        let spread = |side: usize| self.spread[side].unwrap_or(0);
-        spread(from).max(spread(to))
+        noise::of_change(&self.files[from], &self.files[to], self.change(from, to))
+    }
+
+    /// The least count among the files of each side.
+    pub(crate) fn min(&self) -> Entries {
+        self.of_files(|files| files.first().copied().unwrap_or(0))
+    }
+
+    /// The greatest count among the files of each side less the least.
+    pub(crate) fn spread(&self) -> Entries {
+        self.of_files(noise::spread)
+    }
+
+    fn of_files(&self, figure: impl Fn(&[Count]) -> Count) -> Entries {
+        let sides = self.entries.iter().zip(&self.files);
+        sides
+            .map(|(entry, files)| entry.map(|_| figure(files)))
+            .collect()
     }
 
     /// The figure that each profile has one count for.
@@ -70,16 +84,10 @@ impl Figure {
 
     fn push(&mut self, mut files: Vec<Count>, is_counted: bool) {
         files.sort_unstable();
-        let (Some(least), Some(greatest), true) = (files.first(), files.last(), is_counted) else {
-            self.entries.push(None);
-            self.min.push(None);
-            self.spread.push(None);
-            return;
-        };
         // For an even number of files the lower median, so that the figure is one that was measured.
-        self.entries.push(Some(files[(files.len() - 1) / 2]));
-        self.min.push(Some(*least));
-        self.spread.push(Some(greatest - least));
+        let median = files.get(files.len().saturating_sub(1) / 2).copied();
+        self.entries.push(median.filter(|_| is_counted));
+        self.files.push(files);
     }
 }
 
@@ -226,12 +234,12 @@ mod tests {
     fn a_side_of_several_files_is_its_median() {
         let figure = figure(&[&[9, 5, 7], &[8], &[4, 1]]);
         assert_eq!(figure.entries, [Some(7), Some(8), Some(1)]);
-        assert_eq!(figure.min, [Some(5), Some(8), Some(1)]);
-        assert_eq!(figure.spread, [Some(4), Some(0), Some(3)]);
+        assert_eq!(figure.min(), [Some(5), Some(8), Some(1)]);
+        assert_eq!(figure.spread(), [Some(4), Some(0), Some(3)]);
     }
 
     #[test]
-    fn only_what_exceeds_the_spread_differs() {
+    fn of_few_files_only_what_exceeds_the_spread_differs() {
         let figure = figure(&[&[100, 104, 102], &[106], &[107]]);
         assert!(!figure.differs(0, 1));
         assert!(figure.differs(0, 2));

@@ -50,9 +50,9 @@ pub(crate) fn judge(
     for limit in limits {
         let mut found = Vec::new();
         let mut is_judged = false;
-        let mut open = Vec::new();
+        let mut undecided = Undecided::default();
         for sides in options.pairs(runs, limit.is_on_any) {
-            match gate.broken(limit, sides, &mut open) {
+            match gate.broken(limit, sides, &mut undecided) {
                 Ok(broken) => {
                     is_judged |= broken.is_some();
                     found.extend(broken.into_iter().flatten());
@@ -65,10 +65,8 @@ pub(crate) fn judge(
         }
         judgement.judged.push(is_judged);
         // A limit that is certainly broken is reported as broken, even if other figures leave it open.
-        if found.is_empty()
-            && let Some(trouble) = left_open(limit, &mut open)
-        {
-            diagnostics.trouble(trouble);
+        if found.is_empty() {
+            undecided.tell(limit, diagnostics);
         }
         found.order_by(|(a, a_broken), (b, b_broken)| {
             a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
@@ -91,19 +89,40 @@ pub(crate) fn judge(
     judgement
 }
 
-/// The message for a limit that chance leaves open; it names the greatest of the figures.
-fn left_open(limit: &Limit, open: &mut [Measured]) -> Option<String> {
-    open.order_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
-    let (first, others) = open.split_first()?;
-    let more = match others.len() {
-        0 => String::new(),
-        1 => "; and of one more function".to_owned(),
-        count => format!("; and of {count} more functions"),
-    };
-    Some(format!(
-        "{}: not judged, chance leaves it open: {first}{more}; longer runs tell",
-        limit.text()
-    ))
+/// Figures beyond a limit of which it is not certain that they are.
+#[derive(Default)]
+struct Undecided {
+    /// Chance decides: the limit cannot be judged.
+    open: Vec<Measured>,
+    /// Their change is within noise, which is no change.
+    excused: Vec<Measured>,
+}
+
+impl Undecided {
+    fn tell(&mut self, limit: &Limit, diagnostics: &mut Diagnostics) {
+        let limit_text = limit.text();
+        if let Some(figures) = greatest(&mut self.open) {
+            diagnostics.trouble(format!(
+                "{limit_text}: not judged, chance leaves it open: {figures}; longer runs tell"
+            ));
+        }
+        if let Some(figures) = greatest(&mut self.excused) {
+            diagnostics.warn(format!(
+                "{limit_text}: within noise, so not broken: {figures}; more runs tell"
+            ));
+        }
+    }
+}
+
+/// The greatest of the figures, and how many others there are.
+fn greatest(figures: &mut [Measured]) -> Option<String> {
+    figures.order_by(|a, b| b.new.cmp(&a.new).then_with(|| a.of.cmp(&b.of)));
+    let (first, others) = figures.split_first()?;
+    Some(match others.len() {
+        0 => first.to_string(),
+        1 => format!("{first}; and of one more function"),
+        count => format!("{first}; and of {count} more functions"),
+    })
 }
 
 /// Whether nothing at all differs between the runs.
@@ -134,7 +153,7 @@ impl Gate<'_> {
         &self,
         limit: &Limit,
         sides: (usize, usize),
-        open: &mut Vec<Measured>,
+        undecided: &mut Undecided,
     ) -> anyhow::Result<Option<Vec<Ranked>>> {
         let found = match &limit.scope {
             Scope::Total => self.total(limit, sides)?.map(|total| vec![total]),
@@ -155,7 +174,7 @@ impl Gate<'_> {
                     LimitAnswer::Broken => true,
                     LimitAnswer::Kept => false,
                     LimitAnswer::Open => {
-                        open.push(figure);
+                        undecided.open.push(figure);
                         continue;
                     }
                 },
@@ -163,6 +182,8 @@ impl Gate<'_> {
             if is_broken {
                 let delta = new - old;
                 broken.push((if limit.is_upper() { -delta } else { delta }, figure));
+            } else if figure.noise.is_some() && limit.is_broken(figure.old, figure.new) {
+                undecided.excused.push(figure);
             }
         }
         Ok(Some(broken))

@@ -82,7 +82,7 @@ pub(crate) struct Measured {
     pub(crate) old: Option<Count>,
     /// The new figure; `None` where the new run lacks it.
     pub(crate) new: Option<Count>,
-    /// The greater spread of the two sides, where these have several files.
+    /// What the change can be by noise, where a side has several files.
     pub(crate) noise: Option<Count>,
     /// What the change can be by chance, where the runs were sampled.
     pub(crate) chance: Option<Count>,
@@ -208,7 +208,7 @@ impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_change(f)?;
         if let Some(noise) = self.noise {
-            write!(f, "; runs of one side differ by up to {}", grouped(noise))?;
+            write!(f, "; noise makes up to {}", grouped(noise))?;
         }
         match (self.chance, self.whole) {
             (None, _) => {}

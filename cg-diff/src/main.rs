@@ -21,6 +21,7 @@ mod key;
 mod compare;
 mod figures;
 mod inlining;
+mod noise;
 
 mod arcs;
 mod explain;

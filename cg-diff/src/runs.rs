@@ -35,7 +35,7 @@ impl Side {
 /// What a side of several files is compared by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Statistic {
-    /// The files are runs of one thing: their median, and the spread around it.
+    /// The files are runs of one thing: their median, and the noise around it.
     #[default]
     Median,
     /// The files are parts of one thing, benchmarks of a commit say: their sum. They are added up as they are read, so

@@ -191,8 +191,9 @@ impl Comparison<'_> {
                 .get(&change.row)
                 .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
                 .map(|key| Box::new(self.function_name(key.function))),
-            min: self.noise(row.of, &figures, |figure| &figure.min),
-            spread: self.noise(row.of, &figures, |figure| &figure.spread),
+            min: self.of_files(row.of, &figures, Figure::min),
+            spread: self.of_files(row.of, &figures, Figure::spread),
+            noise: self.noise(row.of, &figures),
             stack: self.stack(key),
             z: self.z(change.row).map(Box::new),
             ..DiffRecord::default()
@@ -233,18 +234,37 @@ impl Comparison<'_> {
         )
     }
 
-    fn noise(
+    /// What the files of each side say of self cost, where a side has several.
+    fn of_files(
         &self,
         of: RecordType,
         figures: &Figures,
-        entries: impl Fn(&Figure) -> &figures::Entries,
+        entries: impl Fn(&Figure) -> figures::Entries,
     ) -> CountsPerRun<'_> {
-        let has_noise = self.runs.sides.iter().any(|(_, files)| files.len() > 1);
-        if has_noise {
-            self.per_run(of, &figures.cost, |figure| PerRun(entries(figure).clone()))
-        } else {
-            CountsPerRun::default()
+        match self.has_several_files() {
+            true => self.per_run(of, &figures.cost, |figure| PerRun(entries(figure))),
+            false => CountsPerRun::default(),
         }
+    }
+
+    /// The greatest change of self cost that is noise, where a side has several files. Of samples `z` tells.
+    fn noise(&self, of: RecordType, figures: &Figures) -> Option<Box<Counts<'_>>> {
+        let (reference, last) = (self.options.reference, self.runs.sides.len() - 1);
+        let is_told = self.has_several_files() && self.options.sampling.is_none();
+        is_told.then(|| {
+            let noise = |figure: &Figure| {
+                // As far as a change is written.
+                let noise = figure.noise(reference, last);
+                noise.min(i64::MAX.into())
+            };
+            let events = self.written(of, &figures.cost);
+            let noise = events.map(|(event, figure)| (self.event(event), noise(figure)));
+            Box::new(Counts(noise.collect()))
+        })
+    }
+
+    fn has_several_files(&self) -> bool {
+        self.runs.sides.iter().any(|(_, files)| files.len() > 1)
     }
 
     fn deltas(

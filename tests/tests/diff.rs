@@ -360,6 +360,7 @@ fn only_what_exceeds_the_noise_of_both_sides_is_called_changed() {
     assert_eq!(hash["cost"]["Ir"], serde_json::json!([510, 515]));
     assert_eq!(hash["min"]["Ir"], serde_json::json!([500, 505]));
     assert_eq!(hash["spread"]["Ir"], serde_json::json!([20, 25]));
+    assert_eq!(hash["noise"]["Ir"], 25);
 }
 
 #[test]
@@ -391,9 +392,137 @@ fn a_limit_is_broken_only_by_what_exceeds_the_noise() {
     }
     let (_, _, stderr) = diff(&[&["--fail-if", "Ir[work]>+0"], &sides[..]].concat());
     assert!(
-        stderr.contains("(+1, +0.10%); runs of one side differ by up to 0"),
+        stderr.contains("(+1, +0.10%); noise makes up to 0"),
         "{stderr}"
     );
+}
+
+/// What a gate with a limit of +20 % says of these runs of one function.
+fn judged_over_20_percent(old: &[u64], new: &[u64]) -> (i32, String, Vec<Value>) {
+    let sides = [("a", old), ("b", new)];
+    let named = sides.iter().flat_map(|(side, counts)| {
+        let counts = counts.iter().enumerate();
+        counts.map(move |(file, count)| (format!("{side}{file}"), [("f", 1, *count)]))
+    });
+    let named: Vec<(String, [Function; 1])> = named.collect();
+    let streams: Vec<(&str, &[Function])> = named
+        .iter()
+        .map(|(name, functions)| (name.as_str(), &functions[..]))
+        .collect();
+    let streams = Streams::new(&streams);
+    let pattern = |side: &str| streams.path(&format!("{side}*"));
+    let (old, new) = (pattern("a"), pattern("b"));
+    let args = [
+        "--all",
+        "--fail-if=Ir>+20%",
+        "--before",
+        &old,
+        "--after",
+        &new,
+    ];
+    let (records, status, stderr) = diff(&args);
+    (status, stderr, records)
+}
+
+#[test]
+fn outliers_of_ten_files_buy_no_noise() {
+    let base: Vec<u64> = (0..10).map(|run| 10_000 + run).collect();
+    let risen: Vec<u64> = base.iter().map(|count| count * 1286 / 1000).collect();
+    let with = |side: &[u64], outliers: &[u64]| [&side[outliers.len()..], outliers].concat();
+    for (claim, old, new, status, becomes) in [
+        ("a rise", base.clone(), risen.clone(), 1, "changed"),
+        (
+            "one outlier before",
+            with(&base, &[40_000]),
+            risen.clone(),
+            1,
+            "changed",
+        ),
+        (
+            "two outliers before",
+            with(&base, &[40_000, 1_000_000]),
+            risen.clone(),
+            1,
+            "changed",
+        ),
+        (
+            "outliers after",
+            base.clone(),
+            with(&risen, &[1, 40_000]),
+            1,
+            "changed",
+        ),
+        (
+            "one on each side",
+            with(&base, &[90_000]),
+            with(&risen, &[100]),
+            1,
+            "changed",
+        ),
+        (
+            "half of the runs before",
+            with(&base, &[90_000; 5]),
+            risen.clone(),
+            0,
+            "same",
+        ),
+        ("equal sides", base.clone(), base.clone(), 0, "same"),
+        (
+            "outliers alone",
+            base.clone(),
+            with(&base, &[40_000, 40_000]),
+            0,
+            "same",
+        ),
+        (
+            "a new function with an outlier",
+            vec![0; 10],
+            with(&base, &[90_000]),
+            1,
+            "changed",
+        ),
+        (
+            "exact counts",
+            vec![10_000; 10],
+            vec![10_010; 10],
+            0,
+            "changed",
+        ),
+        (
+            "a file against ten with an outlier",
+            vec![10_000],
+            with(&risen, &[90_000]),
+            1,
+            "changed",
+        ),
+        (
+            "three files with an outlier",
+            with(&base[..3], &[40_000]),
+            risen[..3].to_vec(),
+            0,
+            "same",
+        ),
+    ] {
+        let (found, stderr, records) = judged_over_20_percent(&old, &new);
+        assert_eq!(found, status, "{claim}: {stderr}");
+        assert_eq!(records[1]["status"], becomes, "{claim}: {records:?}");
+        let [change, noise] =
+            ["delta", "noise"].map(|field| records[1][field]["Ir"].as_i64().unwrap());
+        assert_eq!(
+            change.abs() > noise,
+            becomes == "changed",
+            "{claim}: {change} {noise}"
+        );
+        assert_eq!(
+            stderr.contains("Ir>+20%: the total rose"),
+            status == 1,
+            "{claim}: {stderr}"
+        );
+        // What noise excuses is said.
+        let is_excused = becomes == "same" && change > 2000;
+        let says = stderr.contains("Ir>+20%: within noise, so not broken: the total rose from ");
+        assert_eq!(says, is_excused, "{claim}: {stderr}");
+    }
 }
 
 #[test]

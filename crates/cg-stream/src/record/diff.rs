@@ -118,6 +118,9 @@ pub struct DiffRecord<'a> {
     /// Where an entry stands for several files: the greatest self cost among them less the least.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub spread: CountsPerRun<'a>,
+    /// Where an entry stands for several files: the greatest change of self cost that would still be noise.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Box<Counts<'a>>>,
     /// Where stacks are compared: the frames, innermost first.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame<'a>>,
@@ -156,6 +159,7 @@ impl DiffRecord<'_> {
             gone_inline: self.gone_inline.map(|own| Box::new(own.shared(texts))),
             min: self.min.shared(texts),
             spread: self.spread.shared(texts),
+            noise: self.noise.map(|noise| Box::new(noise.shared(texts))),
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),
             was: self.was.map(|was| Box::new(was.into_owned())),
             why: self.why.map(|why| Box::new(why.into_owned())),
