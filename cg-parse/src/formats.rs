@@ -207,7 +207,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Line(cg_findings::text::is_log_line)],
-        reader: FormatReader::Records(cg_findings::text::parse),
+        reader: FormatReader::Records(cg_findings::parse_logs),
         seeds: &["memcheck/3.27.1-leaky.log", "memcheck/*.log"],
     },
     Format {
@@ -255,7 +255,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Stacks, Inlined],
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Beginning(cg_findings::xml::is_document)],
-        reader: FormatReader::Records(cg_findings::xml::parse),
+        reader: FormatReader::Records(cg_findings::parse_documents),
         seeds: &["memcheck/3.27.1-leaky.xml", "memcheck/*.xml"],
     },
     Format {

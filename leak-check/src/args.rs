@@ -38,7 +38,7 @@ use crate::report::ReportFormat;
 )]
 #[command(next_help_heading = "What counts")]
 pub(crate) struct Args {
-    /// Logs, XML files and streams; - or none is standard input.
+    /// Logs, XML files, streams, and folders of them; - or none is standard input.
     #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     files: Vec<PathBuf>,
 
@@ -141,6 +141,26 @@ pub(crate) struct Args {
     /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
     #[arg(long, help_heading = "What counts", hide_short_help = true)]
     allow_fragment: bool,
+
+    /// Exit 2 unless there are N processes, those that could not be judged among them.
+    ///
+    /// A log that was never written is missed by nothing else.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "What counts",
+        hide_short_help = true
+    )]
+    expect: Option<u64>,
+
+    /// Pass over children whose log ends behind its preamble.
+    ///
+    /// So ends the log of a child that executed a program which Valgrind does not follow, and that of one that was killed.
+    /// The log of the child's parent has to be among the inputs. Valgrind's --child-silent-after-fork=yes keeps children
+    /// from leaving such logs, but hides what others do.
+    #[arg(long, help_heading = "What counts", hide_short_help = true)]
+    allow_exec: bool,
 
     /// Let the findings of this file pass.
     ///
@@ -290,6 +310,8 @@ impl Args {
         Ok(Options {
             files: self.files,
             allow_fragment: self.allow_fragment,
+            allow_exec: self.allow_exec,
+            expect: self.expect,
             policy,
             suppressions: self.suppressions,
             default_suppressions: !self.no_default_suppressions,

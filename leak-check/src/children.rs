@@ -2,8 +2,9 @@
 //! `Command`.
 //!
 //! With `%p` in its log's name, Valgrind creates a log for such a child between fork and exec; it ends after the
-//! preamble, as the log of a killed process does. Such a child is recognised by its parent: both have the same command,
-//! and a whole log of the parent is among the inputs. It is skipped with a warning.
+//! preamble, as the log of a killed process does, and nothing tells the two apart. With `--allow-exec` the user says that such
+//! children executed something: those whose parent's whole log is among the inputs, with the same command, are passed over
+//! with a warning.
 
 use cg_stream::Diagnostics;
 
@@ -25,14 +26,21 @@ impl Children {
         self.0.push(Child { process, trouble });
     }
 
-    /// Skips the children whose parent is known. The others are trouble, and are added to the evidence.
-    pub(crate) fn pass_over(self, evidence: &mut Evidence, diagnostics: &mut Diagnostics) {
+    /// Skips the children whose parent is known, if that is allowed. The others are trouble, and are added to the evidence.
+    pub(crate) fn pass_over(
+        self,
+        allow_exec: bool,
+        evidence: &mut Evidence,
+        diagnostics: &mut Diagnostics,
+    ) {
         let mut left = self.0;
-        let mut parents: Vec<JudgedProcess> = Vec::new();
+        let mut forked: Vec<Child> = Vec::new();
         // Repeated, since a skipped child may itself have forked before its exec.
         loop {
             let whole = evidence.processes.iter().filter(|parent| parent.is_whole);
-            let known: Vec<&JudgedProcess> = whole.chain(&parents).collect();
+            let known: Vec<&JudgedProcess> = whole
+                .chain(forked.iter().map(|child| &child.process))
+                .collect();
             let (passed, others): (Vec<Child>, Vec<Child>) = left.into_iter().partition(|child| {
                 known
                     .iter()
@@ -42,16 +50,25 @@ impl Children {
             if passed.is_empty() {
                 break;
             }
-            parents.extend(passed.into_iter().map(|child| child.process));
+            forked.extend(passed);
         }
-        if let Some(first) = parents.first() {
-            let more = match parents.len() - 1 {
+        if !allow_exec {
+            left.extend(forked.drain(..).map(|child| Child {
+                trouble: format!(
+                    "{}; --allow-exec passes such children over where all of them execute something",
+                    child.trouble
+                ),
+                ..child
+            }));
+        }
+        if let Some(first) = forked.first() {
+            let more = match forked.len() - 1 {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             diagnostics.warn(format!(
                 "{}{more}: passed over: forked by a process that is judged, and nothing but the preamble, as of a child that executes a program which Valgrind does not follow",
-                first.title()
+                first.process.title()
             ));
         }
         for mut child in left {

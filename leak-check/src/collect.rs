@@ -15,20 +15,27 @@ use crate::finding::{
 use crate::reconcile;
 use crate::stack::{KnownFrame, KnownStacks, Stack};
 
+/// What is judged although it may not be all there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lenience {
+    /// Records without their `run` and `end`, records that were filtered, and logs without a preamble or a summary are
+    /// judged for what they show.
+    pub(crate) fragments: bool,
+    /// Children that may have executed another program are passed over.
+    pub(crate) exec: bool,
+}
+
 /// Reads all inputs. What keeps them from being judged is told to `diagnostics` as trouble.
-///
-/// With `allow_fragment`, records without their `run` and `end`, records that were filtered, and logs without a
-/// summary are judged for what they show.
 ///
 /// # Errors
 /// Only internal ones.
 pub(crate) fn collect(
     inputs: &[PathBuf],
-    allow_fragment: bool,
+    lenience: Lenience,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Evidence> {
     let options = cg_parse::Options::default();
-    let mut collector = Collector::new(allow_fragment);
+    let mut collector = Collector::new(lenience.fragments);
     for path in inputs {
         let source = if path.as_os_str() == "-" {
             "<stdin>".to_owned()
@@ -40,7 +47,9 @@ pub(crate) fn collect(
         collector.end_input(framing, diagnostics);
     }
     let mut evidence = collector.evidence;
-    collector.children.pass_over(&mut evidence, diagnostics);
+    collector
+        .children
+        .pass_over(lenience.exec, &mut evidence, diagnostics);
     reconcile::add_unprinted(&mut evidence);
     Ok(evidence)
 }
@@ -124,8 +133,10 @@ impl RowSink for Collector {
                 "{} of its {records} records were filtered out",
                 records - section.records,
             )
-        } else {
+        } else if process.facts().quiet {
             "it has no summary, as with -q, so nobody can tell whether it is whole".to_owned()
+        } else {
+            "its log has no preamble, so nobody can tell what stood above".to_owned()
         };
         self.troubles.push(format!(
             "{}: {reason}; --allow-fragment judges what there is",

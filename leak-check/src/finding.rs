@@ -1,8 +1,8 @@
 //! What is judged: the findings of all inputs, and the processes they are from.
 
-use std::fmt;
 use std::rc::Rc;
 
+pub(crate) use cg_parse::findings::LeakKinds;
 use cg_stream::record::{Count, ErrorKind, HeapBlock, LeakKind, ProcessFacts, RunRecord};
 
 use crate::stack::Stack;
@@ -162,98 +162,5 @@ impl Finding {
 
     pub(crate) fn is_unprinted(&self) -> bool {
         matches!(self.details, Details::Unprinted(_))
-    }
-}
-
-/// A set of leak kinds, as `--errors-for-leak-kinds` and `match-leak-kinds` have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LeakKinds([bool; 4]);
-
-impl LeakKinds {
-    pub(crate) const ALL: LeakKinds = LeakKinds([true; 4]);
-    /// Valgrind's default for what is shown and for what is an error.
-    pub(crate) const DEFAULT: LeakKinds = LeakKinds([true, false, true, false]);
-
-    pub(crate) fn set(&mut self, kind: LeakKind, is_in: bool) {
-        self.0[kind as usize] = is_in;
-    }
-
-    /// All sets there are.
-    pub(crate) fn every() -> impl Iterator<Item = LeakKinds> {
-        (0..1u8 << LeakKind::ALL.len())
-            .map(|bits| LeakKinds(LeakKind::ALL.map(|kind| bits & (1 << kind as u8) != 0)))
-    }
-
-    pub(crate) fn contains(self, kind: LeakKind) -> bool {
-        self.0[kind as usize]
-    }
-}
-
-impl fmt::Display for LeakKinds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == LeakKinds::ALL {
-            return f.write_str("all");
-        }
-        let words: Vec<&str> = LeakKind::ALL
-            .into_iter()
-            .filter(|kind| self.contains(*kind))
-            .map(LeakKind::word)
-            .collect();
-        match words.as_slice() {
-            [] => f.write_str("none"),
-            words => f.write_str(&words.join(",")),
-        }
-    }
-}
-
-/// Why a text is no set of leak kinds.
-#[derive(Debug)]
-pub(crate) struct NoLeakKinds(String);
-
-impl fmt::Display for NoLeakKinds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "expected all, none or some of definite,indirect,possible,reachable, found \"{}\"",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for NoLeakKinds {}
-
-impl std::str::FromStr for LeakKinds {
-    type Err = NoLeakKinds;
-
-    fn from_str(text: &str) -> Result<LeakKinds, NoLeakKinds> {
-        let mut kinds = LeakKinds::default();
-        match text {
-            "all" => return Ok(LeakKinds::ALL),
-            "none" => return Ok(kinds),
-            _ => {}
-        }
-        for word in text.split(',') {
-            let kind =
-                LeakKind::from_word(word.trim()).ok_or_else(|| NoLeakKinds(word.to_owned()))?;
-            kinds.0[kind as usize] = true;
-        }
-        Ok(kinds)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leak_kinds_read_as_valgrind_reads_them() {
-        let kinds = |text: &str| text.parse::<LeakKinds>();
-        assert_eq!(kinds("all").unwrap(), LeakKinds::ALL);
-        assert_eq!(kinds("none").unwrap(), LeakKinds::default());
-        let two = kinds("definite,possible").unwrap();
-        assert!(two.contains(LeakKind::Definite) && two.contains(LeakKind::Possible));
-        assert!(!two.contains(LeakKind::Indirect) && !two.contains(LeakKind::Reachable));
-        assert!(kinds("definite,lost").is_err());
-        assert!(kinds("").is_err());
     }
 }

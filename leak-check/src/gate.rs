@@ -5,13 +5,15 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use cg_document::number::plural;
 use cg_stream::tool::whole_file::Replaceable;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
 use crate::baseline::Baseline;
-use crate::collect::collect;
+use crate::collect::{Lenience, collect};
 use crate::coverage;
 use crate::finding::Evidence;
+use crate::folder::with_files_of_folders;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
@@ -25,6 +27,9 @@ const BUFFER_SIZE: usize = 64 * 1024;
 pub(crate) struct Options {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) allow_fragment: bool,
+    pub(crate) allow_exec: bool,
+    /// How many processes there have to be.
+    pub(crate) expect: Option<u64>,
     pub(crate) policy: Policy,
     pub(crate) suppressions: Vec<PathBuf>,
     pub(crate) default_suppressions: bool,
@@ -59,8 +64,7 @@ pub(crate) fn run(
         (Some(path), Some(file)) if file.exists() => Baseline::read(path)?,
         _ => Baseline::default(),
     };
-    let files = tool::inputs(&options.files, diagnostics);
-    let evidence = collect(&files, options.allow_fragment, diagnostics)?;
+    let evidence = read(&options, diagnostics)?;
     let policy = &options.policy;
     let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
     if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
@@ -78,7 +82,7 @@ pub(crate) fn run(
     if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
     }
-    for gap in coverage::gaps(&evidence, options.policy.leak_kinds) {
+    for gap in coverage::gaps(&evidence, options.policy.leak_kinds, options.policy.errors) {
         match is_red {
             // What was not shown can only add to what was found.
             true => diagnostics.warn(gap),
@@ -119,6 +123,34 @@ pub(crate) fn run(
     } else {
         Outcome::No
     })
+}
+
+/// Reads the inputs, and holds the number of processes to what is expected.
+fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evidence> {
+    let files = tool::inputs(&options.files, diagnostics);
+    let files = with_files_of_folders(files, diagnostics);
+    let lenience = Lenience {
+        fragments: options.allow_fragment,
+        exec: options.allow_exec,
+    };
+    let evidence = collect(&files, lenience, diagnostics)?;
+    if let Some(expected) = options.expect {
+        tell_of_number(expected, &evidence, diagnostics);
+    }
+    Ok(evidence)
+}
+
+/// Says where another number of processes was found than there should be.
+fn tell_of_number(expected: u64, evidence: &Evidence, diagnostics: &mut Diagnostics) {
+    let found = evidence.processes.len() as u64;
+    if found != expected {
+        let processes = |count: u64| plural(count.into(), "process", "processes");
+        diagnostics.trouble(format!(
+            "expected {} (--expect), found {}: a log is missing, or one is too many",
+            processes(expected),
+            processes(found)
+        ));
+    }
 }
 
 /// Says how many known leaks cannot be held to a limit of growth.

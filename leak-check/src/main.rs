@@ -12,6 +12,7 @@ mod stack;
 mod children;
 mod collect;
 mod coverage;
+mod folder;
 mod reconcile;
 
 mod baseline;

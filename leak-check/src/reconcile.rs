@@ -4,9 +4,9 @@
 //! errors beyond Valgrind's limits. All of them are in the summaries, and a gate that looks at the records alone would
 //! call such a process clean.
 
+use cg_parse::findings::LeakOptions;
 use cg_stream::record::{Count, LeakKind};
 
-use crate::coverage::LeakOptions;
 use crate::finding::{Details, Evidence, Finding, JudgedProcess, LeakKinds, ProcessId, Unprinted};
 use crate::stack::Stack;
 
@@ -156,7 +156,7 @@ fn beyond_what_is_known(
         let inherited = inherited + Count::from(process.facts().repeated_leaks);
         printed.errors + inherited + in_sets(kinds).map(|records| records.most).sum::<Count>()
     };
-    let counted = LeakOptions::of(&process.facts().options).counted;
+    let counted = LeakOptions::of(&process.run).counted;
     let beyond = contexts - most(counted.unwrap_or(LeakKinds::DEFAULT));
     let is_explained = counted.is_none()
         && LeakKinds::every().any(|kinds| (least(kinds)..=most(kinds)).contains(&contexts));

@@ -170,7 +170,7 @@ fn a_leak_check_on_the_way_is_not_the_one_at_exit() {
 }
 
 #[test]
-fn one_number_is_one_process_only_where_it_executed_the_next() {
+fn two_logs_of_one_number_are_two_runs() {
     let error = ["Invalid read of size 1", "   at 0x1: f (a.c:1)", ""];
     for (what, first, second, expected) in [
         ("another parent", log(1, Some(7), &[]), Some(9), 2),
@@ -190,13 +190,13 @@ fn one_number_is_one_process_only_where_it_executed_the_next() {
             2,
         ),
         ("cut in a message", log(1, Some(7), &error[..2]), Some(7), 2),
-        ("an exec", log(1, Some(7), &[]), Some(7), 0),
         (
-            "an exec after an error",
-            log(1, Some(7), &error),
+            "a log file that was not emptied",
+            log(1, Some(7), &[]),
             Some(7),
-            1,
+            2,
         ),
+        ("one that had an error", log(1, Some(7), &error), Some(7), 2),
         ("a number used again", log(1, None, &CLEAN), None, 0),
     ] {
         let text = first + &log(1, second, &CLEAN);
@@ -213,7 +213,7 @@ fn document(parent: u64, elements: &str, ends: bool) -> String {
         "<?xml version=\"1.0\"?>\n<valgrindoutput>\n<protocolversion>4</protocolversion>\n\
          <preamble><line>Memcheck, a memory error detector</line></preamble>\n\
          <pid>1</pid><ppid>{parent}</ppid><tool>memcheck</tool>\n\
-         <args><vargv><exe>valgrind</exe></vargv><argv><exe>./a</exe></argv></args>\n\
+         <args><vargv><exe>valgrind</exe><arg>--leak-check=full</arg><arg>--xml=yes</arg><arg>--xml-fd=9</arg></vargv><argv><exe>./a</exe></argv></args>\n\
          <status><state>RUNNING</state></status>\n{elements}\n{}",
         if ends { end } else { "" }
     )
@@ -238,6 +238,12 @@ fn one_number_in_xml_is_one_process_only_where_it_executed_the_next() {
             2,
         ),
         ("an exec", document(7, "", false), 7, 0),
+        (
+            "in a file",
+            document(7, "", false).replace("fd=9", "file=a"),
+            7,
+            2,
+        ),
         ("a number used again", document(7, "", true), 7, 0),
     ] {
         let text = first + &document(second, "", true);

@@ -25,14 +25,15 @@ fn files(bench: &Bench, ending: &str) -> Vec<String> {
     files.into_iter().map(|(_, name)| name).collect()
 }
 
-fn judge(bench: &Bench, files: &[String]) -> Run {
+fn judge(bench: &Bench, options: &[&str], files: &[String]) -> Run {
     let mut args = vec!["--errors-for-leak-kinds=none"];
+    args.extend(options);
     args.extend(files.iter().map(String::as_str));
     bench.leak_check(&args)
 }
 
 #[test]
-fn children_of_a_process_that_is_judged_are_passed_over() {
+fn children_of_a_process_that_is_judged_are_passed_over_on_request() {
     needs!("gcc", "valgrind");
     for (name, text, children) in [("starts.c", STARTS_OTHERS, 2), ("command.rs", COMMAND, 1)] {
         let bench = Bench::of_text(name, text);
@@ -40,7 +41,12 @@ fn children_of_a_process_that_is_judged_are_passed_over() {
             bench.valgrind(&format!("%p{ending}"), &[]);
             let files = files(&bench, ending);
             assert_eq!(files.len(), 1 + children, "{name}{ending}");
-            let run = judge(&bench, &files);
+            let run = judge(&bench, &[], &files);
+            assert_eq!(run.status, 2, "{name}{ending}: {}", run.stdout);
+            for remedy in ["--allow-exec", "--child-silent-after-fork=yes"] {
+                assert!(run.stderr.contains(remedy), "{}", run.stderr);
+            }
+            let run = judge(&bench, &["--allow-exec"], &files);
             assert_eq!(
                 run.status, 0,
                 "{name}{ending}: {}{}",
@@ -49,7 +55,7 @@ fn children_of_a_process_that_is_judged_are_passed_over() {
             assert!(run.stderr.contains("passed over"), "{}", run.stderr);
             assert!(run.stdout.contains("in 1 process"), "{}", run.stdout);
             // Without the parent nobody can tell them from processes that were killed.
-            let run = judge(&bench, &files[1..]);
+            let run = judge(&bench, &["--allow-exec"], &files[1..]);
             assert_eq!(run.status, 2, "{name}{ending}: {}", run.stdout);
             assert!(
                 run.stderr.contains("--child-silent-after-fork=yes"),
@@ -62,7 +68,7 @@ fn children_of_a_process_that_is_judged_are_passed_over() {
     bench.valgrind("%p.log", &["--child-silent-after-fork=yes"]);
     let files = files(&bench, ".log");
     assert_eq!(files.len(), 1);
-    let run = judge(&bench, &files);
+    let run = judge(&bench, &[], &files);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
 
@@ -128,6 +134,18 @@ fn whatever_may_have_been_killed_is_not_passed_over() {
             2,
         ),
         (
+            "that goes on behind the preamble",
+            log(7, 1, "./a", END),
+            log(8, 7, "./a", "==P== Something that no rule knows\n"),
+            2,
+        ),
+        (
+            "without the preamble's last line",
+            log(7, 1, "./a", END),
+            log(8, 7, "./a", "").replace("==8== \n", ""),
+            2,
+        ),
+        (
             "not followed",
             log(7, 1, "./a", END),
             log(8, 7, "./a", &options("--trace-children=no")),
@@ -138,13 +156,14 @@ fn whatever_may_have_been_killed_is_not_passed_over() {
         bench.write("child.log", &child);
         // The order of the inputs says nothing.
         for files in [["parent.log", "child.log"], ["child.log", "parent.log"]] {
-            let run = bench.leak_check(&files);
+            let run = bench.leak_check(&[&["--allow-exec"], &files[..]].concat());
             assert_eq!(run.status, expected, "{what}: {}{}", run.stdout, run.stderr);
+            assert_eq!(bench.leak_check(&files).status, 2, "{what}");
         }
     }
     bench.write("7.log", &log(7, 1, "./a", END));
     bench.write("8.log", &log(8, 7, "./a", ""));
     bench.write("9.log", &log(9, 8, "./a", ""));
-    let run = bench.leak_check(&["9.log", "8.log", "7.log"]);
+    let run = bench.leak_check(&["--allow-exec", "9.log", "8.log", "7.log"]);
     assert_eq!(run.status, 0, "a child of a child: {}", run.stderr);
 }

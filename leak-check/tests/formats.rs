@@ -16,7 +16,7 @@ fn bench() -> Bench {
 
 /// A stream of one process with this many leaks, each in a function of its own; names hold what formats have to escape.
 fn many_leaks(count: usize, file: &str) -> String {
-    let mut stream = "{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"command\":\"./a b\",\"pid\":7,\"source\":[\"a,b:c.xml\"],\"events\":[],\"total\":{},\"complete\":true}\n".to_owned();
+    let mut stream = "{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"command\":\"./a b\",\"pid\":7,\"source\":[\"a,b:c.xml\"],\"events\":[],\"total\":{},\"complete\":true,\"all_heap_blocks_freed\":true}\n".to_owned();
     for number in 0..count {
         let record = serde_json::json!({
             "type": "leak", "kind": "definite", "cost": { "bytes": 8, "blocks": 1 }, "indirect_bytes": 0,

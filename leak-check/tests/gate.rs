@@ -182,7 +182,7 @@ fn what_valgrind_counted_and_did_not_print_is_never_clean() {
 /// A run of memcheck with this summary, and nothing else.
 fn stream_with(run: &str) -> String {
     format!(
-        "{{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"events\":[],\"total\":{{}},{run}}}\n{{\"type\":\"end\",\"records\":0}}\n"
+        "{{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"events\":[],\"total\":{{}},\"all_heap_blocks_freed\":true,{run}}}\n{{\"type\":\"end\",\"records\":0}}\n"
     )
 }
 

@@ -59,6 +59,11 @@ fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
         ] {
             let refused = run(tool, &with(args, &[input]), b"");
             assert_eq!(refused.status, 2, "{tool} {input}");
+            // It reads the files in a folder, and this one has sources of programs beside its logs.
+            let expect = match (tool, input) {
+                ("leak-check", "memcheck") => "memcheck/errors.c:1: not recognised",
+                _ => expect,
+            };
             let messages: Vec<&str> = refused
                 .stderr
                 .lines()

@@ -13,7 +13,7 @@
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `complete` | the log says itself that it is whole: the final ERROR SUMMARY of text, FINISHED and the closing tag of XML, or the start of the next program in the same process |
+//! | `complete` | the log says itself that it is whole: preamble and final ERROR SUMMARY of text, FINISHED and the closing tag of XML, or there the start of the next program in the same process |
 //! | `quiet` | neither preamble nor summaries: a log of `-q`, of which nobody can tell whether it is whole |
 //! | `only_preamble` | nothing but the preamble, which names the parent: with `%p` in the file's name, the log of a child that executed a program which Valgrind does not follow begins and ends so |
 //! | `forked` | no preamble of its own beside processes that have one; its ERROR SUMMARY also counts its parent's errors |
@@ -35,11 +35,14 @@
 #![warn(missing_docs)]
 
 mod described;
+mod evidence;
 mod fields;
 mod kinds;
 mod leak;
+mod line_end;
 mod preamble;
 mod process;
+mod reader;
 mod section;
 mod stacks;
 mod sums;
@@ -47,10 +50,13 @@ mod table;
 pub mod text;
 pub mod xml;
 
+pub use described::Described;
+pub use evidence::{Coverage, LeakDoubt, LeakKinds, LeakOptions, NoLeakKinds, may_have_leaks};
+pub use reader::{parse_documents, parse_logs};
+
 use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
 
-pub use described::Described;
 use process::Process;
 use table::FindingTable;
 

@@ -47,6 +47,39 @@ pub(super) fn tool_of_banner(line: &[u8]) -> Option<&'static str> {
         .map(|(_, tool)| *tool)
 }
 
+/// Whether a line is the first one of a tool that writes profiles, whose log has a preamble too and nothing that is judged.
+pub(super) fn is_banner_of_profiler(line: &[u8]) -> bool {
+    const BANNERS: [&str; 8] = [
+        "Callgrind, a ",
+        "Cachegrind, a ",
+        "Massif, a ",
+        "DHAT, a ",
+        "Lackey, an ",
+        "exp-bbv, a ",
+        "exp-dhat, a ",
+        "exp-massif, a ",
+    ];
+    BANNERS
+        .iter()
+        .any(|banner| line.starts_with(banner.as_bytes()))
+}
+
+/// Whether a line stands in every preamble behind the first one, and nowhere else.
+pub(super) fn is_behind_banner(line: &[u8]) -> bool {
+    const STARTS: [&str; 3] = ["Using Valgrind-", "Command: ", "Parent PID: "];
+    STARTS
+        .iter()
+        .any(|start| line.starts_with(start.as_bytes()))
+}
+
+/// Whether a line may stand in a preamble behind the first one.
+pub(super) fn may_be_behind_banner(line: &[u8]) -> bool {
+    const STARTS: [&str; 4] = ["Copyright (C) ", "Using ", "Command: ", "Parent PID: "];
+    STARTS
+        .iter()
+        .any(|start| line.starts_with(start.as_bytes()))
+}
+
 /// The version in `Using Valgrind-3.19.0 and LibVEX; …`, without what a build adds to it behind a hyphen: with `-v`
 /// Valgrind writes `3.19.0-8d3c8034b8-20220411`.
 fn version_of(line: &[u8]) -> Option<&[u8]> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary, Tool};
 use cg_stream::sorting::Order as _;
 
+use super::evidence::LeakKinds;
 use super::leak::LossRecord;
 use super::table::{FindingStackId, NameId};
 
@@ -81,7 +82,11 @@ pub(super) struct Process {
     pub(super) has_execed: bool,
     pub(super) heap_summary: Option<HeapSummary>,
     pub(super) all_heap_blocks_freed: bool,
+    /// Whether the HEAP SUMMARY has its row of what was in use at exit.
+    pub(super) has_in_use: bool,
     pub(super) leak_summary: Option<LeakSummary>,
+    /// The kinds that have their row in the LEAK SUMMARY.
+    leak_rows: LeakKinds,
     pub(super) error_summary: Option<ErrorSummary>,
     pub(super) fatal_signal: Option<FatalSignal>,
     pub(super) error_limit_reached: bool,
@@ -229,6 +234,20 @@ impl Process {
         }
     }
 
+    /// The HEAP SUMMARY, if it says what was in use at exit.
+    pub(super) fn whole_heap_summary(&self) -> Option<HeapSummary> {
+        self.heap_summary.filter(|_| self.has_in_use)
+    }
+
+    /// The LEAK SUMMARY, if it has a row for each kind; that of what is lost indirectly is not always there before 3.6.
+    pub(super) fn whole_leak_summary(&self) -> Option<LeakSummary> {
+        let mut rows = self.leak_rows;
+        if self.version.is_some_and(|version| version < (3, 6)) {
+            rows.set(LeakKind::Indirect, true);
+        }
+        self.leak_summary.filter(|_| rows == LeakKinds::ALL)
+    }
+
     /// Whether any of the summaries was read that come at exit.
     pub(super) fn has_summary(&self) -> bool {
         self.error_summary.is_some() || self.heap_summary.is_some() || self.leak_summary.is_some()
@@ -246,12 +265,14 @@ impl Process {
     /// Begins the HEAP SUMMARY, which is written at exit, before the last leak check.
     pub(super) fn begin_heap_summary(&mut self) {
         self.heap_summary = None;
+        self.has_in_use = false;
         // That of a check that the program asked for on its way says nothing of the end.
         self.leak_summary = None;
     }
 
     /// What the HEAP SUMMARY says was in use at exit.
     pub(super) fn set_in_use(&mut self, in_use: Blocks) {
+        self.has_in_use = true;
         let summary = self.heap_summary.get_or_insert_default();
         summary.in_use_bytes = in_use.bytes;
         summary.in_use_blocks = in_use.blocks;
@@ -260,6 +281,7 @@ impl Process {
     /// Begins a LEAK SUMMARY.
     pub(super) fn begin_leak_summary(&mut self) {
         self.leak_summary = Some(LeakSummary::default());
+        self.leak_rows = LeakKinds::default();
         self.all_heap_blocks_freed = false;
     }
 
@@ -271,6 +293,7 @@ impl Process {
         }
         self.leak_check.is_over = true;
         self.leak_check.is_delta = is_delta;
+        self.leak_rows.set(kind, true);
         *self.leak_summary.get_or_insert_default().of_mut(kind) = blocks;
     }
 

@@ -94,8 +94,8 @@ impl Process {
             exec: self.has_execed,
             fatal_signal: self.fatal_signal.as_ref().map(|signal| signal.facts(table)),
             forked: self.is_forked,
-            heap_summary: self.heap_summary,
-            leak_summary: self.leak_summary,
+            heap_summary: self.whole_heap_summary(),
+            leak_summary: self.whole_leak_summary(),
             log_file_qualifiers: self
                 .log_file_qualifiers
                 .iter()

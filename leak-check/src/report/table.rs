@@ -1,10 +1,10 @@
 //! The table at the end of a report, in the manner of the LEAK SUMMARY.
 
 use cg_document::{Block, Cell, Column, Layout, Table};
+use cg_parse::findings::Coverage;
 use cg_stream::record::{Count, LeakKind};
 
 use super::GateReport;
-use crate::coverage::Coverage;
 use crate::finding::JudgedProcess;
 use crate::ruling::RulingStatus;
 

@@ -154,10 +154,20 @@ fn documents_in_each_others_way_are_kept_apart() {
     let middle = one.find("<status>").unwrap();
     let inside = [&one[..middle], &other, &one[middle..]].concat();
     let executed = [&document(XML_ERROR), one.as_str()].concat();
+    let written_to = |option: &str| {
+        let arguments =
+            format!("<args><vargv><exe>valgrind</exe><arg>{option}</arg></vargv></args>\n<status>");
+        executed.replace(
+            "<status>\n  <state>RUNNING",
+            &format!("{arguments}\n  <state>RUNNING"),
+        )
+    };
+    let socket = written_to("--memcheck:xml-socket=127.0.0.1:1500");
     for (name, text, expected) in [
         ("behind", behind, 4),
         ("inside", inside, 4),
-        ("executed", executed, 3),
+        ("executed", written_to("--xml-fd=9"), 3),
+        ("executed, with a socket", socket, 3),
     ] {
         let reading = read(text);
         assert_eq!(reading.troubles, [""; 0], "{name}");
@@ -167,6 +177,22 @@ fn documents_in_each_others_way_are_kept_apart() {
         for run in reading.of_type("run") {
             assert_eq!(run["complete"], true, "{name}");
         }
+    }
+    // A file is emptied when a program is executed.
+    let twice = "--xml-fd=9</arg><arg>--xml-file=a.xml";
+    for text in [
+        &executed,
+        &written_to("--xml-file=a.xml"),
+        &written_to(twice),
+    ] {
+        let reading = read(text.as_str());
+        assert_eq!(reading.of_type("run")[0]["complete"], false);
+        assert_eq!(reading.troubles.len(), 1, "{:?}", reading.troubles);
+        assert!(
+            reading.troubles[0].contains("cut short"),
+            "{:?}",
+            reading.troubles
+        );
     }
 }
 

@@ -84,6 +84,8 @@ fn other_counts_than_valgrinds_are_reported_with_both_figures() {
 ==7== 
 ==7== LEAK SUMMARY:
 ==7==    definitely lost: 14 bytes in 2 blocks
+==7==    indirectly lost: 0 bytes in 0 blocks
+==7==      possibly lost: 0 bytes in 0 blocks
 ==7==    still reachable: 99 bytes in 9 blocks
 ==7== 
 ";

@@ -13,6 +13,7 @@ use super::table::FindingTable;
 
 mod document;
 mod log;
+mod whole;
 
 use document::{XML_END, XML_ERROR, XML_LEAK, document};
 use log::{ERROR, PREAMBLE, SUMMARY};
@@ -65,9 +66,9 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
         let is_xml = memchr::memmem::find(&text, b"<valgrindoutput").is_some();
         let mut lines = Lines::new(Box::new(Cursor::new(text)));
         let parse = if is_xml {
-            super::xml::parse
+            super::parse_documents
         } else {
-            super::text::parse
+            super::parse_logs
         };
         let options = Options::default();
         if let Err(error) = parse("log", &mut lines, &options, &mut out, &mut diagnostics) {

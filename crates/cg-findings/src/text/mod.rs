@@ -4,7 +4,8 @@
 //! mixed, and mixed with what the programs print. A block is a sentence, `   at`/`   by` frames, further sentences with
 //! frames of their own, and an empty line. HEAP SUMMARY, the loss records, LEAK SUMMARY and ERROR SUMMARY end a log;
 //! `-s` and `-v` print all errors a second time then, with how often each happened, and ERROR SUMMARY again. A log of
-//! `-q` has neither preamble nor summaries. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
+//! `-q` has neither preamble nor summaries. A log without its preamble and not forked by a process that has one is what is left
+//! of one: nobody knows what stood above. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
 //!
 //! Processes are handed on when the input ends: any process may have something to say until then.
 
@@ -14,32 +15,19 @@ mod prefix;
 mod process_log;
 mod sentences;
 mod summary_lines;
+mod unprefixed;
 
-use cg_reader::{Error, Lines, Options, Out};
+use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
 use foldhash::HashMap;
 
 use self::prefix::{LineMark, Prefixed};
 use self::process_log::ProcessLog;
+use self::unprefixed::Unprefixed;
 use super::hand_on;
+use super::line_end::undecorated;
 use super::preamble;
 use super::table::FindingTable;
-
-/// Parses a log and hands on each process in it, in the order in which they appear.
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut log = Log::new(options.demangle);
-    while lines.advance().map_err(Error::Input)? {
-        log.line(lines.last_line(), lines.line_number());
-    }
-    log.finish(lines.ended_with_newline());
-    log.hand_on(source, out, diagnostics)
-}
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
 pub fn is_log_line(line: &[u8]) -> bool {
@@ -48,9 +36,9 @@ pub fn is_log_line(line: &[u8]) -> bool {
 }
 
 /// A log while it is read.
-struct Log {
+pub(super) struct Log {
     table: FindingTable,
-    /// In order of appearance. A process that executes another program has one entry for each.
+    /// In order of appearance. Each preamble of a number begins an entry.
     processes: Vec<ProcessLog>,
     /// The last entry of each process number.
     latest: HashMap<u64, usize>,
@@ -66,6 +54,16 @@ struct Log {
     is_escaped: bool,
     unescaped: Vec<u8>,
     is_first_line: bool,
+    /// The last line that told of a run that never began: the lines of one follow each other.
+    last_refusal: u64,
+}
+
+/// Whether the text ends before a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogLine {
+    OfText,
+    /// It has the beginning of a document of XML, and was not read.
+    OfDocument,
 }
 
 /// The first line of every suppression that Valgrind prints.
@@ -75,7 +73,7 @@ const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
 const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 
 impl Log {
-    fn new(demangles: bool) -> Log {
+    pub(super) fn new(demangles: bool) -> Log {
         Log {
             table: FindingTable::new(demangles),
             processes: Vec::new(),
@@ -87,16 +85,18 @@ impl Log {
             is_escaped: false,
             unescaped: Vec::new(),
             is_first_line: true,
+            last_refusal: 0,
         }
     }
 
-    fn line(&mut self, line: &[u8], line_number: u64) {
+    /// Reads a line.
+    pub(super) fn line(&mut self, line: &[u8], line_number: u64) -> LogLine {
+        let line = undecorated(line);
         if std::mem::take(&mut self.is_first_line) {
             self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
         }
         let Some((prefixed, position)) = self.split(line) else {
-            self.line_without_prefix(line);
-            return;
+            return self.line_without_prefix(line, line_number);
         };
         let process = &mut self.processes[position];
         process.last_line = line_number;
@@ -110,6 +110,7 @@ impl Log {
             }
             LineMark::User => process.message(prefixed.message, &mut self.table),
         }
+        LogLine::OfText
     }
 
     /// Takes a line's prefix off, and finds the process it names.
@@ -142,7 +143,29 @@ impl Log {
     }
 
     /// Suppressions have no prefix; what else has none is the program's output.
-    fn line_without_prefix(&mut self, line: &[u8]) {
+    fn line_without_prefix(&mut self, line: &[u8], line_number: u64) -> LogLine {
+        match unprefixed::of(line) {
+            Some(Unprefixed::Document) => {
+                // Whatever came before was its own first line.
+                self.is_escaped = false;
+                return LogLine::OfDocument;
+            }
+            Some(Unprefixed::NotStarted(said)) => self.not_started(said, line_number),
+            None => self.suppression_line(line),
+        }
+        LogLine::OfText
+    }
+
+    fn not_started(&mut self, said: &[u8], line_number: u64) {
+        if self.last_refusal == 0 || line_number > self.last_refusal + 1 {
+            let mut process = ProcessLog::not_started(said);
+            process.last_line = line_number;
+            self.processes.push(process);
+        }
+        self.last_refusal = line_number;
+    }
+
+    fn suppression_line(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         // A CI service's own prefix is before these lines too, as long as before the others.
         let inner = line.get(self.column..).unwrap_or_default();
@@ -177,18 +200,18 @@ impl Log {
         }
     }
 
-    /// The entry that a line belongs to. A second preamble of one process is that of the program it executed, or that of
-    /// another process that was given its number.
+    /// The entry that a line belongs to. A second preamble of one number is another run's: Valgrind empties a process' log
+    /// file when it executes another program, and on a descriptor nobody can tell.
     fn process_of(&mut self, prefixed: &Prefixed) -> usize {
         let known = match self.current {
             Some(current) if self.processes[current].pid() == prefixed.pid => Some(current),
             _ => self.latest.get(&prefixed.pid).copied(),
         };
         if let Some(known) = known {
-            let is_exec = prefixed.mark == LineMark::User
+            let begins_anew = prefixed.mark == LineMark::User
                 && self.processes[known].is_valgrind
                 && preamble::tool_of_banner(prefixed.message).is_some();
-            if !is_exec {
+            if !begins_anew {
                 return known;
             }
             let position = self.processes.len();
@@ -200,33 +223,19 @@ impl Log {
         position
     }
 
-    fn finish(&mut self, ended_with_newline: bool) {
+    /// Ends the log; `is_cut` where the input ended inside its last line.
+    pub(super) fn finish(&mut self, is_cut: bool) {
         for process in &mut self.processes {
             process.finish(&mut self.table);
         }
-        self.set_executed();
         // The last line of an unfinished write can be cut anywhere.
-        if !ended_with_newline && let Some(current) = self.current {
+        if is_cut && let Some(current) = self.current {
             self.processes[current].end_inside_line();
         }
         self.processes.retain(|process| process.is_valgrind);
         self.set_forked();
-    }
-
-    /// Tells a process that went on as another program from one that was cut short before another got its number.
-    fn set_executed(&mut self) {
-        for position in 0..self.processes.len() {
-            let Some(next) = self.processes[position].next else {
-                continue;
-            };
-            let parent = self.processes[next].process.ppid;
-            // A process without preamble was forked; the one that follows has to name a parent that is in this log.
-            let knows_parent = parent.is_some_and(|parent| {
-                self.processes
-                    .iter()
-                    .any(|process| process.has_preamble && process.pid() == parent)
-            });
-            self.processes[position].set_executed(parent, knows_parent);
+        for process in &mut self.processes {
+            process.check_beginning();
         }
     }
 
@@ -242,6 +251,9 @@ impl Log {
                 continue;
             }
             let Some(parent) = parent else { continue };
+            if !self.processes[position].began() {
+                continue;
+            }
             let (before, rest) = self.processes.split_at_mut(position);
             if let (Some(parent), Some(child)) = (before.get(parent), rest.first_mut()) {
                 child.set_forked_from(parent, parents == 1);
@@ -249,17 +261,18 @@ impl Log {
         }
     }
 
-    fn hand_on(
+    /// Whether anything of Valgrind's was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// Hands on each process, in the order in which they appear.
+    pub(super) fn hand_on(
         &self,
         source: &str,
         out: &mut Out,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        if self.processes.is_empty() {
-            return Err(Error::whole(
-                "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
-            ));
-        }
         let processes = self
             .processes
             .iter()

@@ -35,8 +35,14 @@ pub(super) struct ProcessLog {
     has_leak_hint: bool,
     /// Whether the lines that follow are Valgrind's options, which `-v` prints.
     is_in_options: bool,
-    /// Whether any block was begun: an error, a leak, a signal, a warning.
-    has_blocks: bool,
+    /// Whether the lines that follow are those of a preamble, which an empty line ends.
+    is_in_preamble: bool,
+    /// Whether a line of a preamble came where none had begun.
+    has_stray_preamble: bool,
+    /// Whether anything was read behind the preamble.
+    has_more_than_preamble: bool,
+    /// What Valgrind said where it gave up before its preamble.
+    refusal: Option<String>,
     /// The entry of the same number whose preamble came next.
     pub(super) next: Option<usize>,
 }
@@ -64,8 +70,21 @@ impl ProcessLog {
             last_finding: None,
             has_leak_hint: false,
             is_in_options: false,
-            has_blocks: false,
+            is_in_preamble: false,
+            has_stray_preamble: false,
+            has_more_than_preamble: false,
+            refusal: None,
             next: None,
+        }
+    }
+
+    /// A run that never began, with what was said of it.
+    pub(super) fn not_started(said: &[u8]) -> ProcessLog {
+        ProcessLog {
+            process: Process::new(None),
+            is_valgrind: true,
+            refusal: Some(Name::from_bytes(said).into_string()),
+            ..ProcessLog::new(0)
         }
     }
 
@@ -78,11 +97,13 @@ impl ProcessLog {
         let message = message.trim_ascii_end();
         if message.is_empty() {
             self.unknown_sentence.clear();
+            self.is_in_preamble = false;
             if let Some(block) = &mut self.block {
                 block.after_blank = true;
             }
             return;
         }
+        self.place_in_preamble(message);
         if let Some((thread, name)) = sentences::thread_header(message) {
             self.finish_block(table);
             self.thread = thread;
@@ -120,6 +141,7 @@ impl ProcessLog {
 
     /// A message of the client itself ends whatever was being read; the stack that can follow is not an error's.
     pub(super) fn client_message(&mut self, table: &mut FindingTable) {
+        self.has_more_than_preamble = true;
         self.finish_block(table);
         self.unknown_sentence.clear();
     }
@@ -162,7 +184,9 @@ impl ProcessLog {
         self.process.is_quiet = (!self.has_preamble && !has_summary) || never_has_summary;
         self.process.has_only_preamble = self.has_preamble
             && self.process.ppid.is_some()
-            && !self.has_blocks
+            && !self.is_in_preamble
+            && !self.has_more_than_preamble
+            && !self.has_stray_preamble
             && !has_summary
             && !never_has_summary;
         self.drop_what_is_no_error();
@@ -185,27 +209,27 @@ impl ProcessLog {
     /// Another preamble of the same number was read, and its entry is at this position.
     pub(super) fn end_before(&mut self, next: usize, table: &mut FindingTable) {
         self.finish(table);
+        self.process.has_only_preamble = false;
         self.next = Some(next);
     }
 
-    /// Tells whether the process went on as the program whose preamble came next, and named this parent.
-    ///
-    /// A program that is executed keeps its parent. Where that is not known, or is outside of a container (0), the
-    /// number may as well have been given to another process after this one was killed.
-    pub(super) fn set_executed(&mut self, parent_of_next: Option<u64>, knows_parent: bool) {
-        let process = &mut self.process;
-        if process.is_complete {
-            // It was over when another process got its number.
-            return;
-        }
-        let has_same_parent = match process.ppid {
-            Some(0) => false,
-            Some(_) => process.ppid == parent_of_next,
-            None => !self.has_preamble && knows_parent,
-        };
-        if has_same_parent && !self.ended_in_block && !process.has_summary() {
-            process.has_execed = true;
-            process.is_complete = true;
+    /// Once it is known which processes were forked: a log is whole only where it has its beginning too.
+    pub(super) fn check_beginning(&mut self) {
+        let has_beginning = self.has_preamble || self.process.is_forked;
+        self.process.is_complete &= has_beginning && self.missing_part().is_none();
+    }
+
+    /// What somebody has taken out of the log, as far as its other parts tell.
+    fn missing_part(&self) -> Option<&'static str> {
+        let process = &self.process;
+        if self.has_stray_preamble {
+            Some("the first line of a preamble")
+        } else if self.has_preamble && process.version.is_none() {
+            Some("the version in its preamble")
+        } else if process.leak_summary.is_some() && process.whole_leak_summary().is_none() {
+            Some("a row of its LEAK SUMMARY")
+        } else {
+            None
         }
     }
 
@@ -214,6 +238,11 @@ impl ProcessLog {
         // An ERROR SUMMARY that was read is whole, with or without the end of its line.
         self.ended_in_block |= !self.process.is_complete;
         self.process.has_only_preamble &= !self.ended_in_block;
+    }
+
+    /// Whether there is a process at all.
+    pub(super) fn began(&self) -> bool {
+        self.refusal.is_none()
     }
 
     pub(super) fn pid(&self) -> u64 {
@@ -240,13 +269,28 @@ impl ProcessLog {
             return None;
         }
         let (line, pid) = (self.last_line, self.pid());
+        if let Some(said) = &self.refusal {
+            return Some(format!("{source}:{line}: a run that never began: {said}"));
+        }
+        if let Some(part) = self.missing_part() {
+            return Some(format!(
+                "{source}:{line}: the log of process {pid} is damaged: {part} is missing"
+            ));
+        }
         if self.ended_in_block {
             return Some(format!(
                 "{source}:{line}: the log of process {pid} ends in the middle of a message; it was cut short"
             ));
         }
-        if self.process.is_quiet {
+        // It says by `complete` that nobody can tell.
+        let has_beginning = self.has_preamble || self.process.is_forked;
+        if self.process.is_quiet || (!has_beginning && self.process.error_summary.is_some()) {
             return None;
+        }
+        if self.next.is_some() && self.process.ppid.is_some() {
+            return Some(format!(
+                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY where that of another process {pid} begins: it was cut short, as Valgrind empties a process' log file where it executes another program"
+            ));
         }
         if self.next.is_some() {
             return Some(format!(
@@ -444,6 +488,35 @@ impl ProcessLog {
         true
     }
 
+    /// Follows where a message stands: in a preamble, behind it, or where none should be.
+    fn place_in_preamble(&mut self, message: &[u8]) {
+        if self.is_in_preamble {
+            self.has_more_than_preamble |= !preamble::may_be_behind_banner(message);
+            return;
+        }
+        let had_more = std::mem::replace(&mut self.has_more_than_preamble, true);
+        // Most messages of a log are notes and loss records, and none of these lines begins as they do.
+        if message[0] == b' ' || message[0].is_ascii_digit() {
+            return;
+        }
+        let is_banner = preamble::tool_of_banner(message).is_some();
+        if is_banner || preamble::is_banner_of_profiler(message) {
+            self.is_in_preamble = true;
+            self.has_more_than_preamble = had_more;
+            return;
+        }
+        if preamble::is_behind_banner(message) {
+            self.has_stray_preamble = true;
+            self.is_valgrind = true;
+        }
+        const REFUSALS: [&str; 2] = ["Bad option: ", "Unknown option: "];
+        let refuses = |start: &&str| message.starts_with(start.as_bytes());
+        if !self.has_preamble && REFUSALS.iter().any(refuses) {
+            self.refusal = Some(Name::from_bytes(message).into_string());
+            self.is_valgrind = true;
+        }
+    }
+
     fn preamble_line(&mut self, message: &[u8]) -> bool {
         if preamble::tool_of_banner(message).is_some() {
             self.is_valgrind = true;
@@ -462,7 +535,6 @@ impl ProcessLog {
         let Some(block) = self.block.take() else {
             return;
         };
-        self.has_blocks = true;
         match block.about {
             About::Error { again: None, .. } => self.last_finding = Some(LastFinding::Error),
             About::Leak(_) => self.last_finding = Some(LastFinding::Leak),

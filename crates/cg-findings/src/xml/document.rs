@@ -7,6 +7,7 @@ use super::error::{self, ErrorElement, FinishedError};
 use super::frame;
 use super::scanner::{XmlToken, unescape_into};
 use super::summary_element;
+use crate::evidence::name_and_value;
 use crate::fields::whole_amount;
 use crate::preamble;
 use crate::process::{AnnouncedThread, FatalSignal, Process};
@@ -27,6 +28,8 @@ pub(super) struct XmlDocument {
     mixed_up_at: Option<u64>,
     /// The line at which an error was found to lack what makes it one.
     damaged_at: Option<u64>,
+    /// The line at which the opening tag was found to be missing.
+    beginning_missed_at: Option<u64>,
     /// Whether anything followed the elements that every document begins with.
     has_more_than_preamble: bool,
 }
@@ -88,7 +91,17 @@ impl XmlDocument {
             end: End::Missing,
             mixed_up_at: None,
             damaged_at: None,
+            beginning_missed_at: None,
             has_more_than_preamble: false,
+        }
+    }
+
+    /// One whose beginning is missing, as was found at this line.
+    pub(super) fn without_beginning(line: u64) -> XmlDocument {
+        XmlDocument {
+            last_line: line,
+            beginning_missed_at: Some(line),
+            ..XmlDocument::new()
         }
     }
 
@@ -115,14 +128,25 @@ impl XmlDocument {
     }
 
     /// Whether the process may have gone on as another one with the same pid: its parent is the same, and the document
-    /// stands between two elements, before any summary. A parent outside of a container (0) is anybody.
+    /// stands between two elements, before any summary, in what both could write to. A parent outside of a container (0)
+    /// is anybody.
     pub(super) fn may_execute(&self, next: &XmlDocument) -> bool {
         let parent = self.process.ppid.filter(|parent| *parent != 0);
         parent.is_some()
+            && self.is_written_to_descriptor()
             && parent == next.process.ppid
             && matches!(self.section, TopElement::None)
             && !self.is_finished
             && !self.process.has_summary()
+    }
+
+    /// Whether the document goes to a descriptor or a socket, where another one can follow. The last option of several counts.
+    fn is_written_to_descriptor(&self) -> bool {
+        let tool = self.process.tool.as_deref();
+        let options = self.process.options.iter().rev();
+        let mut names = options.filter_map(|option| Some(name_and_value(option, tool)?.0));
+        let to = names.find(|name| matches!(*name, "xml-fd" | "xml-socket" | "xml-file"));
+        to.is_some_and(|to| to != "xml-file")
     }
 
     /// Another process was given the number, so this one was cut short.
@@ -132,7 +156,9 @@ impl XmlDocument {
     }
 
     fn is_sound(&self) -> bool {
-        self.mixed_up_at.is_none() && self.damaged_at.is_none()
+        self.mixed_up_at.is_none()
+            && self.damaged_at.is_none()
+            && self.beginning_missed_at.is_none()
     }
 
     /// The input ended.
@@ -205,6 +231,11 @@ impl XmlDocument {
         if let Some(line) = self.mixed_up_at {
             return Some(format!(
                 "{source}:{line}: two errors are mixed up in the document of {process}: several processes wrote to it at once"
+            ));
+        }
+        if let Some(line) = self.beginning_missed_at {
+            return Some(format!(
+                "{source}:{line}: expected <valgrindoutput> before this: the beginning of the document of {process} is missing"
             ));
         }
         let line = self.last_line;

@@ -5,7 +5,8 @@
 //!
 //! - documents one behind the other, and one inside another (`--trace-children=yes` with one `--xml-fd`);
 //! - a process that executes another program: its document ends anywhere, and where Valgrind follows it, another
-//!   document with the same `<pid>` and `<ppid>` begins;
+//!   document with the same `<pid>` and `<ppid>` begins. That is so on a descriptor or a socket: a file is emptied first, so
+//!   that two such documents in one are two runs;
 //! - a process that forks without `%p` in `--xml-file`: each of the two writes its own ending, so that elements follow
 //!   the closing tag. They become a section of their own with the same pid, and both sections are `forked`;
 //! - 3.26.0's `<still_reachable>` that is not closed: every element at the top of a document ends what is open;
@@ -20,12 +21,13 @@ mod frame;
 mod scanner;
 mod summary_element;
 
-use cg_reader::{Error, Head, Lines, Options, Out};
+use cg_reader::{Error, Head, Lines, Out};
 use cg_stream::Diagnostics;
 
 use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
 use super::hand_on;
+use super::line_end::undecorated;
 use super::table::FindingTable;
 
 pub(super) use self::scanner::unescape_into;
@@ -36,42 +38,68 @@ pub fn is_document(head: &Head) -> bool {
     memchr::memmem::find(head.bytes, b"<valgrindoutput").is_some()
 }
 
-/// Parses documents and hands on the process of each.
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut scanner = XmlScanner::new();
-    let mut documents = Documents::new(options.demangle);
-    while lines.advance().map_err(Error::Input)? {
+/// Reads the documents of an input, line by line.
+pub(super) struct XmlReader {
+    scanner: XmlScanner,
+    documents: Documents,
+}
+
+impl XmlReader {
+    pub(super) fn new(demangles: bool) -> XmlReader {
+        XmlReader {
+            scanner: XmlScanner::new(),
+            documents: Documents::new(demangles),
+        }
+    }
+
+    /// Whether any document has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.documents.has_begun
+    }
+
+    /// Whether no document is open.
+    pub(super) fn is_between(&self) -> bool {
+        self.documents.open.is_empty()
+    }
+
+    /// Reads the line that `lines` went to, and the frame that may begin behind it.
+    pub(super) fn line(&mut self, lines: &mut Lines) {
+        let documents = &mut self.documents;
         documents.line_number = lines.line_number();
-        scanner.line(lines.last_line(), |token| documents.take(token));
-        if let Some((frame, length, more_lines)) = scanner.frame(lines.buffered()) {
+        self.scanner.line(undecorated(lines.last_line()), |token| {
+            documents.take(token)
+        });
+        if let Some((frame, length, more_lines)) = self.scanner.frame(lines.buffered()) {
             documents.line_number += 1 + more_lines as u64;
             documents.take(XmlToken::Frame(frame));
             lines.consume(length);
         }
-        if !documents.ready.is_empty() {
-            documents.hand_on(source, out, diagnostics)?;
+    }
+
+    /// Ends what the input left open.
+    pub(super) fn finish(&mut self) {
+        self.documents.finish(self.scanner.is_inside_element());
+    }
+
+    /// Hands on the processes whose documents have ended.
+    pub(super) fn hand_on(
+        &mut self,
+        source: &str,
+        out: &mut Out,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        if self.documents.ready.is_empty() {
+            return Ok(());
         }
+        self.documents.hand_on(source, out, diagnostics)
     }
-    documents.finish(scanner.is_inside_element());
-    if documents.seen == 0 {
-        return Err(Error::whole(
-            "expected a document of Valgrind, found no <valgrindoutput>",
-        ));
-    }
-    documents.hand_on(source, out, diagnostics)
 }
 
 /// The documents of an input.
 struct Documents {
     table: FindingTable,
-    /// How many have begun.
-    seen: u64,
+    /// Whether any has begun.
+    has_begun: bool,
     /// Those that are not closed; the last is the innermost.
     open: Vec<XmlDocument>,
     /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
@@ -85,7 +113,7 @@ impl Documents {
     fn new(demangles: bool) -> Documents {
         Documents {
             table: FindingTable::new(demangles),
-            seen: 0,
+            has_begun: false,
             open: Vec::new(),
             closed: None,
             ready: Vec::new(),
@@ -96,17 +124,24 @@ impl Documents {
     fn take(&mut self, token: XmlToken) {
         match token {
             XmlToken::Open(b"valgrindoutput") => {
-                self.seen += 1;
+                self.has_begun = true;
                 self.ready.extend(self.closed.take());
                 let mut document = XmlDocument::new();
                 document.last_line = self.line_number;
                 self.open.push(document);
             }
             XmlToken::Close(b"valgrindoutput") => {
+                if self.open.is_empty() && self.closed.is_none() {
+                    self.open_without_beginning();
+                }
                 if let Some(mut document) = self.open.pop() {
                     document.close(&mut self.table);
                     self.ready.extend(self.closed.replace(document));
                 }
+            }
+            XmlToken::Text(b"protocolversion", _) if self.open.is_empty() => {
+                self.ready.extend(self.closed.take());
+                self.open_without_beginning();
             }
             token => {
                 if self.open.is_empty() && !self.reopen(token) {
@@ -121,6 +156,13 @@ impl Documents {
                 }
             }
         }
+    }
+
+    /// A document has begun whose opening tag is missing.
+    fn open_without_beginning(&mut self) {
+        self.has_begun = true;
+        self.open
+            .push(XmlDocument::without_beginning(self.line_number));
     }
 
     /// Elements behind a closing tag are those of another process that was forked. False for anything else there.

@@ -13,7 +13,7 @@ pub(super) struct SummaryElement {
     of: Of,
     row: SummaryRow,
     /// The row's `<bytes>`, which come before its `<blocks>`.
-    bytes: u64,
+    bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl SummaryElement {
         Some(SummaryElement {
             of,
             row: SummaryRow::None,
-            bytes: 0,
+            bytes: None,
         })
     }
 
@@ -58,6 +58,7 @@ impl SummaryElement {
 
     /// An element inside the summary begins.
     pub(super) fn open(&mut self, name: &[u8]) {
+        self.bytes = None;
         self.row = match name {
             b"memory_in_use_at_exit" => SummaryRow::InUse,
             b"definitely_lost" => SummaryRow::Leaks(LeakKind::Definite),
@@ -76,10 +77,13 @@ impl SummaryElement {
             return;
         };
         match (self.of, name) {
-            (Of::Heap | Of::Leaks, b"bytes") => self.bytes = amount.value,
+            (Of::Heap | Of::Leaks, b"bytes") => self.bytes = Some(amount.value),
             (Of::Heap | Of::Leaks, b"blocks") => {
+                let Some(bytes) = self.bytes.take() else {
+                    return;
+                };
                 let blocks = Blocks {
-                    bytes: self.bytes,
+                    bytes,
                     blocks: amount.value,
                 };
                 self.end_row(blocks, amount.is_delta, process);

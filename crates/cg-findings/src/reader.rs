@@ -1,0 +1,94 @@
+//! Reads text logs and documents of XML from one input, in whatever order they come.
+//!
+//! A file that several runs wrote to, or the output of a CI job, may have both. Text stands in front of documents, between and
+//! behind them; what stands inside a document is that document's.
+
+use cg_stream::Diagnostics;
+
+use super::text::{Log, LogLine};
+use super::xml::XmlReader;
+use cg_reader::{Error, Lines, Options, Out};
+
+/// Parses an input and hands on the processes of its documents as they end, then those of its text.
+pub fn parse_logs(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let read = read(source, lines, options, out, diagnostics)?;
+    if read.is_nothing() {
+        return Err(Error::whole(
+            "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
+        ));
+    }
+    Ok(())
+}
+
+/// Parses an input that is to have a document.
+pub fn parse_documents(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let read = read(source, lines, options, out, diagnostics)?;
+    if !read.has_documents {
+        return Err(Error::whole(
+            "expected a document of Valgrind, found no <valgrindoutput>",
+        ));
+    }
+    Ok(())
+}
+
+/// What an input had.
+struct WasRead {
+    has_documents: bool,
+    has_logs: bool,
+}
+
+impl WasRead {
+    fn is_nothing(&self) -> bool {
+        !self.has_documents && !self.has_logs
+    }
+}
+
+fn read(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<WasRead, Error> {
+    let mut log = Log::new(options.demangle);
+    let mut documents: Option<XmlReader> = None;
+    let mut ends_in_log = false;
+    while lines.advance().map_err(Error::Input)? {
+        let Some(reader) = &mut documents else {
+            ends_in_log = true;
+            if log.line(lines.last_line(), lines.line_number()) == LogLine::OfDocument {
+                let reader = documents.insert(XmlReader::new(options.demangle));
+                reader.line(lines);
+                ends_in_log = false;
+            }
+            continue;
+        };
+        reader.line(lines);
+        // A log may begin in the line in which a document ends.
+        ends_in_log = reader.is_between()
+            && log.line(lines.last_line(), lines.line_number()) == LogLine::OfText;
+        reader.hand_on(source, out, diagnostics)?;
+    }
+    log.finish(ends_in_log && !lines.ended_with_newline());
+    if let Some(reader) = &mut documents {
+        reader.finish();
+        reader.hand_on(source, out, diagnostics)?;
+    }
+    log.hand_on(source, out, diagnostics)?;
+    Ok(WasRead {
+        has_documents: documents.is_some_and(|reader| reader.has_begun()),
+        has_logs: !log.is_empty(),
+    })
+}
