@@ -197,6 +197,17 @@ mod tests {
             ),
             // Of lines and headers of costs the first shows it.
             (
+                "==1== Memcheck\n==2==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n"
+                    .to_owned(),
+                "memcheck",
+                "sanitizers",
+            ),
+            (
+                "a.c:1:2: runtime error: division by zero\n==1== Memcheck\n".to_owned(),
+                "sanitizers",
+                "memcheck",
+            ),
+            (
                 "==1== Memcheck\nsnapshot=0\n".to_owned(),
                 "memcheck",
                 "massif",

@@ -211,6 +211,22 @@ pub static FORMATS: &[Format] = &[
         seeds: &["memcheck/3.27.1-leaky.log", "memcheck/*.log"],
     },
     Format {
+        name: "sanitizers",
+        aliases: &["asan", "hwasan", "lsan", "msan", "tsan", "ubsan"],
+        reads: "reports of the sanitizers of GCC, Clang and Rust, and of Go's race detector, in any log",
+        tools: &["asan", "hwasan", "lsan", "msan", "tsan", "ubsan"],
+        events: "of those that look for leaks `bytes` and `blocks`; `count` of errors",
+        remarks: "a section for each process, behind those of Valgrind in the same log",
+        answers: &[SourceLines, Stacks, Inlined],
+        without_inline: FRAMES_OF_STACKS,
+        signs: &[Sign::Line(cg_findings::sanitizers::is_report_line)],
+        reader: FormatReader::Records(cg_findings::parse_logs),
+        seeds: &[
+            "sanitizers/gcc-12-heap-buffer-overflow.log",
+            "sanitizers/*.log",
+        ],
+    },
+    Format {
         name: "perf",
         aliases: &[],
         reads: "the text of perf script",

@@ -19,7 +19,7 @@ use crate::report::ReportFormat;
 
 /// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if not, 2 if in doubt.
 ///
-/// Reads text logs and XML of Memcheck, Helgrind and DRD, and streams of cg-parse. A finding is a counted error or leak
+/// Reads text logs and XML of Memcheck, Helgrind and DRD, reports of sanitizers, and streams of cg-parse. A finding is a counted error or leak
 /// that no suppression, --ignore or baseline excuses. What is missing, empty, cut short or not recognised is never
 /// clean.
 #[derive(Parser, Debug)]

@@ -336,10 +336,11 @@ fn cannot_judge(run: &RunRecord) -> Option<String> {
         return Some("expected the findings of a run, found a comparison of several".to_owned());
     }
     let tool = run.tool.as_ref()?;
-    if JUDGED.contains(tool) {
+    if JUDGED.contains(tool) || tool.is_sanitizer() {
         return None;
     }
-    let mut why = format!("expected a run of memcheck, helgrind or drd, found one of {tool}");
+    let mut why =
+        format!("expected a run of memcheck, helgrind, drd or a sanitizer, found one of {tool}");
     // What these count as not freed may be reachable still, which is no leak to Memcheck; they cannot tell.
     let not_freed = match tool {
         Tool::Heaptrack => "leaked_bytes",

@@ -4,6 +4,7 @@ use cg_parse::findings::{Coverage, LeakDoubt, LeakOptions, may_have_leaks};
 use cg_stream::record::LeakKind;
 
 use crate::finding::{Evidence, JudgedProcess, LeakKinds};
+use crate::sanitizers::SanitizerGap;
 
 impl JudgedProcess {
     /// What its log tells of a leak kind.
@@ -49,10 +50,15 @@ enum Gap {
     NotMeasured { in_use: Option<(u64, u64)> },
     /// What was shown cannot be told.
     InDoubt(LeakDoubt),
+    /// What a sanitizer leaves open.
+    OfSanitizer(SanitizerGap),
 }
 
 /// What is needed to judge a process but not known. Incomplete processes were reported by the reader already.
 fn gap(process: &JudgedProcess, counted: LeakKinds, errors: bool) -> Option<Gap> {
+    if process.is_of_sanitizer() {
+        return process.gap_of_sanitizer(counted).map(Gap::OfSanitizer);
+    }
     if !process.is_whole || process.facts().exec {
         return None;
     }
@@ -100,6 +106,7 @@ impl Gap {
                 "{} in use at exit, and nobody looked for leaks; run Valgrind with --leak-check=full",
                 crate::sentence::amount(bytes.into(), blocks.into())
             ),
+            Gap::OfSanitizer(gap) => gap.reason().to_owned(),
             Gap::NotMeasured { in_use: None } | Gap::InDoubt(LeakDoubt::SwitchedOff) => {
                 "its options switch the search for leaks off; run Valgrind with --leak-check=full"
                     .to_owned()

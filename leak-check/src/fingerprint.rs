@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use cg_names::identity::{is_other_mangling, normal_function, normal_object};
+use cg_names::paths::base_name;
 use cg_names::whose::UNKNOWN_INLINED;
 use cg_stream::record::Frame;
 
@@ -114,6 +115,10 @@ impl NormalNames {
         match (frame.name.as_deref(), frame.obj.as_deref()) {
             (Some(name), _) if name != "???" => self.normal(name),
             (_, Some(object)) => normal_object(object).into_owned(),
+            // Without stacks UndefinedBehaviorSanitizer names a file and a line alone.
+            (_, None) if frame.file.is_some() => {
+                base_name(frame.file.as_deref().unwrap_or_default()).to_owned()
+            }
             _ => "???".to_owned(),
         }
     }

@@ -185,7 +185,7 @@ fn written_suppressions(
     let written = suppression::suppressions_for(evidence, verdict);
     if written.without_stack > 0 {
         diagnostics.warn(format!(
-            "findings without a stack and signals, which no suppression can match: {}",
+            "findings without a stack, signals and errors of sanitizers, which no suppression can match: {}",
             written.without_stack
         ));
     }

@@ -22,6 +22,7 @@ mod growth;
 mod own;
 mod policy;
 mod ruling;
+mod sanitizers;
 mod suppression;
 
 mod paths;

@@ -8,6 +8,7 @@ use cg_stream::record::{Count, ErrorKind, LeakKind};
 
 use crate::finding::{Details, ErrorDetails, Finding, Leak, Unprinted};
 use crate::paths::Paths;
+use crate::sanitizers::of_sanitizer;
 use crate::stack::Stack;
 use crate::suppression::system_call;
 
@@ -26,8 +27,7 @@ pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
             kind.phrase()
         ),
         Details::Unprinted(Unprinted::Errors { contexts }) => format!(
-            "Valgrind counted {} beyond what it printed (a forked child counts its parent's, whose log belongs to the \
-             inputs too)",
+            "the tool counted {} beyond what it printed (a forked child counts its parent's, whose log belongs to the inputs too)",
             plural(*contexts, "error", "errors")
         ),
     }
@@ -62,6 +62,9 @@ fn leak_sentence(leak: &Leak) -> String {
 }
 
 fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String {
+    if let Some(sentence) = of_sanitizer(error, paths) {
+        return sentence;
+    }
     let sized = |verb: &str| {
         let bytes = error.size?;
         Some(format!("{verb} {}", plural(bytes.into(), "byte", "bytes")))
@@ -131,7 +134,7 @@ fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
 }
 
 /// The block that the address is in or near: `just past a 16-byte block allocated at parse.rs:10`.
-fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
+pub(crate) fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let block = error.block.as_ref()?;
     let distance = plural(block.offset.into(), "byte", "bytes");
     let is_free = matches!(
@@ -151,11 +154,13 @@ fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
         let note = notes.find(|note| note.says(start));
         note.map(|note| place(&note.stack, paths))
     };
-    let described = stack_of("Address ").unwrap_or_default();
+    // Behind the first are the words of sanitizers.
+    let first_of = |starts: &[&str]| starts.iter().find_map(|start| stack_of(start));
+    let described = first_of(&["Address ", "freed ", "allocated "]).unwrap_or_default();
     let history = match block.state.as_str() {
         "allocated" => format!("allocated {described}"),
         "freed" => {
-            let allocated = stack_of("Block was alloc'd");
+            let allocated = first_of(&["Block was alloc'd", "previously allocated "]);
             let allocated = allocated.map(|place| format!(" and allocated {place}"));
             format!("freed {described}{}", allocated.unwrap_or_default())
         }
@@ -242,7 +247,7 @@ fn with_notes(mut sentence: String, error: &ErrorDetails, paths: &Paths) -> Stri
 }
 
 /// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
-fn place(stack: &Stack, paths: &Paths) -> String {
+pub(crate) fn place(stack: &Stack, paths: &Paths) -> String {
     let Some(frame) = stack.to_blame() else {
         return "at an unknown place".to_owned();
     };

@@ -199,7 +199,7 @@ fn the_error_summary_is_held_against_the_records() {
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
-            .contains("Valgrind counted 2 errors beyond what it printed")
+            .contains("the tool counted 2 errors beyond what it printed")
     );
     assert_eq!(
         leak_check(&["--no-errors"], stream_with(&contexts(2)).as_bytes()).status,

@@ -11,5 +11,6 @@ mod gate;
 mod laws;
 mod nextest;
 mod rust_std;
+mod sanitizers;
 mod suppressions;
 mod written;

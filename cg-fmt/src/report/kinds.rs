@@ -30,7 +30,8 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
     }
     let tool = profile.runs().first().and_then(|run| run.tool.as_ref());
     match tool {
-        Some(Tool::Memcheck) => vec![RecordType::Error, RecordType::Leak],
+        Some(tool) if tool.looks_for_leaks() => vec![RecordType::Error, RecordType::Leak],
+        Some(tool) if tool.is_sanitizer() => vec![RecordType::Error],
         Some(Tool::Helgrind | Tool::Drd) => vec![RecordType::Error],
         Some(Tool::Massif) => vec![RecordType::Heap],
         Some(Tool::Dhat | Tool::Heaptrack) => vec![RecordType::ProgramPoint],

@@ -108,6 +108,16 @@ impl Coverage {
             return Coverage::NotMeasured;
         }
         let facts = &run.process;
+        if run.tool.as_ref().is_some_and(Tool::is_sanitizer) {
+            // LeakSanitizer takes pointers into the middle of a block for pointers to it, and does not report what is
+            // reachable.
+            return match kind {
+                LeakKind::Definite | LeakKind::Indirect if facts.leak_summary.is_some() => {
+                    Coverage::Certain
+                }
+                _ => Coverage::NotMeasured,
+            };
+        }
         let is_empty = facts
             .heap_summary
             .is_some_and(|heap| heap.in_use_blocks == 0);
@@ -138,7 +148,7 @@ impl Coverage {
 
 /// Whether the tool of a run looks for leaks at all, as far as is known.
 pub fn may_have_leaks(run: &RunRecord) -> bool {
-    run.tool.as_ref().is_none_or(|tool| *tool == Tool::Memcheck)
+    run.tool.as_ref().is_none_or(Tool::looks_for_leaks)
 }
 
 /// What Memcheck's own options asked for. The last one of several counts, as in Valgrind.

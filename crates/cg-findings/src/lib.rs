@@ -1,4 +1,4 @@
-//! Memcheck, Helgrind and DRD: errors and leaks, from text logs and from XML.
+//! Memcheck, Helgrind, DRD and the sanitizers: errors and leaks, from text logs and from XML.
 //!
 //! Both readers fill a `process::Process` for each process they meet, and `section` hands it on: a `run`, rows of `error` and
 //! `leak` in the order of the log, and the end unless the log was cut short. Names, frames
@@ -43,6 +43,7 @@ mod line_end;
 mod preamble;
 mod process;
 mod reader;
+pub mod sanitizers;
 mod section;
 mod stacks;
 mod sums;

@@ -116,6 +116,8 @@ pub(super) struct Process {
     pub(super) has_only_preamble: bool,
     /// How many different errors the log counts that it does not have.
     pub(super) unprinted_errors: u64,
+    /// Whether a sanitizer ended the process, or does not tell that it came to its end.
+    pub(super) unfinished: bool,
 }
 
 /// Where the leak check that is being read stands.

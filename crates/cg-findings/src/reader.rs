@@ -20,7 +20,7 @@ pub fn parse_logs(
     let read = read(source, lines, options, out, diagnostics)?;
     if read.is_nothing() {
         return Err(Error::whole(
-            "no message of Memcheck, Helgrind or DRD was found: expected lines such as \"==PID== Memcheck, a memory error detector\"",
+            "no message of Memcheck, Helgrind, DRD or a sanitizer was found: expected lines such as \"==PID== Memcheck, a memory error detector\" or \"==PID==ERROR: AddressSanitizer: …\"",
         ));
     }
     Ok(())
@@ -81,7 +81,7 @@ fn read(
             && log.line(lines.last_line(), lines.line_number()) == LogLine::OfText;
         reader.hand_on(source, out, diagnostics)?;
     }
-    log.finish(ends_in_log && !lines.ended_with_newline());
+    log.finish(ends_in_log && !lines.ended_with_newline(), lines.line_number());
     if let Some(reader) = &mut documents {
         reader.finish();
         reader.hand_on(source, out, diagnostics)?;

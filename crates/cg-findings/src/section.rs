@@ -5,12 +5,13 @@ use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
 use cg_stream::record::{
     Count, Counts, Frame, LogFileQualifier, Name, ProcessFacts, RunRecord, SignalFacts,
-    ThreadFacts, Total, UsedSuppression,
+    ThreadFacts, Tool, Total, UsedSuppression,
 };
 use cg_stream::rows::{Cells, ErrorRow, LeakRow, NameRef, NoteRef, NotesRef, StackRef};
 
 use super::described::Described;
 use super::process::{AnnouncedThread, FatalSignal, KeptError, KeptLeak, Process};
+use super::sanitizers;
 use super::table::{FindingStackId, FindingTable, NameId};
 
 impl Process {
@@ -42,12 +43,18 @@ impl Process {
         match trouble {
             None => {
                 out.end()?;
-                self.check_sums(source, diagnostics);
+                if !self.is_of_sanitizer() {
+                    self.check_sums(source, diagnostics);
+                }
             }
             Some(trouble) if !out.cut(Some(trouble))? => diagnostics.trouble(trouble),
             Some(_) => {}
         }
         Ok(())
+    }
+
+    fn is_of_sanitizer(&self) -> bool {
+        self.tool.as_ref().is_some_and(Tool::is_sanitizer)
     }
 
     pub(super) fn run_record(&self, table: &FindingTable, source: &str) -> RunRecord {
@@ -61,7 +68,7 @@ impl Process {
             ..RunRecord::default()
         };
         let mut totals = Vec::new();
-        let has_leaks = self.tool.as_deref().is_none_or(|tool| tool == "memcheck");
+        let has_leaks = self.tool.as_ref().is_none_or(Tool::looks_for_leaks);
         if has_leaks || !self.leaks.is_empty() {
             totals.push(("bytes", sum(self.leaks.iter().map(|leak| leak.bytes))));
             totals.push(("blocks", sum(self.leaks.iter().map(|leak| leak.blocks))));
@@ -110,6 +117,7 @@ impl Process {
             quiet: self.is_quiet,
             repeated_leaks: self.repeated_leaks(),
             stopped_reporting: self.stopped_reporting,
+            unfinished: self.unfinished,
             unprinted_errors: self.unprinted_errors,
             used_suppressions: self
                 .used_suppressions
@@ -143,7 +151,10 @@ impl Process {
             size,
             address,
             block,
-        } = Described::of(finding.what, sentences);
+        } = match self.is_of_sanitizer() {
+            true => sanitizers::described::of(finding.what, sentences),
+            false => Described::of(finding.what, sentences),
+        };
         let notes = finding.notes.iter().map(|(what, stack)| NoteRef {
             what: *what,
             stack: StackRef::Ids(table.frames_of(*stack)),

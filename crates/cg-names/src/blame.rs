@@ -141,6 +141,56 @@ mod tests {
     }
 
     #[test]
+    fn what_a_sanitizer_put_in_place_of_a_call_is_not_to_blame() {
+        let frame = |name: &'static str, file: &'static str, obj: &'static str| {
+            let given = |text: &'static str| (!text.is_empty()).then(|| Name::from(text));
+            Frame {
+                name: given(name),
+                file: given(file),
+                obj: given(obj),
+                ..Frame::default()
+            }
+        };
+        let own = || frame("work", "src/a.cpp", "");
+        for inner in [
+            frame("__interceptor_strlen", "", "/opt/app/a"),
+            frame("___interceptor_free", "", "/opt/app/a"),
+            frame("__asan_memcpy", "", "/opt/app/a"),
+            frame(
+                "memset",
+                "../../../../src/libsanitizer/asan/asan_interceptors.cpp",
+                "",
+            ),
+            frame(
+                "malloc",
+                "/rustc/llvm/src/llvm-project/compiler-rt/lib/asan/asan_malloc_linux.cpp",
+                "",
+            ),
+            frame("", "", "/opt/app/libasan.so.8"),
+            // ThreadSanitizer prints what it intercepts without its prefix, in the program's object.
+            frame("pthread_mutex_lock", "", "a"),
+            frame("close", "", "a"),
+            frame("__pthread_kill_implementation", "nptl/pthread_kill.c", ""),
+            frame(
+                "__libc_start_call_main",
+                "csu/../sysdeps/nptl/libc_start_call_main.h",
+                "",
+            ),
+            frame("strdup", "string/./string/strdup.c", ""),
+        ] {
+            assert_eq!(frame_to_blame(&[inner.clone(), own()]), 1, "{inner:?}");
+        }
+        // The program's own, whatever they are called.
+        for inner in [
+            frame("close", "src/door.cpp", "a"),
+            frame("reset", "", "a"),
+            frame("handle", "nptl/mine.cpp", ""),
+        ] {
+            assert_eq!(frame_to_blame(&[inner.clone(), own()]), 0, "{inner:?}");
+        }
+    }
+
+    #[test]
     fn replacements_are_known_by_file_and_object() {
         let frame = |file: &'static str, obj: &'static str| Frame {
             name: Some(Name::from("memcpy@GLIBC_2.2.5")),

@@ -157,6 +157,7 @@ fn run_fields() -> Vec<(&'static str, RunLaw, Value, Value)> {
         ("leak_summary", Agreed, leaks(5), leaks(6)),
         numbers("repeated_leaks", Agreed),
         ("error_summary", Agreed, errors(1), errors(2)),
+        flag("unfinished"),
         numbers("unprinted_errors", Agreed),
         ("fatal_signal", Agreed, signal("SIGSEGV"), signal("SIGBUS")),
         flag("error_limit_reached"),
@@ -204,7 +205,7 @@ const OTHER_WORDS: &str = "
     call end error event heap inline leak program_point run snapshot stack stream
     definite indirect possible reachable suppressed suppressed_contexts contexts errors root
     kernel jit waker inlined f
-    gungraun
+    gungraun asan hwasan lsan max_leaks msan tsan ubsan
     bytes count ns ms samples cpu heap_bytes rss_bytes
     allocations temporary peak_bytes leaked_bytes suppressed_bytes total_bytes total_blocks gmax_bytes gmax_blocks end_bytes
     end_blocks read_bytes write_bytes

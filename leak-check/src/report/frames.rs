@@ -20,8 +20,11 @@ pub(crate) fn function_name(frame: &Frame) -> String {
         (None, Some(object), _) => {
             format!("??? in {}", base_name(object))
         }
-        (None, None, Some(address)) => address.to_owned(),
-        (None, None, None) => "???".to_owned(),
+        (None, None, address) => match (frame.file.as_deref(), address) {
+            // Without stacks UndefinedBehaviorSanitizer names a file and a line alone.
+            (Some(file), _) => format!("??? in {}", base_name(file)),
+            (None, address) => address.unwrap_or("???").to_owned(),
+        },
     };
     visible(&text).into_owned()
 }

@@ -54,6 +54,31 @@ pub(super) fn meaning(rule: &str) -> &'static str {
         "LockOrder" => "Threads take locks in different orders, which can deadlock.",
         "FatalSignal" => "A signal ended the process.",
         "Unprinted" => "Valgrind counted errors that its log does not show.",
+        "heap-buffer-overflow" => "The program accesses memory beside a heap block.",
+        "heap-use-after-free" => "The program accesses a heap block that was freed.",
+        "stack-buffer-overflow" | "stack-buffer-underflow" | "dynamic-stack-buffer-overflow" => {
+            "The program accesses memory beside a variable on the stack."
+        }
+        "global-buffer-overflow" => "The program accesses memory beside a global variable.",
+        "stack-use-after-return" | "stack-use-after-scope" => {
+            "The program accesses a variable that is gone."
+        }
+        "stack-overflow" => "The program uses up its stack.",
+        "double-free" | "bad-free" => {
+            "The program frees what is no live block: it was freed before, or never allocated."
+        }
+        "alloc-dealloc-mismatch" | "new-delete-type-mismatch" => {
+            "The program frees a block with a function that does not belong to its allocation."
+        }
+        "use-of-uninitialized-value" => "The program uses memory that was never written.",
+        "data-race" => {
+            "Two threads access memory without a lock in common, and one of them writes."
+        }
+        "lock-order-inversion" => "Threads take locks in different orders, which can deadlock.",
+        "thread-leak" => "The program leaves a thread that it neither joined nor detached.",
+        rule if rule.starts_with(|first: char| first.is_ascii_lowercase()) => {
+            "A sanitizer reports an error."
+        }
         _ => "Valgrind reports an error.",
     }
 }

@@ -119,8 +119,9 @@ fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String
         .and_then(|text| parse::parse(text, "").ok())
         .and_then(|suppressions| suppressions.into_iter().next());
     let lines = frame_lines(&finding.stack, by_valgrind.as_ref(), scheme);
-    // Valgrind suppresses what it counts, and a signal is not counted.
-    if lines.is_empty() || finding.is_fatal_signal() {
+    // Valgrind suppresses what it counts, and a signal is not counted; nor does it know the errors of sanitizers.
+    let is_no_error_of_its = tool.is_some_and(Tool::is_sanitizer) && finding.leak_kind().is_none();
+    if lines.is_empty() || finding.is_fatal_signal() || is_no_error_of_its {
         return None;
     }
     let mut body = String::new();

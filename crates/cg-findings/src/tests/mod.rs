@@ -13,6 +13,7 @@ use super::table::FindingTable;
 
 mod document;
 mod log;
+mod sanitizers;
 mod whole;
 
 use document::{XML_END, XML_ERROR, XML_LEAK, document};

@@ -7,6 +7,8 @@
 //! `-q` has neither preamble nor summaries. A log without its preamble and not forked by a process that has one is what is left
 //! of one: nobody knows what stood above. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
 //!
+//! Lines without Valgrind's prefix can be of a sanitizer's report, which `sanitizers` reads; such sections come last.
+//!
 //! Processes are handed on when the input ends: any process may have something to say until then.
 
 mod block;
@@ -27,6 +29,7 @@ use self::unprefixed::Unprefixed;
 use super::hand_on;
 use super::line_end::undecorated;
 use super::preamble;
+use super::sanitizers::SanitizerLog;
 use super::table::FindingTable;
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
@@ -54,6 +57,7 @@ pub(super) struct Log {
     is_escaped: bool,
     unescaped: Vec<u8>,
     is_first_line: bool,
+    sanitizers: SanitizerLog,
     /// The last line that told of a run that never began: the lines of one follow each other.
     last_refusal: u64,
 }
@@ -86,6 +90,7 @@ impl Log {
             unescaped: Vec::new(),
             is_first_line: true,
             last_refusal: 0,
+            sanitizers: SanitizerLog::default(),
         }
     }
 
@@ -96,7 +101,11 @@ impl Log {
             self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
         }
         let Some((prefixed, position)) = self.split(line) else {
-            return self.line_without_prefix(line, line_number);
+            let read = self.line_without_prefix(line, line_number);
+            if read == LogLine::OfText {
+                self.line_of_sanitizer(line, line_number);
+            }
+            return read;
         };
         let process = &mut self.processes[position];
         process.last_line = line_number;
@@ -200,6 +209,18 @@ impl Log {
         }
     }
 
+    /// What has no prefix of Valgrind's can be of a sanitizer's report.
+    fn line_of_sanitizer(&mut self, line: &[u8], line_number: u64) {
+        if self.is_escaped && line.contains(&b'&') {
+            self.unescaped.clear();
+            super::xml::unescape_into(line, &mut self.unescaped);
+            self.sanitizers
+                .line(&self.unescaped, line_number, &mut self.table);
+        } else {
+            self.sanitizers.line(line, line_number, &mut self.table);
+        }
+    }
+
     /// The entry that a line belongs to. A second preamble of one number is another run's: Valgrind empties a process' log
     /// file when it executes another program, and on a descriptor nobody can tell.
     fn process_of(&mut self, prefixed: &Prefixed) -> usize {
@@ -223,8 +244,9 @@ impl Log {
         position
     }
 
-    /// Ends the log; `is_cut` where the input ended inside its last line.
-    pub(super) fn finish(&mut self, is_cut: bool) {
+    /// Ends the log; `is_cut` where the input, of so many lines, ended inside its last one.
+    pub(super) fn finish(&mut self, is_cut: bool, lines: u64) {
+        self.sanitizers.finish(!is_cut, lines, &mut self.table);
         for process in &mut self.processes {
             process.finish(&mut self.table);
         }
@@ -263,7 +285,7 @@ impl Log {
 
     /// Whether anything of Valgrind's was read.
     pub(super) fn is_empty(&self) -> bool {
-        self.processes.is_empty()
+        self.processes.is_empty() && self.sanitizers.is_empty()
     }
 
     /// Hands on each process, in the order in which they appear.
@@ -277,6 +299,8 @@ impl Log {
             .processes
             .iter()
             .map(|process| (&process.process, process.trouble(source)));
-        hand_on(processes, &self.table, source, out, diagnostics)
+        hand_on(processes, &self.table, source, out, diagnostics)?;
+        self.sanitizers
+            .hand_on(&self.table, source, out, diagnostics)
     }
 }

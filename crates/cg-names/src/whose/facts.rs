@@ -131,6 +131,9 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     if base_name(object).starts_with("vgpreload_") || REPLACEMENT_FILES.contains(&base) {
         return certain(Replacement);
     }
+    if is_of_sanitizer(name, file, object) {
+        return certain(Replacement);
+    }
     if is_allocator(name, file, base) {
         return certain(Allocator);
     }
@@ -139,6 +142,9 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     }
     if is_system_object(object) {
         return certain(System);
+    }
+    if is_intercepted(name, file, object) {
+        return certain(Replacement);
     }
     if is_unknown(name) {
         return certain(match place {
@@ -298,6 +304,24 @@ fn is_allocator(name: &str, file: &str, base: &str) -> bool {
             && INLINED_ALLOCATORS.contains(&symbol.split('<').next().unwrap_or_default()))
 }
 
+/// The runtime of a sanitizer.
+fn is_of_sanitizer(name: &str, file: &str, object: &str) -> bool {
+    begins_with_any(name, &SANITIZER_PREFIXES)
+        || SANITIZER_FOLDERS.iter().any(|folder| file.contains(folder))
+        || begins_with_any(base_name(object), &SANITIZER_LIBRARIES)
+}
+
+/// What a sanitizer puts in place of C's library, linked into the program and printed by the name of what it replaces.
+fn is_intercepted(name: &str, file: &str, object: &str) -> bool {
+    file.is_empty()
+        && !object.is_empty()
+        && (INTERCEPTED.contains(&name) || begins_with_any(name, &INTERCEPTED_PREFIXES))
+}
+
+fn begins_with_any(text: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| text.starts_with(start))
+}
+
 /// What starts programs and threads, unless a file of somebody else's has a function of that name.
 fn is_start(name: &str, base: &str, place: Directory) -> bool {
     let symbol = name.split(['@', '.']).next().unwrap_or_default();
@@ -361,6 +385,21 @@ fn is_system_source(path: &str) -> bool {
     path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")
         || path.starts_with("/usr/lib64/")
+        || is_glibc_source(path)
+}
+
+/// Sources of glibc by the relative paths that it is built with: `../sysdeps/nptl/libc_start_call_main.h`, and in Debian's
+/// debug information `nptl/./nptl/pthread_kill.c`, of which GCC's sanitizers print `nptl/pthread_kill.c`.
+fn is_glibc_source(path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path.starts_with('/') || !GLIBC_FILES.contains(base_name(path)) {
+        return false;
+    }
+    let folder = path.split('/').next().unwrap_or_default();
+    path.starts_with("../sysdeps/")
+        || path.contains("/../sysdeps/")
+        || path.contains(&format!("{folder}/./{folder}/"))
+        || matches!(folder, "nptl" | "csu")
 }
 
 /// True where a function of a file with this name can be glibc's: one that it exports, one called as its file,

@@ -14,6 +14,88 @@ pub(super) const REPLACEMENT_FILES: [&str; 6] = [
     "drd_qtcore_intercepts.c",
 ];
 
+/// Beginnings of names of what sanitizers put in place of a program's calls, and of their runtimes.
+pub(super) const SANITIZER_PREFIXES: [&str; 15] = [
+    "__interceptor_",
+    "___interceptor_",
+    "__asan_",
+    "__asan::",
+    "__hwasan_",
+    "__hwasan::",
+    "__lsan_",
+    "__lsan::",
+    "__msan_",
+    "__msan::",
+    "__tsan_",
+    "__tsan::",
+    "__ubsan_",
+    "__ubsan::",
+    "__sanitizer",
+];
+
+/// Folders that the sources of the sanitizers' runtimes are in: GCC's copy, and LLVM's own.
+pub(super) const SANITIZER_FOLDERS: [&str; 2] = ["/libsanitizer/", "/compiler-rt/lib/"];
+
+/// What a sanitizer's runtime is called where it is a library.
+pub(super) const SANITIZER_LIBRARIES: [&str; 6] = [
+    "libasan.so",
+    "libhwasan.so",
+    "liblsan.so",
+    "libtsan.so",
+    "libubsan.so",
+    "libclang_rt.",
+];
+
+/// Functions of C's library that sanitizers put their own in place of, as they print them: in the program's object, and
+/// without a file. (`sanitizer_common_interceptors.inc`, `tsan_interceptors_posix.cpp`; Clang links them in.)
+pub(super) const INTERCEPTED: [&str; 44] = [
+    "accept",
+    "aligned_alloc",
+    "close",
+    "connect",
+    "dup",
+    "dup2",
+    "epoll_ctl",
+    "epoll_wait",
+    "fclose",
+    "fopen",
+    "fread",
+    "fwrite",
+    "getaddrinfo",
+    "malloc_usable_size",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "nanosleep",
+    "open",
+    "pipe",
+    "pipe2",
+    "pread",
+    "printf",
+    "pwrite",
+    "qsort",
+    "read",
+    "recv",
+    "send",
+    "sleep",
+    "snprintf",
+    "socket",
+    "strcasecmp",
+    "strcat",
+    "strchr",
+    "strcmp",
+    "strcpy",
+    "strlen",
+    "strncmp",
+    "strncpy",
+    "usleep",
+    "vsnprintf",
+    "write",
+];
+pub(super) const INTERCEPTED_PREFIXES: [&str; 2] = ["pthread_", "sem_"];
+
 /// Allocation functions of C, C++ and Rust by their whole name. Massif's and DHAT's `--alloc-fns` defaults are among
 /// them (`massif/ms_main.c:init_alloc_fns`); jemalloc, mimalloc and TCMalloc go by names of their own.
 pub(super) const ALLOCATORS: [&str; 56] = [

@@ -81,7 +81,7 @@ pub struct InlineObject {
     pub named: u64,
 }
 
-/// What logs of Memcheck, Helgrind and DRD say of a process.
+/// What logs of Memcheck, Helgrind, DRD and the sanitizers say of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessFacts {
@@ -133,6 +133,9 @@ pub struct ProcessFacts {
     /// Valgrind stopped reporting errors.
     #[serde(skip_serializing_if = "is_false")]
     pub stopped_reporting: bool,
+    /// A sanitizer ended the process, or does not tell that it came to its end.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unfinished: bool,
     /// How many different errors the log counts that it does not have.
     #[serde(skip_serializing_if = "is_zero")]
     pub unprinted_errors: u64,

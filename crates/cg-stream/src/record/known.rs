@@ -72,6 +72,30 @@ known_texts! {
         Heaptrack = "heaptrack",
         Gungraun = "gungraun",
         PerfStat = "perf-stat",
+        Asan = "asan",
+        Hwasan = "hwasan",
+        Lsan = "lsan",
+        Msan = "msan",
+        Tsan = "tsan",
+        Ubsan = "ubsan",
+    }
+}
+
+impl Tool {
+    /// Whether it is a sanitizer, which a compiler builds into the program.
+    pub fn is_sanitizer(&self) -> bool {
+        matches!(
+            self,
+            Tool::Asan | Tool::Hwasan | Tool::Lsan | Tool::Msan | Tool::Tsan | Tool::Ubsan
+        )
+    }
+
+    /// Whether it looks for leaks, unless it is told not to.
+    pub fn looks_for_leaks(&self) -> bool {
+        matches!(
+            self,
+            Tool::Memcheck | Tool::Asan | Tool::Hwasan | Tool::Lsan
+        )
     }
 }
 

@@ -1,0 +1,417 @@
+//! The lines that a sanitizer writes outside the stacks of its reports: what begins one, sums it up, or tells that there is none.
+//!
+//! `sanitizer_common.cpp` of LLVM's compiler-rt and the `…_report.cpp`, `…_errors.cpp` of each sanitizer print them; GCC's
+//! libsanitizer is a copy, and Go's race detector is ThreadSanitizer with words of its own (`tsan_report.cpp`).
+
+use std::borrow::Cow;
+
+use cg_stream::record::Tool;
+use memchr::memmem;
+
+use crate::fields::{skip, whole_amount};
+
+/// What begins or ends a report, or stands alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ReportLine<'a> {
+    pub(super) says: LineSays,
+    pub(super) tool: Tool,
+    /// Of `==PID==` or `(pid=PID)`.
+    pub(super) pid: Option<u64>,
+    /// Where the line begins, behind what a CI service put in front of it.
+    pub(super) column: usize,
+    /// What follows the sanitizer's name.
+    pub(super) text: &'a [u8],
+}
+
+/// What a line outside a stack says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineSays {
+    /// An error's report begins.
+    Error,
+    /// LeakSanitizer's report begins.
+    Leaks,
+    /// One of Go's race detector begins.
+    GoRace,
+    /// An error of UndefinedBehaviorSanitizer, whose place is in front of the text.
+    Undefined,
+    /// A signal came, of which the report follows.
+    DeadlySignal,
+    /// `SUMMARY: `
+    Summary,
+    /// How many reports ThreadSanitizer or MemorySanitizer wrote.
+    Count(u64),
+    /// Go's `testing` failed a test for a race, whose report stands elsewhere in the log.
+    RacyTest,
+    /// The sanitizer failed, and judged nothing from there on, or nothing at all.
+    Failed,
+}
+
+/// Takes colours out of a line (`ESC [ … letter`), and blanks and carriage returns off its end.
+pub(super) fn plain(line: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(0x1b, line).is_none() {
+        return Cow::Borrowed(line.trim_ascii_end());
+    }
+    let mut plain = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(escape) = memchr::memchr(0x1b, rest) {
+        plain.extend_from_slice(&rest[..escape]);
+        rest = &rest[escape + 1..];
+        if let Some(sequence) = rest.strip_prefix(b"[") {
+            let end = sequence
+                .iter()
+                .position(|byte| (0x40..=0x7e).contains(byte));
+            rest = end.map_or(&[][..], |end| &sequence[end + 1..]);
+        }
+    }
+    plain.extend_from_slice(rest);
+    plain.truncate(plain.trim_ascii_end().len());
+    Cow::Owned(plain)
+}
+
+/// What a line begins, ends or tells; `None` for other lines, among them those of stacks.
+pub(super) fn of_line(line: &[u8]) -> Option<ReportLine<'_>> {
+    if let Some(name) = memmem::find(line, b"Sanitizer") {
+        return of_sanitizer(line, name);
+    }
+    if let Some(column) = memmem::find(line, b"WARNING: DATA RACE") {
+        let text = &line[column + b"WARNING: ".len()..];
+        return (text == b"DATA RACE").then_some(head(LineSays::GoRace, Tool::Tsan, column, text));
+    }
+    if let Some(end) = memmem::find(line, b": runtime error: ") {
+        return undefined(line, end);
+    }
+    if let Some(found) = memmem::find(line, b"Found ")
+        && let Some(count) = line[found + b"Found ".len()..].strip_suffix(b" data race(s)")
+    {
+        let says = LineSays::Count(whole_amount(count)?);
+        return Some(head(says, Tool::Tsan, found, b""));
+    }
+    if let Some(column) = memmem::find(line, RACY_TEST) {
+        return Some(head(LineSays::RacyTest, Tool::Tsan, column, RACY_TEST));
+    }
+    cannot_run(line)
+}
+
+/// What Go's `testing` says of a test or a benchmark in which a race was reported.
+pub(super) const RACY_TEST: &[u8] = b"race detected during execution of ";
+
+fn head(says: LineSays, tool: Tool, column: usize, text: &[u8]) -> ReportLine<'_> {
+    ReportLine {
+        says,
+        tool,
+        pid: None,
+        column,
+        text,
+    }
+}
+
+/// The runtime's words for what keeps it from starting (`asan_linux.cpp`, `asan_rtl.cpp`).
+fn cannot_run(line: &[u8]) -> Option<ReportLine<'_>> {
+    const WORDS: [&str; 4] = [
+        "ASan runtime does not come first in initial library list",
+        "Your application is linked against incompatible ASan runtimes",
+        "ASan cannot proceed correctly. ABORTING",
+        "Shadow memory range interleaves with an existing memory mapping",
+    ];
+    let at = WORDS
+        .iter()
+        .find_map(|words| memmem::find(line, words.as_bytes()))?;
+    let (pid, column) = pid_before(line, at);
+    Some(ReportLine {
+        pid,
+        ..head(LineSays::Failed, Tool::Asan, column, &line[at..])
+    })
+}
+
+/// A line that names a sanitizer at this position of its word `Sanitizer`.
+fn of_sanitizer(line: &[u8], name: usize) -> Option<ReportLine<'_>> {
+    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let letters = line[..name].iter().rev().take_while(is_letter).count();
+    let start = name - letters;
+    let tool = tool_of(&line[start..name])?;
+    let rest = &line[name + b"Sanitizer".len()..];
+    const MARKS: [&[u8]; 4] = [b"ERROR: ", b"WARNING: ", b"FATAL: ", b"SUMMARY: "];
+    let mark = MARKS.into_iter().find(|mark| line[..start].ends_with(mark));
+    let (pid, column) = pid_before(line, start - mark.map_or(0, <[u8]>::len));
+    let text = skip(rest, b": ").or_else(|| skip(rest, b":"));
+    let says = match (mark, text) {
+        (Some(b"SUMMARY: "), Some(_)) => LineSays::Summary,
+        (Some(b"FATAL: "), _) => LineSays::Failed,
+        (Some(b"ERROR: "), None) => LineSays::Failed,
+        (Some(b"ERROR: "), Some(b"detected memory leaks")) => LineSays::Leaks,
+        (Some(b"ERROR: "), Some(_)) => LineSays::Error,
+        (Some(b"WARNING: "), Some(text)) if tool == Tool::Tsan => return race(column, text),
+        (Some(b"WARNING: "), Some(_)) if tool == Tool::Msan && pid.is_some() => LineSays::Error,
+        (None, text) => alone(text, rest)?,
+        _ => return None,
+    };
+    // Programs have sanitizers too, of other things; their lines have no number of a process.
+    if matches!(tool, Tool::Other(_)) && pid.is_none() {
+        return None;
+    }
+    let text = text.unwrap_or(rest);
+    Some(ReportLine {
+        pid,
+        ..head(says, tool, column, text)
+    })
+}
+
+/// What follows a sanitizer's name that has no `ERROR: ` in front of it.
+fn alone(text: Option<&[u8]>, rest: &[u8]) -> Option<LineSays> {
+    let is_failure = [
+        &b" CHECK failed: "[..],
+        b": CHECK failed: ",
+        b" has encountered a fatal error",
+        b": nested bug in the same thread, aborting",
+        b": out of memory",
+        b": internal allocator is out of memory",
+    ]
+    .into_iter()
+    .any(|start| rest.starts_with(start));
+    if is_failure {
+        return Some(LineSays::Failed);
+    }
+    let text = text?;
+    if text == b"DEADLYSIGNAL" {
+        return Some(LineSays::DeadlySignal);
+    }
+    // `ThreadSanitizer: reported 2 warnings`, `MemorySanitizer: 1 warnings reported.`
+    let count = match skip(text, b"reported ") {
+        Some(count) => count.strip_suffix(b" warnings"),
+        None => text.strip_suffix(b" warnings reported."),
+    };
+    whole_amount(count?).map(LineSays::Count)
+}
+
+/// `WARNING: ThreadSanitizer: data race (pid=9962)`; its other warnings are no reports.
+fn race(column: usize, text: &[u8]) -> Option<ReportLine<'_>> {
+    let pid = memmem::rfind(text, b" (pid=")?;
+    let number = text[pid + b" (pid=".len()..].strip_suffix(b")")?;
+    Some(ReportLine {
+        pid: Some(whole_amount(number)?),
+        ..head(LineSays::Error, Tool::Tsan, column, &text[..pid])
+    })
+}
+
+/// `FILE:LINE:COLUMN: runtime error: …`; a `panic: runtime error: …` of Go has no place in front, or a line alone.
+fn undefined(line: &[u8], end: usize) -> Option<ReportLine<'_>> {
+    let place = &line[..end];
+    let is_line = || {
+        let line = without_number(place)?;
+        without_number(line).filter(|file| !file.is_empty())
+    };
+    let is_module = || place.ends_with(b")") && memmem::find(place, b"+0x").is_some();
+    let is_place = is_line().is_some() || is_module() || place.ends_with(b"<unknown>");
+    // What a CI service put in front of the line ends with a blank.
+    let column = memchr::memrchr(b' ', place).map_or(0, |blank| blank + 1);
+    is_place.then(|| head(LineSays::Undefined, Tool::Ubsan, column, &line[column..]))
+}
+
+/// What stands in front of `:NUMBER`.
+fn without_number(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let (front, number) = text.split_at(text.len() - digits.count());
+    front.strip_suffix(b":").filter(|_| !number.is_empty())
+}
+
+/// The sanitizer whose name begins so. One that is not known has its whole name for a tool, which nobody judges.
+fn tool_of(name: &[u8]) -> Option<Tool> {
+    Some(match name {
+        b"Address" => Tool::Asan,
+        b"HWAddress" => Tool::Hwasan,
+        b"Leak" => Tool::Lsan,
+        b"Memory" => Tool::Msan,
+        b"Thread" => Tool::Tsan,
+        b"UndefinedBehavior" => Tool::Ubsan,
+        [] => return None,
+        other => Tool::from(format!("{}Sanitizer", String::from_utf8_lossy(other)).as_str()),
+    })
+}
+
+/// The number of `==PID==` in front of this position, and where the line begins.
+fn pid_before(line: &[u8], end: usize) -> (Option<u64>, usize) {
+    let number = || {
+        let before = line[..end].strip_suffix(b"==")?;
+        let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit());
+        let (start, pid) = before.split_at(before.len() - digits.count());
+        Some((whole_amount(pid)?, start.strip_suffix(b"==")?.len()))
+    };
+    match number() {
+        Some((pid, column)) => (Some(pid), column),
+        None => (None, end),
+    }
+}
+
+/// `==PID==ABORTING`: the sanitizer ended the process.
+pub(super) fn aborted(line: &[u8]) -> Option<u64> {
+    pid_before(line, line.strip_suffix(b"ABORTING")?.len()).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Option<(LineSays, &str, Option<u64>, &str)>) {
+        let found = of_line(line.as_bytes());
+        let found = found.as_ref().map(|head| {
+            let text = std::str::from_utf8(head.text).unwrap();
+            (head.says, &*head.tool, head.pid, text)
+        });
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn lines_that_begin_end_or_replace_a_report() {
+        use LineSays::{
+            Count, DeadlySignal, Error, Failed, GoRace, Leaks, RacyTest, Summary, Undefined,
+        };
+        for (line, expected) in [
+            (
+                "==7==ERROR: AddressSanitizer: SEGV on unknown address 0x0",
+                (Error, "asan", Some(7), "SEGV on unknown address 0x0"),
+            ),
+            (
+                "12:00 | ==7==ERROR: LeakSanitizer: detected memory leaks",
+                (Leaks, "lsan", Some(7), "detected memory leaks"),
+            ),
+            (
+                "==7==WARNING: MemorySanitizer: use-of-uninitialized-value",
+                (Error, "msan", Some(7), "use-of-uninitialized-value"),
+            ),
+            (
+                "WARNING: ThreadSanitizer: data race on vptr (ctor/dtor vs virtual call) (pid=9)",
+                (
+                    Error,
+                    "tsan",
+                    Some(9),
+                    "data race on vptr (ctor/dtor vs virtual call)",
+                ),
+            ),
+            (
+                "==7==ERROR: HWAddressSanitizer: tag-mismatch on address 0x1",
+                (Error, "hwasan", Some(7), "tag-mismatch on address 0x1"),
+            ),
+            (
+                "==7==ERROR: RealtimeSanitizer: unsafe-library-call",
+                (Error, "RealtimeSanitizer", Some(7), "unsafe-library-call"),
+            ),
+            ("WARNING: DATA RACE", (GoRace, "tsan", None, "DATA RACE")),
+            ("Found 3 data race(s)", (Count(3), "tsan", None, "")),
+            (
+                "    testing.go:1319: race detected during execution of test",
+                (RacyTest, "tsan", None, "race detected during execution of "),
+            ),
+            (
+                "ThreadSanitizer: reported 2 warnings",
+                (Count(2), "tsan", None, "reported 2 warnings"),
+            ),
+            (
+                "MemorySanitizer: 1 warnings reported.",
+                (Count(1), "msan", None, "1 warnings reported."),
+            ),
+            (
+                "SUMMARY: AddressSanitizer: 133 byte(s) leaked in 1 allocation(s).",
+                (
+                    Summary,
+                    "asan",
+                    None,
+                    "133 byte(s) leaked in 1 allocation(s).",
+                ),
+            ),
+            (
+                "a.c:1:2: runtime error: division by zero",
+                (
+                    Undefined,
+                    "ubsan",
+                    None,
+                    "a.c:1:2: runtime error: division by zero",
+                ),
+            ),
+            (
+                "AddressSanitizer:DEADLYSIGNAL",
+                (DeadlySignal, "asan", None, "DEADLYSIGNAL"),
+            ),
+            (
+                "==7==LeakSanitizer has encountered a fatal error.",
+                (Failed, "lsan", Some(7), " has encountered a fatal error."),
+            ),
+            (
+                "==7==AddressSanitizer CHECK failed: a.cc:1 \"((0)) != (0)\" (0x0, 0x0)",
+                (
+                    Failed,
+                    "asan",
+                    Some(7),
+                    " CHECK failed: a.cc:1 \"((0)) != (0)\" (0x0, 0x0)",
+                ),
+            ),
+            (
+                "AddressSanitizer: CHECK failed: a.cpp:1 \"((0))\" (tid=7)",
+                (
+                    Failed,
+                    "asan",
+                    None,
+                    "CHECK failed: a.cpp:1 \"((0))\" (tid=7)",
+                ),
+            ),
+            (
+                "FATAL: ThreadSanitizer: unexpected memory mapping 0x1-0x2",
+                (Failed, "tsan", None, "unexpected memory mapping 0x1-0x2"),
+            ),
+            (
+                "==7==ERROR: AddressSanitizer failed to allocate 0x1 (1) bytes of x (error code: 12)",
+                (
+                    Failed,
+                    "asan",
+                    Some(7),
+                    " failed to allocate 0x1 (1) bytes of x (error code: 12)",
+                ),
+            ),
+            (
+                "==7==ASan runtime does not come first in initial library list; you should",
+                (
+                    Failed,
+                    "asan",
+                    Some(7),
+                    "ASan runtime does not come first in initial library list; you should",
+                ),
+            ),
+        ] {
+            check(line, Some(expected));
+        }
+    }
+
+    #[test]
+    fn other_lines_that_name_a_sanitizer_are_none() {
+        for line in [
+            "panic: runtime error: index out of range [3]",
+            "x: runtime error: y",
+            "2024/01/02 main.go:12: runtime error: index out of range [5]",
+            "ERROR: HtmlSanitizer: no such tag",
+            "HtmlSanitizer has encountered a fatal error",
+            "==7==AddressSanitizer: failed to intercept '__isoc99_printf'",
+            "==7==WARNING: AddressSanitizer failed to allocate 0x1 bytes",
+            "==7==WARNING: LeakSanitizer gave up on indirect leaks suppression.",
+            "==7==WARNING: ThreadSanitizer: memory layout is incompatible",
+            "AddressSanitizer can not provide additional info.",
+            "built with AddressSanitizer: yes",
+            "    #1 0x1 in __asan::ErrorSanitizer::Print() (/a+0x1)",
+            "==7==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)",
+        ] {
+            check(line, None);
+        }
+    }
+
+    #[test]
+    fn colours_are_taken_out() {
+        let line = b"\x1b[1m\x1b[31m==7==ERROR: x\x1b[0m \r";
+        assert_eq!(&*plain(line), b"==7==ERROR: x");
+        assert_eq!(&*plain(b"a\x1b[1"), b"a");
+        assert_eq!(&*plain(b"a \r"), b"a");
+    }
+
+    #[test]
+    fn an_aborted_process_is_named() {
+        assert_eq!(aborted(b"x ==17==ABORTING"), Some(17));
+        assert_eq!(aborted(b"ABORTING"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! LeakSanitizer's report, which AddressSanitizer writes too: blocks by the stack that allocated them, then their sum.
+//!
+//! `Direct leak` is what nothing points to, `Indirect leak` what only leaked blocks point to (`lsan_common.cpp`): what
+//! Memcheck calls definitely and indirectly lost. A block that only a pointer into its middle is left of counts as
+//! reachable here, so nothing is possibly lost.
+
+use cg_stream::record::{LeakKind, LeakSummary};
+use memchr::memmem;
+
+use crate::fields::{amount, skip};
+use crate::process::{KeptLeak, Process};
+use crate::table::{FindingTable, FrameId};
+
+/// A report that is being read.
+#[derive(Debug, Default)]
+pub(super) struct LeakReport {
+    /// What the lines read so far sum to: bytes and blocks.
+    read: (u64, u64),
+    leaks: Vec<KeptLeak>,
+    frames: Vec<FrameId>,
+    /// How many leaks `LSAN_OPTIONS=max_leaks` left out.
+    omitted: u64,
+}
+
+impl LeakReport {
+    /// Takes a line that is no frame; false where it is not of the report.
+    pub(super) fn line(&mut self, line: &[u8], table: &mut FindingTable) -> bool {
+        if let Some(leak) = leak(line) {
+            self.end_leak(table);
+            self.read.0 = self.read.0.saturating_add(leak.bytes);
+            self.read.1 = self.read.1.saturating_add(leak.blocks);
+            self.leaks.push(leak);
+            return true;
+        }
+        let Some(found) = memmem::find(line, b"Omitting ") else {
+            return false;
+        };
+        let omitted = amount(&line[found + b"Omitting ".len()..]);
+        if let Some((omitted, b" more leak(s).")) = omitted {
+            self.omitted = omitted.value;
+        }
+        true
+    }
+
+    pub(super) fn frame(&mut self, frame: FrameId) {
+        self.frames.push(frame);
+    }
+
+    /// Puts what was read into the process, and holds it against `N byte(s) leaked in M allocation(s).`; says what is
+    /// wrong with it.
+    pub(super) fn finish(
+        mut self,
+        summary: Option<&[u8]>,
+        process: &mut Process,
+        table: &mut FindingTable,
+    ) -> Option<String> {
+        self.end_leak(table);
+        let (bytes, blocks) = self.read;
+        let mut sums = process.leak_summary.unwrap_or_default();
+        for leak in &self.leaks {
+            add(&mut sums, leak.kind, leak.bytes, leak.blocks);
+        }
+        process.leaks.append(&mut self.leaks);
+        let (all_bytes, all_blocks) = sum_of(summary?)?;
+        let is_short = bytes < all_bytes || blocks < all_blocks;
+        let is_all = bytes == all_bytes && blocks == all_blocks;
+        if is_short && self.omitted > 0 {
+            // What is left out may be of either kind; the worse one hides nothing.
+            let more = (
+                all_bytes.saturating_sub(bytes),
+                all_blocks.saturating_sub(blocks),
+            );
+            add(&mut sums, LeakKind::Definite, more.0, more.1);
+        }
+        process.leak_summary = Some(sums);
+        let is_explained = is_all || (is_short && self.omitted > 0);
+        (!is_explained).then(|| {
+            format!(
+                "its SUMMARY has {all_bytes} bytes in {all_blocks} allocations, but the leaks sum to {bytes} bytes in {blocks} allocations"
+            )
+        })
+    }
+
+    fn end_leak(&mut self, table: &mut FindingTable) {
+        if let Some(leak) = self.leaks.last_mut()
+            && !self.frames.is_empty()
+        {
+            leak.stack = table.stack(&self.frames);
+        }
+        self.frames.clear();
+    }
+}
+
+fn add(sums: &mut LeakSummary, kind: LeakKind, bytes: u64, blocks: u64) {
+    let row = sums.of_mut(kind);
+    row.bytes = row.bytes.saturating_add(bytes);
+    row.blocks = row.blocks.saturating_add(blocks);
+}
+
+/// `Direct leak of 104 byte(s) in 1 object(s) allocated from:`
+fn leak(line: &[u8]) -> Option<KeptLeak> {
+    let found = memmem::find(line, b" leak of ")?;
+    let kind = if line[..found].ends_with(b"Indirect") {
+        LeakKind::Indirect
+    } else if line[..found].ends_with(b"Direct") {
+        LeakKind::Definite
+    } else {
+        return None;
+    };
+    let (bytes, rest) = amount(&line[found + b" leak of ".len()..])?;
+    let (blocks, rest) = amount(skip(rest, b" byte(s) in ")?)?;
+    skip(rest, b" object(s) allocated from:")?;
+    Some(KeptLeak {
+        kind,
+        bytes: bytes.value,
+        blocks: blocks.value,
+        indirect_bytes: 0,
+        stack: Default::default(),
+        suppression: None,
+    })
+}
+
+/// `227 byte(s) leaked in 6 allocation(s).`
+pub(super) fn sum_of(summary: &[u8]) -> Option<(u64, u64)> {
+    let (bytes, rest) = amount(summary)?;
+    let (blocks, rest) = amount(skip(rest, b" byte(s) leaked in ")?)?;
+    rest.starts_with(b" allocation(s)")
+        .then_some((bytes.value, blocks.value))
+}

@@ -1,0 +1,387 @@
+//! Reports of sanitizers.
+
+use std::path::Path;
+
+use super::{PREAMBLE, Reading, SUMMARY, read};
+
+fn report(name: &str) -> String {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/sanitizers");
+    std::fs::read_to_string(data.join(name)).unwrap()
+}
+
+/// What is read of all errors and leaks: `kind function line size side+offset/size thread notes-with-stacks`.
+fn told(reading: &Reading) -> Vec<String> {
+    let findings = reading
+        .records
+        .iter()
+        .filter(|record| record["kind"].is_string());
+    let told = findings.map(|record| {
+        let text = |field: &str| match &record[field] {
+            serde_json::Value::Null => "-".to_owned(),
+            serde_json::Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        let block = match record["block"].as_object() {
+            Some(block) => format!(
+                "{}+{}/{}",
+                block["side"].as_str().unwrap(),
+                block["offset"],
+                block["size"]
+            ),
+            None => "-".to_owned(),
+        };
+        let notes = record["notes"].as_array().map_or(0, |notes| {
+            notes
+                .iter()
+                .filter(|note| {
+                    note["stack"]
+                        .as_array()
+                        .is_some_and(|stack| !stack.is_empty())
+                })
+                .count()
+        });
+        format!(
+            "{} {} {} {} {block} {} {notes}",
+            text("kind"),
+            text("fn"),
+            text("line"),
+            text("size"),
+            text("thread")
+        )
+    });
+    told.collect()
+}
+
+#[test]
+fn each_kind_of_report_becomes_its_record() {
+    for (name, tool, expected) in [
+        (
+            "gcc-12-heap-buffer-overflow.log",
+            "asan",
+            &["heap-buffer-overflow heap_over(int) 15 1 after+2/10 0 1"][..],
+        ),
+        (
+            "clang-14-use-after-free.log",
+            "asan",
+            &["heap-use-after-free use_after_free() 17 1 inside+3/16 0 2"],
+        ),
+        (
+            "clang-14-stack-buffer-overflow.log",
+            "asan",
+            &["stack-buffer-overflow stack_over(int) 18 4 - 0 1"],
+        ),
+        (
+            "clang-14-thread.log",
+            "asan",
+            &["heap-buffer-overflow heap_over(int) 15 1 after+2/10 1 2"],
+        ),
+        (
+            "gcc-12-double-free.log",
+            "asan",
+            &["double-free double_free() 20 - inside+0/8 0 2"],
+        ),
+        (
+            "gcc-12-new-delete-type-mismatch.log",
+            "asan",
+            &["new-delete-type-mismatch new_delete_size() 23 - inside+0/32 0 1"],
+        ),
+        (
+            "gcc-12-segv.log",
+            "asan",
+            &["FatalSignal null_deref(int volatile*) 28 - - 0 0"],
+        ),
+        (
+            "gcc-12-colours.log",
+            "asan",
+            &["heap-buffer-overflow heap_over(int) 15 1 after+2/10 0 1"],
+        ),
+        (
+            "hwasan.log",
+            "hwasan",
+            &["tag-mismatch fill(char*) 5 1 after+0/4 0 1"],
+        ),
+        (
+            "clang-14-msan-heap.log",
+            "msan",
+            &["use-of-uninitialized-value branch(int*) 4 - - - 1"],
+        ),
+        (
+            "clang-14-data-race.log",
+            "tsan",
+            &["data-race named(void*) 14 4 - 2 4"],
+        ),
+        (
+            "gcc-12-deadlock.log",
+            "tsan",
+            &["lock-order-inversion ab 17 - - 1 5"],
+        ),
+        (
+            "gcc-12-thread-leak.log",
+            "tsan",
+            &["thread-leak main 28 - - 0 0", "thread-leak main 28 - - 0 0"],
+        ),
+        (
+            "clang-14-destroy-locked.log",
+            "tsan",
+            &["destroy-of-a-locked-mutex main 30 - - - 3"],
+        ),
+        (
+            "rustc-data-race.log",
+            "tsan",
+            &["data-race rs::main::{closure#0} 13 8 - 1 2"],
+        ),
+        (
+            "go-1.19-race.log",
+            "tsan",
+            &["data-race main.(*box).add 12 - - 8 3"],
+        ),
+        (
+            "rustc-use-after-free-mangled.log",
+            "asan",
+            &["heap-use-after-free rs::uaf 4 1 inside+1/3 0 2"],
+        ),
+        (
+            "clang-14-ubsan-stacks.log",
+            "ubsan",
+            &[
+                "signed-integer-overflow overflow(int) 8 - - - 0",
+                "shift-exponent int shift<int>(int) 9 - - - 0",
+                "bounds main 13 - - - 0",
+                "bool main 15 - - - 0",
+                "float-cast-overflow main 16 - - - 0",
+                "pointer-overflow main 17 - - - 0",
+                "vptr main 18 - - - 0",
+                "signed-integer-overflow main 19 - - - 0",
+                "builtin main 21 - - - 0",
+            ],
+        ),
+        (
+            "clang-14-leaks.log",
+            "asan",
+            &[
+                "definite Store<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >::take(unsigned long) 13 - - - 0",
+                "definite leak() 34 - - - 0",
+                "definite leak() 34 - - - 0",
+                "indirect leak() 34 - - - 0",
+            ],
+        ),
+    ] {
+        let reading = read(report(name));
+        assert_eq!(reading.troubles, [""; 0], "{name}");
+        assert_eq!(reading.records[0]["tool"], tool, "{name}");
+        assert_eq!(told(&reading), expected, "{name}");
+    }
+}
+
+#[test]
+fn leaks_sum_to_their_summary() {
+    for (name, direct, indirect) in [
+        ("clang-14-leaks.log", [127, 5], [100, 1]),
+        ("gcc-12-leaks-unsymbolized.log", [127, 5], [100, 1]),
+        ("clang-14-leaks-suppressed.log", [23, 4], [100, 1]),
+        // 104 bytes in 1 of 227 bytes in 6 are printed.
+        ("clang-14-max-leaks.log", [227, 6], [0, 0]),
+        ("rustc-leaks.log", [32, 1], [132, 2]),
+    ] {
+        let reading = read(report(name));
+        assert_eq!(
+            (&reading.troubles, &reading.warnings),
+            (&vec![], &vec![]),
+            "{name}"
+        );
+        let sums = &reading.records[0]["leak_summary"];
+        for (kind, [bytes, blocks]) in [("definite", direct), ("indirect", indirect)] {
+            assert_eq!(
+                (&sums[kind]["bytes"], &sums[kind]["blocks"]),
+                (&bytes.into(), &blocks.into()),
+                "{name}: {kind}"
+            );
+        }
+    }
+    let wrong = report("clang-14-leaks.log").replace("227 byte(s)", "228 byte(s)");
+    let reading = read(wrong);
+    assert_eq!(reading.troubles.len(), 1);
+    assert!(
+        reading.troubles[0]
+            .contains("has 228 bytes in 6 allocations, but the leaks sum to 227 bytes in 6"),
+        "{:?}",
+        reading.troubles
+    );
+}
+
+#[test]
+fn the_number_of_reports_is_held_against_what_was_read() {
+    let name = "gcc-12-thread-leak.log";
+    let text = report(name);
+    assert_eq!(
+        read(text.clone()).records[0]["error_summary"]["contexts"],
+        2
+    );
+    let more = read(text.replace("reported 2 warnings", "reported 3 warnings"));
+    assert_eq!(more.warnings.len(), 1);
+    assert!(
+        more.warnings[0].contains("counts 3 reports, but 2 were read"),
+        "{:?}",
+        more.warnings
+    );
+    let unfinished = read(text.replace("ThreadSanitizer: reported 2 warnings\n", ""));
+    assert_eq!(unfinished.records[0]["unfinished"], true);
+    assert_eq!(read(text).records[0]["unfinished"], serde_json::Value::Null);
+}
+
+/// What CI services and terminals do to lines changes nothing.
+#[test]
+fn decorations_hide_nothing() {
+    type Decorate = fn(&str) -> String;
+    let decorations: [Decorate; 5] = [
+        |line| format!("2024-05-01T10:00:00.1234567Z {line}"),
+        |line| format!("test-1  | {line}"),
+        |line| format!("{line}\r"),
+        |line| format!("{line}\u{1b}[0m"),
+        |line| format!("\u{1b}[36mapp_1 |\u{1b}[0m {line}\u{1b}[K"),
+    ];
+    for name in [
+        "gcc-12-heap-buffer-overflow.log",
+        "clang-14-leaks.log",
+        "gcc-12-deadlock.log",
+        "go-1.19-race.log",
+        "clang-14-ubsan-stacks.log",
+        "clang-14-msan-heap.log",
+        "gcc-12-segv.log",
+    ] {
+        let text = report(name);
+        let plain = read(text.clone());
+        for decorate in decorations {
+            let decorated: String = text.lines().map(|line| decorate(line) + "\n").collect();
+            let reading = read(decorated.clone());
+            assert_eq!(reading.troubles, [""; 0], "{decorated}");
+            assert_eq!(reading.records, plain.records, "{decorated}");
+        }
+    }
+}
+
+/// Beside Valgrind's lines and a program's own, each is read as if it were alone.
+#[test]
+fn reports_stand_among_other_lines() {
+    let sanitizer = report("gcc-12-heap-buffer-overflow.log");
+    let alone = read(sanitizer.clone());
+    let valgrind = [PREAMBLE, SUMMARY].concat();
+    let mut mixed = String::new();
+    let mut lines = valgrind.lines();
+    for line in sanitizer.lines() {
+        mixed += &format!("{line}\nprogram output\n");
+        if let Some(line) = lines.next() {
+            mixed += &format!("{line}\n");
+        }
+    }
+    let reading = read(mixed);
+    assert_eq!(reading.troubles, [""; 0]);
+    let sections = reading.of_type("run");
+    assert_eq!(sections.len(), 2);
+    assert_eq!(
+        (&sections[0]["tool"], &sections[1]["tool"]),
+        (&"memcheck".into(), &"asan".into())
+    );
+    assert_eq!(reading.of_type("error"), alone.of_type("error"));
+}
+
+#[test]
+fn a_number_is_used_again_once_its_process_was_ended() {
+    let one = report("gcc-12-heap-buffer-overflow.log");
+    let reading = read(one.clone() + &one);
+    assert_eq!(reading.of_type("run").len(), 2);
+    // Where the process goes on, its reports are of one.
+    let recovered = read(report("clang-14-recover.log"));
+    assert_eq!(recovered.of_type("run").len(), 1);
+    assert_eq!(
+        (
+            recovered.of_type("error").len(),
+            recovered.of_type("leak").len()
+        ),
+        (2, 4)
+    );
+}
+
+/// Every prefix is read without a panic; it is whole, or what was begun is told to be cut short.
+#[test]
+fn a_prefix_of_a_report_is_cut_short() {
+    for (name, whole_from) in [
+        ("gcc-12-heap-buffer-overflow.log", "  Right alloca redzone:"),
+        ("gcc-12-segv.log", "==6437==ABORTING"),
+        (
+            "clang-14-leaks.log",
+            "SUMMARY: AddressSanitizer: 227 byte(s) leaked in 6 allocation(s)",
+        ),
+        (
+            "clang-14-data-race.log",
+            "in named(void*)\n==================",
+        ),
+        ("go-1.19-race.log", "+0x2dd\n=================="),
+        ("clang-14-msan-heap.log", "in branch(int*)\n"),
+        ("gcc-12-ubsan.log", "type 'int'\n"),
+    ] {
+        let text = report(name);
+        let end = text.find(whole_from).unwrap() + whole_from.len();
+        for length in (0..text.len()).filter(|length| text.is_char_boundary(*length)) {
+            let reading = read(&text.as_bytes()[..length]);
+            let is_told = !reading.troubles.is_empty();
+            assert!(length >= end || is_told, "{name}: {}", &text[..length]);
+        }
+        assert_eq!(
+            read(text[..end].to_owned() + "\n").troubles,
+            [""; 0],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn logs_may_have_lost_their_blank_lines() {
+    let name = "clang-14-ubsan-stacks.log";
+    let without: String = report(name)
+        .split_inclusive('\n')
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let reading = read(without);
+    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(
+        reading.of_type("error"),
+        read(report(name)).of_type("error")
+    );
+}
+
+#[test]
+fn what_has_no_report_is_told() {
+    for (line, words) in [
+        (
+            "==7==LeakSanitizer has encountered a fatal error.\n",
+            "failed, and judged nothing from there on",
+        ),
+        (
+            "AddressSanitizer:DEADLYSIGNAL\n",
+            "announces a signal whose report is not there",
+        ),
+        (
+            "    testing.go:1319: race detected during execution of test\n",
+            "is not there, and a test failed for it",
+        ),
+        (
+            "SUMMARY: AddressSanitizer: heap-use-after-free a.c:1 in f\n",
+            "has a SUMMARY whose report is not there",
+        ),
+        (
+            "ThreadSanitizer: reported 2 warnings\n",
+            "counts reports that are not there",
+        ),
+        ("==7==ABORTING\n", "was ended by a report that is not there"),
+    ] {
+        let reading = read(line);
+        assert_eq!(reading.troubles.len(), 1, "{line}");
+        assert!(
+            reading.troubles[0].contains(words),
+            "{:?}",
+            reading.troubles
+        );
+        assert_eq!(reading.of_type("end").len(), 0);
+    }
+}
