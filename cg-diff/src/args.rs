@@ -209,6 +209,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "REGEX",
+        value_parser = regex_that_captures,
         help_heading = "Matching",
         hide_short_help = true
     )]
@@ -240,6 +241,13 @@ pub(crate) struct Args {
         hide_short_help = true
     )]
     pub(crate) limits: Vec<PathBuf>,
+
+    /// Accept limits and --type where they match nothing.
+    ///
+    /// A limit whose regex matches no function of any run, and a --type that no run has, judged nothing, and is 2: a name
+    /// was misspelled, or has changed. With this, standard error says so and no more.
+    #[arg(long, help_heading = "Gates", hide_short_help = true)]
+    pub(crate) allow_unmatched: bool,
 
     /// Judge fragments and empty inputs too.
     #[arg(long, help_heading = "Gates", hide_short_help = true)]
@@ -298,7 +306,11 @@ impl Args {
     /// # Errors
     /// Where they contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
-        let Benchmarks { pairs, missing } = self.benchmarks()?;
+        let Benchmarks {
+            pairs,
+            missing,
+            of_two_layouts,
+        } = self.benchmarks()?;
         let rules = match &self.rules {
             None => Rules::of_table(),
             Some(path) => Rules::with_file(&read(path)?)
@@ -321,6 +333,7 @@ impl Args {
         Ok(Options {
             comparisons: pairs,
             missing,
+            of_two_layouts,
             allow_missing: self.allow_missing,
             relative_to: match self.relative_to.as_str() {
                 "first" => RelativeTo::First,
@@ -349,6 +362,8 @@ impl Args {
             exit_code: self.exit_code,
             limits,
             allow_fragment: self.allow_fragment,
+            allow_unmatched: self.allow_unmatched,
+            wanted_types: self.types,
         })
     }
 
@@ -365,7 +380,7 @@ impl Args {
             }
             _ => Ok(Benchmarks {
                 pairs: vec![self.sides()?],
-                missing: Vec::new(),
+                ..Benchmarks::default()
             }),
         }
     }
@@ -413,6 +428,14 @@ impl Args {
         }
         Ok(sides)
     }
+}
+
+/// A regex that is not empty: one would capture the same of every name, and all functions would be one.
+fn regex_that_captures(text: &str) -> Result<Regex, String> {
+    if text.trim().is_empty() {
+        return Err("expected a regex, found none (a variable that is not set?)".to_owned());
+    }
+    Regex::new(text).map_err(|error| error.to_string())
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

@@ -16,8 +16,9 @@ use crate::join::{self, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
+use crate::unjudged::Judged;
 use crate::write::{self, Comparison};
-use crate::{explain, notes, totals};
+use crate::{explain, extent, notes, totals};
 
 /// What to compare, and what to say about it.
 pub(crate) struct Options {
@@ -25,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) comparisons: Vec<Vec<Side>>,
     /// Of a directory of pairs, a sentence on each file that lacks its counterpart.
     pub(crate) missing: Vec<String>,
+    /// Of directories, a sentence on each benchmark that has files of another run too.
+    pub(crate) of_two_layouts: Vec<String>,
     /// Whether a missing counterpart is accepted instead of being trouble.
     pub(crate) allow_missing: bool,
     pub(crate) relative_to: RelativeTo,
@@ -48,6 +51,10 @@ pub(crate) struct Options {
     pub(crate) exit_code: bool,
     pub(crate) limits: Vec<Limit>,
     pub(crate) allow_fragment: bool,
+    /// Whether conditions that match nothing are accepted instead of being trouble.
+    pub(crate) allow_unmatched: bool,
+    /// The types of records that were asked for, if any.
+    pub(crate) wanted_types: Vec<RecordType>,
 }
 
 /// The run that changes are relative to.
@@ -82,6 +89,12 @@ impl Options {
     pub(crate) fn is_gate(&self) -> bool {
         self.exit_code || !self.limits.is_empty()
     }
+
+    /// True where a verdict rests on leaks.
+    fn judges_leaks(&self) -> bool {
+        let has_leaks = self.join.types.contains(&RecordType::Leak);
+        (self.exit_code && has_leaks) || self.limits.iter().any(Limit::is_on_leaks)
+    }
 }
 
 /// Compares, writes and judges.
@@ -96,9 +109,17 @@ pub(crate) fn diff(
     let mut out = Writer::new(output);
     let mut differs = false;
     let mut is_broken = false;
-    let mut judged = vec![false; options.limits.len()];
+    let mut judged = vec![Judged::default(); options.limits.len()];
     let mut events = BTreeSet::new();
+    let mut types = BTreeSet::new();
+    let mut is_inlining_undone = false;
     tell_missing(&options.missing, options, diagnostics);
+    for sentence in &options.of_two_layouts {
+        match options.is_gate() {
+            true => diagnostics.trouble(sentence),
+            false => diagnostics.warn(sentence),
+        }
+    }
     let sides = options.comparisons.iter().flatten();
     diagnostics.begin_inputs(sides.flat_map(|side| &side.files));
     for sides in &options.comparisons {
@@ -106,16 +127,29 @@ pub(crate) fn diff(
             differs |= verdict.differs;
             is_broken |= !verdict.judgement.broken.is_empty();
             for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
-                *judged |= now;
+                *judged = now.max(*judged);
             }
             events.extend(verdict.events);
+            types.extend(verdict.types);
+            is_inlining_undone |= verdict.is_inlining_undone;
         }
     }
     diagnostics.end_inputs();
-    for (limit, is_judged) in options.limits.iter().zip(judged) {
-        if !is_judged {
-            diagnostics.trouble(limit.not_judged(&events));
+    for (limit, judged) in options.limits.iter().zip(judged) {
+        match judged {
+            Judged::Fully => {}
+            Judged::Unmatched => tell_unmatched(limit.unmatched(), options, diagnostics),
+            Judged::NotCounted => {
+                diagnostics.trouble(limit.not_counted(&events, is_inlining_undone));
+            }
         }
+    }
+    for of in options.wanted_types.iter().filter(|of| !types.contains(of)) {
+        let sentence = format!(
+            "--type {}: no run has such records; --allow-unmatched accepts that",
+            of.name()
+        );
+        tell_unmatched(sentence, options, diagnostics);
     }
     Ok(if is_broken || (options.exit_code && differs) {
         Outcome::No
@@ -135,6 +169,14 @@ fn tell_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnos
     }
 }
 
+/// Says which condition matched nothing; where there is a verdict, it does not rest on it.
+fn tell_unmatched(sentence: String, options: &Options, diagnostics: &mut Diagnostics) {
+    match options.is_gate() && !options.allow_unmatched {
+        true => diagnostics.trouble(sentence),
+        false => diagnostics.warn(sentence),
+    }
+}
+
 /// What one comparison came to.
 #[derive(Default)]
 struct Compared {
@@ -142,6 +184,10 @@ struct Compared {
     judgement: JudgedLimits,
     /// What limits can be on.
     events: Vec<String>,
+    /// The types of records that a run has, or could have had.
+    types: BTreeSet<RecordType>,
+    /// Whether functions were compared as if nothing were inlined.
+    is_inlining_undone: bool,
 }
 
 /// One comparison, a section of the output; totals of several benchmarks are compared each for itself.
@@ -165,6 +211,7 @@ fn compare_sides(
         inline: options.inline.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
         samples_by_function: options.samples_by_function,
+        allow_fragment: options.allow_fragment,
     };
     let runs = Runs::read(sides, read_options, diagnostics)?;
     tell_missing(&notes::unequal_sums(&runs), options, diagnostics);
@@ -174,11 +221,13 @@ fn compare_sides(
         }
     }
     for doubt in &runs.leak_kinds.doubts {
-        if options.is_gate() {
-            diagnostics.trouble(doubt);
-        } else {
-            diagnostics.warn(doubt);
+        match options.judges_leaks() {
+            true => diagnostics.trouble(doubt),
+            false => diagnostics.warn(doubt),
         }
+    }
+    if let Some(unlike) = extent::unlike_parts(&runs).filter(|_| options.is_gate()) {
+        diagnostics.trouble(unlike);
     }
     let (all, is_one_of_several) = match totals::by_benchmark(&runs)? {
         Some(benchmarks) => {
@@ -214,6 +263,7 @@ fn compare_runs(
         diagnostics.trouble(why);
         return Ok(Compared::default());
     }
+    refuse_other_caches(&runs, options, diagnostics);
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
     let rules = &options.join.rules;
@@ -269,13 +319,7 @@ fn compare_runs(
         first_events: runs.first_events(&options.join.types),
     };
     write::write(&comparison, options.all, diagnostics, out)?;
-    let of_several = runs.sides.last().filter(|_| is_one_of_several);
-    for sentence in &judgement.broken {
-        diagnostics.warn(match of_several {
-            Some((name, _)) => format!("{name}: {sentence}"),
-            None => sentence.clone(),
-        });
-    }
+    tell_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
         differs: changes
             .iter()
@@ -283,7 +327,35 @@ fn compare_runs(
             || totals::differ(runs),
         judgement,
         events: gate::limited_events(runs),
+        types: notes::possible_types(runs),
+        is_inlining_undone: !runs.out_of_line.is_empty(),
     })
+}
+
+/// `--exit-code` is on every event, those among them that other caches change.
+fn refuse_other_caches(runs: &Runs, options: &Options, diagnostics: &mut Diagnostics) {
+    if let Some(event) = notes::of_other_caches(runs).filter(|_| options.exit_code) {
+        diagnostics.trouble(format!(
+            "--exit-code cannot tell what changed {event}: the runs have different caches; give all runs the same \
+             --I1, --D1 and --LL"
+        ));
+    }
+}
+
+/// Says which limits are broken; of several comparisons, in which.
+fn tell_broken(
+    runs: &Runs,
+    judgement: &JudgedLimits,
+    is_one_of_several: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let of_several = runs.sides.last().filter(|_| is_one_of_several);
+    for sentence in &judgement.broken {
+        diagnostics.warn(match of_several {
+            Some((name, _)) => format!("{name}: {sentence}"),
+            None => sentence.clone(),
+        });
+    }
 }
 
 /// What is said of a comparison as a whole, but for its limits.
@@ -304,6 +376,10 @@ fn summarise(
         _ => runs.sides[compare_options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
+    // A gate has made trouble of it.
+    summary
+        .notes
+        .extend(extent::unlike_parts(runs).filter(|_| !options.is_gate()));
     if let Some(sampling) = sampling {
         if let Some(note) = sampling.note() {
             // Readers of counts, here or further down a pipe, need this note before anything else.

@@ -1,6 +1,9 @@
 //! Holds a comparison against limits.
 
+use std::collections::HashMap;
+
 use cg_parse::Snapshots;
+use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
@@ -9,10 +12,12 @@ use regex::Regex;
 use crate::compare::{Change, CompareOptions};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
+use crate::leak_kinds::NOT_PRINTED;
 use crate::limits::{Limit, LimitAnswer, Limited, Measured, Scope};
 use crate::notes;
 use crate::runs::Runs;
 use crate::sampling::{Sampled, Sampling};
+use crate::unjudged::Judged;
 
 /// How many functions that break one limit are named.
 const MOST_NAMED: usize = 10;
@@ -22,8 +27,8 @@ const MOST_NAMED: usize = 10;
 pub(crate) struct JudgedLimits {
     /// A sentence on each figure that breaks a limit, in the order of the limits.
     pub(crate) broken: Vec<String>,
-    /// Which of the limits could be judged: not those on an event that no run counts.
-    pub(crate) judged: Vec<bool>,
+    /// How far each of the limits could be judged.
+    pub(crate) judged: Vec<Judged>,
 }
 
 /// Holds a comparison against limits. A limit on an event that one run counts and another does not is trouble.
@@ -49,24 +54,24 @@ pub(crate) fn judge(
     let mut judgement = JudgedLimits::default();
     for limit in limits {
         let mut found = Vec::new();
-        let mut is_judged = false;
-        let mut undecided = Undecided::default();
+        let mut judged = Judged::default();
+        let mut open = Open::default();
         for sides in options.pairs(runs, limit.is_on_any) {
-            match gate.broken(limit, sides, &mut undecided) {
-                Ok(broken) => {
-                    is_judged |= broken.is_some();
-                    found.extend(broken.into_iter().flatten());
+            match gate.broken(limit, sides, &mut open) {
+                Ok((so_far, broken)) => {
+                    judged = judged.max(so_far);
+                    found.extend(broken);
                 }
                 Err(error) => {
                     diagnostics.trouble(error);
-                    is_judged = true;
+                    judged = Judged::Fully;
                 }
             }
         }
-        judgement.judged.push(is_judged);
+        judgement.judged.push(judged);
         // A limit that is certainly broken is reported as broken, even if other figures leave it open.
         if found.is_empty() {
-            undecided.tell(limit, diagnostics);
+            open.tell(limit, diagnostics);
         }
         found.order_by(|(a, a_broken), (b, b_broken)| {
             a.cmp(b).then_with(|| a_broken.of.cmp(&b_broken.of))
@@ -89,22 +94,27 @@ pub(crate) fn judge(
     judgement
 }
 
-/// Figures beyond a limit of which it is not certain that they are.
+/// Why a limit that is not broken is not kept either.
 #[derive(Default)]
-struct Undecided {
-    /// Chance decides: the limit cannot be judged.
-    open: Vec<Measured>,
-    /// Their change is within noise, which is no change.
+struct Open {
+    /// The figures of which chance alone decides whether they break it.
+    by_chance: Vec<Measured>,
+    /// The figures beyond it whose change is within noise, which is no change.
     excused: Vec<Measured>,
+    /// A sentence on a function whose figure the runs do not tell.
+    untold: Option<String>,
 }
 
-impl Undecided {
+impl Open {
     fn tell(&mut self, limit: &Limit, diagnostics: &mut Diagnostics) {
         let limit_text = limit.text();
-        if let Some(figures) = greatest(&mut self.open) {
+        if let Some(figures) = greatest(&mut self.by_chance) {
             diagnostics.trouble(format!(
                 "{limit_text}: not judged, chance leaves it open: {figures}; longer runs tell"
             ));
+        }
+        if let Some(sentence) = self.untold.take() {
+            diagnostics.trouble(sentence);
         }
         if let Some(figures) = greatest(&mut self.excused) {
             diagnostics.warn(format!(
@@ -148,21 +158,38 @@ struct Gate<'a> {
 }
 
 impl Gate<'_> {
-    /// What breaks a limit between an old side and a new one; `None` where no run counts what is limited.
+    /// What breaks a limit between an old side and a new one.
     fn broken(
         &self,
         limit: &Limit,
         sides: (usize, usize),
-        undecided: &mut Undecided,
-    ) -> anyhow::Result<Option<Vec<Ranked>>> {
+        open: &mut Open,
+    ) -> anyhow::Result<(Judged, Vec<Ranked>)> {
+        if let Some(why) = self
+            .runs
+            .leak_kinds
+            .not_measured
+            .as_ref()
+            .filter(|_| limit.is_on_leaks())
+        {
+            anyhow::bail!("{}: not judged, {why}", limit.text());
+        }
+        if !self.counts_figure(&limit.figure, sides)? {
+            return Ok((Judged::NotCounted, Vec::new()));
+        }
         let found = match &limit.scope {
             Scope::Total => self.total(limit, sides)?.map(|total| vec![total]),
-            Scope::Functions(regex) => self.functions(limit, Some(regex), sides)?,
-            Scope::Worst(regex) => self.functions(limit, regex.as_ref(), sides)?,
+            Scope::Functions(regex) => self.functions(limit, Some(regex), sides, open)?,
+            Scope::Worst(regex) => self.functions(limit, regex.as_ref(), sides, open)?,
         };
         let run = limit.is_on_any.then(|| self.runs.sides[sides.1].0.clone());
         let Some(found) = found else {
-            return Ok(None);
+            return Ok((Judged::NotCounted, Vec::new()));
+        };
+        let is_unmatched = found.is_empty() && open.untold.is_none();
+        let judged = match is_unmatched && !self.has_nothing_to_find(&limit.figure) {
+            true => Judged::Unmatched,
+            false => Judged::Fully,
         };
         let mut broken = Vec::new();
         for mut figure in found {
@@ -174,7 +201,7 @@ impl Gate<'_> {
                     LimitAnswer::Broken => true,
                     LimitAnswer::Kept => false,
                     LimitAnswer::Open => {
-                        undecided.open.push(figure);
+                        open.by_chance.push(figure);
                         continue;
                     }
                 },
@@ -183,10 +210,10 @@ impl Gate<'_> {
                 let delta = new - old;
                 broken.push((if limit.is_upper() { -delta } else { delta }, figure));
             } else if figure.noise.is_some() && limit.is_broken(figure.old, figure.new) {
-                undecided.excused.push(figure);
+                open.excused.push(figure);
             }
         }
-        Ok(Some(broken))
+        Ok((judged, broken))
     }
 
     /// A figure as it is held against a limit.
@@ -249,19 +276,20 @@ impl Gate<'_> {
                 }
             },
             Limited::Calls => Figure::of_profiles(self.runs, |profile| {
-                let table = self.runs.profiles[profile].table(RecordType::Fn);
+                let table = with_calls(&self.runs.profiles[profile])?;
                 Some((0..table.len()).map(|record| table.calls(record)).sum())
             }),
         };
         Ok(Some(self.measured(of, &figure, sides)))
     }
 
-    /// The functions that a limit is on, with their figures; `None` where no run counts what is limited.
+    /// The functions that a limit is on, with their figures; `None` where no run counts the event that is limited.
     fn functions(
         &self,
         limit: &Limit,
         regex: Option<&Regex>,
         sides: (usize, usize),
+        open: &mut Open,
     ) -> anyhow::Result<Option<Vec<Measured>>> {
         let event = match &limit.figure {
             Limited::Cost(name) | Limited::Incl(name) => match self.event(name, sides)? {
@@ -270,35 +298,146 @@ impl Gate<'_> {
             },
             Limited::Calls => None,
         };
+        let is_inclusive = matches!(limit.figure, Limited::Incl(_));
+        let mut known = HashMap::new();
         let mut found = Vec::new();
         for change in self.changes {
-            let Some(name) = change.shown.function.name else {
+            let row = self.joined.rows[change.row];
+            if row.sides & (1 << sides.0 | 1 << sides.1) == 0 {
+                continue;
+            }
+            let Some(name) = self.matching_name(change, regex, sides, &mut known) else {
                 continue;
             };
-            let name = self.runs.names.symbols.text(name);
-            if regex.is_some_and(|regex| !regex.is_match(name)) {
-                continue;
-            }
-            if let (Some(sampling), Some(event), false) = (self.sampling, event, limit.is_level()) {
-                let is_inclusive = matches!(limit.figure, Limited::Incl(_));
-                let figure =
-                    sampling.of_row(self.runs, self.joined, change.row, event, is_inclusive);
-                found.push(Gate::sampled(name.to_owned(), &figure, sides));
-                continue;
-            }
-            let figures = figures::of_row(self.runs, self.joined, change.row);
+            let mut figures = figures::of_row(self.runs, self.joined, change.row);
             let figure = match (&limit.figure, event) {
                 (Limited::Cost(_), Some(event)) => figures.cost.into_iter().nth(event),
                 (Limited::Incl(_), Some(event)) => figures.incl.into_iter().nth(event),
-                _ => figures.calls,
+                _ => figures.calls.take(),
             };
-            if let Some(figure) = figure
-                && (figure.entries[sides.0], figure.entries[sides.1]) != (None, None)
-            {
-                found.push(self.measured(name.to_owned(), &figure, sides));
-            }
+            let Some(figure) = figure else {
+                // An arc or a line may lack a figure that its function has.
+                if row.of == RecordType::Fn {
+                    open.untold.get_or_insert_with(|| {
+                        format!(
+                            "{}: not judged, the runs do not tell it of {name}, which combines several functions",
+                            limit.text()
+                        )
+                    });
+                }
+                continue;
+            };
+            found.push(match (self.sampling, event, limit.is_level()) {
+                (Some(sampling), Some(event), false) => {
+                    let figure =
+                        sampling.of_row(self.runs, self.joined, change.row, event, is_inclusive);
+                    Gate::sampled(name, &figure, sides)
+                }
+                _ => self.measured(name, &figure, sides),
+            });
+        }
+        let is_not_printed = |measured: &Measured| measured.of == NOT_PRINTED;
+        if let Limited::Cost(name) | Limited::Incl(name) = &limit.figure
+            && self.runs.leak_kinds.differ_unprinted(name)
+            && !found.iter().any(is_not_printed)
+        {
+            open.untold = Some(format!(
+                "{}: not judged, LEAK SUMMARY counts leaks that nobody printed, and they may be of any function; run Valgrind with --leak-check=full",
+                limit.text()
+            ));
         }
         Ok(Some(found))
+    }
+
+    /// What a row is called where a limit is on it: a function that is called otherwise on one side is under the limits on
+    /// both names.
+    fn matching_name(
+        &self,
+        change: &Change,
+        regex: Option<&Regex>,
+        sides: (usize, usize),
+        known: &mut HashMap<Symbol, bool>,
+    ) -> Option<String> {
+        let text = |symbol: Symbol| self.runs.names.symbols.text(symbol);
+        let mut is_match = |symbol: Symbol| {
+            regex.is_none_or(|regex| {
+                *known
+                    .entry(symbol)
+                    .or_insert_with(|| regex.is_match(text(symbol)))
+            })
+        };
+        let shown = change.shown.function.name?;
+        if is_match(shown) {
+            return Some(text(shown).to_owned());
+        }
+        let of = self.joined.rows[change.row].of;
+        let profiles = [sides.0, sides.1]
+            .into_iter()
+            .flat_map(|side| self.runs.files_of(side));
+        for profile in profiles {
+            let table = self.runs.profiles[profile].table(of);
+            for record in self.joined.records(change.row, profile) {
+                let name = table.key(*record as usize).function.name;
+                if let Some(name) = name.filter(|name| is_match(*name)) {
+                    return Some(format!("{} ({})", text(shown), text(name)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the runs of two sides tell calls or inclusive costs, if a limit is on these; what has no records at all may
+    /// tell anything.
+    fn counts_figure(&self, figure: &Limited, sides: (usize, usize)) -> anyhow::Result<bool> {
+        let (what, tells): (&str, fn(&Profile) -> bool) = match figure {
+            Limited::Cost(_) => return Ok(true),
+            Limited::Incl(_) => ("inclusive cost", tells_inclusive_cost),
+            Limited::Calls => ("calls", tells_calls),
+        };
+        let mut is_told = false;
+        let mut lacking = None;
+        for side in [sides.0, sides.1] {
+            for profile in self.runs.files_of(side) {
+                let profile = &self.runs.profiles[profile];
+                match profile.types().next().is_none() {
+                    true => {}
+                    false if tells(profile) => is_told = true,
+                    false => lacking = Some(&self.runs.sides[side].0),
+                }
+            }
+        }
+        match lacking {
+            None => Ok(is_told || self.has_nothing_to_find(figure)),
+            Some(side) => {
+                anyhow::ensure!(!is_told, "a limit is on {what}, which {side} does not tell");
+                Ok(false)
+            }
+        }
+    }
+
+    /// True for runs of tools that look for errors and leaks where none was found: a limit on functions is on nothing then,
+    /// and nothing is missing.
+    fn has_nothing_to_find(&self, figure: &Limited) -> bool {
+        let (Limited::Cost(event) | Limited::Incl(event)) = figure else {
+            return false;
+        };
+        let is_found = |profile: &Profile| {
+            let Some(position) = profile.event(event) else {
+                return false;
+            };
+            profile.types().any(|of| {
+                let table = profile.table(of);
+                (0..table.len()).any(|row| {
+                    table
+                        .cost(row)
+                        .get(position)
+                        .is_some_and(|count| *count != 0)
+                })
+            })
+        };
+        let profiles = &self.runs.profiles;
+        let mut runs = profiles.iter().flat_map(Profile::runs).peekable();
+        runs.peek().is_some() && runs.all(notes::is_of_findings) && !profiles.iter().any(is_found)
     }
 
     fn event(&self, name: &str, sides: (usize, usize)) -> anyhow::Result<Option<usize>> {
@@ -307,7 +446,7 @@ impl Gate<'_> {
         };
         anyhow::ensure!(
             !(is_of_caches(name) && notes::have_other_caches(self.runs)),
-            "a limit is on {name}, and the runs have different caches"
+            "a limit is on {name}, and the runs have different caches; give all runs the same --I1, --D1 and --LL"
         );
         for side in [sides.0, sides.1] {
             for profile in self.runs.files_of(side) {
@@ -332,11 +471,35 @@ impl Gate<'_> {
     }
 }
 
-/// True for a count of cache misses, which depends on the caches that were simulated.
-fn is_of_caches(event: &str) -> bool {
-    ["I1m", "ILm", "D1m", "DLm", "I2m", "D2m"]
-        .iter()
-        .any(|miss| event.starts_with(miss))
+/// The functions of a profile, or the arcs if it has no functions.
+fn with_calls(profile: &Profile) -> Option<&Rows> {
+    let tables = [RecordType::Fn, RecordType::Call].map(|of| profile.table(of));
+    tables.into_iter().find(|table| !table.is_empty())
+}
+
+/// Whether the functions of a profile have call counts; all of them, as a sum over some of them would be too small.
+fn tells_calls(profile: &Profile) -> bool {
+    with_calls(profile).is_some_and(|table| {
+        (0..table.len()).all(|record| table.numbers().calls.count(record).is_some())
+    })
+}
+
+/// Whether a profile has inclusive costs.
+fn tells_inclusive_cost(profile: &Profile) -> bool {
+    profile.types().any(|of| {
+        let table = profile.table(of);
+        (0..table.len()).any(|record| table.incl(record).is_some())
+    })
+}
+
+/// True for a count that depends on the caches that were simulated: misses, what was written back (`--simulate-wb`), how
+/// lines were used (`--cacheuse`), and gungraun's hits.
+pub(crate) fn is_of_caches(event: &str) -> bool {
+    const OF_CACHES: [&str; 14] = [
+        "I1m", "ILm", "D1m", "DLm", "LLm", "I2m", "D2m", "ILdm", "DLdm", "AcCost", "SpLoss",
+        "L1hits", "LLhits", "RamHits",
+    ];
+    OF_CACHES.iter().any(|start| event.starts_with(start))
 }
 
 /// What limits can be on: the events of the runs, and the levels of Massif's snapshots.

@@ -13,7 +13,6 @@
 //! change exceeds it most. A function that the old run lacks rose from 0, which is more than any percentage. A limit is
 //! on the last run; with `any.`, on every run.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -118,6 +117,14 @@ impl Limit {
         }
     }
 
+    /// True for a limit on what leaks count.
+    pub(crate) fn is_on_leaks(&self) -> bool {
+        let (Limited::Cost(event) | Limited::Incl(event)) = &self.figure else {
+            return false;
+        };
+        matches!(event.as_str(), "bytes" | "blocks")
+    }
+
     /// True for a limit on the new figure itself.
     pub(crate) fn is_level(&self) -> bool {
         matches!(self.threshold, Threshold::Level(_))
@@ -162,33 +169,6 @@ impl Limit {
     /// The message for a broken limit.
     pub(crate) fn sentence(&self, broken: &Measured) -> String {
         format!("{}: {broken}", self.text)
-    }
-
-    /// The message for a limit that was not judged; `events` are those that runs count.
-    pub(crate) fn not_judged(&self, events: &BTreeSet<String>) -> String {
-        let wanted = match &self.figure {
-            Limited::Cost(event) | Limited::Incl(event) => event.as_str(),
-            Limited::Calls => "calls",
-        };
-        let list: Vec<&str> = events.iter().map(String::as_str).collect();
-        let mut sentence = format!(
-            "{}: not judged, no run counts {wanted}; the events are {}",
-            self.text,
-            if list.is_empty() {
-                "none".to_owned()
-            } else {
-                list.join(" ")
-            }
-        );
-        let alike = |event: &&&str| {
-            let (event, wanted) = (event.to_lowercase(), wanted.to_lowercase());
-            strsim::damerau_levenshtein(&event, &wanted)
-        };
-        let nearest = list.iter().min_by_key(alike);
-        if let Some(nearest) = nearest.filter(|event| alike(event) * 2 <= wanted.len().max(2)) {
-            sentence += &format!("; did you mean {nearest}?");
-        }
-        sentence
     }
 
     /// True where more is worse.
@@ -271,6 +251,11 @@ impl FromStr for Limit {
         // The brackets are looked for first: a regex or a function's name may contain comparison signs.
         let (subject, rest) = match (text.find('['), text.rfind(']')) {
             (Some(open), Some(close)) if open < close => {
+                if text[open + 1..close].trim().is_empty() {
+                    return Err(format!(
+                        "expected a regex in [ and ] in \"{text}\", found none (a variable that is not set?)"
+                    ));
+                }
                 let regex = Regex::new(&text[open + 1..close])
                     .map_err(|error| error.to_string().replace('\n', " "))?;
                 ((&text[..open], Some(regex)), &text[close + 1..])
@@ -386,14 +371,19 @@ fn percent_millionths(text: &str) -> Option<Count> {
 /// The limits in a file, one a line; `#` begins a comment line.
 ///
 /// # Errors
-/// Where a line is no limit, with its number.
+/// Where a line is no limit, with its number, and where there is none.
 pub(crate) fn parse_file(text: &str) -> Result<Vec<Limit>, String> {
-    text.lines()
+    let limits: Vec<Limit> = text
+        .lines()
         .enumerate()
         .map(|(number, line)| (number + 1, line.trim()))
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
         .map(|(number, line)| line.parse().map_err(|error| format!("{number}: {error}")))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    match limits.is_empty() {
+        true => Err(" expected a limit a line, found none".to_owned()),
+        false => Ok(limits),
+    }
 }
 
 #[cfg(test)]
@@ -497,6 +487,8 @@ mod tests {
             ("incl.Ir>+5%", "inclusive cost has no total"),
             ("Ir[a>5", "expected a regex in [ and ]"),
             ("Ir[(]>5", "regex parse error"),
+            ("Ir[]>5", "found none"),
+            ("worst.Ir[ ]>5", "found none"),
             ("Ir[a]5", "expected > >= < or <="),
         ] {
             let error = text.parse::<Limit>().unwrap_err();
@@ -526,27 +518,6 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_on_no_event_names_those_there_are() {
-        let events = BTreeSet::from(["Ir", "Dr", "total_bytes"].map(str::to_owned));
-        let says = |limit: &str| limit.parse::<Limit>().unwrap().not_judged(&events);
-        let list = "the events are Dr Ir total_bytes";
-        assert_eq!(
-            says("ir>+5%"),
-            format!("ir>+5%: not judged, no run counts ir; {list}; did you mean Ir?")
-        );
-        assert_eq!(
-            says("incl.total_byts[f]>+5%"),
-            format!(
-                "incl.total_byts[f]>+5%: not judged, no run counts total_byts; {list}; did you mean total_bytes?"
-            )
-        );
-        assert_eq!(
-            says("wall_clock>+5%"),
-            format!("wall_clock>+5%: not judged, no run counts wall_clock; {list}")
-        );
-    }
-
-    #[test]
     fn a_change_within_the_noise_is_none_and_a_level_is_a_level() {
         let check = |limit: &str, new, noise| {
             let limit: Limit = limit.parse().unwrap();
@@ -564,6 +535,7 @@ mod tests {
     fn a_file_has_a_limit_a_line() {
         let limits = parse_file("# agreed\n\nIr>+5%\n calls[malloc]>+0 \n").unwrap();
         assert_eq!(limits.len(), 2);
+        assert!(parse_file("# nothing agreed yet\n").is_err());
         assert!(
             parse_file("Ir>+5%\nIr>>5\n")
                 .unwrap_err()

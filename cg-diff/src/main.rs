@@ -8,6 +8,7 @@ use cg_stream::tool::{self, Outcome, WhenClosed};
 
 mod args;
 mod diff;
+mod extent;
 
 mod leak_kinds;
 mod pairs;
@@ -29,6 +30,7 @@ mod notes;
 
 mod gate;
 mod limits;
+mod unjudged;
 
 mod snapshots;
 mod write;

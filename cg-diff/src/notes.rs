@@ -10,7 +10,9 @@ use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status, Too
 use regex::Regex;
 
 use crate::compare::{Change, CompareOptions};
+use crate::extent;
 use crate::figures::{self, Figure};
+use crate::gate;
 use crate::join::Joined;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
@@ -30,6 +32,9 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
             .collect()
     });
     note(&mut notes, runs, "have different caches", caches);
+    note(&mut notes, runs, "are of different parts", |run| {
+        extent::parts_of(run).into_iter().collect()
+    });
     let differing: Vec<&str> = (0..runs.events.len())
         .filter(|event| !runs.is_common(*event))
         .map(|event| runs.events[event].as_str())
@@ -48,11 +53,11 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
 /// A sentence on each side that sums another number of files than the first: a part that is missing would look like a
 /// gain.
 pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
-    let mut sums = runs
-        .sides
-        .iter()
-        .map(|(name, _)| name)
-        .zip(&runs.files_read);
+    let counted = runs.sides.iter().zip(&runs.files_read);
+    let mut sums = counted.map(|((name, files), read)| {
+        let profiles = &runs.profiles[files.clone()];
+        (name, read.saturating_sub(extent::further_parts(profiles)))
+    });
     let Some((first, files)) = sums.next().filter(|_| runs.statistic == Statistic::Sum) else {
         return Vec::new();
     };
@@ -160,16 +165,37 @@ pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
     None
 }
 
-/// Whether sides were measured with other caches, so that their misses say nothing of each other.
+/// Whether runs were measured with other caches, so that their misses say nothing of each other. A run that says nothing of
+/// caches says nothing different.
 pub(crate) fn have_other_caches(runs: &Runs) -> bool {
-    let sides = runs.sides.iter().map(|(_, files)| -> BTreeSet<String> {
-        let records = runs.profiles[files.clone()]
-            .iter()
-            .flat_map(|profile| profile.runs());
-        records.flat_map(caches).collect()
-    });
-    let said: BTreeSet<BTreeSet<String>> = sides.filter(|said| !said.is_empty()).collect();
+    let records = runs.profiles.iter().flat_map(Profile::runs);
+    let said: BTreeSet<BTreeSet<String>> = records
+        .map(caches)
+        .filter(|said| !said.is_empty())
+        .collect();
     said.len() > 1
+}
+
+/// An event that all runs count, and count with other caches.
+pub(crate) fn of_other_caches(runs: &Runs) -> Option<&str> {
+    let common = (0..runs.events.len()).filter(|event| runs.is_common(*event));
+    let mut common = common.map(|event| runs.events[event].as_str());
+    common.find(|event| gate::is_of_caches(event) && have_other_caches(runs))
+}
+
+/// Whether a run looked for errors or leaks, which need not be there.
+pub(crate) fn is_of_findings(run: &RunRecord) -> bool {
+    matches!(run.tool, Some(Tool::Memcheck | Tool::Helgrind | Tool::Drd))
+}
+
+/// The types of records that some run has, and those of findings that its tool looks for.
+pub(crate) fn possible_types(runs: &Runs) -> BTreeSet<RecordType> {
+    let mut types: BTreeSet<RecordType> = runs.profiles.iter().flat_map(Profile::types).collect();
+    for run in runs.profiles.iter().flat_map(Profile::runs) {
+        types.extend(is_of_findings(run).then_some(RecordType::Error));
+        types.extend((run.tool == Some(Tool::Memcheck)).then_some(RecordType::Leak));
+    }
+    types
 }
 
 /// A sentence where sides say different things; a side that says nothing says nothing different.

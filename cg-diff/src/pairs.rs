@@ -16,6 +16,8 @@ pub(crate) struct Benchmarks {
     pub(crate) pairs: Vec<Vec<Side>>,
     /// A sentence on each file that lacks its counterpart.
     pub(crate) missing: Vec<String>,
+    /// A sentence on each benchmark that has files of another run too.
+    pub(crate) of_two_layouts: Vec<String>,
 }
 
 /// Expands patterns: an argument that is no existing file stands for the files that it matches, sorted by path. Users
@@ -59,7 +61,10 @@ pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Resu
     let is_old = |file: &Path| file.to_string_lossy().ends_with(&of_old);
     let mut files = BTreeSet::new();
     find(directory, &is_old, &mut files)?;
-    let mut benchmarks = Benchmarks::default();
+    let mut benchmarks = Benchmarks {
+        of_two_layouts: cg_parse::two_layouts(&Vec::from_iter(files.iter().cloned())),
+        ..Benchmarks::default()
+    };
     for file in &files {
         if is_old(file) {
             let name = file.to_string_lossy();
@@ -108,6 +113,10 @@ pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmark
             .collect::<anyhow::Result<_>>()
     };
     let (old_files, new_files) = (files_in(old)?, files_in(new)?);
+    let full = |directory: &Path, files: &BTreeSet<PathBuf>| -> Vec<PathBuf> {
+        files.iter().map(|file| directory.join(file)).collect()
+    };
+    let all = [full(old, &old_files), full(new, &new_files)];
     let lacks = |directory: &Path, file: &PathBuf, other: &Path| {
         format!(
             "{}: has no counterpart, {}",
@@ -128,6 +137,10 @@ pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmark
                     .difference(&old_files)
                     .map(|file| lacks(new, file, old)),
             )
+            .collect(),
+        of_two_layouts: all
+            .iter()
+            .flat_map(|files| cg_parse::two_layouts(files))
             .collect(),
     };
     anyhow::ensure!(

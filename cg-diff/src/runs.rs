@@ -78,6 +78,8 @@ pub(crate) struct ReadOptions {
     pub(crate) functions: bool,
     /// Whether sampled stacks are turned into functions even if other stacks are not.
     pub(crate) samples_by_function: bool,
+    /// Whether what has no summaries is taken for all there is.
+    pub(crate) allow_fragment: bool,
 }
 
 impl ReadOptions {
@@ -165,7 +167,7 @@ impl Runs {
         let mut known_chains = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
-        let mut leak_kinds = ShownLeakKinds::default();
+        let mut leak_kinds = ShownLeakKinds::new(how.allow_fragment);
         let mut are_sampled = true;
         let mut files_read = Vec::new();
         let mut has_chains_in_part = false;
@@ -176,11 +178,13 @@ impl Runs {
             for files in files.chunks(how.statistic.files_at_once(files.len())) {
                 let mut profile = Profile::continuing(names);
                 let mut lacks_chains = false;
+                let mut is_filtered = false;
                 for file in files {
-                    let (framing, types) =
+                    let (framing, read) =
                         read_into(&mut profile, file, &options, how.lines, diagnostics)?;
-                    lacks_chains |=
-                        types.contains(&RecordType::Fn) && !types.contains(&RecordType::Inline);
+                    let has = |of| read.types.contains(&of);
+                    lacks_chains |= has(RecordType::Fn) && !has(RecordType::Inline);
+                    is_filtered |= read.is_filtered;
                     // Unreadable inputs were reported already.
                     if !diagnostics.had_trouble() {
                         let why = no_basis(framing);
@@ -189,9 +193,8 @@ impl Runs {
                     }
                 }
                 let name = side.name_of(files);
-                let summed = profile.check_sums();
-                summed.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-                leak_kinds.add(&profile, name.clone());
+                (profile.check_sums()).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+                leak_kinds.add(&profile, name.clone(), is_filtered);
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;
                 if how.by_function || (how.samples_by_function && is_sampled) {
@@ -225,6 +228,7 @@ impl Runs {
             );
         }
         leak_kinds.finish(&names.symbols, how.by_function);
+        leak_kinds.add_unprinted(&mut profiles, &mut names)?;
         Ok(Runs {
             leak_kinds,
             out_of_line,
@@ -331,6 +335,7 @@ impl Runs {
         let Some(position) = self.position(profile, event) else {
             return Some(0);
         };
+        let index = profile;
         let profile = &self.profiles[profile];
         if !profile.runs().is_empty() {
             let total = profile.total().get(position).copied().unwrap_or(0);
@@ -338,7 +343,8 @@ impl Runs {
             let left_out = (0..leaks.len())
                 .filter(|record| self.is_left_out(leaks.key(*record)))
                 .map(|record| leaks.cost(record).get(position).copied().unwrap_or(0));
-            return Some(total - left_out.sum::<Count>());
+            let unprinted = self.leak_kinds.unprinted(index, &self.events[event]);
+            return Some(total + unprinted - left_out.sum::<Count>());
         }
         // Each event is counted by one record type; `line` and `call` records only break its counts down.
         let sum = |of: RecordType| -> Count {
@@ -359,30 +365,40 @@ impl Runs {
     }
 }
 
-/// Reads one file and adds it to a profile. Also returns the types of its records.
+/// What came of a file besides its records.
+#[derive(Default)]
+struct ReadFile {
+    /// The types of its records.
+    types: BTreeSet<RecordType>,
+    /// Whether a filter took records out: `end` counts those that were written.
+    is_filtered: bool,
+}
+
+/// Reads one file and adds it to a profile.
 fn read_into(
     profile: &mut Profile,
     file: &Path,
     options: &Options,
     with_lines: bool,
     diagnostics: &mut Diagnostics,
-) -> anyhow::Result<(Framing, BTreeSet<RecordType>)> {
+) -> anyhow::Result<(Framing, ReadFile)> {
     let diffs = profile.diffs().len();
     let mut sink = TypedRows {
         profile,
         with_lines,
-        types: BTreeSet::new(),
+        read: ReadFile::default(),
+        records: 0,
         last: None,
     };
     let framing = cg_parse::stream::read(file, options, diagnostics, &mut sink)?;
-    let types = sink.types;
+    let read = sink.read;
     if profile.diffs().len() > diffs {
         diagnostics.trouble(format!(
             "{}: is a comparison already; give the profiles it was made from",
             file.display()
         ));
     }
-    Ok((framing, types))
+    Ok((framing, read))
 }
 
 /// Fails where a snapshot is asked for that an input has no records of.
@@ -406,7 +422,9 @@ fn check_snapshot(
 struct TypedRows<'p> {
     profile: &'p mut Profile,
     with_lines: bool,
-    types: BTreeSet<RecordType>,
+    read: ReadFile,
+    /// How many records came since the last `run`.
+    records: u64,
     last: Option<RecordType>,
 }
 
@@ -415,7 +433,7 @@ impl TypedRows<'_> {
         // Records of one type are adjacent, so the set is rarely touched.
         if self.last != Some(of) {
             self.last = Some(of);
-            self.types.insert(of);
+            self.read.types.insert(of);
         }
     }
 }
@@ -423,11 +441,13 @@ impl TypedRows<'_> {
 impl RowSink for TypedRows<'_> {
     fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
         self.note(RecordType::Run);
+        self.records = 0;
         self.profile.run(run)
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
         self.note(row.kind());
+        self.records += 1;
         match self.wants(row.kind()) {
             true => self.profile.row(row, tables),
             false => Ok(()),
@@ -441,6 +461,7 @@ impl RowSink for TypedRows<'_> {
 
     fn end(&mut self, records: u64) -> Result<(), cg_stream::Error> {
         self.note(RecordType::End);
+        self.read.is_filtered |= self.records < records;
         self.profile.end(records)
     }
 

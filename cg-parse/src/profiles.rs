@@ -13,6 +13,7 @@ use cg_stream::{Diagnostics, Framing, Writer};
 
 use crate::formats::{Format, FormatReader};
 use crate::input::{self, Input};
+use crate::layouts::two_layouts;
 use crate::stable_names::StableNames;
 use crate::{detect, directory};
 
@@ -106,6 +107,9 @@ fn parse_directory(
         ));
     }
     for results in all {
+        for sentence in two_layouts(&results.files) {
+            diagnostics.warn(sentence);
+        }
         let mut parser = Parser::new(from, options, sink);
         parser.is_of_revision = true;
         parser.out = parser.out.with_labels(results.labels);

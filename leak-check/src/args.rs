@@ -101,7 +101,7 @@ pub(crate) struct Args {
     /// A file matches in full, and as reports show it: relative to --root. A leak is blamed on the innermost frame that
     /// matches; an error on the innermost frame of the program itself. What Valgrind counted without printing it counts
     /// always. May be given several times; one match is enough.
-    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    #[arg(long, value_name = "REGEX", value_parser = regex, help_heading = "What counts")]
     only: Vec<Regex>,
 
     /// Count only what is blamed on a frame whose object matches; with --only, both have to match.
@@ -109,6 +109,7 @@ pub(crate) struct Args {
         hide_short_help = true,
         long,
         value_name = "REGEX",
+        value_parser = regex,
         help_heading = "What counts"
     )]
     only_obj: Vec<Regex>,
@@ -116,7 +117,7 @@ pub(crate) struct Args {
     /// Leave out findings in functions or files that match.
     ///
     /// The function or file is that of the frame to blame, or of a frame that it called. May be given several times.
-    #[arg(long, value_name = "REGEX", help_heading = "What counts")]
+    #[arg(long, value_name = "REGEX", value_parser = regex_that_tells, help_heading = "What counts")]
     ignore: Vec<Regex>,
 
     /// Leave out findings where the object of the frame to blame, or of a frame that it called, matches; with --ignore,
@@ -125,6 +126,7 @@ pub(crate) struct Args {
         hide_short_help = true,
         long,
         value_name = "REGEX",
+        value_parser = regex_that_tells,
         help_heading = "What counts"
     )]
     ignore_obj: Vec<Regex>,
@@ -137,6 +139,13 @@ pub(crate) struct Args {
         help_heading = "What counts"
     )]
     ignore_file: Vec<PathBuf>,
+
+    /// Accept conditions that match nothing.
+    ///
+    /// A regex of --only, --only-obj, --ignore or --ignore-obj, or a file of --ignore-file, that matches no frame of any
+    /// finding judged nothing, and is 2: a name was misspelled, or has changed. With this, standard error says so and no more.
+    #[arg(long, help_heading = "What counts", hide_short_help = true)]
+    allow_unmatched: bool,
 
     /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
     #[arg(long, help_heading = "What counts", hide_short_help = true)]
@@ -278,16 +287,27 @@ pub(crate) const SPELLINGS: Spellings = &[
 impl Args {
     /// The options these arguments ask for.
     pub(crate) fn options(self, output: &Output) -> anyhow::Result<Options> {
+        anyhow::ensure!(
+            !self.no_errors || self.errors_for_leak_kinds != LeakKinds::default(),
+            "--no-errors and --errors-for-leak-kinds none leave nothing that counts"
+        );
         let mut ignore: Vec<String> = self.ignore.iter().map(|regex| regex.to_string()).collect();
+        let mut ignore_files = Vec::new();
         for path in &self.ignore_file {
-            ignore.extend(read_patterns(path)?);
+            let patterns = read_patterns(path)?;
+            // A file without any line asks for nothing.
+            if !patterns.is_empty() {
+                ignore_files.push((format!("--ignore-file {}", path.display()), patterns.len()));
+            }
+            ignore.extend(patterns);
         }
-        let patterns = |flag: &'static str, regexes: &[String]| {
+        let from_files = |flag: &'static str, regexes: &[String], files: Vec<(String, usize)>| {
             (!regexes.is_empty())
-                .then(|| AnyOf::new(regexes))
+                .then(|| AnyOf::new(regexes).map(|all| all.given(flag, files)))
                 .transpose()
                 .context(flag)
         };
+        let patterns = |flag, regexes: &[String]| from_files(flag, regexes, Vec::new());
         let texts = |regexes: &[Regex]| -> Vec<String> {
             regexes.iter().map(|regex| regex.to_string()).collect()
         };
@@ -303,7 +323,7 @@ impl Args {
                 obj: patterns("--only-obj", &texts(&self.only_obj))?,
             },
             ignore: FramePatterns {
-                code: patterns("--ignore", &ignore)?,
+                code: from_files("--ignore", &ignore, ignore_files)?,
                 obj: patterns("--ignore-obj", &texts(&self.ignore_obj))?,
             },
         };
@@ -312,6 +332,7 @@ impl Args {
             allow_fragment: self.allow_fragment,
             allow_exec: self.allow_exec,
             expect: self.expect,
+            allow_unmatched: self.allow_unmatched,
             policy,
             suppressions: self.suppressions,
             default_suppressions: !self.no_default_suppressions,
@@ -327,6 +348,23 @@ impl Args {
     }
 }
 
+/// A regex of a condition. An empty one is a variable that was not set, and matches everything.
+fn regex(text: &str) -> Result<Regex, String> {
+    if text.trim().is_empty() {
+        return Err("expected a regex, found none (a variable that is not set?)".to_owned());
+    }
+    Regex::new(text).map_err(|error| error.to_string())
+}
+
+/// A regex of what is left out, which must not be everything: `a|` is what is left of `a|$B` where B is not set.
+fn regex_that_tells(text: &str) -> Result<Regex, String> {
+    let regex = regex(text)?;
+    match regex.is_match("") {
+        true => Err("it matches every name, so nothing would count".to_owned()),
+        false => Ok(regex),
+    }
+}
+
 /// The regexes of a file, each checked by itself so that a bad one is named with its line.
 fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
     let name = path.display();
@@ -337,10 +375,9 @@ fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        Regex::new(line).map_err(|error| {
+        regex_that_tells(line).map_err(|error| {
             // The error draws the pattern over several lines; its last one says what is wrong.
-            let message = error.to_string();
-            let reason = message.lines().last().unwrap_or_default();
+            let reason = error.lines().last().unwrap_or_default();
             let reason = reason.trim().trim_start_matches("error: ");
             anyhow::anyhow!(
                 "{name}:{}: expected a regex, found \"{line}\": {reason}",

@@ -1,5 +1,7 @@
 //! What `--only` and `--ignore` look for in the frames of a stack.
 
+use std::borrow::Cow;
+
 use cg_stream::record::Frame;
 use regex::RegexSet;
 
@@ -20,6 +22,10 @@ pub(crate) struct FramePatterns {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnyOf {
     sets: Vec<RegexSet>,
+    /// The option that they were given with.
+    option: &'static str,
+    /// What asks for the last of them by files, each with how many lines.
+    files: Vec<(String, usize)>,
 }
 
 impl AnyOf {
@@ -50,8 +56,62 @@ impl AnyOf {
         Ok(())
     }
 
+    /// The same as this option gave them; the last are the lines of these files.
+    pub(crate) fn given(self, option: &'static str, files: Vec<(String, usize)>) -> AnyOf {
+        AnyOf {
+            option,
+            files,
+            ..self
+        }
+    }
+
     fn is_match(&self, text: &str) -> bool {
         self.sets.iter().any(|set| set.is_match(text))
+    }
+
+    /// What was given, a condition each: a regex, or all regexes of one file. With where its regexes end.
+    fn conditions(&self) -> Vec<(String, usize)> {
+        let of_files: usize = self.files.iter().map(|(_, lines)| lines).sum();
+        let texts: Vec<&String> = self.sets.iter().flat_map(RegexSet::patterns).collect();
+        let single = &texts[..texts.len() - of_files];
+        let mut conditions = Vec::new();
+        for text in single {
+            conditions.push((format!("{} \"{text}\"", self.option), conditions.len() + 1));
+        }
+        let mut end = single.len();
+        for (name, lines) in &self.files {
+            end += lines;
+            conditions.push((name.clone(), end));
+        }
+        conditions
+    }
+
+    /// The regexes that match none of these texts, and the files of which none does.
+    pub(crate) fn without_match<'t>(
+        &self,
+        texts: impl Iterator<Item = Cow<'t, str>>,
+    ) -> Vec<String> {
+        let conditions = self.conditions();
+        let condition_at =
+            |position: usize| conditions.partition_point(|(_, end)| *end <= position);
+        let mut is_met = vec![false; conditions.len()];
+        for text in texts {
+            let mut first = 0;
+            for set in &self.sets {
+                let here = condition_at(first)..=condition_at(first + set.len() - 1);
+                // What matched once is not asked again: a file can have any number of lines.
+                if !is_met[here].iter().all(|is_met| *is_met) {
+                    for position in set.matches(&text) {
+                        is_met[condition_at(first + position)] = true;
+                    }
+                }
+                first += set.len();
+            }
+        }
+        let all = conditions.into_iter().zip(is_met);
+        all.filter(|(_, is_met)| !is_met)
+            .map(|((what, _), _)| what)
+            .collect()
     }
 }
 
@@ -63,14 +123,7 @@ impl FramePatterns {
 
     /// Whether a frame matches. A path is shown relative to the root of the project, as in reports.
     pub(crate) fn match_frame(&self, frame: &Frame, paths: &Paths) -> bool {
-        let is_code = |patterns: &AnyOf| {
-            let is_match = |text: &str| patterns.is_match(text);
-            frame.name.as_deref().is_some_and(is_match)
-                || frame
-                    .file
-                    .as_deref()
-                    .is_some_and(|file| is_match(file) || is_match(&paths.shown(file)))
-        };
+        let is_code = |patterns: &AnyOf| code_of(frame, paths).any(|text| patterns.is_match(&text));
         let is_obj = |patterns: &AnyOf| {
             let obj = frame.obj.as_deref();
             obj.is_some_and(|obj| patterns.is_match(obj))
@@ -79,6 +132,17 @@ impl FramePatterns {
             && self.code.as_ref().is_none_or(is_code)
             && self.obj.as_ref().is_none_or(is_obj)
     }
+}
+
+/// What a frame says of its code: the function, and the file in full and as reports show it.
+pub(crate) fn code_of<'f>(
+    frame: &'f Frame,
+    paths: &'f Paths,
+) -> impl Iterator<Item = Cow<'f, str>> {
+    let file = frame.file.as_deref();
+    let as_it_is = frame.name.as_deref().into_iter().chain(file);
+    let shown = file.into_iter().map(|file| paths.shown(file));
+    as_it_is.map(Cow::Borrowed).chain(shown)
 }
 
 #[cfg(test)]

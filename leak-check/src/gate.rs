@@ -17,8 +17,8 @@ use crate::folder::with_files_of_folders;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
-use crate::ruling::RulingStatus;
 use crate::suppression::{self, Suppressions};
+use crate::unmatched;
 
 /// A report is written in pieces of this size.
 const BUFFER_SIZE: usize = 64 * 1024;
@@ -30,6 +30,7 @@ pub(crate) struct Options {
     pub(crate) allow_exec: bool,
     /// How many processes there have to be.
     pub(crate) expect: Option<u64>,
+    pub(crate) allow_unmatched: bool,
     pub(crate) policy: Policy,
     pub(crate) suppressions: Vec<PathBuf>,
     pub(crate) default_suppressions: bool,
@@ -72,13 +73,14 @@ pub(crate) fn run(
     }
     let paths = &options.paths;
     let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, paths);
-    if verdict.is_only_without_match {
-        diagnostics.warn(format!(
-            "--only matches no frame of any finding; findings set aside: {}",
-            verdict.count(RulingStatus::OtherCode)
-        ));
-    }
     let is_red = !verdict.is_clean() && !options.update_baseline;
+    for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
+        // What is red stays so, whatever else was asked.
+        match is_red || (options.allow_unmatched && doubt.is_unmatched) {
+            true => diagnostics.warn(doubt.sentence),
+            false => diagnostics.trouble(doubt.sentence),
+        }
+    }
     if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
     }
@@ -95,8 +97,13 @@ pub(crate) fn run(
     {
         verdict = policy::judge(&evidence, policy, &suppressions, &updated, paths);
     }
-    if options.policy.max_growth.is_some() {
-        tell_of_unknown_sizes(&verdict, diagnostics);
+    if options.policy.max_growth.is_some()
+        && let Some(doubt) = unknown_sizes(&verdict)
+    {
+        match is_red {
+            true => diagnostics.warn(doubt),
+            false => diagnostics.trouble(doubt),
+        }
     }
     if options.write_suppressions {
         let text = written_suppressions(&evidence, &verdict, diagnostics);
@@ -153,15 +160,15 @@ fn tell_of_number(expected: u64, evidence: &Evidence, diagnostics: &mut Diagnost
     }
 }
 
-/// Says how many known leaks cannot be held to a limit of growth.
-fn tell_of_unknown_sizes(verdict: &Verdict, diagnostics: &mut Diagnostics) {
-    if verdict.known_without_size > 0 {
-        diagnostics.warn(format!(
+/// How many known leaks cannot be held to a limit of growth, in a sentence.
+fn unknown_sizes(verdict: &Verdict) -> Option<String> {
+    (verdict.known_without_size > 0).then(|| {
+        format!(
             "known leaks whose size the baseline does not tell, so that --max-growth cannot hold them to it: {}; \
              --update-baseline writes it",
             verdict.known_without_size
-        ));
-    }
+        )
+    })
 }
 
 /// Where Valgrind stopped reporting, it found more without saying what: what was found may be excused, the rest not.

@@ -24,6 +24,7 @@ mod policy;
 mod ruling;
 mod sanitizers;
 mod suppression;
+mod unmatched;
 
 mod paths;
 mod report;

@@ -48,8 +48,6 @@ pub(crate) struct Verdict {
     pub(crate) growth: BTreeMap<Fingerprint, LeakGrowth>,
     /// How many known leaks the baseline gives no size for, so that their growth cannot be told.
     pub(crate) known_without_size: usize,
-    /// No frame of any finding is one that `--only` matches.
-    pub(crate) is_only_without_match: bool,
     /// How many findings each suppression matched, in their order.
     pub(crate) suppression_uses: Vec<u64>,
 }
@@ -126,14 +124,6 @@ pub(crate) fn judge(
         });
     }
     allow_within_limits(evidence, policy, &mut rulings);
-    let is_only_without_match = !policy.only.is_empty()
-        && rulings
-            .iter()
-            .any(|ruling| ruling.status == RulingStatus::OtherCode)
-        && !evidence.findings.iter().any(|finding| {
-            let matches = |frame: &Frame| policy.only.match_frame(frame, paths);
-            finding.stack.iter().any(matches)
-        });
     let (growth, known_without_size) = hold_to_size(evidence, policy, baseline, &mut rulings);
     Verdict {
         gone: if baseline.is_empty() {
@@ -143,7 +133,6 @@ pub(crate) fn judge(
         },
         growth,
         known_without_size,
-        is_only_without_match,
         rulings,
         suppression_uses,
     }

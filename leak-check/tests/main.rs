@@ -5,6 +5,7 @@ mod support;
 mod baseline;
 mod certainty;
 mod children;
+mod conditions;
 mod evidence;
 mod formats;
 mod gate;

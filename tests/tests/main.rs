@@ -6,6 +6,8 @@ mod contract;
 mod corpus;
 mod cost_oracle;
 mod diff;
+mod diff_gates;
+mod diff_leaks;
 mod diff_pairs;
 mod diff_rebuild;
 mod diff_sums;

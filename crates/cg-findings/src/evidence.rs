@@ -87,8 +87,8 @@ impl FromStr for LeakKinds {
     }
 }
 
-/// What is known of one leak kind in one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is known of one leak kind in one process; the greatest is the least known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coverage {
     /// All that is lost is in the loss records or in the summary.
     Certain,

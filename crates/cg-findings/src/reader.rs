@@ -81,7 +81,10 @@ fn read(
             && log.line(lines.last_line(), lines.line_number()) == LogLine::OfText;
         reader.hand_on(source, out, diagnostics)?;
     }
-    log.finish(ends_in_log && !lines.ended_with_newline(), lines.line_number());
+    log.finish(
+        ends_in_log && !lines.ended_with_newline(),
+        lines.line_number(),
+    );
     if let Some(reader) = &mut documents {
         reader.finish();
         reader.hand_on(source, out, diagnostics)?;

@@ -1,8 +1,9 @@
 //! What the `run` record says of a section besides its figures.
 
 use std::collections::BTreeMap;
+use std::mem;
 
-use cg_stream::record::{CostFacts, Description};
+use cg_stream::record::{CostFacts, Description, PartialRun};
 
 /// A fact that each part may state; the whole states it only if all parts agree on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,8 +70,11 @@ pub struct RunFacts {
     pub command: Agreed<String>,
     /// Its process.
     pub pid: Agreed<u64>,
-    /// The number of the part.
-    pub part: Agreed<u64>,
+    part: Agreed<u64>,
+    /// The part that is being read: its number, and why it was written.
+    this_part: (Option<u64>, Option<String>),
+    /// The parts that were read of runs that have more.
+    partial: Vec<PartialRun>,
     /// The number of the thread.
     pub thread: Agreed<u64>,
     /// `desc:` lines by key: cache parameters, `Trigger`, `Timerange`.
@@ -96,6 +100,8 @@ impl RunFacts {
             command: Agreed::default(),
             pid: Agreed::default(),
             part: Agreed::default(),
+            this_part: (None, None),
+            partial: Vec::new(),
             thread: Agreed::default(),
             descriptions: BTreeMap::new(),
             sources: Vec::new(),
@@ -141,6 +147,10 @@ impl RunFacts {
         for (event, count) in other.summary {
             self.add_summary(&event, count);
         }
+        let mut partial = self.partial;
+        for run in other.partial {
+            run.add_to(&mut partial);
+        }
         let mut others = other.descriptions;
         RunFacts {
             tool: self.tool,
@@ -148,6 +158,8 @@ impl RunFacts {
             command: self.command.and(other.command),
             pid: self.pid.and(other.pid),
             part: self.part.and(other.part),
+            this_part: (None, None),
+            partial,
             thread: self.thread.and(other.thread),
             descriptions: (self.descriptions.into_iter())
                 .map(|(key, said)| {
@@ -160,6 +172,25 @@ impl RunFacts {
             summary: self.summary,
             event_names: agreed(self.event_names, &other.event_names),
             derived: agreed(self.derived, &other.derived),
+        }
+    }
+
+    /// The number of the part that is being read.
+    pub fn say_part(&mut self, part: u64) {
+        self.part.say(part);
+        self.this_part.0 = Some(part);
+    }
+
+    /// The number of the part, where all parts have it.
+    pub fn part(&self) -> Option<u64> {
+        self.part.one().copied()
+    }
+
+    /// Notes that a part of this process was read to its end.
+    pub fn end_part(&mut self, pid: Option<u64>) {
+        self.parts += 1;
+        if let (Some(part), Some(trigger)) = mem::take(&mut self.this_part) {
+            PartialRun::one(pid, part, &trigger).add_to(&mut self.partial);
         }
     }
 
@@ -177,6 +208,9 @@ impl RunFacts {
 
     /// A `desc:` line, split at its first colon.
     pub fn add_description(&mut self, key: &str, value: &str) {
+        if key == TRIGGER {
+            self.this_part.1 = Some(value.to_owned());
+        }
         if !value.is_empty() {
             self.descriptions
                 .entry(key.to_owned())
@@ -205,14 +239,21 @@ impl RunFacts {
     /// What only these tools say, without the summary.
     pub fn facts(&self) -> CostFacts {
         let described = |key: &str| self.descriptions.get(key)?.one().cloned();
+        let (part, trigger) = (self.part(), described(TRIGGER));
+        let is_told = part.is_some() && trigger.is_some();
         CostFacts {
+            partial: if is_told {
+                Vec::new()
+            } else {
+                self.partial.clone()
+            },
             derived: self.derived.clone(),
             event_names: self.event_names.clone(),
-            part: self.part.one().copied(),
+            part,
             parts: Some(self.parts).filter(|parts| *parts > 0),
             thread: self.thread.one().copied(),
             timerange: described(TIMERANGE),
-            trigger: described(TRIGGER),
+            trigger,
             ..CostFacts::default()
         }
     }

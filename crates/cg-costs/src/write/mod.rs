@@ -36,7 +36,7 @@ pub fn write(
     check_total(section)?;
     out.run(&run_record(section, inlines))?;
     let of = PartOf {
-        part: (section.run.part.one().copied()).filter(|_| options.per_part),
+        part: section.run.part().filter(|_| options.per_part),
         thread: (section.run.thread.one().copied()).filter(|_| options.per_part),
     };
     let mut tables = SectionTables::new(section);

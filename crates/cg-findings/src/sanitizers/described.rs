@@ -8,10 +8,7 @@ use crate::described::Described;
 use crate::fields::{amount, skip, whole_amount};
 
 /// Takes the sentence of an error and those of its notes apart.
-pub(crate) fn of<'a>(
-    what: &'a str,
-    notes: impl Iterator<Item = &'a str> + Clone,
-) -> Described<'a> {
+pub(crate) fn of<'a>(what: &'a str, notes: impl Iterator<Item = &'a str> + Clone) -> Described<'a> {
     let is_freed = notes.clone().any(|note| note.starts_with("freed by "));
     let is_allocated = notes.clone().any(|note| note.contains("allocated "));
     let state = match (is_freed, is_allocated) {

@@ -114,6 +114,11 @@ impl Profile {
         std::mem::take(&mut self.names)
     }
 
+    /// Gives back the names that were taken out, so that records can be added again.
+    pub fn put_names(&mut self, names: Names) {
+        self.names = names;
+    }
+
     /// Adds a line of a stream.
     ///
     /// # Errors

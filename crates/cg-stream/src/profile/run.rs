@@ -35,6 +35,16 @@ impl Profile {
         }
         let parts = self.runs().iter().filter_map(|run| run.costs.parts);
         run.costs.parts = parts.reduce(u64::saturating_add);
+        let mut partial = Vec::new();
+        for part in self
+            .runs()
+            .iter()
+            .flat_map(|run| run.costs.partial_runs(run.pid))
+        {
+            part.add_to(&mut partial);
+        }
+        let is_told = run.costs.part.is_some() && run.costs.trigger.is_some();
+        run.costs.partial = if is_told { Vec::new() } else { partial };
         let durations = self.runs().iter().map(|run| run.sampling.duration);
         let sum = durations.reduce(|sum, duration| sum?.checked_add(duration?));
         run.sampling.duration = sum.flatten();
@@ -227,6 +237,29 @@ mod tests {
                 json!({"duration": 12, "parts": 2}),
             ),
             (vec![json!({"duration": 5}), json!({})], json!({})),
+            // Parts of a run are told by number where some are missing.
+            (
+                vec![
+                    json!({"pid": 7, "part": 1, "trigger": "Client Request"}),
+                    json!({"pid": 7, "part": 2, "trigger": "Program termination"}),
+                ],
+                json!({"pid": 7}),
+            ),
+            (
+                vec![
+                    json!({"pid": 7, "partial": [{"pid": 7, "parts": [[1, 2], [5, 6]]}]}),
+                    json!({"pid": 8, "part": 1, "trigger": "Program termination"}),
+                    json!({"pid": 7, "part": 7, "trigger": "Program termination"}),
+                ],
+                json!({"partial": [{"pid": 7, "parts": [[1, 2], [5, 7]], "last": 7}]}),
+            ),
+            (
+                vec![
+                    json!({"pid": 7, "part": 1, "trigger": "Program termination"}),
+                    json!({"pid": 8, "part": 1, "trigger": "Program termination"}),
+                ],
+                json!({"part": 1, "trigger": "Program termination"}),
+            ),
             (
                 vec![json!({"duration": u64::MAX}), json!({"duration": 1})],
                 json!({}),

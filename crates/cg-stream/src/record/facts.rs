@@ -23,6 +23,10 @@ pub struct CostFacts {
     /// Formulas of derived events.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub derived: BTreeMap<String, String>,
+    /// Of runs that were written in parts, and of which parts are missing, those that were added up; where `part` and
+    /// `trigger` tell, these do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partial: Vec<PartialRun>,
     /// Long names of events.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub event_names: BTreeMap<String, String>,
@@ -50,6 +54,83 @@ pub struct CostFacts {
     /// Why the part was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+}
+
+/// The parts that a profile has of a run, where it does not have all of them. Callgrind numbers its dumps from 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartialRun {
+    /// The process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u64>,
+    /// The parts, as ranges in order: their first and their last.
+    pub parts: Vec<(u64, u64)>,
+    /// The part that was written when the program ended, if it is among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<u64>,
+}
+
+/// The trigger of the part that Callgrind writes when the program ends (`dump_profile` in callgrind/main.c).
+const PROGRAM_TERMINATION: &str = "Program termination";
+
+impl PartialRun {
+    /// One part, with why it was written.
+    pub fn one(pid: Option<u64>, part: u64, trigger: &str) -> PartialRun {
+        PartialRun {
+            pid,
+            parts: vec![(part, part)],
+            last: (trigger == PROGRAM_TERMINATION).then_some(part),
+        }
+    }
+
+    /// Whether these are all parts of the run: from the first to the one that was written at its end.
+    pub fn has_all(&self) -> bool {
+        self.last.is_some_and(|last| self.parts == [(1, last)])
+    }
+
+    /// How many parts there are.
+    pub fn count(&self) -> u64 {
+        let sizes = self
+            .parts
+            .iter()
+            .map(|(first, last)| last.saturating_sub(*first));
+        sizes.fold(0, |sum, size| sum.saturating_add(size).saturating_add(1))
+    }
+
+    /// Adds what is known of parts to that of others. A run of which all parts are there is none of these.
+    pub fn add_to(mut self, partial: &mut Vec<PartialRun>) {
+        if let Some(known) = partial.iter().position(|known| known.pid == self.pid) {
+            let known = partial.remove(known);
+            self.last = self.last.max(known.last);
+            self.parts.extend(known.parts);
+            self.parts.sort_unstable();
+            // What overlaps or follows without a gap is one range.
+            self.parts.dedup_by(|next, range| {
+                let is_one = next.0 <= range.1.saturating_add(1);
+                if is_one {
+                    range.1 = range.1.max(next.1);
+                }
+                is_one
+            });
+        }
+        if !self.has_all() {
+            partial.push(self);
+        }
+    }
+}
+
+impl CostFacts {
+    /// The runs of which parts are missing in a profile of this process, as far as it says so.
+    pub fn partial_runs(&self, pid: Option<u64>) -> Vec<PartialRun> {
+        match (self.part, &self.trigger) {
+            (Some(part), Some(trigger)) => {
+                let mut partial = Vec::new();
+                PartialRun::one(pid, part, trigger).add_to(&mut partial);
+                partial
+            }
+            _ => self.partial.clone(),
+        }
+    }
 }
 
 /// How far inlined functions were resolved.

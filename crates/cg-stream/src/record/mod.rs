@@ -20,8 +20,8 @@ pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, SamplingSummary, Status, Why};
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
-    HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, ProcessFacts,
-    SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
+    HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, PartialRun,
+    ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
 };
 pub use known::{ErrorKind, Tool};
 pub use leak_kind::LeakKind;

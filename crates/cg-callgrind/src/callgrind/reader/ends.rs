@@ -128,7 +128,7 @@ impl CallgrindReader<'_> {
         );
         self.part.clear();
         self.parts += 1;
-        self.section.run.parts += 1;
+        self.section.run.end_part(self.pid);
         self.stage = Stage::Header;
         self.state = PartState::default();
         added.map_err(|no_room| Refusal::from(no_room).at(self.line_number))?;

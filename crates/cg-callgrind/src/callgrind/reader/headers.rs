@@ -79,7 +79,7 @@ impl CallgrindReader<'_> {
             }
             b"part" => {
                 if let Some(part) = cg_reader::number::whole_u64(value) {
-                    self.section.run.part.say(part);
+                    self.section.run.say_part(part);
                 }
             }
             b"thread" => {
