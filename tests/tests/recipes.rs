@@ -1,5 +1,5 @@
-//! What the help of leak-check and the recipes in `examples/` tell people to type does what they say, in a Rust crate whose
-//! tests pass and leak.
+//! What the help of leak-check and the recipes in `examples/` tell people to type does what they say, in Rust crates whose
+//! tests pass.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,8 +11,8 @@ use std::path::Path;
 use needs::needs;
 use tests::{tools, workspace};
 
-const LIBRARY: &str = "\
-//! Passes its tests, and leaks in one of them.
+/// Leaks in one of its tests.
+const LEAKS: &str = "\
 pub fn keep(size: usize) {
     std::mem::forget(std::hint::black_box(vec![1u8; size]));
 }
@@ -29,21 +29,72 @@ fn adds() {
 }
 ";
 
-/// A crate of that library, and a program `prog` that leaks in `keep` too.
-fn leaky_crate() -> tempfile::TempDir {
+/// Forks a worker, which leaks and is killed.
+const KILLS_ITS_WORKER: &str = "\
+use std::io::{Read, Write};
+
+unsafe extern \"C\" {
+    fn fork() -> i32;
+    fn kill(pid: i32, signal: i32) -> i32;
+    fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
+}
+
+#[test]
+fn works() {
+    let (mut ready, mut says_ready) = std::io::pipe().unwrap();
+    let worker = unsafe { fork() };
+    if worker == 0 {
+        std::mem::forget(std::hint::black_box(vec![1u8; 1 << 20]));
+        says_ready.write_all(b\"!\").unwrap();
+        loop {
+            std::thread::park();
+        }
+    }
+    ready.read_exact(&mut [0]).unwrap();
+    let mut status = 0;
+    assert_eq!(unsafe { kill(worker, 9) }, 0);
+    assert_eq!(unsafe { waitpid(worker, &mut status, 0) }, worker);
+}
+";
+
+/// Leaves nothing behind.
+const CLEAN: &str = "\
+#[test]
+fn adds() {
+    assert_eq!(vec![1, 2, 3].iter().sum::<i32>(), 6);
+}
+
+#[test]
+#[ignore = \"slow\"]
+fn waits() {}
+";
+
+/// Leaves nothing behind, and starts a program.
+const STARTS_A_PROGRAM: &str = "\
+#[test]
+fn starts() {
+    assert!(std::process::Command::new(\"true\").status().unwrap().success());
+}
+";
+
+/// A new crate of that library.
+fn fresh_crate(name: &str, library: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let write = |file: &str, text: &str| {
-        let file = folder.path().join(file);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
-    };
     write(
+        folder.path(),
         "Cargo.toml",
-        "[package]\nname = \"leaky\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n",
+        &format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n"
+        ),
     );
-    write("src/lib.rs", LIBRARY);
-    write("src/bin/prog.rs", "fn main() {\n    leaky::keep(64);\n}\n");
+    write(folder.path(), "src/lib.rs", library);
     folder
+}
+
+fn write(folder: &Path, file: &str, text: &str) {
+    let file = folder.join(file);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
 }
 
 /// Runs a command of a shell's in a folder, with the tools in its path. Returns its exit status and all it prints.
@@ -73,8 +124,13 @@ fn shell(folder: &Path, command: &str) -> (i32, String) {
 #[test]
 fn the_examples_of_the_help_work_on_a_rust_crate() {
     needs!("valgrind");
-    let leaky = leaky_crate();
+    let leaky = fresh_crate("leaky", LEAKS);
     let folder = leaky.path();
+    write(
+        folder,
+        "src/bin/prog.rs",
+        "fn main() {\n    leaky::keep(64);\n}\n",
+    );
     let prepare = "set -e
         cargo build --quiet; cp target/debug/prog prog; mkdir -p target/valgrind
         cp \"$(cargo test --quiet --lib --no-run --message-format=json | grep -o '\"executable\":\"[^\"]*' | cut -d'\"' -f4)\" tests
@@ -123,25 +179,106 @@ fn the_examples_of_the_help_work_on_a_rust_crate() {
     assert_eq!(status, 0, "{printed}");
 }
 
-#[test]
-fn the_recipe_for_leaks_names_the_one_of_the_crate() {
-    needs!("gcc", "valgrind");
-    let leaky = leaky_crate();
-    let justfile = std::fs::read_to_string(workspace().join("examples/justfile")).unwrap();
-    let (_, recipe) = justfile.split_once("\nleaks:\n").unwrap();
-    let recipe: Vec<&str> = recipe
+fn example(file: &str) -> String {
+    std::fs::read_to_string(workspace().join("examples").join(file)).unwrap()
+}
+
+/// The recipes for tests under Memcheck, word for word: a name, and the commands without and with `--allow-exec`.
+fn recipes(folder: &Path) -> [(&'static str, String, String); 3] {
+    let nextest = example("nextest/README.md");
+    let blocks: Vec<&str> = nextest
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|block| Some(block.split_once("```")?.0))
+        .collect();
+    let commands = |block: &str| block.replace("$ ", "").trim().replace('\n', " && ");
+    let just = example("justfile");
+    let (_, just) = just.split_once("\nleaks *options:\n").unwrap();
+    let just: Vec<&str> = just
         .lines()
         .map_while(|line| line.strip_prefix("    "))
         .collect();
-    let recipe = recipe
-        .join(" && ")
-        .replace("{{justfile_directory()}}", leaky.path().to_str().unwrap());
-    let (status, printed) = shell(leaky.path(), &recipe);
-    assert_eq!(status, 1, "{printed}");
-    assert!(
-        printed.contains("leaky::keep (src/lib.rs)\n  leaks 100 bytes in 1 block, definitely lost")
-            && printed.contains("suppressed by default: libtest's handle of the main thread"),
-        "{printed}"
-    );
-    assert!(printed.contains("1 new finding in "), "{printed}");
+    let just = |options: &str| {
+        just.join(" && ")
+            .replace("{{justfile_directory()}}", folder.to_str().unwrap())
+            .replace("{{options}}", options)
+    };
+    let ci = workspace().join("examples/ci/leaks");
+    [
+        ("nextest", commands(blocks[0]), commands(blocks[1])),
+        ("just", just(""), just("--allow-exec")),
+        (
+            "ci",
+            ci.display().to_string(),
+            format!("{} --allow-exec", ci.display()),
+        ),
+    ]
+}
+
+#[test]
+fn recipes_for_leaks_judge_any_crate_as_they_stand() {
+    needs!("gcc", "valgrind", "nextest");
+    for (name, library, (expected, expected_with_exec), says) in [
+        (
+            "cellar",
+            LEAKS,
+            (1, None),
+            "cellar::keep (src/lib.rs)\n  leaks 100 bytes in 1 block, definitely lost",
+        ),
+        ("foundry", KILLS_ITS_WORKER, (2, Some(0)), "--allow-exec"),
+        ("orchard", CLEAN, (0, None), "clean: "),
+        (
+            "switch-board",
+            STARTS_A_PROGRAM,
+            (2, Some(0)),
+            "--allow-exec",
+        ),
+    ] {
+        let fresh = fresh_crate(name, library);
+        let folder = fresh.path();
+        let config = "nextest/.config/nextest.toml";
+        write(folder, ".config/nextest.toml", &example(config));
+        for (recipe, as_it_stands, with_exec) in recipes(folder) {
+            let (status, printed) = shell(folder, &as_it_stands);
+            assert_eq!(status, expected, "{name}, {recipe}:\n{printed}");
+            assert!(printed.contains(says), "{name}, {recipe}:\n{printed}");
+            if let Some(expected) = expected_with_exec {
+                let (status, printed) = shell(folder, &with_exec);
+                assert_eq!(status, expected, "{name}, {recipe}:\n{printed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn recipes_for_leaks_miss_a_log_that_is_not_there() {
+    needs!("gcc", "valgrind", "nextest");
+    let fresh = fresh_crate("orchard", CLEAN);
+    let folder = fresh.path();
+    let config = "nextest/.config/nextest.toml";
+    write(folder, ".config/nextest.toml", &example(config));
+    write(folder, "tests/more.rs", "#[test]\nfn more() {}\n");
+    for (recipe, as_it_stands, _) in recipes(folder) {
+        if recipe == "ci" {
+            continue;
+        }
+        let (run, judge) = as_it_stands.rsplit_once(" && ").unwrap();
+        let lose = "rm \"$(ls -d target/valgrind/*.xml | head -n 1)\"";
+        let (status, printed) = shell(folder, &format!("{run} && {lose} && {judge}"));
+        assert_eq!(status, 2, "{recipe}:\n{printed}");
+        assert!(printed.contains("--expect"), "{recipe}:\n{printed}");
+    }
+}
+
+#[test]
+fn no_recipe_looks_for_the_name_of_another_crate() {
+    for file in [
+        "nextest/README.md",
+        "justfile",
+        "ci/leaks",
+        "ci/github.yml",
+        "ci/gitlab.yml",
+    ] {
+        assert!(!example(file).contains("--only"), "{file}");
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{PREAMBLE, Reading, SUMMARY, read};
 
 fn report(name: &str) -> String {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/sanitizers");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sanitizers");
     std::fs::read_to_string(data.join(name)).unwrap()
 }
 
