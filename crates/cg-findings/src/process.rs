@@ -299,6 +299,12 @@ impl Process {
         *self.leak_summary.get_or_insert_default().of_mut(kind) = blocks;
     }
 
+    /// What a sanitizer that looked for leaks sums up: it counts those of two kinds and knows no others.
+    pub(super) fn set_summary_of_sanitizer(&mut self, sums: LeakSummary) {
+        self.leak_rows = LeakKinds::ALL;
+        self.leak_summary = Some(sums);
+    }
+
     /// The last leak check found nothing at all.
     pub(super) fn set_all_heap_blocks_freed(&mut self) {
         self.all_heap_blocks_freed = true;

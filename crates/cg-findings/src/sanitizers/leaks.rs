@@ -72,7 +72,7 @@ impl LeakReport {
             );
             add(&mut sums, LeakKind::Definite, more.0, more.1);
         }
-        process.leak_summary = Some(sums);
+        process.set_summary_of_sanitizer(sums);
         let is_explained = is_all || (is_short && self.omitted > 0);
         (!is_explained).then(|| {
             format!(
