@@ -240,11 +240,9 @@ impl Comparison<'_> {
         of: RecordType,
         figures: &Figures,
         entries: impl Fn(&Figure) -> figures::Entries,
-    ) -> CountsPerRun<'_> {
-        match self.has_several_files() {
-            true => self.per_run(of, &figures.cost, |figure| PerRun(entries(figure))),
-            false => CountsPerRun::default(),
-        }
+    ) -> Option<Box<CountsPerRun<'_>>> {
+        self.has_several_files()
+            .then(|| Box::new(self.per_run(of, &figures.cost, |figure| PerRun(entries(figure)))))
     }
 
     /// The greatest change of self cost that is noise, where a side has several files. Of samples `z` tells.

@@ -40,20 +40,18 @@ fn a_log_that_lacks_what_every_log_has_is_not_whole() {
         left.concat()
     };
     check("all of it", &whole, &["7 true"], &[]);
-    check(
-        "a line that tells nothing",
-        &without("Command"),
-        &["7 true"],
-        &[],
-    );
+    for part in ["Command", "Using Valgrind"] {
+        check(
+            "a line that hides nothing",
+            &without(part),
+            &["7 true"],
+            &[],
+        );
+    }
     for (part, message) in [
         (
             "Memcheck, a",
             "damaged: the first line of a preamble is missing",
-        ),
-        (
-            "Using Valgrind",
-            "damaged: the version in its preamble is missing",
         ),
         (
             "definitely lost",

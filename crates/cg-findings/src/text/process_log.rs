@@ -224,8 +224,6 @@ impl ProcessLog {
         let process = &self.process;
         if self.has_stray_preamble {
             Some("the first line of a preamble")
-        } else if self.has_preamble && process.version.is_none() {
-            Some("the version in its preamble")
         } else if process.leak_summary.is_some() && process.whole_leak_summary().is_none() {
             Some("a row of its LEAK SUMMARY")
         } else {

@@ -124,14 +124,26 @@ fn is_unknown(name: &str) -> bool {
     matches!(name, "" | "???" | "[unknown]") || is_address(name)
 }
 
+fn is_of_go_runtime(name: &str, base: &str) -> bool {
+    let is_go = base.ends_with(".go") || base.ends_with(".s");
+    is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package))
+}
+
+/// Whether a name has the version of a symbol of the system's libraries.
+fn is_versioned(name: &str) -> bool {
+    ["@GLIBC", "@CXXABI", "@GCC"]
+        .iter()
+        .any(|version| name.contains(version))
+}
+
 fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     use Whose::{Allocator, Own, Replacement, Runtime, System};
     let certain = Alone::Certain;
     let base = base_name(file);
-    if base_name(object).starts_with("vgpreload_") || REPLACEMENT_FILES.contains(&base) {
-        return certain(Replacement);
-    }
-    if is_of_sanitizer(name, file, object) {
+    if base_name(object).starts_with("vgpreload_")
+        || REPLACEMENT_FILES.contains(&base)
+        || is_of_sanitizer(name, file, object)
+    {
         return certain(Replacement);
     }
     if is_allocator(name, file, base) {
@@ -155,8 +167,7 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
             _ => Own,
         });
     }
-    let is_go = base.ends_with(".go") || base.ends_with(".s");
-    if is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package)) {
+    if is_of_go_runtime(name, base) {
         return certain(Runtime);
     }
     // Names without a path, as C's are, need not be taken apart.
@@ -172,10 +183,7 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         Directory::None | Directory::Bare | Directory::BelowSrc => {}
     }
     // Of libraries without debug information this is all that is known; in a file of somebody else's it says nothing.
-    let is_versioned = ["@GLIBC", "@CXXABI", "@GCC"]
-        .iter()
-        .any(|version| name.contains(version));
-    if is_versioned && (place == Directory::None || GLIBC_FILES.contains(base)) {
+    if is_versioned(name) && (place == Directory::None || GLIBC_FILES.contains(base)) {
         return certain(System);
     }
     let is_rust = base.ends_with(".rs");
@@ -203,10 +211,9 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         };
     }
     if GLIBC_FILES.contains(base) {
-        return if is_named_as_in_glibc(name, base) {
-            certain(System)
-        } else {
-            Alone::PerhapsGlibc { file: hash(base) }
+        return match is_named_as_in_glibc(name, base) {
+            true => certain(System),
+            false => Alone::PerhapsGlibc { file: hash(base) },
         };
     }
     certain(Own)

@@ -113,11 +113,11 @@ pub struct DiffRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub explained_by: Option<Box<FunctionName<'a>>>,
     /// Where an entry stands for several files: the least self cost among them.
-    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
-    pub min: CountsPerRun<'a>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Box<CountsPerRun<'a>>>,
     /// Where an entry stands for several files: the greatest self cost among them less the least.
-    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
-    pub spread: CountsPerRun<'a>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Box<CountsPerRun<'a>>>,
     /// Where an entry stands for several files: the greatest change of self cost that would still be noise.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Box<Counts<'a>>>,
@@ -157,8 +157,8 @@ impl DiffRecord<'_> {
             incl_delta: self.incl_delta.shared(texts),
             out_of_line: self.out_of_line.map(|own| Box::new(own.shared(texts))),
             gone_inline: self.gone_inline.map(|own| Box::new(own.shared(texts))),
-            min: self.min.shared(texts),
-            spread: self.spread.shared(texts),
+            min: self.min.map(|min| Box::new(min.shared(texts))),
+            spread: self.spread.map(|spread| Box::new(spread.shared(texts))),
             noise: self.noise.map(|noise| Box::new(noise.shared(texts))),
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),
             was: self.was.map(|was| Box::new(was.into_owned())),
