@@ -7,6 +7,7 @@
 use std::io::{BufWriter, Write};
 
 use cg_document::number::{grouped, plural};
+use cg_stream::intern::Made;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, FrameMarks};
 use cg_stream::sorting::Order as _;
@@ -14,7 +15,7 @@ use cg_stream::tool::Diagnostics;
 
 use super::events::Holds;
 use super::stacks::{
-    FrameTexts, InnerNeighbours, Losses, Made, StackNodeId, StackNodes, WrittenStacks, frame_name,
+    FrameTexts, InnerNeighbours, Losses, StackNodeId, StackNodes, WrittenStacks, frame_name,
 };
 use crate::options::Options;
 

@@ -6,6 +6,7 @@ use std::io;
 
 use cg_stream::record::Count;
 
+use crate::number::push_hundredths;
 use crate::{Cell, Document, visible};
 
 /// Who reads the values.
@@ -124,9 +125,10 @@ fn push_cell(
         Cell::Text(words) => push_text(words),
         Cell::Count(number) | Cell::Delta(number) => push_integer(field, *number, reader),
         Cell::Ordinal(number) => push_integer(field, Count::from(*number), reader),
-        Cell::Quotient { .. } => field.extend(cell.ratio().map(|ratio| format!("{ratio:.2}"))),
-        Cell::Share { .. } | Cell::Change { .. } => {
-            field.extend(cell.percentage().map(|percent| format!("{percent:.2}")));
+        Cell::Quotient { .. } | Cell::Share { .. } | Cell::Change { .. } => {
+            if let Some(value) = cell.ratio().or_else(|| cell.percentage()) {
+                push_hundredths(value, field);
+            }
         }
     }
 }

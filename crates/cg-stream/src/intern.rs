@@ -361,6 +361,51 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
     }
 }
 
+/// Cache: what was made of each value, by the index of its id.
+#[derive(Clone, Debug)]
+pub struct Made<T>(Vec<Option<T>>);
+
+impl<T> Default for Made<T> {
+    fn default() -> Made<T> {
+        Made(Vec::new())
+    }
+}
+
+impl<T: Clone> Made<T> {
+    /// What was made of the value with this index.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        self.0.get(index)?.as_ref()
+    }
+
+    /// Keeps what was made of the value with this index.
+    pub fn set(&mut self, index: usize, made: T) {
+        if self.0.len() <= index {
+            self.0.resize(index + 1, None);
+        }
+        self.0[index] = Some(made);
+    }
+
+    /// What was made of the value with this index; makes it if it was not.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    #[inline]
+    pub fn of<E>(&mut self, index: usize, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        if let Some(made) = self.get(index) {
+            return Ok(made.clone());
+        }
+        let made = make()?;
+        self.set(index, made.clone());
+        Ok(made)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

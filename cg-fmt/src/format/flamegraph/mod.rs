@@ -12,7 +12,7 @@ use anyhow::ensure;
 use cg_document::Picture;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{Facts, whose_by};
-use cg_stream::intern::Id;
+use cg_stream::intern::{Id, Made};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
@@ -22,8 +22,7 @@ use super::color::{self, Palette, Shade};
 use super::events::Holds;
 use super::folded::say_changed;
 use super::stacks::{
-    CountedStack, FrameTexts, Made, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks,
-    frame_name,
+    CountedStack, FrameTexts, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks, frame_name,
 };
 use crate::options::Options;
 

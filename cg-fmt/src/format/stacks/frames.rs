@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cg_stream::intern::Id as _;
+use cg_stream::intern::{Id as _, Made};
 use cg_stream::profile::{Key, Profile, Symbol};
 use cg_stream::record::Frame;
 use foldhash::fast::FixedState;
@@ -62,7 +62,7 @@ impl<'a> FrameSet<'a> {
 
     fn known(&self, position: usize, address: Option<Symbol>) -> Option<usize> {
         match address {
-            None => self.known.get(position),
+            None => self.known.get(position).copied(),
             Some(address) => self.known_at.get(&(position, address.index())).copied(),
         }
     }
@@ -74,41 +74,5 @@ impl<'a> FrameSet<'a> {
                 self.known_at.insert((position, address.index()), number);
             }
         }
-    }
-}
-
-/// Cache: what a format made of each frame, by the frame's number.
-pub(crate) struct Made<T>(Vec<Option<T>>);
-
-impl<T> Default for Made<T> {
-    fn default() -> Made<T> {
-        Made(Vec::new())
-    }
-}
-
-impl<T: Copy> Made<T> {
-    /// The cached value of a frame.
-    pub(crate) fn get(&self, number: usize) -> Option<T> {
-        self.0.get(number).copied().flatten()
-    }
-
-    pub(crate) fn set(&mut self, number: usize, made: T) {
-        let length = self.0.len().max(number + 1);
-        self.0.resize(length, None);
-        self.0[number] = Some(made);
-    }
-
-    /// The cached value of a frame; makes it if there is none.
-    pub(crate) fn of<E>(
-        &mut self,
-        number: usize,
-        make: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, E> {
-        if let Some(made) = self.get(number) {
-            return Ok(made);
-        }
-        let made = make()?;
-        self.set(number, made);
-        Ok(made)
     }
 }

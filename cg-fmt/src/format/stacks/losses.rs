@@ -1,8 +1,9 @@
 //! Says once what a format cannot hold of the stacks that it is given.
 
+use cg_stream::intern::Made;
 use cg_stream::tool::Diagnostics;
 
-use super::{CountedStack, Made};
+use super::CountedStack;
 
 /// What stacks had that may have been left out.
 #[derive(Default)]

@@ -26,7 +26,6 @@ mod rows;
 mod text;
 
 use frames::FrameSet;
-pub(crate) use frames::Made;
 pub(crate) use losses::Losses;
 pub(crate) use nodes::{InnerNeighbours, StackNodeId, StackNodes, WrittenFrameId};
 pub(crate) use rows::{PlaceId, StackRow, StackRows, Whereabouts};

@@ -1,11 +1,11 @@
 //! Stacks by thread, with frames and stacks interned, for formats that have tables of their own.
 
-use cg_stream::intern::{Id, Keys, Texts, TooMany};
+use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
 use cg_stream::record::{Count, Frame};
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
-use super::{Losses, Made, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
+use super::{Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
 cg_stream::ids! {
     /// The name of a thread or process.

@@ -10,6 +10,7 @@ use super::rows::TABLES;
 use super::sum::NotAdded;
 use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
+use crate::intern::Made;
 use crate::record::RecordType;
 
 impl Profile {
@@ -85,10 +86,17 @@ impl Profile {
             .stack
             .map(|stack| self.names.stacks.frames(stack))
             .unwrap_or_default();
-        let in_stack = frames.iter().map(|frame| frame.function);
         // The blamed function is in its stack; a record that lost its stack still names it.
-        for key in std::iter::once(key.function).chain(in_stack) {
-            let row = functions.row(function(key))?;
+        let named = (None, key.function);
+        let in_stack = frames
+            .numbered()
+            .map(|(id, frame)| (Some(id), frame.function));
+        for (frame, key) in std::iter::once(named).chain(in_stack) {
+            let mut row = || functions.row(function(key));
+            let row = match frame {
+                Some(frame) => charged.rows.of(frame, row)?,
+                None => row()?,
+            };
             if charged.is_first(row) {
                 for (event, count) in cost.iter().enumerate() {
                     functions
@@ -113,6 +121,8 @@ fn function(function: FunctionKey) -> Key {
 struct ChargedFunctions {
     stack: usize,
     last: Vec<usize>,
+    /// Cache of rows by the ids of frames: stacks have few frames that none before them had.
+    rows: Made<usize>,
 }
 
 impl ChargedFunctions {

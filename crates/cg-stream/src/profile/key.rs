@@ -1,10 +1,12 @@
 //! What makes two records the same record.
 
+use std::hash::{Hash, Hasher};
+
 use crate::intern::{Id, Keys, Slices, Texts, TooMany};
 use crate::record::{Frame, FrameMarks, Name};
 
 /// A function as rows name it: what a record says of `fn`, `file` and `obj`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionKey {
     /// The function's name.
     pub name: Option<Symbol>,
@@ -47,7 +49,7 @@ impl Symbols {
 ///
 /// Process ids and the instruction addresses of stacks are not part of the key, so the same leak in two processes is
 /// one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     /// The function, or that of the frame to blame.
     pub function: FunctionKey,
@@ -81,6 +83,61 @@ pub struct Key {
     pub cut: bool,
     /// The stack, where the type has one.
     pub stack: Option<StackId>,
+}
+
+/// Two ids in a word; 0 stands for none.
+fn word<A: Id, B: Id>(a: Option<A>, b: Option<B>) -> u64 {
+    let number = |index: Option<usize>| index.map_or(0, |index| index as u64 + 1);
+    number(a.map(Id::index)) << 32 | number(b.map(Id::index))
+}
+
+/// In as few words as there can be: what is derived takes two for each optional field, and rows are found by their keys.
+impl Hash for FunctionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(word(self.name, self.file));
+        state.write_u64(word(self.obj, None::<Symbol>));
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Names every field, so that the compiler reports a new field that has no place in the hash yet.
+        let Key {
+            function,
+            line,
+            addr,
+            site,
+            inlined,
+            ambiguous,
+            callee,
+            kind,
+            what,
+            snapshot,
+            part,
+            thread,
+            thread_name,
+            process,
+            cut,
+            stack,
+        } = self;
+        function.hash(state);
+        for word in [
+            line.unwrap_or(u64::MAX),
+            word(*addr, *site),
+            word(*inlined, *ambiguous),
+            word(*kind, *what),
+            word(*thread_name, *process),
+            word(*stack, cut.then_some(Symbol::FIRST)),
+            snapshot.unwrap_or(u64::MAX),
+            part.unwrap_or(u64::MAX),
+            thread.unwrap_or(u64::MAX),
+        ] {
+            state.write_u64(word);
+        }
+        if let Some(callee) = callee {
+            callee.hash(state);
+        }
+    }
 }
 
 /// One frame of an interned stack.

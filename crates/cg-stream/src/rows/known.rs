@@ -1,14 +1,14 @@
 //! A sink's cache of what it made of the ids of the current tables.
 
 use super::{FrameId, NameId, Named, RowTables, TableNumber};
-use crate::intern::Id as _;
+use crate::intern::{Id as _, Made};
 
 /// Cache from the ids of names and frames to what the sink made of them.
 #[derive(Clone, Debug)]
 pub struct KnownIds<N, F> {
     tables: TableNumber,
     names: Vec<[Option<N>; NAMED]>,
-    frames: Vec<Option<F>>,
+    frames: Made<F>,
 }
 
 /// How many sorts of names there are.
@@ -19,7 +19,7 @@ impl<N, F> Default for KnownIds<N, F> {
         KnownIds {
             tables: TableNumber::NONE,
             names: Vec::new(),
-            frames: Vec::new(),
+            frames: Made::default(),
         }
     }
 }
@@ -56,14 +56,11 @@ impl<N: Copy, F: Clone> KnownIds<N, F> {
     /// The cached value of a frame.
     #[inline]
     pub fn frame(&self, id: FrameId) -> Option<&F> {
-        self.frames.get(id.index())?.as_ref()
+        self.frames.get(id.index())
     }
 
     /// Caches the value of a frame.
     pub fn set_frame(&mut self, id: FrameId, frame: F) {
-        if self.frames.len() <= id.index() {
-            self.frames.resize(id.index() + 1, None);
-        }
-        self.frames[id.index()] = Some(frame);
+        self.frames.set(id.index(), frame);
     }
 }
