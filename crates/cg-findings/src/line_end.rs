@@ -1,9 +1,15 @@
-//! What terminals and CI services put at the end of a line.
+//! What terminals, CI services and containers put at the end of a line.
 
 /// A line without the escape sequences at its end, which reset a colour or clear the rest of a terminal's line, and without
-/// blanks and `\r` around these.
+/// blanks and `\r` around these; and without what Docker's `json-file` driver puts behind it.
 pub(super) fn undecorated(line: &[u8]) -> &[u8] {
+    const BEHIND: &[u8] = br#"\n","stream":"std"#;
     let mut left = line;
+    if left.ends_with(b"}")
+        && let Some(end) = memchr::memmem::rfind(left, BEHIND)
+    {
+        left = &left[..end];
+    }
     while let Some(start) = last_sequence(left.trim_ascii_end()) {
         left = &left[..start];
     }
@@ -47,6 +53,11 @@ mod tests {
             ("==1== a[0m", "==1== a[0m"),
             ("==1== operator[]", "==1== operator[]"),
             ("\x1b[0m", ""),
+            (
+                r#"{"log":"==1== a\n","stream":"stderr","time":"2026-11-23T01:02:03.4Z"}"#,
+                r#"{"log":"==1== a"#,
+            ),
+            (r#"{"a":"\n","stream":1}"#, r#"{"a":"\n","stream":1}"#),
             ("", ""),
         ] {
             assert_eq!(
