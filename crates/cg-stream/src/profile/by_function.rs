@@ -121,7 +121,8 @@ fn function(function: FunctionKey) -> Key {
 struct ChargedFunctions {
     stack: usize,
     last: Vec<usize>,
-    /// Cache of rows by the ids of frames: stacks have few frames that none before them had.
+    /// Cache of rows by the ids of frames: stacks have few frames that none before them had, and a fifth of the work of
+    /// `cg-fmt -f csv` on a profile of the Firefox Profiler was to find rows by their keys.
     rows: Made<usize>,
 }
 
