@@ -276,8 +276,8 @@ fn no_recipe_looks_for_the_name_of_another_crate() {
         "nextest/README.md",
         "justfile",
         "ci/leaks",
-        "ci/github.yml",
-        "ci/gitlab.yml",
+        "ci/leaks.github.yml",
+        "ci/leaks.gitlab.yml",
     ] {
         assert!(!example(file).contains("--only"), "{file}");
     }
