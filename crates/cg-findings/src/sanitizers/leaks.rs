@@ -23,23 +23,18 @@ pub(super) struct LeakReport {
 }
 
 impl LeakReport {
-    /// Takes a line that is no frame; false where it is not of the report.
-    pub(super) fn line(&mut self, line: &[u8], table: &mut FindingTable) -> bool {
+    /// Takes a line that is no frame.
+    pub(super) fn line(&mut self, line: &[u8], table: &mut FindingTable) {
         if let Some(leak) = leak(line) {
             self.end_leak(table);
             self.read.0 = self.read.0.saturating_add(leak.bytes);
             self.read.1 = self.read.1.saturating_add(leak.blocks);
             self.leaks.push(leak);
-            return true;
-        }
-        let Some(found) = memmem::find(line, b"Omitting ") else {
-            return false;
-        };
-        let omitted = amount(&line[found + b"Omitting ".len()..]);
-        if let Some((omitted, b" more leak(s).")) = omitted {
+        } else if let Some(found) = memmem::find(line, b"Omitting ")
+            && let Some((omitted, b" more leak(s).")) = amount(&line[found + b"Omitting ".len()..])
+        {
             self.omitted = omitted.value;
         }
-        true
     }
 
     pub(super) fn frame(&mut self, frame: FrameId) {

@@ -22,9 +22,12 @@ mod leaks;
 mod notes;
 mod report;
 
+use std::sync::LazyLock;
+
+use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
 use cg_stream::record::{ErrorSummary, Tool};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use self::heads::{LineSays, ReportLine};
 use self::leaks::LeakReport;
@@ -32,8 +35,6 @@ use self::report::ErrorReport;
 use super::hand_on;
 use super::process::Process;
 use super::table::FindingTable;
-use cg_reader::Error;
-use cg_reader::Out;
 
 /// True for a line that begins, ends or replaces a report, which shows that an input has one.
 pub fn is_report_line(line: &[u8]) -> bool {
@@ -42,18 +43,20 @@ pub fn is_report_line(line: &[u8]) -> bool {
 
 /// Whether a line outside a report may be one of a sanitizer's: most lines of a log are not, and need no closer look.
 fn may_tell(line: &[u8]) -> bool {
-    const WORDS: [&[u8]; 7] = [
-        b"Sanitizer",
-        b": runtime error: ",
-        b"DATA RACE",
-        b" data race(s)",
-        heads::RACY_TEST,
-        b"ASan ",
-        b"==ABORTING",
-    ];
-    WORDS
-        .iter()
-        .any(|words| memmem::find(line, words).is_some())
+    /// Made once: every line of a program's output is searched for all of them.
+    static WORDS: LazyLock<[Finder<'static>; 7]> = LazyLock::new(|| {
+        let words: [&[u8]; 7] = [
+            b"Sanitizer",
+            b": runtime error: ",
+            b"DATA RACE",
+            b" data race(s)",
+            heads::RACY_TEST,
+            b"ASan ",
+            b"==ABORTING",
+        ];
+        words.map(Finder::new)
+    });
+    WORDS.iter().any(|words| words.find(line).is_some())
 }
 
 /// The line of ThreadSanitizer's blocks, `==================`.
@@ -249,9 +252,7 @@ impl SanitizerLog {
             (ReportOf::Leaks(report), Some((_, raw))) => {
                 report.frame(table.frame(raw, frame::parse))
             }
-            (ReportOf::Leaks(report), None) => {
-                report.line(line, table);
-            }
+            (ReportOf::Leaks(report), None) => report.line(line, table),
             (ReportOf::Error(report), Some((is_innermost, raw))) => {
                 report.frame(is_innermost, raw, table);
             }

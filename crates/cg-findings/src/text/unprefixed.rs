@@ -4,7 +4,9 @@
 //! steps (`launcher-linux.c`, `m_main.c`, `m_options.c`, `m_ume`, `m_libcassert.c`; `valgrind: ` in front), or by the shell
 //! that did not find Valgrind.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
 
 use crate::line_end::undecorated;
 
@@ -20,10 +22,13 @@ pub(super) enum Unprefixed<'a> {
 
 /// What a line without a prefix says, where it is any of this.
 pub(super) fn of(line: &[u8]) -> Option<Unprefixed<'_>> {
-    if memmem::find(line, b"<protocolversion>").is_some() {
+    /// Made once: every line of a program's output is searched for them.
+    static VERSION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<protocolversion>"));
+    static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("valgrind"));
+    if VERSION.find(line).is_some() {
         return Some(Unprefixed::Document);
     }
-    memmem::find_iter(line, b"valgrind").find_map(|at| {
+    NAME.find_iter(line).find_map(|at| {
         let (before, word) = line.split_at(at);
         let rest = &word[b"valgrind".len()..];
         if (before.ends_with(b"<") || before.ends_with(b"</")) && rest.starts_with(b"output") {
