@@ -115,10 +115,7 @@ pub(crate) fn diff(
     let mut is_inlining_undone = false;
     tell_missing(&options.missing, options, diagnostics);
     for sentence in &options.of_two_layouts {
-        match options.is_gate() {
-            true => diagnostics.trouble(sentence),
-            false => diagnostics.warn(sentence),
-        }
+        diagnostics.say(options.is_gate(), sentence);
     }
     let sides = options.comparisons.iter().flatten();
     diagnostics.begin_inputs(sides.flat_map(|side| &side.files));
@@ -171,10 +168,7 @@ fn tell_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnos
 
 /// Says which condition matched nothing; where there is a verdict, it does not rest on it.
 fn tell_unmatched(sentence: String, options: &Options, diagnostics: &mut Diagnostics) {
-    match options.is_gate() && !options.allow_unmatched {
-        true => diagnostics.trouble(sentence),
-        false => diagnostics.warn(sentence),
-    }
+    diagnostics.say(options.is_gate() && !options.allow_unmatched, sentence);
 }
 
 /// What one comparison came to.
@@ -221,10 +215,7 @@ fn compare_sides(
         }
     }
     for doubt in &runs.leak_kinds.doubts {
-        match options.judges_leaks() {
-            true => diagnostics.trouble(doubt),
-            false => diagnostics.warn(doubt),
-        }
+        diagnostics.say(options.judges_leaks(), doubt);
     }
     if let Some(unlike) = extent::unlike_parts(&runs).filter(|_| options.is_gate()) {
         diagnostics.trouble(unlike);

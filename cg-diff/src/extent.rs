@@ -14,7 +14,7 @@ pub(crate) fn unlike_parts(runs: &Runs) -> Option<String> {
     let mut found = None;
     for (name, files) in &runs.sides {
         for profile in &runs.profiles[files.clone()] {
-            let partial = partial_runs(profile.runs());
+            let partial = PartialRun::of(profile.runs());
             match partial.first() {
                 None => whole |= !profile.runs().is_empty(),
                 Some(first) => {
@@ -33,15 +33,6 @@ pub(crate) fn unlike_parts(runs: &Runs) -> Option<String> {
             described(&partial)
         )
     })
-}
-
-/// The runs of which parts are missing in what these records are of.
-fn partial_runs(runs: &[RunRecord]) -> Vec<PartialRun> {
-    let mut partial = Vec::new();
-    for part in runs.iter().flat_map(|run| run.costs.partial_runs(run.pid)) {
-        part.add_to(&mut partial);
-    }
-    partial
 }
 
 /// `part 1 of process 77`.

@@ -5,9 +5,9 @@
 //! not pass because nobody printed them.
 
 use cg_parse::findings::Coverage;
-use cg_stream::Reader;
 use cg_stream::profile::{Names, Profile, Symbol, Symbols};
-use cg_stream::record::{Count, LeakKind, RecordType, RunRecord};
+use cg_stream::record::{Count, Counts, LeakKind, RecordType, RunRecord};
+use cg_stream::rows::{Cells, LeakRow, NameRef, NoTables, RowSink as _, StackRef};
 
 use crate::notes;
 
@@ -201,16 +201,22 @@ impl ShownLeakKinds {
         names: &mut Names,
     ) -> anyhow::Result<()> {
         for (position, kind, (bytes, blocks)) in &self.unprinted {
-            let line = format!(
-                "{{\"type\":\"leak\",\"fn\":\"{NOT_PRINTED}\",\"kind\":\"{}\",\"cost\":{{\"bytes\":{bytes},\"blocks\":{blocks}}}}}\n",
-                kind.word()
-            );
+            let cost = Counts(vec![("bytes".into(), *bytes), ("blocks".into(), *blocks)]);
+            let row = LeakRow {
+                name: Some(NameRef::Text(NOT_PRINTED)),
+                file: None,
+                line: None,
+                obj: None,
+                kind: kind.word(),
+                cost: Cells::Named(&cost),
+                indirect_bytes: 0,
+                pid: None,
+                stack: StackRef::Frames(&[]),
+                suppression: None,
+            };
             let profile = &mut profiles[*position];
             profile.put_names(std::mem::take(names));
-            let mut reader = Reader::new(line.as_bytes());
-            while let Some(line) = reader.next_line()? {
-                profile.add(&line)?;
-            }
+            profile.row(&row.into(), &NoTables)?;
             *names = profile.take_names();
         }
         Ok(())

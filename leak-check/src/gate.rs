@@ -76,20 +76,15 @@ pub(crate) fn run(
     let is_red = !verdict.is_clean() && !options.update_baseline;
     for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
         // What is red stays so, whatever else was asked.
-        match is_red || (options.allow_unmatched && doubt.is_unmatched) {
-            true => diagnostics.warn(doubt.sentence),
-            false => diagnostics.trouble(doubt.sentence),
-        }
+        let is_accepted = options.allow_unmatched && doubt.is_unmatched;
+        diagnostics.say(!is_red && !is_accepted, doubt.sentence);
     }
     if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
     }
     for gap in coverage::gaps(&evidence, options.policy.leak_kinds, options.policy.errors) {
-        match is_red {
-            // What was not shown can only add to what was found.
-            true => diagnostics.warn(gap),
-            false => diagnostics.trouble(gap),
-        }
+        // What was not shown can only add to what was found.
+        diagnostics.say(!is_red, gap);
     }
     if let (Some(path), Some(file)) = (&options.baseline, &baseline_file)
         && let Some(updated) =
@@ -100,10 +95,7 @@ pub(crate) fn run(
     if options.policy.max_growth.is_some()
         && let Some(doubt) = unknown_sizes(&verdict)
     {
-        match is_red {
-            true => diagnostics.warn(doubt),
-            false => diagnostics.trouble(doubt),
-        }
+        diagnostics.say(!is_red, doubt);
     }
     if options.write_suppressions {
         let text = written_suppressions(&evidence, &verdict, diagnostics);

@@ -3,11 +3,11 @@
 //! A file that several runs wrote to, or the output of a CI job, may have both. Text stands in front of documents, between and
 //! behind them; what stands inside a document is that document's.
 
+use cg_reader::{Error, Lines, Options, Out};
 use cg_stream::Diagnostics;
 
 use super::text::{Log, LogLine};
 use super::xml::XmlReader;
-use cg_reader::{Error, Lines, Options, Out};
 
 /// Parses an input and hands on the processes of its documents as they end, then those of its text.
 pub fn parse_logs(

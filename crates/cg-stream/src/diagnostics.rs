@@ -60,6 +60,14 @@ impl Diagnostics {
         (self.sink)(&visible(&message.to_string()), false);
     }
 
+    /// Says something that is trouble, or else a warning.
+    pub fn say(&mut self, is_trouble: bool, message: impl Display) {
+        match is_trouble {
+            true => self.trouble(message),
+            false => self.warn(message),
+        }
+    }
+
     /// Says what could not be done; the tool goes on with what it has and exits 2.
     pub fn trouble(&mut self, message: impl Display) {
         self.trouble = true;

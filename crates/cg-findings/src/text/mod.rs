@@ -76,6 +76,16 @@ const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
 /// No suppression is longer; Valgrind's own limit is 40 frames.
 const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 
+/// A text without its entities, if it is escaped; `unescaped` is where it is put together.
+fn without_entities<'t>(text: &'t [u8], is_escaped: bool, unescaped: &'t mut Vec<u8>) -> &'t [u8] {
+    if !(is_escaped && text.contains(&b'&')) {
+        return text;
+    }
+    unescaped.clear();
+    super::xml::unescape_into(text, unescaped);
+    unescaped
+}
+
 impl Log {
     pub(super) fn new(demangles: bool) -> Log {
         Log {
@@ -112,12 +122,11 @@ impl Log {
         match prefixed.mark {
             LineMark::Debug => process.debug_message(prefixed.message),
             LineMark::Client => process.client_message(&mut self.table),
-            LineMark::User if self.is_escaped && prefixed.message.contains(&b'&') => {
-                self.unescaped.clear();
-                super::xml::unescape_into(prefixed.message, &mut self.unescaped);
-                process.message(&self.unescaped, &mut self.table);
+            LineMark::User => {
+                let message =
+                    without_entities(prefixed.message, self.is_escaped, &mut self.unescaped);
+                process.message(message, &mut self.table);
             }
-            LineMark::User => process.message(prefixed.message, &mut self.table),
         }
         LogLine::OfText
     }
@@ -211,14 +220,8 @@ impl Log {
 
     /// What has no prefix of Valgrind's can be of a sanitizer's report.
     fn line_of_sanitizer(&mut self, line: &[u8], line_number: u64) {
-        if self.is_escaped && line.contains(&b'&') {
-            self.unescaped.clear();
-            super::xml::unescape_into(line, &mut self.unescaped);
-            self.sanitizers
-                .line(&self.unescaped, line_number, &mut self.table);
-        } else {
-            self.sanitizers.line(line, line_number, &mut self.table);
-        }
+        let line = without_entities(line, self.is_escaped, &mut self.unescaped);
+        self.sanitizers.line(line, line_number, &mut self.table);
     }
 
     /// The entry that a line belongs to. A second preamble of one number is another run's: Valgrind empties a process' log

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
-use crate::record::{Count, Counts, InlineFacts, InlineObject, Name, RunRecord, Total};
+use crate::record::{Count, Counts, InlineFacts, InlineObject, Name, PartialRun, RunRecord, Total};
 use crate::sorting::Order as _;
 
 /// Fields that map keys to texts. A key stays if its text is the same in all runs.
@@ -35,16 +35,11 @@ impl Profile {
         }
         let parts = self.runs().iter().filter_map(|run| run.costs.parts);
         run.costs.parts = parts.reduce(u64::saturating_add);
-        let mut partial = Vec::new();
-        for part in self
-            .runs()
-            .iter()
-            .flat_map(|run| run.costs.partial_runs(run.pid))
-        {
-            part.add_to(&mut partial);
-        }
         let is_told = run.costs.part.is_some() && run.costs.trigger.is_some();
-        run.costs.partial = if is_told { Vec::new() } else { partial };
+        run.costs.partial = match is_told {
+            true => Vec::new(),
+            false => PartialRun::of(self.runs()),
+        };
         let durations = self.runs().iter().map(|run| run.sampling.duration);
         let sum = durations.reduce(|sum, duration| sum?.checked_add(duration?));
         run.sampling.duration = sum.flatten();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Count, Counts, Frame, LeakKind, is_false, is_zero};
+use super::{Count, Counts, Frame, LeakKind, RunRecord, is_false, is_zero};
 
 /// The `desc` of a profile: one text, as Massif has it, or texts by key, as Callgrind has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +81,15 @@ impl PartialRun {
             parts: vec![(part, part)],
             last: (trigger == PROGRAM_TERMINATION).then_some(part),
         }
+    }
+
+    /// The runs of which parts are missing in what these records are of.
+    pub fn of(runs: &[RunRecord]) -> Vec<PartialRun> {
+        let mut partial = Vec::new();
+        for part in runs.iter().flat_map(|run| run.costs.partial_runs(run.pid)) {
+            part.add_to(&mut partial);
+        }
+        partial
     }
 
     /// Whether these are all parts of the run: from the first to the one that was written at its end.
