@@ -22,6 +22,7 @@ mod laws;
 mod memcheck_oracle;
 mod names;
 mod one_door;
+mod packages;
 mod page;
 mod parts;
 mod perf_oracle;

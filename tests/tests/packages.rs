@@ -1,0 +1,53 @@
+//! What is handed out: the packages of a registry.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use tests::workspace;
+
+/// What cargo prints, offline.
+fn cargo(args: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(args)
+        .arg("--offline")
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo {args:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The packages of the workspace that may be published.
+fn packages() -> Vec<Value> {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version=1"]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let may_be_published = |package: &&Value| package["publish"] != Value::Array(Vec::new());
+    packages.filter(may_be_published).cloned().collect()
+}
+
+#[test]
+fn every_package_has_the_texts_of_the_licences_that_it_names() {
+    let packages = packages();
+    assert!(packages.len() > 10, "{}", packages.len());
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let files = cargo(&["package", "--list", "--allow-dirty", "--package", name]);
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).with_file_name("");
+        let licences = package["license"].as_str().unwrap().split(" OR ");
+        for licence in licences {
+            let word = licence.split('-').next().unwrap().to_uppercase();
+            let file = format!("LICENSE-{word}");
+            let remedy = format!("{name} has no {file}: ln -s the repository's into its folder");
+            assert!(files.lines().any(|packed| packed == file), "{remedy}");
+            let text = fs::read(folder.join(&file)).unwrap();
+            assert_eq!(text, fs::read(workspace().join(&file)).unwrap(), "{remedy}");
+        }
+    }
+}
