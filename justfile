@@ -24,6 +24,5 @@ release:
     scripts/release check
 
 # Install the five tools.
-install:
-    cargo build --locked --release --bins
-    install -D -t ~/.cargo/bin target/release/cg-parse target/release/cg-filter target/release/cg-diff target/release/cg-fmt target/release/leak-check
+install *options:
+    scripts/install {{options}}

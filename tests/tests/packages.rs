@@ -1,13 +1,14 @@
-//! What is handed out: the packages of a registry.
+//! What is handed out: the packages of a registry, and what installs the tools from a clone.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tests::workspace;
+use tests::{tools, workspace};
 
 /// What cargo prints, offline.
 fn cargo(args: &[&str]) -> String {
@@ -50,4 +51,42 @@ fn every_package_has_the_texts_of_the_licences_that_it_names() {
             assert_eq!(text, fs::read(workspace().join(&file)).unwrap(), "{remedy}");
         }
     }
+}
+
+/// The first command of the README, as `scripts/fresh` finds it.
+fn first_command() -> String {
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let (_, block) = readme.split_once("```sh\n").unwrap();
+    let command = block.lines().next().unwrap();
+    command.to_owned()
+}
+
+#[test]
+fn the_first_command_of_the_readme_installs_every_tool_and_needs_cargo_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = folder.path().join("cargo");
+    let asked = folder.path().join("asked");
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n", asked.display());
+    fs::write(&stub, script).unwrap();
+    fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = Command::new("/bin/bash")
+        .args(["-o", "pipefail", "-c", &first_command()])
+        .env("PATH", folder.path())
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", first_command());
+    let asked = fs::read_to_string(&asked).unwrap();
+    let expected = tools::TOOLS.map(|tool| format!("install --locked --path {tool}"));
+    assert_eq!(Vec::from_iter(asked.lines()), expected);
+    // These are all packages that have programs.
+    let has_programs = |package: &Value| {
+        let mut targets = package["targets"].as_array().unwrap().iter();
+        targets.any(|target| target["kind"][0] == "bin")
+    };
+    assert_eq!(
+        packages().into_iter().filter(has_programs).count(),
+        expected.len()
+    );
 }
