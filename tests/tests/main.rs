@@ -1,6 +1,7 @@
 //! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
 
 mod adding;
+mod ci;
 mod command_line;
 mod contract;
 mod corpus;

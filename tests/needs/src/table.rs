@@ -133,10 +133,17 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "jq",
-        purpose: "the examples for CI make a request of a comment",
+        purpose: "finds commits and comments for the examples for CI",
         probe: "jq --version",
         install: Debian(&["jq"]),
         commands: &["jq"],
+    },
+    Capability {
+        name: "shellcheck",
+        purpose: "reads the scripts of the examples for CI",
+        probe: "printf '#!/bin/sh\\necho\\n' | shellcheck -",
+        install: Debian(&["shellcheck"]),
+        commands: &["shellcheck"],
     },
     Capability {
         name: "script",
