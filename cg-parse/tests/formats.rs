@@ -172,8 +172,24 @@ fn seeds_answer_what_their_format_claims_and_nothing_else() {
     }
 }
 
-/// The table of the README: which formats there are, and what they can tell.
-fn table_of_readme() -> String {
+/// The paragraph of the README: which formats there are.
+fn names_of_readme() -> String {
+    let mut lines = vec![String::new()];
+    let formats = Format::by_name();
+    for (at, format) in formats.iter().enumerate() {
+        let end = if at + 1 == formats.len() { '.' } else { ',' };
+        let word = format!("`{}`{end}", format.name);
+        match lines.last_mut().unwrap() {
+            line if line.is_empty() => *line = word,
+            line if line.len() + 1 + word.len() <= 120 => *line += &format!(" {word}"),
+            _ => lines.push(word),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The table of docs/formats.md: what each can tell.
+fn table_of_answers() -> String {
     let mut table = String::from(
         "| format | what is read | lines | calls | stacks | inlined |\n|---|---|:---:|:---:|:---:|:---:|\n",
     );
@@ -231,7 +247,8 @@ fn documents_have_the_tables_of_the_list() {
     const BEGIN: &str = "<!-- Of cg-parse/src/formats.rs, by UPDATE_EXPECT=1 cargo test -p cg-parse --test all formats -->\n\n";
     const END: &str = "\n<!-- end -->\n";
     for (document, table) in [
-        ("README.md", table_of_readme()),
+        ("README.md", names_of_readme()),
+        ("docs/formats.md", table_of_answers()),
         ("crates/cg-stream/FORMAT.md", table_of_format()),
     ] {
         let path = workspace().join(document);

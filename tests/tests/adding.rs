@@ -135,7 +135,7 @@ fn a_format_is_added_as_contributing_says() {
 
     // A folder that stays: the next run builds what has changed since.
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
-    let tables = ["README.md", "crates/cg-stream/FORMAT.md"];
+    let tables = ["docs/formats.md", "crates/cg-stream/FORMAT.md"];
     write(&scratch, &files);
     let target = scratch.join("target");
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
