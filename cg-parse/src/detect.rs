@@ -141,6 +141,9 @@ fn unrecognised(bytes: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     /// Whether an input shows that it is of a format, whatever others it shows.
@@ -160,12 +163,12 @@ mod tests {
             // What is at the beginning is asked in the order of the list.
             (format!("{samples}<valgrindoutput>\n"), "perf", "xml"),
             (
-                r#"{"cmd":"<valgrindoutput>","dhatFileVersion":2}"#.to_owned(),
+                r#"{"cmd":"<valgrindoutput><pid>","dhatFileVersion":2}"#.to_owned(),
                 "xml",
                 "dhat",
             ),
             (
-                r#"{"dhatFileVersion":2,"threads":[]}"#.to_owned(),
+                r#"{"dhatFileVersion":2,"threads":[{"samples":{}}]}"#.to_owned(),
                 "dhat",
                 "firefox",
             ),
@@ -239,6 +242,35 @@ mod tests {
             let found = format_of(&mut LineReader::new(text.as_bytes()), None);
             assert_eq!(found.ok(), Format::named(first), "{text}");
         }
+    }
+
+    #[test]
+    fn no_format_takes_a_text_that_is_none_of_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/others");
+        let mut files = 0;
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = fs::read(&path).unwrap();
+            files += 1;
+            // Of the first line alone, and of all.
+            let first = bytes
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(bytes.len(), |end| end + 1);
+            for end in [first, bytes.len()] {
+                for format in FORMATS {
+                    let is_taken = shows(&Head::new(&bytes[..end], true), format);
+                    assert!(
+                        !is_taken,
+                        "{}: {format:?} takes its first {end} bytes",
+                        path.display()
+                    );
+                }
+            }
+            let found = format_of(&mut LineReader::new(bytes.as_slice()), None);
+            assert!(found.is_err(), "{}: {found:?}", path.display());
+        }
+        assert!(files > 150, "{files}");
     }
 
     #[test]

@@ -15,15 +15,18 @@ pub fn recognise(head: &Head) -> Option<(usize, Option<Summed>)> {
         if line.starts_with(b"# callgrind format") {
             return Some((start, Some(Summed::Callgrind)));
         }
-        if line.starts_with(b"events:") {
-            if !only_cachegrind_keys || header_lines == 0 {
-                return Some((start, Some(Summed::Callgrind)));
-            }
+        let events = line.strip_prefix(b"events:");
+        if events.is_some_and(|names| !names.trim_ascii().is_empty()) {
             let body = head.whole_lines().skip_while(|(at, _)| *at <= start);
-            return Some((
-                start,
-                recognise_body(body.map(|(_, line)| line), head.reach),
-            ));
+            let body = body.map(|(_, line)| line);
+            if !only_cachegrind_keys || header_lines == 0 {
+                return match has_costs_behind(body, head.reach) {
+                    Some(true) => Some((start, Some(Summed::Callgrind))),
+                    Some(false) => None,
+                    None => Some((start, None)),
+                };
+            }
+            return Some((start, recognise_body(body, head.reach)));
         }
         if line.starts_with(b"desc:") || line.starts_with(b"cmd:") {
             header_lines += 1;
@@ -71,6 +74,26 @@ fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -
         Reach::All if has_blank_in_front => Some(Summed::Callgrind),
         _ => Some(Summed::Cachegrind),
     }
+}
+
+/// Whether what follows the line of events is the body of a profile, or nothing: other texts have lines that begin with the
+/// word. `None` where more has to be seen.
+fn has_costs_behind<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -> Option<bool> {
+    let is_header = |line: &[u8]| {
+        let keys = [&b"desc:"[..], b"cmd:", b"events:"];
+        is_blank_or_comment(line)
+            || is_callgrind_key(line)
+            || keys.iter().any(|key| line.starts_with(key))
+    };
+    let Some(line) = lines.find(|line| !is_header(line)) else {
+        return (reach != Reach::Beginning).then_some(true);
+    };
+    let is_position = || {
+        let equals = line.iter().take(5).position(|byte| *byte == b'=');
+        equals.is_some_and(|equals| line[..equals].iter().all(u8::is_ascii_lowercase))
+    };
+    let is_sum = || line.starts_with(b"summary:") || line.starts_with(b"totals:");
+    Some(line[0].is_ascii_digit() || is_callgrind_line(line) || is_sum() || is_position())
 }
 
 fn is_blank_or_comment(line: &[u8]) -> bool {

@@ -21,7 +21,7 @@ const EVENT: &str = "samples";
 
 /// True for a line that only `sample` begins with.
 pub fn is_header_line(line: &[u8]) -> bool {
-    line.starts_with(b"Analysis of sampling ")
+    line.starts_with(b"Analysis of sampling ") && memchr::memmem::find(line, b" (pid ").is_some()
 }
 
 /// Reads what `sample` of macOS prints: a [`cg_reader::ReadRecords`].

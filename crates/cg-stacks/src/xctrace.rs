@@ -31,7 +31,8 @@ const SAMPLES: &str = "samples";
 /// True where an input begins as `xctrace export` does.
 pub fn is_export(head: &Head) -> bool {
     let beginning = &head.bytes[..head.bytes.len().min(4096)];
-    memchr::memmem::find(beginning, b"<trace-query-result").is_some()
+    beginning.trim_ascii_start().starts_with(b"<")
+        && memchr::memmem::find(beginning, b"<trace-query-result").is_some()
 }
 
 /// Reads a table that `xctrace` exported: a [`cg_reader::ReadRecords`].

@@ -34,8 +34,11 @@ use super::table::FindingTable;
 
 /// True for a line of Valgrind's own, which shows that an input is a log.
 pub fn is_log_line(line: &[u8]) -> bool {
-    prefix::split(line)
-        .is_some_and(|prefixed| prefixed.mark == LineMark::User || prefixed.column == 0)
+    prefix::split(line).is_some_and(|prefixed| match prefixed.column.checked_sub(1) {
+        None => true,
+        // What separates the parts of a mail looks like that: `--===============0123456789==`.
+        Some(before) => prefixed.mark == LineMark::User && line[before] != b'=',
+    })
 }
 
 /// A log while it is read.

@@ -35,7 +35,12 @@ pub(super) use self::scanner::unescape_into;
 /// True where an input has a document. A program's own output can come before it, and a log can stand inside another
 /// tool's XML.
 pub fn is_document(head: &Head) -> bool {
-    memchr::memmem::find(head.bytes, b"<valgrindoutput").is_some()
+    const ROOT: &[u8] = b"<valgrindoutput>";
+    memchr::memmem::find_iter(head.bytes, ROOT).any(|at| {
+        // Texts about such documents name the element, too.
+        let behind = head.bytes[at + ROOT.len()..].trim_ascii_start();
+        behind.is_empty() || behind.starts_with(b"<")
+    })
 }
 
 /// Reads the documents of an input, line by line.

@@ -42,9 +42,11 @@ const EVENTS: [&str; 2] = ["bytes", "blocks"];
 
 /// True for a line that only Massif's files begin with.
 pub fn is_header_line(line: &[u8]) -> bool {
-    [&b"#-----------"[..], b"snapshot=", b"time_unit:"]
-        .iter()
-        .any(|beginning| line.starts_with(beginning))
+    if let Some(number) = line.strip_prefix(b"snapshot=") {
+        return !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    }
+    let unit = line.strip_prefix(b"time_unit:").map(<[u8]>::trim_ascii);
+    matches!(unit, Some(b"i" | b"ms" | b"B"))
 }
 
 /// Reads Massif's snapshots: a [`cg_reader::ReadRecords`].

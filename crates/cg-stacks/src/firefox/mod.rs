@@ -53,9 +53,21 @@ const KEYS_OF_META: [&[u8]; 4] = [
     b"gcpoison",
 ];
 
+/// Keys of a thread, and of the profile of another process.
+const KEYS_OF_THREAD: [&[u8]; 6] = [
+    b"samples",
+    b"stackTable",
+    b"frameTable",
+    b"processType",
+    b"registerTime",
+    b"threads",
+];
+
 fn has_keys_of_profile(mut scanner: Scanner) -> bool {
     scanner.any_key(|key, mut value| match key {
-        b"threads" | b"processes" => Some(value.take(b'[')),
+        b"threads" | b"processes" if value.take(b'[') => {
+            value.has_key_of(&KEYS_OF_THREAD).then_some(true)
+        }
         b"profile" => Some(has_keys_of_profile(value)),
         b"meta" => value.has_key_of(&KEYS_OF_META).then_some(true),
         _ => None,

@@ -30,20 +30,39 @@ const EVENT: &str = "samples";
 /// How much of an input is looked at for lines with two counts.
 const LOOK: usize = 1024 * 1024;
 
-/// True where at least half of the lines are stacks with a count, and one of them has two frames.
+/// True where at least half of the lines are stacks with a count, and a quarter of these have two frames: logs end in
+/// numbers as well, and some of their lines have a `;`. In a table all lines have as many as the names of the columns.
 pub fn is_folded(head: &Head) -> bool {
-    let (mut stacks, mut others, mut has_several_frames) = (0, 0, false);
+    let (mut stacks, mut others, mut several_frames) = (0, 0, 0);
+    let (mut columns, mut is_table) = (None, true);
     for (_, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
+        let semicolons = memchr::memchr_iter(b';', line).count();
         match split_count(line) {
-            Some((stack, _)) if !stack.is_empty() && !stack.contains(&b'\t') => {
+            Some((stack, _)) if may_be_stack(stack) => {
                 stacks += 1;
-                has_several_frames |= stack.contains(&b';');
+                several_frames += u64::from(semicolons > 0);
+                is_table &= columns == Some(semicolons);
             }
             _ if line.starts_with(b"#") => {}
-            _ => others += 1,
+            _ => {
+                others += 1;
+                columns = columns.or(Some(semicolons).filter(|_| stacks == 0));
+            }
         }
     }
-    has_several_frames && stacks >= others
+    several_frames > 0 && several_frames * 4 >= stacks && stacks >= others && !is_table
+}
+
+/// Whether a text is no line of a log, a table or a program, in which a `;` stands between quotation marks or in front of a
+/// blank.
+fn may_be_stack(text: &[u8]) -> bool {
+    let quotes = |frame: &[u8]| frame.iter().filter(|byte| **byte == b'"').count();
+    !text.is_empty()
+        && !text.contains(&b'\t')
+        && memchr::memmem::find(text, b"; ").is_none()
+        && text
+            .split(|byte| *byte == b';')
+            .all(|frame| quotes(frame) % 2 == 0)
 }
 
 /// Reads folded stacks: a [`cg_reader::ReadRecords`].

@@ -300,7 +300,7 @@ pub(super) fn split_address(text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The symbol, and the object in the parentheses at the end; empty where there are none.
 #[inline]
-fn split_object(text: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split_object(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_end();
     let Some(inside) = text.strip_suffix(b")") else {
         return (text, b"");
@@ -346,7 +346,7 @@ fn split_nested_object<'t>(text: &'t [u8], inside: &'t [u8]) -> (&'t [u8], &'t [
 
 /// The symbol without `+0x16`.
 #[inline]
-fn without_offset(symbol: &[u8]) -> &[u8] {
+pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
     let digits = symbol
         .iter()
         .rev()

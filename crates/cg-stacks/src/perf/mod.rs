@@ -19,95 +19,33 @@ mod chain;
 mod frame;
 mod header;
 mod recent_lines;
+mod recognise;
 mod sample_line;
 mod threads;
+mod times;
 
 use std::cmp::Reverse;
 
 use cg_reader::number::leading_u64;
-use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
+use cg_reader::{Error, Lines, Options, Out, excerpt};
 use cg_stream::Diagnostics;
 use cg_stream::record::{Name, RunRecord, ThreadFacts};
 use cg_stream::sorting::Order as _;
 
 use self::chain::PerfChain;
 use self::frame::{FoundFrame, PerfFrames};
+pub use self::recognise::{LOOK, begins_with_samples, is_perf_script};
+
 use self::recent_lines::RecentLines;
+use self::recognise::has_times;
 use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
+use self::times::SampleTimes;
 use super::table::{NameId, StackKey, StackTable};
 use super::write;
 
 /// Counts samples.
 const SAMPLES: &str = "samples";
-
-/// How much of an input is looked at for samples with a time.
-pub const LOOK: usize = 64 * 1024;
-
-/// True where one of these first lines is a sample with a time. Then others are read from theirs, and what a program or perf
-/// itself printed in front of them is not taken for samples without one.
-fn has_times(bytes: &[u8]) -> bool {
-    bytes.split(|byte| *byte == b'\n').any(|line| {
-        let parsed = match line {
-            [b'\t' | b'#', ..] => return false,
-            line => SampleLine::parse(line),
-        };
-        parsed.anchor == Anchor::Time
-            && parsed.record.is_none()
-            && (parsed.event.is_some() || Task::of(parsed.left).tid.is_some())
-    })
-}
-
-/// True where the input begins with many lines, of which all are samples with a time, frames or comments: no program's own
-/// output looks like that, so what follows does not matter.
-pub fn begins_with_samples(head: &Head) -> bool {
-    let Some(bytes) = head.bytes.get(..LOOK) else {
-        return false;
-    };
-    let reach = Reach::Enough;
-    let mut has_own = false;
-    lines_that_tell(&Head { bytes, reach }).all(|is_own| {
-        has_own = true;
-        is_own
-    }) && has_own
-}
-
-/// True where most lines are samples with a time, or frames, and one is.
-pub fn is_perf_script(head: &Head) -> bool {
-    let first = head.whole_lines().find(|(_, line)| !line.is_empty());
-    if first.is_some_and(|(_, line)| line == b"# ========") {
-        return true;
-    }
-    let (mut own, mut others) = (0u64, 0u64);
-    for is_own in lines_that_tell(head) {
-        *if is_own { &mut own } else { &mut others } += 1;
-    }
-    own > others
-}
-
-/// Of each line that is neither empty nor a comment, whether it is a sample with a time, or a frame.
-fn lines_that_tell(head: &Head) -> impl Iterator<Item = bool> {
-    let lines = head.whole_lines().filter(|(_, line)| !line.is_empty());
-    lines.filter_map(|(start, line)| {
-        // A line without the blanks behind it, and with those in front.
-        let frame = line.strip_prefix(b"\t").and_then(frame::split_address);
-        let is_own = match frame {
-            Some((_, symbol)) => !symbol.is_empty() || head.bytes[start..].starts_with(b"\t  "),
-            None => {
-                let parsed = SampleLine::parse(line);
-                match parsed.anchor {
-                    Anchor::Time => {
-                        parsed.event.or(parsed.frame).or(parsed.record).is_some()
-                            || Task::of(parsed.left).tid.is_some()
-                    }
-                    Anchor::Event | Anchor::Address => parsed.frame.is_some(),
-                    Anchor::None => false,
-                }
-            }
-        };
-        (is_own || !line.starts_with(b"#")).then_some(is_own)
-    })
-}
 
 /// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
 pub fn parse(
@@ -134,9 +72,7 @@ pub fn parse(
             units.insert(event.name.clone(), unit.to_owned());
         }
     }
-    if let (None, Some((first, last))) = (run.sampling.duration, times) {
-        run.sampling.duration = Some(last - first).filter(|duration| *duration > 0);
-    }
+    run.sampling.duration = run.sampling.duration.or_else(|| times.duration());
     let names = threads.names(&table);
     // The name of a process is that of its first thread.
     let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
@@ -193,8 +129,7 @@ struct PerfScript {
     lines: RecentLines<FoundFrame>,
     chain: PerfChain,
     threads: Threads,
-    /// The times of the first and of the last sample.
-    times: Option<(u64, u64)>,
+    times: SampleTimes,
     /// The anchor that sample lines are read from; `None` until one was read.
     anchor: Option<Anchor>,
     open: Option<OpenSample>,
@@ -250,7 +185,7 @@ impl PerfScript {
             lines: RecentLines::new(),
             chain: PerfChain::default(),
             threads: Threads::new(),
-            times: None,
+            times: SampleTimes::default(),
             anchor: None,
             open: None,
             has_chains: false,
@@ -422,6 +357,9 @@ impl PerfScript {
         if let Some(open) = self.open.take() {
             self.finish_or_leave_out(open)?;
         }
+        if let Some(time) = parsed.time {
+            self.times.add(time, parsed.record.is_none());
+        }
         if let Some(record) = parsed.record {
             self.lost += lost(record);
             return Ok(());
@@ -432,10 +370,6 @@ impl PerfScript {
             self.anchor = self.anchor.or(Some(parsed.anchor));
         }
         let thread = self.threads.of(parsed.left, parsed.time, &mut self.table)?;
-        if let Some(time) = parsed.time {
-            let (first, last) = self.times.unwrap_or((time, time));
-            self.times = Some((first.min(time), last.max(time)));
-        }
         let event = match (parsed.event, parsed.period) {
             (Some(name), _) => Some(self.event(name)),
             (None, Some(_)) => Some(self.event(b"period")),

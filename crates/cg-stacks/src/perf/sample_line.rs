@@ -235,18 +235,37 @@ fn digits_before(line: &[u8], end: usize) -> usize {
 }
 
 /// What stands in front of the event, its name, and what stands behind it.
+///
+/// Threads can be called `io: 2`, and the text of a tracepoint can have words like `pid: 2`. So the event is the last word of
+/// its kind with a thread or a period in front of it and nothing or an address behind it, else the first with these in front.
 fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    memchr::memchr_iter(b':', line).find_map(|colon| {
+    let (mut found, mut best) = (None, 0);
+    for colon in memchr::memchr_iter(b':', line) {
         if !line.get(colon + 1).is_none_or(|byte| is_blank(*byte)) {
-            return None;
+            continue;
         }
         let start = line[..colon]
             .iter()
             .rposition(|byte| is_blank(*byte))
             .map_or(0, |blank| blank + 1);
-        let event = event_name(&line[start..=colon])?;
-        Some((&line[..start], event, &line[colon + 1..]))
-    })
+        let Some(event) = event_name(&line[start..=colon]) else {
+            continue;
+        };
+        let split = (&line[..start], event, &line[colon + 1..]);
+        let has_fields = split_period(split.0).1.is_some() || Task::of(split.0).tid.is_some();
+        let is_last = trim_start(split.2).is_empty() || wide_address(split.2).is_some();
+        let likeness = match (has_fields, is_last) {
+            (true, true) => 4,
+            (true, false) => 3,
+            (false, true) => 2,
+            (false, false) => 1,
+        };
+        // Of those that end the line the last.
+        if likeness > best || likeness == best && is_last {
+            (found, best) = (Some(split), likeness);
+        }
+    }
+    found
 }
 
 /// The name in `cycles:u:`.

@@ -52,7 +52,10 @@ pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.find(|line| !fields::is_blank_or_comment(line))?;
     // The rest of the line may not be there yet.
-    if first.starts_with(b"heap profile:") {
+    let heap = first
+        .strip_prefix(b"heap profile:")
+        .map(<[u8]>::trim_ascii_start);
+    if heap.is_some_and(|counts| matches!(counts, [] | [b'0'..=b'9', ..])) {
         Some(LegacyKind::Heap)
     } else if first.starts_with(b"heap_v2/") {
         Some(LegacyKind::Jemalloc)

@@ -1,0 +1,6 @@
+	.text
+	.globl main
+main:
+	add $1, %eax ; 12
+	dec %ecx
+	ret

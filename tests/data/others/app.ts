@@ -1,0 +1,3 @@
+interface Sample { name: string; hits: number }
+const all: Sample[] = [];
+export default all;

@@ -1,0 +1,4 @@
+CREATE TABLE t (a INTEGER, b TEXT);
+INSERT INTO t VALUES (1, 'x');
+INSERT INTO t VALUES (2, 'y;z');
+SELECT count(*) FROM t WHERE a > 1

@@ -1,0 +1,5 @@
+#!/bin/sh
+# ========
+# captured by hand
+# ========
+echo 1; echo 2
