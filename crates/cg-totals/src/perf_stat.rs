@@ -3,8 +3,12 @@
 //! Fields of a line (man perf-stat, "CSV FORMAT"; `tools/perf/util/stat-display.c`):
 //!
 //! ```text
-//! [time,] [CPU | core,n | socket,n | node,n | thread,] value,unit,event, [variance%,] run time,share, metric,metric's unit
+//! [time, | summary,] [CPU | core,n | socket,n | node,n | thread,] value,unit,event, [cgroup,] [variance%,] run time,share,
+//!     metric,metric's unit
 //! ```
+//!
+//! With `-I` and `--summary` the sums of all intervals follow: they are told by their word, or without it (`-j`,
+//! `--no-csv-summary`) by having no time and the run time of the intervals together. They are left out.
 //!
 //! The value can be `<not counted>` or `<not supported>`; it then is no 0. An event's name may have the separator in it.
 //! The share is how much of the time the counter ran: where counters take turns, the kernel scales what they counted.
@@ -12,6 +16,8 @@
 //! event on several lines (intervals, processors) are added up, or with `per_part` each line's scope is a run.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
 use cg_stream::Diagnostics;
@@ -62,11 +68,15 @@ pub fn parse(
 
 fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Result<(), Error> {
     let mut is_whole = true;
+    let mut intervals = Intervals::default();
     while lines.advance().map_err(Error::Input)? {
         let line = lines.last_line();
         match CounterLine::of(line) {
             Some(CounterLine::Counter(labels, counter)) => {
                 is_whole = counter.is_whole;
+                if intervals.are_summed_up_by(&labels, &counter) {
+                    continue;
+                }
                 let labels = if per_part { labels } else { Vec::new() };
                 let position = scopes.iter().position(|scope| scope.labels == labels);
                 let position = position.unwrap_or_else(|| {
@@ -97,6 +107,37 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Re
     }
     Ok(())
 }
+
+/// For how long the events of all intervals were counted, by place and event.
+#[derive(Default)]
+struct Intervals(HashMap<(Labels, String), u64>);
+
+impl Intervals {
+    /// Whether a line has the sum of the intervals before it; if it is of an interval, it is added to these.
+    fn are_summed_up_by(&mut self, labels: &Labels, counter: &Counter) -> bool {
+        let (time, place) = match labels.split_first() {
+            Some(((key @ (INTERVAL | SUMMARY), _), place)) => (Some(*key), place),
+            _ => (None, labels.as_slice()),
+        };
+        if self.0.is_empty() && time.is_none() {
+            return false;
+        }
+        let counted = self.0.entry((place.to_vec(), counter.event.clone()));
+        match (time, counted) {
+            (Some(INTERVAL), counted) => {
+                *counted.or_default() += counter.counted as u64;
+                false
+            }
+            (Some(_), Entry::Occupied(_)) => true,
+            (None, Entry::Occupied(counted)) => *counted.get() == counter.counted as u64,
+            (_, Entry::Vacant(_)) => false,
+        }
+    }
+}
+
+/// Labels of when something was counted.
+const INTERVAL: &str = "interval";
+const SUMMARY: &str = "summary";
 
 /// What a line is.
 enum CounterLine {
@@ -218,8 +259,8 @@ impl CounterScope {
 impl Counter {
     fn new(event: &str, unit: &str, value: &str, runtime: f64, share: f64) -> Option<Counter> {
         let (value, is_supported) = match value {
-            "<not counted>" => (None, true),
-            "<not supported>" => (None, false),
+            "<not counted>" | "<not_counted>" => (None, true),
+            "<not supported>" | "<not_supported>" => (None, false),
             value => (Some(millionths(value)?), true),
         };
         let has_gap = value.is_none();
@@ -276,12 +317,49 @@ impl CounterLine {
             return CounterLine::of_json(text);
         }
         // `-x` takes any separator; these are the ones that people take.
-        [',', ';', '\t', '|', ':']
+        [",", ";", "\t", "|", ":"]
             .into_iter()
             .find_map(|separator| CounterLine::of_fields(text, separator))
+            .or_else(|| CounterLine::of_words(text))
+            .or_else(|| CounterLine::of_other_fields(text))
     }
 
-    fn of_fields(text: &str, separator: char) -> Option<CounterLine> {
+    /// A line whose fields blanks separate.
+    fn of_words(text: &str) -> Option<CounterLine> {
+        let text = [
+            ("<not counted>", "<not_counted>"),
+            ("<not supported>", "<not_supported>"),
+        ]
+        .iter()
+        .fold(Cow::Borrowed(text), |text, (words, word)| {
+            match text.contains(words) {
+                true => text.replace(words, word).into(),
+                false => text,
+            }
+        });
+        CounterLine::of_fields(&text, " ")
+    }
+
+    /// A line whose fields are separated by what stands behind its first one.
+    fn of_other_fields(text: &str) -> Option<CounterLine> {
+        /// Longer ones nobody takes.
+        const LONGEST: usize = 4;
+        let is_of_field = |byte: &u8| byte.is_ascii_alphanumeric() || b".<>-".contains(byte);
+        let first = text
+            .strip_prefix("<not counted>")
+            .or(text.strip_prefix("<not supported>"));
+        let behind = first.unwrap_or_else(|| {
+            let length = text.bytes().take_while(|byte| is_of_field(byte)).count();
+            text.get(length..).unwrap_or_default()
+        });
+        let longest = behind
+            .bytes()
+            .take(LONGEST)
+            .take_while(|byte| byte.is_ascii() && !is_of_field(byte));
+        (1..=longest.count()).find_map(|length| CounterLine::of_fields(text, &behind[..length]))
+    }
+
+    fn of_fields(text: &str, separator: &str) -> Option<CounterLine> {
         /// Of the time, the place and how many processors it has.
         const MOST_BEFORE: usize = 3;
         let fields: Vec<&str> = text.split(separator).map(str::trim).collect();
@@ -300,7 +378,7 @@ impl CounterLine {
             return Some(CounterLine::Nothing);
         }
         (0..=MOST_BEFORE).find_map(|before| {
-            let labels = labels(fields.get(..before)?)?;
+            let mut labels = labels(fields.get(..before)?)?;
             let [value, unit, rest @ ..] = fields.get(before..)? else {
                 return None;
             };
@@ -309,10 +387,12 @@ impl CounterLine {
                 return None;
             }
             let number = |text: &str| decimal(text, separator)?.parse::<f64>().ok();
-            let (event, runtime, share, is_whole) = (1..rest.len()).find_map(|end| {
+            let (event, cgroup, runtime, share, is_whole) = (1..rest.len()).find_map(|end| {
                 let runtime: u64 = rest.get(end)?.parse().ok()?;
                 let share = rest.get(end + 1)?;
-                let share = share.contains(['.', ',']).then(|| number(share))??;
+                // Per cent with two decimals.
+                let digits = share.split(['.', ',']).nth(1)?.len();
+                let share = (digits == 2).then(|| number(share))??;
                 let mut event = &rest[..end];
                 if let [name @ .., variance] = event
                     && !name.is_empty()
@@ -322,13 +402,15 @@ impl CounterLine {
                 {
                     event = name;
                 }
-                let name = event.join(&separator.to_string());
+                let (event, cgroup) = split_cgroup(event, separator);
+                let name = event.join(separator);
                 let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic());
-                is_name.then_some((name, runtime, share, rest.len() > end + 2))
+                is_name.then_some((name, cgroup, runtime, share, rest.len() > end + 2))
             })?;
             let value = decimal(value, separator)?;
             let mut counter = Counter::new(&event, unit, &value, runtime as f64, share)?;
             counter.is_whole = is_whole;
+            labels.extend(cgroup.map(|cgroup| ("cgroup", cgroup.to_owned())));
             Some(CounterLine::Counter(labels, Box::new(counter)))
         })
     }
@@ -348,10 +430,13 @@ impl CounterLine {
             interval: Option<f64>,
             cpu: Option<String>,
             core: Option<String>,
+            cluster: Option<String>,
+            cache: Option<String>,
             die: Option<String>,
             socket: Option<String>,
             node: Option<String>,
             thread: Option<String>,
+            cgroup: Option<String>,
             metric_value: Option<serde_json::Value>,
         }
         let fields: CounterFields = serde_json::from_str(text).ok()?;
@@ -371,13 +456,16 @@ impl CounterLine {
         )?;
         let interval = fields.interval.map(|time| format!("{time:.9}"));
         let labels = [
-            ("interval", interval),
+            (INTERVAL, interval),
             ("cpu", fields.cpu.map(|cpu| format!("CPU{cpu}"))),
             ("core", fields.core),
+            ("cluster", fields.cluster),
+            ("cache", fields.cache),
             ("die", fields.die),
             ("socket", fields.socket),
             ("node", fields.node),
             ("thread", fields.thread),
+            ("cgroup", fields.cgroup),
         ];
         let labels = labels
             .into_iter()
@@ -398,11 +486,14 @@ fn labels(fields: &[&str]) -> Option<Labels> {
             let digits = field.replacen(',', ".", 1);
             digits.contains('.') && digits.parse::<f64>().is_ok()
         };
-        if position == 0 && is_time(field) {
-            labels.push(("interval", (*field).to_owned()));
+        if position == 0 && (is_time(field) || *field == SUMMARY) {
+            let key = if *field == SUMMARY { SUMMARY } else { INTERVAL };
+            labels.push((key, (*field).to_owned()));
             continue;
         }
-        let has_place = labels.last().is_some_and(|(key, _)| *key != "interval");
+        let has_place = labels
+            .last()
+            .is_some_and(|(key, _)| !matches!(*key, INTERVAL | SUMMARY));
         if has_place {
             // How many processors the place has.
             is_number(field).then_some(())?;
@@ -415,6 +506,10 @@ fn labels(fields: &[&str]) -> Option<Labels> {
             "socket"
         } else if numbered("N") {
             "node"
+        } else if field.starts_with('S') && field.contains("-L") && parts == 4 {
+            "cache"
+        } else if field.starts_with('S') && field.contains("-CLS") && parts == 3 {
+            "cluster"
         } else if field.starts_with('S') && field.contains("-D") && parts == 3 {
             "core"
         } else if field.starts_with('S') && field.contains("-D") && parts == 2 {
@@ -432,11 +527,28 @@ fn labels(fields: &[&str]) -> Option<Labels> {
     Some(labels)
 }
 
+/// The fields of an event's name, which may have separators between `/`, and the control group behind it (`-G`).
+fn split_cgroup<'f, 't>(
+    fields: &'f [&'t str],
+    separator: &str,
+) -> (&'f [&'t str], Option<&'t str>) {
+    let [event @ .., last] = fields else {
+        return (fields, None);
+    };
+    let slashes: usize = event.iter().map(|field| field.matches('/').count()).sum();
+    // `sched:sched_switch` and `cycles:u` have a separator, too.
+    let is_name = separator == ":" && !last.starts_with('/');
+    match event.is_empty() || slashes % 2 == 1 || is_name {
+        true => (fields, None),
+        false => (event, Some(last)),
+    }
+}
+
 /// A number with a point, where the language of who ran perf has a comma in its place. Then commas do not separate fields.
-fn decimal(text: &str, separator: char) -> Option<Cow<'_, str>> {
+fn decimal<'t>(text: &'t str, separator: &str) -> Option<Cow<'t, str>> {
     match text.bytes().filter(|byte| *byte == b',').count() {
         0 => Some(Cow::Borrowed(text)),
-        1 if separator != ',' => Some(Cow::Owned(text.replace(',', "."))),
+        1 if separator != "," => Some(Cow::Owned(text.replace(',', "."))),
         _ => None,
     }
 }

@@ -40,6 +40,23 @@ fn all_shapes_of_perf_stat_say_the_same() {
         "S0-D0-C0,2,1.50,msec,task-clock,1,100.00,,\nS0-D0-C1,2,0.50,msec,task-clock,1,100.00,,\nS0-D0-C0,2,75,,page-faults,1,100.00,,\n",
         "0.1,S0,16,2.00,msec,task-clock,1,100.00,,\n0.1,S0,16,75,,page-faults,1,100.00,,\n",
         "my app-12,2.00,msec,task-clock,1,100.00,,\nmy app-13,75,,page-faults,1,100.00,,\n",
+        // Of control groups, caches and clusters.
+        "1.50,msec,task-clock,/,1,100.00,,\n0.50,msec,task-clock,a.slice,1,100.00,,\n75,,page-faults,/,1,100.00,,\n",
+        "S0-D0-L3-ID0,2,2.00,msec,task-clock,1,100.00,,\nS0-D0-CLS0,2,75,,page-faults,1,100.00,,\n",
+        "{\"counter-value\" : \"2.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"cgroup\" : \"/\", \"event-runtime\" : 1, \"pcnt-running\" : 100.00}\n75,,page-faults,/,1,100.00,,\n",
+        // Separated by what else people take.
+        "2.00 msec task-clock 2000000 100.00 249.632 CPUs utilized\n75  page-faults 2000000 100.00 98.840 K/sec\n",
+        "     0.050135612 S0-D0-C0 1 2.00 msec task-clock 1 100.00  \n     0.050135612 S0-D0-C0 1 75  page-faults 1 100.00  \n",
+        "2.00@msec@task-clock@2000000@100.00@0.3@CPUs utilized\n75@@page-faults@2000000@100.00@96@K/sec\n",
+        "S0-D0@2@2.00@msec@task-clock@1@100.00@@\nS0-D0@2@75@@page-faults@1@100.00@@\n",
+        "2.00::msec::task-clock::2000000::100.00::0.3::CPUs utilized\n75::::page-faults::2000000::100.00::96::K/sec\n",
+        // With the sum behind the intervals (--summary), with its word and without.
+        "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,75,,page-faults,5,100.00,,\n     0.2,0.75,msec,task-clock,7,100.00,,\n         summary,2.00,msec,task-clock,12,100.00,,\n         summary,75,,page-faults,5,100.00,,\n",
+        "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,75,,page-faults,5,100.00,,\n     0.2,0.75,msec,task-clock,7,100.00,,\n2.00,msec,task-clock,12,100.00,,\n75,,page-faults,5,100.00,,\n",
+        "     0.1,S0,1,2.00,msec,task-clock,5,100.00,,\n     0.1,S0,1,75,,page-faults,5,100.00,,\n         summary,S0,1,2.00,msec,task-clock,5,100.00,,\n         summary,S0,1,75,,page-faults,5,100.00,,\n",
+        // That of another recording is no sum; a sum alone is what was counted.
+        "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,70,,page-faults,5,100.00,,\n0.75,msec,task-clock,7,100.00,,\n5,,page-faults,7,100.00,,\n",
+        "         summary,2.00,msec,task-clock,12,100.00,,\n         summary,75,,page-faults,5,100.00,,\n",
         // JSON.
         "{\"counter-value\" : \"2.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.019020, \"metric-unit\" : \"CPUs utilized\"}\n{\"counter-value\" : \"75.000000\", \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"metric-value\" : 0.5, \"metric-unit\" : \"x\"}\n",
         "{\"interval\" : 0.051, \"cpu\" : \"0\", \"counter-value\" : \"2.0\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"interval\" : 0.1, \"cpu\" : \"0\", \"counter-value\" : 75, \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n",
