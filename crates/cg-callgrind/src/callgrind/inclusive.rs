@@ -13,6 +13,9 @@
 //! in turn without recursion make a circle of arcs too; a circle is believed only where one of its functions costs more
 //! by its incoming calls than came into the circle from outside, which without recursion is impossible.
 //!
+//! Arcs of Python's cProfile are no sums of what the program did below them: each was timed by itself, in every circle. There
+//! a function costs what comes in from other functions; see `FunctionSums::timed`.
+//!
 //! `calls` of a function counts all calls, those into deeper levels too. An arc folds levels at both ends: its `calls`
 //! count all of them, its inclusive cost is that of the calls into the callee's first level, so that the arcs into a
 //! function add up to its inclusive cost.
@@ -73,8 +76,12 @@ pub(crate) fn fold(
         let recurses = folded
             .iter()
             .any(|node| part.called_by_itself[node.node.index()] > 0);
-        let believes_all = recurses || !shown.is_callgrind;
-        add_inclusive_without_levels(part, &mut folded, arcs, lookup, believes_all, section)?
+        let cycles = match shown.timed {
+            Some(whole) => Cycles::Timed(whole),
+            None if recurses || !shown.is_callgrind => Cycles::All,
+            None => Cycles::Shown,
+        };
+        add_inclusive_without_levels(part, &mut folded, arcs, lookup, cycles, section)?
     } else {
         add_inclusive_by_levels(part, &mut folded, section)?;
         match &section.trace {
@@ -140,6 +147,8 @@ struct FunctionSums {
     own: Vec<u64>,
     incoming: Vec<u64>,
     outgoing: Vec<u64>,
+    /// The dearest arc to another function, event by event.
+    dearest: Vec<u64>,
     called: u64,
     calls: u64,
 }
@@ -150,7 +159,8 @@ impl FunctionSums {
         FunctionSums {
             own: zeros.clone(),
             incoming: zeros.clone(),
-            outgoing: zeros,
+            outgoing: zeros.clone(),
+            dearest: zeros,
             called: 0,
             calls: 0,
         }
@@ -173,6 +183,22 @@ impl FunctionSums {
         }
         out.extend_from_slice(&self.own);
         add_inclusive_row(out, &self.outgoing, signedness)
+    }
+
+    /// The incoming cost of arcs that were timed by themselves. A function that cost more than that by itself or by one
+    /// call was entered from outside of the profile as well: it has its self cost and its calls, at most `whole`.
+    fn timed(&self, whole: u64, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
+        out.clear();
+        out.extend_from_slice(&self.own);
+        add_inclusive_row(out, &self.outgoing, signedness)?;
+        let sums = self.own.iter().zip(&self.dearest).zip(&self.incoming);
+        for (cost, ((own, dearest), incoming)) in out.iter_mut().zip(sums) {
+            *cost = match incoming < own.max(dearest) {
+                true => (*cost).min(whole).max(*own),
+                false => *incoming,
+            };
+        }
+        Ok(())
     }
 }
 
@@ -208,13 +234,23 @@ fn circles_of_levels(
         .collect()
 }
 
+/// Which circles of arcs are recursion.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cycles {
+    All,
+    /// Those whose costs show it.
+    Shown,
+    /// None has to be known: arcs were timed by themselves. The cost of the whole.
+    Timed(u64),
+}
+
 /// Inclusive cost where recursion has to be found in the arcs. Returns the cycles that are recursion.
 fn add_inclusive_without_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
     arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
     lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
-    believes_all: bool,
+    cycles: Cycles,
     section: &mut Section,
 ) -> Result<HashMap<FunctionId, usize>, NoRoom> {
     let signedness = part.signedness;
@@ -245,7 +281,14 @@ fn add_inclusive_without_levels(
         let cost = arcs.inclusive(row);
         add_calls(&mut sums[callee].called, calls)?;
         add_inclusive_row(&mut sums[callee].incoming, cost, signedness)?;
-        add_inclusive_row(&mut sums[caller].outgoing, cost, signedness)?;
+        let caller_sums = &mut sums[caller];
+        add_inclusive_row(&mut caller_sums.outgoing, cost, signedness)?;
+        for (dearest, cost) in caller_sums.dearest.iter_mut().zip(cost) {
+            *dearest = (*dearest).max(*cost);
+        }
+        if matches!(cycles, Cycles::Timed(_)) {
+            continue;
+        }
         between.push(circles::Between {
             caller,
             callee,
@@ -260,7 +303,7 @@ fn add_inclusive_without_levels(
         |row| arcs.inclusive(row),
         part.own.event_count(),
         signedness,
-        believes_all,
+        cycles == Cycles::All,
         |place| sums[place].incoming.as_slice(),
     )?;
     // Calls that stay inside a cycle do not count.
@@ -269,13 +312,14 @@ fn add_inclusive_without_levels(
     let mut inclusive = Vec::new();
     for (place, function) in functions.iter().enumerate() {
         let sums = &sums[place];
-        match leaving.get(&place) {
-            Some(leaving) => {
+        match (leaving.get(&place), cycles) {
+            (Some(leaving), _) => {
                 inclusive.clear();
                 inclusive.extend_from_slice(&sums.own);
                 add_inclusive_row(&mut inclusive, leaving, signedness)?;
             }
-            None => sums.inclusive(signedness, &mut inclusive)?,
+            (None, Cycles::Timed(whole)) => sums.timed(whole, signedness, &mut inclusive)?,
+            (None, _) => sums.inclusive(signedness, &mut inclusive)?,
         }
         section.add_inclusive(*function, &inclusive, sums.calls)?;
     }

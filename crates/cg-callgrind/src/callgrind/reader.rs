@@ -142,6 +142,9 @@ pub(super) struct CallgrindReader<'a> {
     shown: RecursionSigns,
     is_xtree: bool,
     is_xdebug: bool,
+    /// Whether the header of the part says neither a version of the format nor who wrote it, as converters of Python's
+    /// profiles do.
+    is_anonymous: bool,
 
     stage: Stage,
     /// A header has begun and has not come to its `events:` yet.
@@ -210,6 +213,7 @@ impl<'a> CallgrindReader<'a> {
             shown: RecursionSigns::default(),
             is_xtree: false,
             is_xdebug: false,
+            is_anonymous: true,
             stage: Stage::Header,
             has_header: false,
             parts: 0,

@@ -11,6 +11,9 @@ pub(crate) struct RecursionSigns {
     pub(crate) levels: bool,
     /// Written by Callgrind, which records levels unless told otherwise.
     pub(crate) is_callgrind: bool,
+    /// Of a profile of Python's cProfile the cost of its dearest function. Each of its arcs was timed by itself, with all
+    /// that the callee did (`pyprof2calltree.py`: `_output_summary`, `_output_subentry`).
+    pub(crate) timed: Option<u64>,
 }
 
 /// A node with the function that it folds into.

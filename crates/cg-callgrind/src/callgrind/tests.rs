@@ -919,3 +919,65 @@ fn parts_that_a_benchmark_asked_for_are_told_by_its_name() {
     assert!(!whole.of("run")[0].contains("trigger"));
     assert!(whole.messages.is_empty() && apart.messages.is_empty());
 }
+
+/// Two functions that call each other, which `exec` entered, as pyprof2calltree writes cProfile's figures; by hand after
+/// `pstats`: exec 1000, even 600, odd 580, leaf 100, `disable` 7.
+const PYTHON: &str = "\
+event: ns : Nanoseconds
+events: ns
+summary: 1000
+
+fl=~
+fn=exec
+0 300
+cfn=even
+calls=1 1
+0 600
+cfn=leaf
+calls=1 3
+0 100
+
+fn=even
+1 20
+cfn=odd
+calls=3 2
+1 580
+
+fn=odd
+2 40
+cfn=even
+calls=2 1
+2 540
+
+fn=leaf
+3 100
+
+fn=disable
+0 7
+";
+
+#[test]
+fn arcs_of_python_were_timed_one_by_one() {
+    check(
+        PYTHON,
+        &[
+            // Entered by nobody, and its dearest call costs 600: its own cost and its calls, at most the summary.
+            "exec [~] x0 cost ns=300 incl ns=1000",
+            "leaf [~] x1 cost ns=100 incl ns=100",
+            "odd [~] x3 cost ns=40 incl ns=580",
+            "even [~] x3 cost ns=20 incl ns=1140",
+            "disable [~] x0 cost ns=7 incl ns=7",
+        ],
+    );
+    // The same arcs by anybody else are a circle, whose calls inside cost nothing.
+    check(
+        &format!("creator: other\n{PYTHON}"),
+        &[
+            "exec [~] x0 cost ns=300 incl ns=1000",
+            "leaf [~] x1 cost ns=100 incl ns=100",
+            "odd [~] x3 cost ns=40 incl ns=40 cycle 1",
+            "even [~] x3 cost ns=20 incl ns=20 cycle 1",
+            "disable [~] x0 cost ns=7 incl ns=7",
+        ],
+    );
+}

@@ -109,11 +109,23 @@ impl CallgrindReader<'_> {
         Ok(())
     }
 
+    /// The summary of a part that pyprof2calltree wrote of Python's cProfile, or its ancestor lsprofcalltree.
+    fn cost_of_timed_arcs(&self) -> Option<u64> {
+        let is_of_python =
+            matches!(self.events.as_slice(), [event] if event == "ns" || event == "Ticks");
+        let summary = self
+            .summary
+            .as_deref()
+            .filter(|_| self.is_anonymous && is_of_python);
+        u64::try_from(*summary?.first()?).ok()
+    }
+
     /// Adds the part to the section and clears the way for another.
     pub(super) fn finish_part(&mut self) -> Result<(), Error> {
         if self.stage == Stage::Header {
             return Ok(());
         }
+        self.shown.timed = self.cost_of_timed_arcs();
         let summary = self.summary.take().unwrap_or_else(|| self.part_sums());
         for (event, count) in self.events.iter().zip(summary) {
             // A summary is arithmetic modulo 2^64.

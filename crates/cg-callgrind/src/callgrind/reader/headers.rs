@@ -166,10 +166,15 @@ impl CallgrindReader<'_> {
             }
             _ => false,
         };
-        if begins { self.next_part() } else { Ok(()) }
+        if begins {
+            self.next_part()?;
+            self.is_anonymous = true;
+        }
+        Ok(())
     }
 
-    fn version(&self, value: &[u8]) -> Result<(), Refusal> {
+    fn version(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        self.is_anonymous = false;
         // 1 is all there ever was of the format; Xdebug 2 writes 0.9.6.
         match cg_reader::number::whole_u64(value) {
             Some(version) if version > 1 => {
@@ -180,6 +185,7 @@ impl CallgrindReader<'_> {
     }
 
     fn creator(&mut self, value: &[u8]) {
+        self.is_anonymous = false;
         self.shown.is_callgrind = value.starts_with(b"callgrind");
         self.is_xtree = value.starts_with(b"xtree");
         self.is_xdebug = value.starts_with(b"xdebug");
