@@ -1,14 +1,16 @@
 //! What readers of JSON share: names that may be any bytes, columns of numbers, a scanner for what nests too deeply or
-//! ends too early for a parser, and messages that say where.
+//! ends too early for a parser, one for documents that are not held, and messages that say where.
 
 mod list;
 mod scanner;
 mod text;
+mod window;
 
 pub use list::{Index, List, ListElements, NotInList, integer};
 pub use scanner::Scanner;
 use serde::Deserialize;
 pub use text::JsonText;
+pub use window::Window;
 
 use crate::error::Error;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or of its `parent`; until 2017 a tree below `head` |
 //! | `.heapprofile` (`node --heap-prof`) | a tree below `head` |
-//! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace` |
+//! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace_events`, which reads them |
 //!
 //! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
 //! say which node each sample was taken in and how many µs after the one before it.
@@ -36,8 +36,7 @@ use document::V8Document;
 use nodes::V8Nodes;
 use samples::V8Samples;
 
-pub use trace::is_trace;
-pub use trace::parse as parse_trace;
+pub(super) use trace::TracedProfiles;
 
 /// Keys of a node of a CPU or heap profile.
 const KEYS_OF_NODE: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"selfSize"];

@@ -1,0 +1,228 @@
+//! An event as it is written.
+
+use std::borrow::Cow;
+
+use cg_reader::json::JsonText;
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, excerpt};
+use cg_stream::record::Count;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::count::Decimal;
+
+/// What is read of an event.
+#[derive(Deserialize)]
+pub(super) struct TraceEvent<'a> {
+    #[serde(borrow, default)]
+    name: Option<JsonText<'a>>,
+    #[serde(borrow, default, rename = "ph")]
+    phase: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    pid: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tid: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    ts: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    dur: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) args: Option<&'a RawValue>,
+}
+
+/// What is read of an event's arguments.
+#[derive(Default, Deserialize)]
+pub(super) struct EventArgs<'a> {
+    /// Of a thread or process.
+    #[serde(borrow, default)]
+    pub(super) name: Option<JsonText<'a>>,
+}
+
+/// Where a slice's function is, as its arguments say it.
+#[derive(Deserialize)]
+struct PlaceArgs<'a> {
+    #[serde(borrow, default, alias = "file", alias = "url")]
+    filename: Option<JsonText<'a>>,
+    #[serde(borrow, default, alias = "lineno")]
+    line: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<JsonText<'a>>,
+}
+
+impl<'a> TraceEvent<'a> {
+    pub(super) fn name(&self) -> &[u8] {
+        self.name.as_ref().map_or(&[][..], JsonText::as_bytes)
+    }
+
+    /// What kind of event it is.
+    pub(super) fn phase(&self) -> &[u8] {
+        self.phase.as_ref().map_or(&[][..], JsonText::as_bytes)
+    }
+
+    /// The process, a number or a name; empty where there is none.
+    pub(super) fn pid(&self) -> Cow<'_, [u8]> {
+        unquoted(self.pid)
+    }
+
+    /// The thread, likewise.
+    pub(super) fn tid(&self) -> Cow<'_, [u8]> {
+        unquoted(self.tid)
+    }
+
+    pub(super) fn id(&self) -> Cow<'_, [u8]> {
+        unquoted(self.id)
+    }
+
+    pub(super) fn args(&self) -> Result<EventArgs<'a>, Error> {
+        let Some(args) = self.args else {
+            return Ok(EventArgs::default());
+        };
+        serde_json::from_str(args.get())
+            .map_err(|error| Error::whole(format!("an event {}: {error}", excerpt(self.name()))))
+    }
+
+    /// When it was, in ns.
+    pub(super) fn begin(&self) -> Result<i64, Error> {
+        nanoseconds(self.time()?).ok_or_else(|| beyond(self.ts))
+    }
+
+    /// When a slice ended that gives its duration; when it began where it gives none.
+    pub(super) fn end(&self) -> Result<i64, Error> {
+        let begin = self.time()?;
+        let Some(dur) = self.dur.filter(|dur| dur.get() != "null") else {
+            return self.begin();
+        };
+        let duration = decimal(dur).ok_or_else(|| beyond(self.dur))?;
+        let end = sum(begin, duration).and_then(nanoseconds);
+        end.ok_or_else(|| beyond(self.dur))
+    }
+
+    fn time(&self) -> Result<Decimal, Error> {
+        let Some(ts) = self.ts else {
+            return Err(Error::whole(format!(
+                "expected the time of the event {} (ts), found none",
+                excerpt(self.name())
+            )));
+        };
+        decimal(ts).ok_or_else(|| beyond(self.ts))
+    }
+
+    /// Whether it is one of Clang's sums of other slices: `Total Source`, with how many they were.
+    pub(super) fn is_sum(&self) -> bool {
+        let has = |words: &[u8]| {
+            self.args
+                .is_some_and(|args| memchr::memmem::find(args.get().as_bytes(), words).is_some())
+        };
+        self.name().starts_with(b"Total ") && has(b"\"count\"") && has(b"\"avg ")
+    }
+
+    /// The file and the line that its arguments tell; a file without a line is one of data, unless Clang says that it
+    /// compiled it.
+    pub(super) fn place(&self) -> Option<(JsonText<'a>, Option<u64>)> {
+        let text = self.args?.get();
+        let may_have = |words: &[u8]| memchr::memmem::find(text.as_bytes(), words).is_some();
+        let is_source = self.name() == b"Source" && may_have(b"\"detail\"");
+        if !is_source && !may_have(b"\"line") {
+            return None;
+        }
+        let args: PlaceArgs = serde_json::from_str(text).ok()?;
+        if is_source {
+            return Some((args.detail?, None));
+        }
+        let line = whole_u64(&unquoted(args.line))?;
+        Some((args.filename?, Some(line)))
+    }
+}
+
+/// A value without its quotation marks; empty where there is none.
+fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
+    let text = value.map_or("", RawValue::get);
+    match text {
+        "null" => Cow::Borrowed(&[]),
+        _ if text.starts_with('"') => match serde_json::from_str::<JsonText>(text) {
+            Ok(text) => Cow::Owned(text.as_bytes().to_vec()),
+            Err(_) => Cow::Borrowed(text.as_bytes()),
+        },
+        _ => Cow::Borrowed(text.as_bytes()),
+    }
+}
+
+/// A number, which some write as a string.
+fn decimal(value: &RawValue) -> Option<Decimal> {
+    match value.get().as_bytes() {
+        [b'"', digits @ .., b'"'] => Decimal::parse(digits),
+        digits => Decimal::parse(digits),
+    }
+}
+
+/// A number of µs in ns, rounded.
+fn nanoseconds(micros: Decimal) -> Option<i64> {
+    let whole = match micros.decimals.checked_sub(3) {
+        None => micros
+            .digits
+            .checked_mul(Count::pow(10, 3 - micros.decimals))?,
+        Some(beyond) => {
+            let unit = Count::pow(10, beyond);
+            (micros.digits + unit / 2).div_euclid(unit)
+        }
+    };
+    i64::try_from(whole).ok()
+}
+
+/// The exact sum.
+fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let decimals = a.decimals.max(b.decimals);
+    let scaled = |number: Decimal| {
+        let factor = Count::pow(10, decimals - number.decimals);
+        number.digits.checked_mul(factor)
+    };
+    Some(Decimal {
+        digits: scaled(a)?.checked_add(scaled(b)?)?,
+        decimals,
+        is_rounded: a.is_rounded || b.is_rounded,
+    })
+}
+
+fn beyond(value: Option<&RawValue>) -> Error {
+    Error::whole(format!(
+        "expected a time in µs of which 64 bits hold the ns, found {}",
+        excerpt(value.map_or("", RawValue::get).as_bytes())
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_what_is_written_and_not_the_nearest_double() {
+        let end = |ts: &str, dur: &str| {
+            let text = format!(r#"{{"ts":{ts},"dur":{dur}}}"#);
+            let event: TraceEvent = serde_json::from_str(&text).unwrap();
+            (event.begin().ok(), event.end().ok())
+        };
+        for (ts, dur, expected) in [
+            ("5", "7", (Some(5_000), Some(12_000))),
+            ("\"5\"", "\"7.5\"", (Some(5_000), Some(12_500))),
+            ("1.5e3", "null", (Some(1_500_000), Some(1_500_000))),
+            // As doubles the ns of the sum are 1700000000123456.2 + 0.8, which is one more.
+            (
+                "1700000000123456.789",
+                "0.211",
+                (
+                    Some(1_700_000_000_123_456_789),
+                    Some(1_700_000_000_123_457_000),
+                ),
+            ),
+            // What is below a ns is added before it is rounded.
+            ("0.0004", "0.0003", (Some(0), Some(1))),
+            ("-2.0005", "0", (Some(-2_000), Some(-2_000))),
+            ("9223372036854775.807", "0.001", (Some(i64::MAX), None)),
+            ("true", "1", (None, None)),
+        ] {
+            assert_eq!(end(ts, dur), expected, "{ts} + {dur}");
+        }
+    }
+}

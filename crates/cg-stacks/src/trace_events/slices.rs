@@ -1,0 +1,277 @@
+//! Slices of threads: beginnings and ends paired, then nested by their times.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use cg_reader::Error;
+use cg_stream::Diagnostics;
+use cg_stream::record::Count;
+
+use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
+use super::names::{NamedSliceId, SliceNameId, SliceNames};
+
+/// The slices of a thread as they were met; times are in ns.
+#[derive(Default)]
+pub(super) struct ThreadSlices {
+    marks: Vec<SliceMark>,
+    slices: Vec<TimeSlice>,
+    /// The time of the last mark.
+    last: Option<i64>,
+    /// A mark came behind one that is later.
+    is_shuffled: bool,
+}
+
+/// A beginning or an end.
+#[derive(Clone, Copy)]
+struct SliceMark {
+    at: i64,
+    named: NamedSliceId,
+    is_end: bool,
+}
+
+/// A slice whose beginning is known and, unless it is open, its end.
+#[derive(Clone, Copy)]
+struct TimeSlice {
+    begin: i64,
+    end: i64,
+    named: NamedSliceId,
+    is_open: bool,
+}
+
+impl ThreadSlices {
+    pub(super) fn whole(&mut self, begin: i64, end: i64, named: NamedSliceId) {
+        self.slices.push(TimeSlice {
+            begin,
+            end,
+            named,
+            is_open: false,
+        });
+    }
+
+    pub(super) fn mark(&mut self, at: i64, named: NamedSliceId, is_end: bool) {
+        self.is_shuffled |= self.last.is_some_and(|last| at < last);
+        self.last = Some(at);
+        self.marks.push(SliceMark { at, named, is_end });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.slices.is_empty()
+    }
+
+    /// Pairs beginnings with ends; returns the slices, and how many ends began nowhere. What was not ended lasts until
+    /// `trace_end`.
+    fn paired(mut self, names: &SliceNames, trace_end: i64) -> (Vec<TimeSlice>, u64) {
+        if self.is_shuffled {
+            self.marks.sort_by_key(|mark| (mark.at, !mark.is_end));
+        }
+        let mut open = OpenSlices::default();
+        let mut put_off: Vec<SliceMark> = Vec::new();
+        let mut strays = 0;
+        for together in self.marks.chunk_by(|a, b| a.at == b.at) {
+            for mark in together {
+                if !mark.is_end {
+                    open.begin(names.name(mark.named), self.slices.len());
+                    self.slices.push(TimeSlice {
+                        begin: mark.at,
+                        end: trace_end,
+                        named: mark.named,
+                        is_open: true,
+                    });
+                } else if !open.end(mark, names, &mut self.slices) {
+                    put_off.push(*mark);
+                }
+            }
+            // The end of a slice without length can stand in front of its beginning.
+            for mark in put_off.drain(..) {
+                strays += u64::from(!open.end(&mark, names, &mut self.slices));
+            }
+        }
+        (self.slices, strays)
+    }
+}
+
+/// Slices that were begun and not ended, in the order of their beginnings; by their positions.
+#[derive(Default)]
+struct OpenSlices {
+    /// Some of these may have been ended by name.
+    all: Vec<usize>,
+    by_name: BTreeMap<SliceNameId, Vec<usize>>,
+}
+
+impl OpenSlices {
+    fn begin(&mut self, name: SliceNameId, position: usize) {
+        self.all.push(position);
+        self.by_name.entry(name).or_default().push(position);
+    }
+
+    /// Ends the last slice of this name, or the last of all where the mark has none; false where there is none.
+    fn end(&mut self, mark: &SliceMark, names: &SliceNames, slices: &mut [TimeSlice]) -> bool {
+        while self.all.pop_if(|last| !slices[*last].is_open).is_some() {}
+        let name = match names.is_empty(mark.named) {
+            true => self.all.last().map(|last| names.name(slices[*last].named)),
+            false => Some(names.name(mark.named)),
+        };
+        let of_name = name.and_then(|name| self.by_name.get_mut(&name));
+        let Some(position) = of_name.and_then(Vec::pop) else {
+            return false;
+        };
+        slices[position].end = mark.at;
+        slices[position].is_open = false;
+        true
+    }
+}
+
+/// When the first slice of all threads began, and when the last one ended.
+pub(super) fn span(threads: &[ThreadSlices]) -> Option<(i64, i64)> {
+    let of_marks = |thread: &ThreadSlices| {
+        let times = || thread.marks.iter().map(|mark| mark.at);
+        Some((times().min()?, times().max()?))
+    };
+    let of_slices = |thread: &ThreadSlices| {
+        let begin = thread.slices.iter().map(|slice| slice.begin).min()?;
+        Some((begin, thread.slices.iter().map(|slice| slice.end).max()?))
+    };
+    let spans = threads
+        .iter()
+        .flat_map(|thread| [of_marks(thread), of_slices(thread)]);
+    spans.flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Adds the slices of threads to a table, and counts what does not fit.
+pub(super) struct Nesting<'t> {
+    table: &'t mut StackTable,
+    names: &'t SliceNames,
+    trace_end: i64,
+    time: usize,
+    count: usize,
+    strays: u64,
+    unended: u64,
+    cut: u64,
+    /// By how much they were cut.
+    cut_off: Count,
+}
+
+/// A slice that others can be inside.
+struct OuterSlice {
+    stack: StackLinkId,
+    row: StackKeyId,
+    end: i64,
+}
+
+impl<'t> Nesting<'t> {
+    pub(super) fn new(
+        table: &'t mut StackTable,
+        names: &'t SliceNames,
+        trace_end: i64,
+    ) -> Nesting<'t> {
+        Nesting {
+            time: table.event("time"),
+            count: table.event("slices"),
+            table,
+            names,
+            trace_end,
+            strays: 0,
+            unended: 0,
+            cut: 0,
+            cut_off: 0,
+        }
+    }
+
+    pub(super) fn table(&mut self) -> &mut StackTable {
+        self.table
+    }
+
+    /// Adds the slices of a thread.
+    pub(super) fn thread(&mut self, thread: ThreadSlices, place: StackKey) -> Result<(), Error> {
+        let (mut slices, strays) = thread.paired(self.names, self.trace_end);
+        self.strays += strays;
+        slices.sort_by_key(|slice| (slice.begin, Reverse(slice.end)));
+        let mut outer: Vec<OuterSlice> = Vec::new();
+        // Up to when the time of the innermost slice is added.
+        let mut until = i64::MIN;
+        for mut slice in slices {
+            self.end_before(slice.begin, &mut outer, &mut until);
+            self.unended += u64::from(slice.is_open);
+            self.fit(&mut slice, &mut outer, &mut until);
+            self.charge(outer.last(), slice.begin, &mut until);
+            let frame = self.names.frame(slice.named);
+            let stack = self
+                .table
+                .push(outer.last().map(|outer| outer.stack), frame)?;
+            let row = self.table.row(StackKey {
+                stack: Some(stack),
+                ..place
+            })?;
+            self.table.add(row, self.count, 1);
+            outer.push(OuterSlice {
+                stack,
+                row,
+                end: slice.end,
+            });
+        }
+        self.end_before(i64::MAX, &mut outer, &mut until);
+        Ok(())
+    }
+
+    /// Leaves the slices that end at this time or before.
+    fn end_before(&mut self, at: i64, outer: &mut Vec<OuterSlice>, until: &mut i64) {
+        while let Some(ended) = outer.pop_if(|slice| slice.end <= at) {
+            self.charge(Some(&ended), ended.end, until);
+        }
+    }
+
+    /// Cuts a slice that ends behind the one it begins in, or that one, whichever loses less.
+    fn fit(&mut self, slice: &mut TimeSlice, outer: &mut Vec<OuterSlice>, until: &mut i64) {
+        while let Some(around) = outer.last()
+            && slice.end > around.end
+        {
+            let beyond = Count::from(slice.end) - Count::from(around.end);
+            if slice.is_open {
+                slice.end = around.end;
+                return;
+            }
+            let inside = Count::from(around.end) - Count::from(slice.begin);
+            self.cut += 1;
+            self.cut_off += inside.min(beyond);
+            if beyond <= inside {
+                slice.end = around.end;
+                return;
+            }
+            let cut = outer.pop();
+            self.charge(cut.as_ref(), slice.begin, until);
+        }
+    }
+
+    /// Adds the time up to now to the innermost slice.
+    fn charge(&mut self, innermost: Option<&OuterSlice>, now: i64, until: &mut i64) {
+        if let Some(slice) = innermost
+            && now > *until
+        {
+            let time = Count::from(now) - Count::from(*until);
+            self.table.add(slice.row, self.time, time);
+        }
+        *until = now.max(*until);
+    }
+
+    /// Says what did not fit.
+    pub(super) fn warn(&self, source: &str, diagnostics: &mut Diagnostics) {
+        if self.unended > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} slices have no end; they last to the end of the trace, or of the slice they are in",
+                self.unended
+            ));
+        }
+        if self.strays > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} ends of slices have no beginning; they are left out",
+                self.strays
+            ));
+        }
+        if self.cut > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} slices end inside others that they began outside of; they are cut, by {} ns in all",
+                self.cut, self.cut_off
+            ));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+use cg_reader::Options;
+use parsed::Parsed;
+use serde_json::Value;
+
+fn node(id: u64, name: &str, line: i64, rest: &str) -> String {
+    format!(
+        r#"{{"id":{id},"callFrame":{{"functionName":"{name}","url":"file:///a.js","lineNumber":{line}}}{rest}}}"#
+    )
+}
+
+fn read_trace(text: &str) -> Parsed {
+    parsed::read(super::parse, text.as_bytes(), &Options::default())
+}
+
+/// The events of a trace: the names, a profile in two chunks of another thread, and what is no profile.
+fn trace_events() -> Vec<String> {
+    let chunk = |nodes: &str, samples: &str, deltas: &str| {
+        format!(
+            r#"{{"pid":5,"tid":99,"ts":3,"ph":"P","cat":"c","name":"ProfileChunk","id":"0x1","args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"samples":{samples}}},"timeDeltas":{deltas}}}}}}}"#
+        )
+    };
+    vec![
+        r#"{"pid":5,"tid":6,"ts":0,"ph":"M","name":"thread_name","args":{"name":"CrRendererMain"}}"#.to_owned(),
+        r#"{"pid":5,"tid":6,"ts":0,"ph":"M","name":"process_name","args":{"name":"Renderer"}}"#.to_owned(),
+        r#"{"pid":5,"tid":6,"ts":1,"ph":"X","dur":4,"name":"RunTask","args":{"data":[1,{"cpuProfile":2}]}}"#.to_owned(),
+        r#"{"pid":5,"tid":6,"ts":2,"ph":"P","name":"Profile","id":"0x1","args":{"data":{"startTime":1}}}"#.to_owned(),
+        chunk(
+            &format!(
+                "{},{}",
+                r#"{"id":1,"callFrame":{"functionName":"(root)"}}"#,
+                node(2, "main", 0, r#","parent":1"#)
+            ),
+            "[2,2]",
+            "[4,5]",
+        ),
+        chunk(&node(3, "work", 4, r#","parent":2"#), "[3]", "[2]"),
+    ]
+}
+
+#[test]
+fn profiles_in_traces_are_put_together() {
+    let events = trace_events().join(",\n");
+    let expected = [
+        r#""fn":"main","file":"file:///a.js","line":1,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":2,"time":9000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
+        r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":2000},"stack":[{"fn":"work","file":"file:///a.js","line":5},{"fn":"main","file":"file:///a.js","line":1}]}"#,
+    ];
+    for text in [
+        format!("[{events}]"),
+        // Chrome may be killed before it writes the bracket.
+        format!("[{events}"),
+        format!("[{events},\n"),
+        format!(r#"{{"traceEvents":[{events}],"metadata":{{"source":"DevTools"}}}}"#),
+        format!(r#"{{"metadata":{{}},"traceEvents":[{events}]}}"#),
+    ] {
+        let parsed = read_trace(&text);
+        assert_eq!(parsed.of("stack"), expected, "{text}");
+        assert!(parsed.is_whole() && !parsed.trouble);
+        assert_eq!(
+            parsed.messages,
+            ["in: 1 events of the trace are no samples and are left out, 1 of them slices"]
+        );
+    }
+    // Of other events the begin of a slice is one, and what is said of threads and processes is none.
+    let other = |phase: &str| format!(r#"{{"pid":5,"tid":6,"ts":9,"ph":"{phase}","name":"x"}}"#);
+    let others = ["B", "E", "X", "i", "M"].map(other).join(",");
+    assert_eq!(
+        read_trace(&format!("[{others},{events}]")).messages,
+        ["in: 5 events of the trace are no samples and are left out, 3 of them slices"]
+    );
+}
+
+#[test]
+fn traces_that_are_cut_inside_an_event_or_an_object_say_so() {
+    let events = trace_events().join(",");
+    for text in [
+        format!("[{}", &events[..events.len() - 9]),
+        format!(r#"{{"traceEvents":[{events}"#),
+        format!(r#"{{"traceEvents":[{events}]"#),
+    ] {
+        let parsed = read_trace(&text);
+        assert!(parsed.trouble && !parsed.is_whole(), "{text}");
+        assert!(
+            parsed.messages.last().unwrap().contains("cut short"),
+            "{:?}",
+            parsed.messages
+        );
+        // What could be read is written.
+        assert!(!parsed.of("stack").is_empty());
+    }
+}
+
+#[test]
+fn a_trace_without_slices_and_profiles_says_what_to_record() {
+    let instant = r#"{"pid":5,"tid":6,"ts":9,"ph":"i","name":"x"}"#;
+    let parsed = read_trace(&format!("[{},{instant}]", trace_events()[0]));
+    assert!(parsed.messages[0].contains("disabled-by-default-v8.cpu_profiler"));
+    assert!(parsed.messages[0].contains("found 1 other events"));
+    assert!(parsed.trouble && parsed.records.is_empty());
+}
+
+#[test]
+fn samples_of_nodes_that_a_trace_has_lost_are_kept_and_counted() {
+    let mut events = trace_events();
+    events[5] = events[5].replace("\"samples\":[3]", "\"samples\":[3,44]");
+    let parsed = read_trace(&format!("[{}]", events.join(",")));
+    assert!(parsed.of("run")[0].contains(r#""total":{"samples":4,"time":11000}"#));
+    assert_eq!(
+        parsed.messages[1..],
+        ["in: 1 samples were taken in nodes that the trace has not; they have no stack"]
+    );
+}
+
+#[test]
+fn nodes_whose_callers_a_trace_has_lost_begin_a_stack() {
+    let mut events = trace_events();
+    events.remove(4);
+    let parsed = read_trace(&format!("[{}]", events.join(",")));
+    assert_eq!(
+        parsed.of("stack"),
+        [
+            r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":2000},"stack":[{"fn":"work","file":"file:///a.js","line":5}]}"#
+        ]
+    );
+    assert_eq!(
+        parsed.messages[1..],
+        ["in: 1 nodes are called from others that the trace has not; their stacks begin with them"]
+    );
+    assert!(parsed.is_whole() && !parsed.trouble);
+}
+
+/// Events of one thread, as text: `B main 3`, `E 7`, `X f 3 4`; each with more behind it, as JSON.
+fn events(texts: &[&str]) -> String {
+    let event = |text: &&str| {
+        let mut words = text.splitn(5, ' ');
+        let mut next = || words.next().unwrap_or_default();
+        let phase = next();
+        let mut name = next();
+        let mut time = next();
+        if phase == "E" && time.is_empty() {
+            (name, time) = ("", name);
+        }
+        let dur = match phase {
+            "X" => format!(",\"dur\":{}", next()),
+            _ => String::new(),
+        };
+        let name = match name {
+            "" => String::new(),
+            name => format!(",\"name\":\"{}\"", name.replace('_', " ")),
+        };
+        let more = next();
+        format!("{{\"pid\":1,\"tid\":2,\"ph\":\"{phase}\",\"ts\":{time}{dur}{name}{more}}}")
+    };
+    texts.iter().map(event).collect::<Vec<_>>().join(",")
+}
+
+/// The stacks of slices: µs or, behind a point, ns; how many slices; the functions, innermost first.
+fn shown(parsed: &Parsed) -> Vec<String> {
+    let show = |record: &String| {
+        let record: Value = serde_json::from_str(record).unwrap();
+        let names = record["stack"].as_array().unwrap().iter();
+        let names: Vec<&str> = names.map(|frame| frame["fn"].as_str().unwrap()).collect();
+        let cost = |event: &str| record["cost"][event].as_u64().unwrap_or(0);
+        let (time, count) = (cost("time"), cost("slices"));
+        let (micros, rest) = (time / 1000, time % 1000);
+        let rest = if rest > 0 {
+            format!(".{rest:03}")
+        } else {
+            String::new()
+        };
+        format!("{micros}{rest} {count} {}", names.join("<"))
+    };
+    let stacks = parsed
+        .records
+        .iter()
+        .filter(|record| record.contains(r#""type":"stack""#));
+    stacks.map(show).collect()
+}
+
+/// Claims about slices: events, the stacks, what is said.
+#[test]
+fn slices_nest_by_their_times() {
+    const NONE: &[&str] = &[];
+    const CUT: &str =
+        "in: 1 slices end inside others that they began outside of; they are cut, by 10 ns in all";
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+        &'static [&'static str],
+    );
+    let cases: [Case; 17] = [
+        (
+            "self time is the duration less what is inside",
+            &["X main 0 10", "X f 2 3", "X g 3 1", "X f 6 2"],
+            &["5 1 main", "4 2 f<main", "1 1 g<f<main"],
+            NONE,
+        ),
+        (
+            "the order in the file is none",
+            &["X g 3 1", "X f 6 2", "X main 0 10", "X f 2 3"],
+            &["5 1 main", "4 2 f<main", "1 1 g<f<main"],
+            NONE,
+        ),
+        (
+            "of slices that begin together the longer is outer",
+            &["X f 0 4", "X main 0 10"],
+            &["6 1 main", "4 1 f<main"],
+            NONE,
+        ),
+        (
+            "of equal slices the first is outer",
+            &["X main 0 4", "X f 0 4"],
+            &["4 1 f<main", "0 1 main"],
+            NONE,
+        ),
+        (
+            "an end without a name ends the last",
+            &["B main 0", "B f 2", "E 5", "E 10"],
+            &["7 1 main", "3 1 f<main"],
+            NONE,
+        ),
+        (
+            "beginnings and ends stand in any order",
+            &["E f 5", "E 10", "B f 2", "B main 0"],
+            &["7 1 main", "3 1 f<main"],
+            NONE,
+        ),
+        (
+            "what begins as another ends is beside it, in any order",
+            &["E 10", "B g 5", "B f 2", "E 5", "B main 0", "E 7"],
+            &["5 1 main", "3 1 f<main", "2 1 g<main"],
+            NONE,
+        ),
+        (
+            "a slice without length ends behind its beginning, and is inside what begins there",
+            &["B main 0", "B f 5", "E 5", "B g 5", "E 7", "E 10"],
+            &["8 1 main", "2 1 g<main", "0 1 f<g<main"],
+            NONE,
+        ),
+        (
+            "so it does where its end stands in front",
+            &["B main 0", "E f 5", "B f 5", "E main 10"],
+            &["10 1 main", "0 1 f<main"],
+            NONE,
+        ),
+        (
+            "ends at one time find the slices of their names",
+            &["B main 0", "B f 2", "E main 10", "E f 10"],
+            &["8 1 f<main", "2 1 main"],
+            NONE,
+        ),
+        (
+            "beginnings at one time are in each other as they end",
+            &["B f 0", "B main 0", "E f 4", "E main 10"],
+            &["6 1 main", "4 1 f<main"],
+            NONE,
+        ),
+        (
+            "what has no end lasts to the end of the trace",
+            &["B main 0", "B f 2", "X g 4 6"],
+            &["6 1 g<f<main", "2 1 f<main", "2 1 main"],
+            &[
+                "in: 2 slices have no end; they last to the end of the trace, or of the slice they are in",
+            ],
+        ),
+        (
+            "or to that of the slice it is in",
+            &["B main 0", "B f 2", "E main 10", "X g 40 60"],
+            &["60 1 g", "8 1 f<main", "2 1 main"],
+            &[
+                "in: 1 slices have no end; they last to the end of the trace, or of the slice they are in",
+            ],
+        ),
+        (
+            "ends without beginnings are counted",
+            &["E 1", "B main 2", "E f 3", "E main 4"],
+            &["2 1 main"],
+            &["in: 2 ends of slices have no beginning; they are left out"],
+        ),
+        (
+            "what ends a little behind the slice it is in is cut there",
+            &["X main 0 10", "X f 5 5.01", "X g 12 1"],
+            &["5 1 f<main", "5 1 main", "1 1 g"],
+            &[CUT],
+        ),
+        (
+            "what begins a little before another ends is beside it",
+            &["X main 0 20", "X f 2 3.01", "X g 5 7"],
+            &["10 1 main", "7 1 g<main", "3 1 f<main"],
+            &[CUT],
+        ),
+        (
+            "clang's sums of slices are none",
+            &[
+                "X Frontend 0 10",
+                "X Total_f 0 9",
+                r#"X Total_f 0 9 ,"args":{"count":3,"avg ms":3}"#,
+            ],
+            &["9 1 Total f<Frontend", "1 1 Frontend"],
+            &["in: 1 events \"Total …\" are sums of other slices; they are left out"],
+        ),
+    ];
+    for (claim, texts, stacks, said) in cases {
+        let parsed = read_trace(&format!("[{}]", events(texts)));
+        assert_eq!(shown(&parsed), stacks, "{claim}");
+        assert_eq!(parsed.messages, said, "{claim}");
+        assert!(parsed.is_whole() && !parsed.trouble, "{claim}");
+    }
+}
