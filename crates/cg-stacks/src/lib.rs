@@ -21,6 +21,7 @@ pub mod perf;
 pub mod pprof;
 pub mod sample;
 pub mod speedscope;
+pub mod stackprof;
 pub mod trace_events;
 pub mod v8;
 pub mod visual_studio;

@@ -1,0 +1,383 @@
+//! Profiles of stackprof, a sampler for Ruby, as JSON: `JSON.generate(StackProf.run(raw: true) { … })` or `stackprof --json`.
+//!
+//! `raw` is one list of numbers: how many frames a stack has, their ids from the outermost inwards, how often the stack was
+//! sampled in a row; then the next. `raw_lines`, which newer versions write, has in the place of each id the line that was
+//! run. `frames` says what an id is (ext/stackprof/stackprof.c: `stackprof_results`).
+//!
+//! - `samples` counts them. Sampled by the wall clock, `time` is what ended with a sample, in ns (`raw_timestamp_deltas`).
+//! - Without `raw_lines` the line of a frame is the one that its method begins in.
+//! - `(garbage collection)` was sampled without the stack that it stopped: it is a stack of its own.
+
+use std::io::Read as _;
+
+use cg_reader::json::{JsonText, List, ListElements, Scanner};
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, RunRecord};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::rate;
+use super::table::{FrameId, FrameParts, StackKey, StackTable};
+use super::write::write;
+
+/// Whether a document is a profile of stackprof: by its mode and by what no other profiler counts.
+pub fn is_profile(head: &Head) -> bool {
+    let (mut has_mode, mut has_counts) = (false, false);
+    Scanner::new(head.bytes).any_key(|key, mut value| {
+        has_mode |= key == b"mode" && value.peek() == Some(b'"');
+        has_counts |= matches!(key, b"gc_samples" | b"missed_samples");
+        has_counts |= key == b"frames" && is_frames(&mut value);
+        (has_mode && has_counts).then_some(true)
+    })
+}
+
+/// Whether frames are by id, with the samples that they were in.
+fn is_frames(value: &mut Scanner) -> bool {
+    value.any_key(|id, mut frame| {
+        let is_frame = whole_u64(id).is_some() && frame.has_key_of(&[b"total_samples"]);
+        Some(is_frame)
+    })
+}
+
+/// What is read of a file beside its frames.
+#[derive(Default)]
+struct StackprofFile<'a> {
+    mode: JsonText<'a>,
+    version: Option<&'a RawValue>,
+    /// Of a clock in µs, of objects every so many.
+    interval: Option<f64>,
+    samples: Option<u64>,
+    missed: u64,
+    raw: Option<List<'a>>,
+    lines: List<'a>,
+    deltas: List<'a>,
+    timestamps: List<'a>,
+    frames: RubyFrames,
+}
+
+/// What ids stand for.
+#[derive(Default)]
+struct RubyFrames(HashMap<u64, FrameParts, FixedState>);
+
+#[derive(Deserialize)]
+struct RubyFrame<'a> {
+    #[serde(borrow, default)]
+    name: Option<JsonText<'a>>,
+    #[serde(borrow, default)]
+    file: Option<JsonText<'a>>,
+    #[serde(default)]
+    line: Option<u64>,
+}
+
+/// Reads a profile of stackprof: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    _options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text).map_err(Error::Input)?;
+    let mut table = StackTable::new(["samples"]);
+    let mut file = StackprofFile::default();
+    let whole = file.read(&text, &mut table);
+    let Some(raw) = file.raw else {
+        whole?;
+        return Err(Error::whole(
+            "expected the stacks (raw), found only what functions sum up to: StackProf.run(raw: true) keeps stacks",
+        ));
+    };
+    let mut run = RunRecord::new("stackprof");
+    run.source = vec![source.to_owned()];
+    file.describe(&mut run);
+    let read = file.add_samples(raw, &mut table, &mut run);
+    let read = whole
+        .and(read)
+        .and_then(|samples| file.check(samples, source, diagnostics));
+    write(run, &table, read, out)
+}
+
+impl<'a> StackprofFile<'a> {
+    fn read(&mut self, text: &'a [u8], table: &mut StackTable) -> Result<(), Error> {
+        let mut scanner = Scanner::new(text);
+        scanner.expect(b'{')?;
+        while let Some(key) = scanner.next_key()? {
+            match key {
+                b"mode" => self.mode = scanner.value()?,
+                b"version" => self.version = scanner.value()?,
+                b"interval" => self.interval = scanner.value()?,
+                b"samples" => self.samples = scanner.value()?,
+                b"missed_samples" => self.missed = scanner.value()?,
+                b"raw" => self.raw = Some(scanner.value()?),
+                b"raw_lines" => self.lines = scanner.value()?,
+                b"raw_timestamp_deltas" => self.deltas = scanner.value()?,
+                b"raw_sample_timestamps" => self.timestamps = scanner.value()?,
+                b"frames" => self.frames.read(&mut scanner, table)?,
+                _ => {
+                    scanner.skip_value()?;
+                }
+            }
+        }
+        scanner.expect_end()
+    }
+
+    /// What the file says of the run.
+    fn describe(&self, run: &mut RunRecord) {
+        let mode = self.mode.name().into_string();
+        if let Some(interval) = self.interval
+            && matches!(&mode[..], "wall" | "cpu")
+        {
+            run.sampling.sample_rate = rate::samples_a_second(1e6 / interval);
+        }
+        let labels = &mut run.sampling.labels;
+        if mode == "object"
+            && let Some(interval) = self.interval
+        {
+            labels.insert("interval".to_owned(), interval.to_string());
+        }
+        labels.insert("mode".to_owned(), mode);
+        run.creator = self
+            .version
+            .map(|version| format!("stackprof, format {version}"));
+        let mut times = self.timestamps.elements().filter_map(whole_u64);
+        if let Some(first) = times.next() {
+            let last = times.last().unwrap_or(first);
+            let duration = last.checked_sub(first);
+            run.sampling.duration = duration.and_then(|micros| micros.checked_mul(1000));
+        }
+    }
+
+    /// Adds the stacks; returns how many samples they are.
+    fn add_samples(
+        &self,
+        raw: List<'a>,
+        table: &mut StackTable,
+        run: &mut RunRecord,
+    ) -> Result<u64, Error> {
+        let mut raw = raw.elements();
+        let mut at_lines = self.lines.elements();
+        let mut deltas = self.deltas.elements();
+        let is_timed = self.mode.as_bytes() == b"wall" && !self.deltas.is_empty();
+        let time = is_timed.then(|| table.event("time"));
+        if is_timed {
+            run.sampling
+                .units
+                .insert("time".to_owned(), "ns".to_owned());
+        }
+        let mut frames = Vec::new();
+        let mut samples = 0u64;
+        while let Some(length) = raw.next() {
+            at_lines.next();
+            frames.clear();
+            for _ in 0..number(length)? {
+                let id = number(raw.next().ok_or_else(ends_within)?)?;
+                let line = at_lines.next().and_then(whole_u64);
+                frames.push(self.frames.frame(id, line, table)?);
+            }
+            frames.reverse();
+            let count = number(raw.next().ok_or_else(ends_within)?)?;
+            at_lines.next();
+            let stack = table.stack(&frames)?;
+            let row = table.row(StackKey {
+                stack,
+                ..StackKey::default()
+            })?;
+            table.add(row, 0, count.into());
+            samples = samples.checked_add(count).ok_or_else(beyond)?;
+            if let Some(event) = time {
+                table.add(row, event, ended_with(count, &mut deltas)?);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Checks the number of samples against what the file says.
+    fn check(
+        &self,
+        samples: u64,
+        source: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Error> {
+        if self.missed > 0 {
+            diagnostics.warn(format!(
+                "{source}: stackprof missed {} samples",
+                self.missed
+            ));
+        }
+        match self.samples {
+            Some(all) if all < samples => Err(Error::whole(format!(
+                "expected {all} samples, found {samples} in the stacks"
+            ))),
+            Some(all) if all > samples => {
+                // Ruby had no frame to tell then, and stackprof keeps no stack of it.
+                diagnostics.warn(format!(
+                    "{source}: {} of {all} samples have no stack; they are left out",
+                    all - samples
+                ));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The ns that ended with so many samples, whose times are the next.
+fn ended_with(count: u64, deltas: &mut ListElements) -> Result<Count, Error> {
+    let mut sum: Count = 0;
+    for _ in 0..count {
+        let fewer = || Error::whole("expected as many times as samples, found fewer");
+        let delta = deltas.next().ok_or_else(fewer)?;
+        let micros = cg_reader::json::integer(delta).flatten();
+        let micros = micros.ok_or_else(|| {
+            Error::whole(format!("expected a time in µs, found {}", excerpt(delta)))
+        })?;
+        sum += Count::from(micros.max(0)) * 1000;
+    }
+    Ok(sum)
+}
+
+impl RubyFrames {
+    fn read(&mut self, scanner: &mut Scanner, table: &mut StackTable) -> Result<(), Error> {
+        scanner.expect(b'{')?;
+        while let Some(key) = scanner.next_key()? {
+            let id = number(key)?;
+            let frame: RubyFrame = scanner.value()?;
+            let text = |text: &Option<JsonText>| {
+                let bytes = text.as_ref().map_or(&[][..], JsonText::as_bytes);
+                bytes.to_vec()
+            };
+            let parts = FrameParts {
+                name: table.given(&text(&frame.name))?,
+                file: table.given(&text(&frame.file))?,
+                line: frame.line.filter(|line| *line > 0),
+                ..FrameParts::default()
+            };
+            self.0.insert(id, parts);
+        }
+        Ok(())
+    }
+
+    fn frame(&self, id: u64, line: Option<u64>, table: &mut StackTable) -> Result<FrameId, Error> {
+        let parts = *self
+            .0
+            .get(&id)
+            .ok_or_else(|| Error::whole(format!("expected the id of a frame, found {id}")))?;
+        let line = line.filter(|line| *line > 0).or(parts.line);
+        Ok(table.frame(FrameParts { line, ..parts })?)
+    }
+}
+
+fn number(text: &[u8]) -> Result<u64, Error> {
+    whole_u64(text).ok_or_else(|| {
+        Error::whole(format!(
+            "expected a number of stackprof's, found {}",
+            excerpt(text)
+        ))
+    })
+}
+
+fn ends_within() -> Error {
+    Error::whole("expected the rest of a stack (raw), found the end of the list")
+}
+
+fn beyond() -> Error {
+    Error::whole("the sum of the samples is beyond 64 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_reader::Options;
+    use parsed::{Parsed, check_all_prefixes, shown_stacks};
+
+    const TEXT: &str = r#"{"version":1.2,"mode":"wall","interval":500,"samples":6,"gc_samples":1,"missed_samples":0,"metadata":{},"frames":{"7":{"name":"Object#leaf","file":"/home/dev/sp.rb","line":2,"total_samples":5,"samples":5},"8":{"name":"<main>","file":"/home/dev/sp.rb","line":null,"total_samples":5,"samples":0},"1":{"name":"(garbage collection)","file":"","total_samples":1,"samples":1}},"raw":[2,8,7,2,1,1,1,3,8,7,7,3],"raw_lines":[2,9,3,2,1,0,1,3,9,2,0,3],"raw_sample_timestamps":[10,20,30,41,52,63],"raw_timestamp_deltas":[10,10,10,11,-1,11]}"#;
+
+    fn read(text: &str) -> Parsed {
+        parsed::read(super::parse, text.as_bytes(), &Options::default())
+    }
+
+    #[test]
+    fn raw_is_stacks_from_the_outermost_frame_and_how_often_they_were_sampled() {
+        let parsed = read(TEXT);
+        assert!(!parsed.trouble && parsed.is_whole());
+        assert_eq!(parsed.messages, [""; 0]);
+        assert_eq!(
+            parsed.of("run"),
+            [
+                r#""stream":1,"tool":"stackprof","creator":"stackprof, format 1.2","source":["in"],"events":["samples","time"],"total":{"samples":6,"time":52000},"duration":53000,"labels":{"mode":"wall"},"sample_rate":2000,"units":{"time":"ns"}}"#
+            ]
+        );
+        assert_eq!(
+            parsed.of("stack"),
+            [
+                r#""fn":"Object#leaf","file":"/home/dev/sp.rb","line":2,"cost":{"samples":3,"time":22000},"stack":[{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":2},{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":2},{"fn":"<main>","file":"/home/dev/sp.rb","line":9}]}"#,
+                r#""fn":"Object#leaf","file":"/home/dev/sp.rb","line":3,"cost":{"samples":2,"time":20000},"stack":[{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":3},{"fn":"<main>","file":"/home/dev/sp.rb","line":9}]}"#,
+                r#""fn":"(garbage collection)","cost":{"samples":1,"time":10000},"stack":[{"fn":"(garbage collection)"}]}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn samples_are_those_that_the_file_counts() {
+        for (from, to, message, is_trouble) in [
+            (
+                "\"samples\":6,\"gc",
+                "\"samples\":5,\"gc",
+                "in: expected 5 samples, found 6 in the stacks",
+                true,
+            ),
+            (
+                "\"samples\":6,\"gc",
+                "\"samples\":8,\"gc",
+                "in: 2 of 8 samples have no stack; they are left out",
+                false,
+            ),
+            (
+                "missed_samples\":0",
+                "missed_samples\":4",
+                "in: stackprof missed 4 samples",
+                false,
+            ),
+            (
+                "8,7,7,3]",
+                "8,7,9,3]",
+                "in: expected the id of a frame, found 9",
+                true,
+            ),
+            (
+                "8,7,7,3]",
+                "8,7]",
+                "in: expected the rest of a stack (raw), found the end of the list",
+                true,
+            ),
+            (
+                "11,-1,11]",
+                "11,-1]",
+                "in: expected as many times as samples, found fewer",
+                true,
+            ),
+            (
+                "\"raw\":",
+                "\"other\":",
+                "in: expected the stacks (raw), found only what functions sum up to: StackProf.run(raw: true) keeps stacks",
+                true,
+            ),
+        ] {
+            let parsed = read(&TEXT.replace(from, to));
+            assert_eq!(parsed.messages, [message]);
+            assert_eq!(parsed.trouble, is_trouble, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_profile_that_is_cut_short_says_so_and_what_was_read_is_written() {
+        check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
+        let parsed = read(&TEXT[..TEXT.len() - 1]);
+        assert!(parsed.trouble && !parsed.is_whole());
+        assert_eq!(shown_stacks(&parsed).len(), 3);
+    }
+}
