@@ -337,7 +337,11 @@ pub static FORMATS: &[Format] = &[
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Beginning(cg_stacks::v8::is_profile)],
         reader: FormatReader::Records(cg_stacks::v8::parse),
-        seeds: &["v8/node.cpuprofile", "v8/node.heapprofile"],
+        seeds: &[
+            "v8/node.cpuprofile",
+            "v8/node.heapprofile",
+            "v8/old.cpuprofile",
+        ],
     },
     Format {
         name: "chrome-trace",
@@ -351,6 +355,19 @@ pub static FORMATS: &[Format] = &[
         signs: &[Sign::Beginning(cg_stacks::trace_events::is_trace)],
         reader: FormatReader::Records(cg_stacks::trace_events::parse),
         seeds: &["chrome-trace/node.json", "chrome-trace/*.json"],
+    },
+    Format {
+        name: "node-prof",
+        aliases: &[],
+        reads: "what node --prof-process --preprocess writes of a log of node --prof",
+        tools: &["node-prof"],
+        events: "`samples`, one a tick, and `time` (ns that ended with one)",
+        remarks: "",
+        answers: &[SourceLines, Stacks],
+        without_inline: FRAMES_OF_STACKS,
+        signs: &[Sign::Beginning(cg_stacks::v8::is_preprocessed)],
+        reader: FormatReader::Records(cg_stacks::v8::parse_preprocessed),
+        seeds: &["v8/node-prof.json"],
     },
     Format {
         name: "stackprof",

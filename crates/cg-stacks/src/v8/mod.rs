@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or of its `parent`; until 2017 a tree below `head` |
 //! | `.heapprofile` (`node --heap-prof`) | a tree below `head` |
+//! | a log of `node --prof`, preprocessed | see `preprocessed` |
 //! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace_events`, which reads them |
 //!
 //! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
@@ -29,6 +30,7 @@ mod call_node;
 mod document;
 mod nested;
 mod nodes;
+mod preprocessed;
 mod samples;
 mod trace;
 
@@ -36,6 +38,7 @@ use document::V8Document;
 use nodes::V8Nodes;
 use samples::V8Samples;
 
+pub use preprocessed::{is_preprocessed, parse_preprocessed};
 pub(super) use trace::TracedProfiles;
 
 /// Keys of a node of a CPU or heap profile.

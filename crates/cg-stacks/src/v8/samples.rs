@@ -155,10 +155,20 @@ impl<'a> Deltas<'a> {
         if document.timestamps.is_empty() {
             return Deltas::None;
         }
-        let start = document
-            .start_time
-            .map(|start| (start * 1e6).round() as Count);
-        Deltas::Between(document.timestamps.elements(), start)
+        let mut stamps = document.timestamps.elements();
+        if document.timestamps.elements().count() == document.samples.elements().count() + 1 {
+            // They are between samples: each lasts from its own time to the next.
+            let first = stamps.next().and_then(|stamp| micros(stamp).ok());
+            return Deltas::Between(stamps, first);
+        }
+        let in_micros = |seconds: Option<f64>| seconds.map(|time| (time * 1e6).round() as Count);
+        let first = document.timestamps.elements().next();
+        let first = first.and_then(|stamp| micros(stamp).ok());
+        // Some took start and end from another clock than the times of samples.
+        let is_before = |end: Option<Count>| end.zip(first).is_some_and(|(end, first)| end < first);
+        let start = in_micros(document.start_time);
+        let start = start.filter(|_| !is_before(in_micros(document.end_time)));
+        Deltas::Between(stamps, start)
     }
 
     fn next(&mut self) -> Result<Option<Decimal>, Error> {
@@ -166,8 +176,7 @@ impl<'a> Deltas<'a> {
         match self {
             Deltas::Written(elements) => time(elements.next().ok_or_else(fewer)?).map(Some),
             Deltas::Between(elements, last) => {
-                let stamp = time(elements.next().ok_or_else(fewer)?)?;
-                let stamp = stamp.digits / Count::pow(10, stamp.decimals);
+                let stamp = micros(elements.next().ok_or_else(fewer)?)?;
                 let digits = stamp - last.unwrap_or(stamp);
                 *last = Some(stamp);
                 Ok(Some(Decimal {
@@ -186,6 +195,12 @@ impl<'a> Deltas<'a> {
             Deltas::None => true,
         }
     }
+}
+
+/// A time in whole µs.
+fn micros(element: &[u8]) -> Result<Count, Error> {
+    let stamp = time(element)?;
+    Ok(stamp.digits / Count::pow(10, stamp.decimals))
 }
 
 /// A time as it is written, in µs.

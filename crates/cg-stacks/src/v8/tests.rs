@@ -64,6 +64,32 @@ fn trees_of_old_are_read_too() {
 }
 
 #[test]
+fn times_of_old_may_be_one_more_than_samples_and_of_another_clock() {
+    let tree = r#"{"head":{"functionName":"(root)","url":"","lineNumber":0,"hitCount":0,"id":1,"children":[{"functionName":"f","url":"","lineNumber":1,"hitCount":2,"id":2,"children":[{"functionName":"g","url":"","lineNumber":1,"hitCount":1,"id":3,"children":[]}]}]},"startTime":7,"endTime":7.5,"samples":[2,3,2],"timestamps":"#;
+    for (stamps, f, g) in [
+        // From each time to the next.
+        ("[9000100,9000104,9000109,9000111]", 6000, 5000),
+        // The time that ended with a sample, of which the first is not known.
+        ("[9000104,9000109,9000111]", 2000, 5000),
+        ("[7000104,7000109,7000111]", 106_000, 5000),
+    ] {
+        let parsed = read(&format!("{tree}{stamps}}}"));
+        assert_eq!(
+            parsed.of("stack"),
+            [
+                format!(
+                    r#""fn":"f","line":1,"cost":{{"samples":2,"time":{f}}},"stack":[{{"fn":"f","line":1}}]}}"#
+                ),
+                format!(
+                    r#""fn":"g","line":1,"cost":{{"samples":1,"time":{g}}},"stack":[{{"fn":"g","line":1}},{{"fn":"f","line":1}}]}}"#
+                ),
+            ]
+        );
+        assert!(parsed.messages.is_empty() && parsed.is_whole());
+    }
+}
+
+#[test]
 fn heaps_are_bytes_however_deep_their_tree_is() {
     let depth = 100_000;
     let open = r#"{"callFrame":{"functionName":"f","url":"","lineNumber":-1},"selfSize":1,"id":1,"children":["#;
