@@ -383,6 +383,22 @@ pub static FORMATS: &[Format] = &[
         seeds: &["stackprof/cpu-0.2.json"],
     },
     Format {
+        name: "ghc",
+        aliases: &["haskell"],
+        reads: "reports of GHC's profiler on a Haskell program: +RTS -p, -P, -pj",
+        tools: &["ghc"],
+        events: "`ticks` and `bytes`",
+        remarks: "`-p` prints percentages alone; they are counted in tenths, as `units` says",
+        answers: &[SourceLines, Stacks],
+        without_inline: FRAMES_OF_STACKS,
+        signs: &[
+            Sign::Beginning(cg_stacks::ghc::is_document),
+            Sign::Line(cg_stacks::ghc::is_header_line),
+        ],
+        reader: FormatReader::Records(cg_stacks::ghc::parse),
+        seeds: &["ghc/ticks.prof", "ghc/ghc.json"],
+    },
+    Format {
         name: "gungraun",
         aliases: &["iai-callgrind"],
         reads: "summaries of gungraun and iai-callgrind, in JSON: totals",

@@ -1,0 +1,201 @@
+//! The report as JSON (`+RTS -pj`): cost centres by id, and a tree of them, which is walked with a stack of its own.
+
+use std::io::Read as _;
+
+use cg_reader::json::{JsonText, Scanner};
+use cg_reader::{Error, Head, Lines, Out};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, RunRecord};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use serde::Deserialize;
+
+use super::super::table::{FrameId, StackKey, StackLinkId, StackTable};
+use super::super::write::write;
+use super::{BYTES, TICKS, cost_centre, describe_clock};
+
+/// Whether a document is a report: by the costs it sums up and by its cost centres.
+pub fn is_document(head: &Head) -> bool {
+    let mut has_ticks = false;
+    Scanner::new(head.bytes).any_key(|key, mut value| {
+        has_ticks |= key == b"total_ticks";
+        (key == b"cost_centres").then(|| has_ticks && value.take(b'['))
+    })
+}
+
+#[derive(Deserialize)]
+struct CostCentre<'a> {
+    id: i64,
+    #[serde(borrow)]
+    label: JsonText<'a>,
+    #[serde(borrow)]
+    module: JsonText<'a>,
+    #[serde(borrow, default)]
+    src_loc: JsonText<'a>,
+}
+
+/// What is read of a report beside its tree.
+#[derive(Default)]
+struct GhcDocument<'a> {
+    arguments: Vec<JsonText<'a>>,
+    ticks: Option<u64>,
+    alloc: Option<u64>,
+    interval: Option<u64>,
+    capabilities: Option<u64>,
+    centres: HashMap<i64, FrameId, FixedState>,
+    added: [Count; 2],
+}
+
+/// Reads a report in JSON.
+pub(super) fn parse(
+    source: &str,
+    lines: &mut Lines,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    lines.read_to_end(&mut text).map_err(Error::Input)?;
+    let mut table = StackTable::new([TICKS, BYTES]);
+    let mut document = GhcDocument::default();
+    let read = document.read(&text, &mut table);
+    let mut run = RunRecord::new("ghc");
+    run.source = vec![source.to_owned()];
+    if !document.arguments.is_empty() {
+        let words = document
+            .arguments
+            .iter()
+            .map(|word| word.name().into_string());
+        run.command = Some(words.collect::<Vec<_>>().join(" "));
+    }
+    if let Some(interval) = document.interval {
+        let processors = document.capabilities.unwrap_or(1);
+        describe_clock(&mut run, document.ticks, interval, processors);
+    }
+    let units = &mut run.sampling.units;
+    units.insert(BYTES.to_owned(), BYTES.to_owned());
+    if read.is_ok() {
+        document.check(source, diagnostics);
+    }
+    write(run, &table, read, out)
+}
+
+/// A node of the tree whose end was not met yet.
+struct OpenNode {
+    frame: Option<FrameId>,
+    outer: Option<StackLinkId>,
+    costs: [Count; 2],
+    is_in_children: bool,
+}
+
+impl<'a> GhcDocument<'a> {
+    fn read(&mut self, text: &'a [u8], table: &mut StackTable) -> Result<(), Error> {
+        let mut scanner = Scanner::new(text);
+        scanner.expect(b'{')?;
+        while let Some(key) = scanner.next_key()? {
+            match key {
+                b"arguments" => self.arguments = scanner.value()?,
+                b"total_ticks" => self.ticks = scanner.value()?,
+                b"total_alloc" => self.alloc = scanner.value()?,
+                b"tick_interval" => self.interval = scanner.value()?,
+                b"initial_capabilities" => self.capabilities = scanner.value()?,
+                b"cost_centres" => {
+                    scanner.expect(b'[')?;
+                    while scanner.next_element()? {
+                        let centre: CostCentre = scanner.value()?;
+                        let [label, module, place] =
+                            [&centre.label, &centre.module, &centre.src_loc];
+                        let [label, module, place] = [label, module, place].map(JsonText::as_bytes);
+                        let frame = cost_centre(label, module, place, table)?;
+                        self.centres.insert(centre.id, frame);
+                    }
+                }
+                b"profile" => self.tree(&mut scanner, table)?,
+                _ => {
+                    scanner.skip_value()?;
+                }
+            }
+        }
+        scanner.expect_end()
+    }
+
+    /// Adds the tree that stands here.
+    fn tree(&mut self, scanner: &mut Scanner<'a>, table: &mut StackTable) -> Result<(), Error> {
+        let begin = |outer| OpenNode {
+            frame: None,
+            outer,
+            costs: [0; 2],
+            is_in_children: false,
+        };
+        scanner.expect(b'{')?;
+        let mut open = vec![begin(None)];
+        while let Some(node) = open.last_mut() {
+            if node.is_in_children {
+                if scanner.next_element()? {
+                    let frame = node.frame.ok_or_else(|| {
+                        Error::whole("expected the id of a cost centre in front of its children")
+                    })?;
+                    let stack = table.push(node.outer, frame)?;
+                    scanner.expect(b'{')?;
+                    open.push(begin(Some(stack)));
+                } else {
+                    node.is_in_children = false;
+                }
+                continue;
+            }
+            match scanner.next_key()? {
+                None => {
+                    if let Some(ended) = open.pop() {
+                        self.add(&ended, table)?;
+                    }
+                }
+                Some(b"id") => {
+                    let id: i64 = scanner.value()?;
+                    let known = self.centres.get(&id).copied();
+                    node.frame = Some(known.ok_or_else(|| {
+                        Error::whole(format!("expected the id of a cost centre, found {id}"))
+                    })?);
+                }
+                Some(b"ticks") => node.costs[0] = scanner.value::<u64>()?.into(),
+                Some(b"alloc") => node.costs[1] = scanner.value::<u64>()?.into(),
+                Some(b"children") => {
+                    scanner.expect(b'[')?;
+                    node.is_in_children = true;
+                }
+                Some(_) => {
+                    scanner.skip_value()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, node: &OpenNode, table: &mut StackTable) -> Result<(), Error> {
+        let stack = match node.frame {
+            Some(frame) => Some(table.push(node.outer, frame)?),
+            None => node.outer,
+        };
+        for (event, cost) in node.costs.into_iter().enumerate() {
+            self.added[event] += cost;
+            if cost > 0 {
+                let row = table.row(StackKey {
+                    stack,
+                    ..StackKey::default()
+                })?;
+                table.add(row, event, cost);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says where the costs of the tree are not those that the report begins with: these leave the profiler's own out.
+    fn check(&self, source: &str, diagnostics: &mut Diagnostics) {
+        let said = [self.ticks, self.alloc];
+        for ((event, said), added) in [TICKS, BYTES].into_iter().zip(said).zip(self.added) {
+            if let Some(said) = said.filter(|said| Count::from(*said) != added) {
+                diagnostics.warn(format!(
+                    "{source}: the report says {said} {event}, its tree has {added}"
+                ));
+            }
+        }
+    }
+}

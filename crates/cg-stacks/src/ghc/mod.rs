@@ -1,0 +1,337 @@
+//! Reports of GHC's profiler on a Haskell program: text (`+RTS -p`, `-P`) and JSON (`-pj`).
+//!
+//! ```text
+//! text  := title command "total time  =" … "total alloc =" … table tree
+//! tree  := "COST CENTRE" "MODULE" ("SRC")? "no." … "\n\n" line*
+//! line  := " "* label module (place)? number entries 4 * percentage (ticks bytes)?
+//! ```
+//!
+//! A line is a stack of cost centres: the depth is its indentation, and `individual` is its own cost. The table in front adds
+//! up what is in the tree (rts/ProfilerReport.c, rts/ProfilerReportJson.c).
+//!
+//! - `ticks` of the profiler's clock and `bytes` that were allocated. `-p` prints only percentages: they are counted in tenths
+//!   of a per cent, and the units say so.
+//! - A function is called by its module and its label.
+
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines, Options, Out, excerpt};
+use cg_stream::Diagnostics;
+use cg_stream::record::{Count, RunRecord};
+
+use super::count::Decimal;
+use super::outline::Outline;
+use super::rate;
+use super::table::{FrameId, FrameParts, StackKey, StackTable};
+use super::write::write;
+
+mod json;
+
+pub use json::is_document;
+
+const TICKS: &str = "ticks";
+const BYTES: &str = "bytes";
+
+/// True for a line that only a report of GHC's profiler has.
+pub fn is_header_line(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b" Time and Allocation Profiling Report  (").is_some()
+}
+
+/// Reads a report of GHC's profiler: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    _options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    const BLANKS: usize = 64;
+    let head = lines.peek(BLANKS).map_err(Error::Input)?;
+    if head.trim_ascii_start().starts_with(b"{") {
+        return json::parse(source, lines, out, diagnostics);
+    }
+    let mut report = TickReport::new(source);
+    let read = report.read(lines);
+    write(report.run, &report.table, read, out)
+}
+
+/// A report while it is read.
+struct TickReport {
+    run: RunRecord,
+    table: StackTable,
+    outline: Outline,
+    /// What the report says it sums up to.
+    totals: [Option<Count>; 2],
+    added: [Count; 2],
+    /// How far the report was read.
+    part: ReportPart,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReportPart {
+    /// What a program printed before.
+    Before,
+    Header,
+    /// Sums by cost centre.
+    Sums,
+    /// Stacks, with how many numbers stand behind a place.
+    Tree(TreeColumns),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct TreeColumns {
+    has_place: bool,
+    has_counts: bool,
+}
+
+impl TickReport {
+    fn new(source: &str) -> TickReport {
+        let mut run = RunRecord::new("ghc");
+        run.source = vec![source.to_owned()];
+        TickReport {
+            run,
+            table: StackTable::new([TICKS, BYTES]),
+            outline: Outline::default(),
+            totals: [None; 2],
+            added: [0; 2],
+            part: ReportPart::Before,
+        }
+    }
+
+    fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
+        while lines.advance().map_err(Error::Input)? {
+            let number = lines.line_number();
+            let line = lines.last_line().trim_ascii_end();
+            if line.is_empty() {
+                continue;
+            }
+            if line.starts_with(b"COST CENTRE") && self.part != ReportPart::Before {
+                self.begin_table(line);
+                continue;
+            }
+            match self.part {
+                ReportPart::Before if is_header_line(line) => self.part = ReportPart::Header,
+                ReportPart::Before => {}
+                ReportPart::Header => self.header(line.trim_ascii()),
+                ReportPart::Sums => {}
+                ReportPart::Tree(columns) => self.line(line, columns).map_err(|wrong| {
+                    let expected = "expected a line of the tree of cost centres";
+                    match wrong {
+                        BadLine::Form => {
+                            Error::at(number, format!("{expected}, found {}", excerpt(line)))
+                        }
+                        BadLine::Other(error) => error,
+                    }
+                })?,
+            }
+        }
+        self.check(lines.line_number().max(1))
+    }
+
+    fn header(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        if let Some(time) = text.strip_prefix("total time") {
+            let behind = |word: &str| {
+                let before = time.split_once(word)?.0;
+                before
+                    .rsplit([' ', '('])
+                    .find(|word| !word.is_empty())?
+                    .parse::<u64>()
+                    .ok()
+            };
+            let ticks = behind(" ticks");
+            self.totals[0] = ticks.map(Count::from);
+            let processors = behind(" processor").unwrap_or(1);
+            if let Some(interval) = behind(" us") {
+                describe_clock(&mut self.run, ticks, interval, processors);
+            }
+        } else if let Some(alloc) = text.strip_prefix("total alloc") {
+            let digits = alloc.split_once(" bytes").map_or("", |(before, _)| before);
+            let digits: String = digits.chars().filter(char::is_ascii_digit).collect();
+            self.totals[1] = whole_u64(digits.as_bytes()).map(Count::from);
+        } else if self.run.command.is_none() {
+            self.run.command = Some(text.into_owned());
+        }
+    }
+
+    /// Takes the headings of a table; the second is that of the tree.
+    fn begin_table(&mut self, line: &[u8]) {
+        let has = |word: &[u8]| {
+            let mut words = line.split(u8::is_ascii_whitespace);
+            words.any(|found| found == word)
+        };
+        if !has(b"entries") {
+            self.part = ReportPart::Sums;
+            return;
+        }
+        let columns = TreeColumns {
+            has_place: has(b"SRC"),
+            has_counts: has(b"ticks") && has(b"bytes"),
+        };
+        if !columns.has_counts {
+            let units = &mut self.run.sampling.units;
+            for event in [TICKS, BYTES] {
+                units.insert(event.to_owned(), "0.1 %".to_owned());
+            }
+        } else {
+            let units = &mut self.run.sampling.units;
+            units.insert(BYTES.to_owned(), BYTES.to_owned());
+        }
+        self.part = ReportPart::Tree(columns);
+    }
+
+    fn line(&mut self, line: &[u8], columns: TreeColumns) -> Result<(), BadLine> {
+        let depth = line.iter().take_while(|byte| **byte == b' ').count();
+        let mut rest = &line[depth..];
+        // No., entries, the own and the inherited percentages, and ticks and bytes behind them.
+        let numbers = match columns.has_counts {
+            true => 8,
+            false => 6,
+        };
+        let mut words = [&b""[..]; 8];
+        for word in words[..numbers].iter_mut().rev() {
+            (rest, *word) = last_word(rest).ok_or(BadLine::Form)?;
+        }
+        let (label, rest) = first_word(rest).ok_or(BadLine::Form)?;
+        let (module, place) = first_word(rest).ok_or(BadLine::Form)?;
+        if columns.has_place == place.is_empty() || !words[..2].iter().all(|word| is_number(word)) {
+            return Err(BadLine::Form);
+        }
+        let costs = match columns.has_counts {
+            true => [words[6], words[7]].map(|word| whole_u64(word).map(Count::from)),
+            false => [words[2], words[3]].map(tenths),
+        };
+        let [Some(ticks), Some(bytes)] = costs else {
+            return Err(BadLine::Form);
+        };
+        let frame = cost_centre(label, module, place, &mut self.table)?;
+        let stack = self.outline.at(depth, Some(frame), &mut self.table)?;
+        for (event, cost) in [ticks, bytes].into_iter().enumerate() {
+            self.added[event] += cost;
+            if cost > 0 {
+                let row = self.table.row(StackKey {
+                    stack,
+                    ..StackKey::default()
+                })?;
+                self.table.add(row, event, cost);
+            }
+        }
+        Ok(())
+    }
+
+    /// That the tree is there, and to its end: its costs are those that the report begins with.
+    fn check(&self, number: u64) -> Result<(), Error> {
+        let ReportPart::Tree(columns) = self.part else {
+            return Err(Error::at(
+                number,
+                "expected the tree of cost centres, found the end of the report",
+            ));
+        };
+        for (event, name) in [TICKS, BYTES].into_iter().enumerate() {
+            match self.totals[event] {
+                Some(total) if columns.has_counts && total != self.added[event] => {
+                    return Err(Error::at(
+                        number,
+                        format!(
+                            "the report says {total} {name}, its lines have {}: it may be cut short",
+                            self.added[event]
+                        ),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a line.
+enum BadLine {
+    Form,
+    Other(Error),
+}
+
+impl<E: Into<Error>> From<E> for BadLine {
+    fn from(error: E) -> BadLine {
+        BadLine::Other(error.into())
+    }
+}
+
+/// What ticks of so many µs say of the run.
+fn describe_clock(run: &mut RunRecord, ticks: Option<u64>, interval: u64, processors: u64) {
+    run.sampling.sample_rate = rate::samples_a_second(1e6 / interval as f64);
+    let of_all = ticks.and_then(|ticks| ticks.checked_mul(interval)?.checked_mul(1000));
+    run.sampling.duration = of_all.and_then(|of_all| of_all.checked_div(processors));
+}
+
+/// The frame of a cost centre.
+fn cost_centre(
+    label: &[u8],
+    module: &[u8],
+    place: &[u8],
+    table: &mut StackTable,
+) -> Result<FrameId, Error> {
+    let name = [module, b".", label].concat();
+    let (file, line) = source_place(place);
+    let parts = FrameParts {
+        name: table.given(&name)?,
+        file: table.given(file)?,
+        line,
+        ..FrameParts::default()
+    };
+    Ok(table.frame(parts)?)
+}
+
+/// The file and the first line of a place: `src/Main.hs:(4,1)-(7,57)`, `src/Main.hs:4:1-20`. `<entire-module>` is none.
+fn source_place(place: &[u8]) -> (&[u8], Option<u64>) {
+    if place.starts_with(b"<") {
+        return (b"", None);
+    }
+    // A path may have a colon and a digit behind it, a span has nothing else.
+    let is_of_span = |byte: &u8| byte.is_ascii_digit() || b"(),:-".contains(byte);
+    let span = place
+        .iter()
+        .rev()
+        .take_while(|byte| is_of_span(byte))
+        .count();
+    let span_start = place.len() - span;
+    match memchr::memchr(b':', &place[span_start..]) {
+        Some(colon) => {
+            let digits = &place[span_start + colon + 1..];
+            let digits = digits.strip_prefix(b"(").unwrap_or(digits);
+            let line = cg_reader::number::leading_u64(digits).map(|(line, _)| line);
+            (&place[..span_start + colon], line)
+        }
+        None => (place, None),
+    }
+}
+
+/// The last word of a line and what is in front of it.
+fn last_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii_end();
+    let start = memchr::memrchr(b' ', line)?;
+    Some((&line[..start], &line[start + 1..]))
+}
+
+/// The first word of a line and what is behind it.
+fn first_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii();
+    let end = memchr::memchr(b' ', line).unwrap_or(line.len());
+    (end > 0).then(|| (&line[..end], line[end..].trim_ascii_start()))
+}
+
+fn is_number(word: &[u8]) -> bool {
+    whole_u64(word).is_some()
+}
+
+/// A percentage in tenths of a per cent.
+fn tenths(word: &[u8]) -> Option<Count> {
+    let number = Decimal::parse(word).filter(|number| number.digits >= 0)?;
+    match number.decimals {
+        0 => number.digits.checked_mul(10),
+        1 => Some(number.digits),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
