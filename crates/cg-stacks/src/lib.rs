@@ -18,6 +18,7 @@ pub mod dtrace;
 pub mod firefox;
 pub mod folded;
 pub mod ghc;
+pub mod jstack;
 pub mod perf;
 pub mod pprof;
 pub mod sample;
