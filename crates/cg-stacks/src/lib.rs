@@ -17,6 +17,7 @@ pub mod bpftrace;
 pub mod dtrace;
 pub mod firefox;
 pub mod folded;
+pub mod gdb;
 pub mod ghc;
 pub mod jstack;
 pub mod perf;
