@@ -19,6 +19,7 @@ pub mod firefox;
 pub mod folded;
 pub mod gdb;
 pub mod ghc;
+pub mod instruments;
 pub mod jstack;
 pub mod perf;
 pub mod pprof;
