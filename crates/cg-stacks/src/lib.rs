@@ -13,6 +13,7 @@ pub mod table;
 mod tree;
 pub mod write;
 
+pub mod async_profiler;
 pub mod bpftrace;
 pub mod dtrace;
 pub mod firefox;
@@ -23,6 +24,7 @@ pub mod instruments;
 pub mod jstack;
 pub mod perf;
 pub mod pprof;
+pub mod rbspy;
 pub mod sample;
 pub mod speedscope;
 pub mod stackprof;

@@ -1,6 +1,7 @@
 //! A frame of a folded stack: a function's name, and what collapsers hang on it.
 
 use cg_names::frame_text::FrameText;
+use cg_reader::number::whole_u64;
 use cg_stream::intern::{Bytes, Id, TooMany};
 use cg_stream::record::{Frame, FrameMarks, Name};
 
@@ -11,14 +12,14 @@ cg_stream::ids! {
 }
 
 /// Interned frames by text, each parsed once.
-pub(super) struct FoldedFrames {
+pub(crate) struct FoldedFrames {
     texts: Bytes<FoldedFrameId>,
     frames: Vec<FrameId>,
     demangle: bool,
 }
 
 impl FoldedFrames {
-    pub(super) fn new(demangle: bool) -> FoldedFrames {
+    pub(crate) fn new(demangle: bool) -> FoldedFrames {
         FoldedFrames {
             texts: Bytes::default(),
             frames: Vec::new(),
@@ -28,7 +29,7 @@ impl FoldedFrames {
 
     /// The frame that a text tells of.
     #[inline]
-    pub(super) fn frame(
+    pub(crate) fn frame(
         &mut self,
         text: &[u8],
         table: &mut StackTable,
@@ -43,7 +44,7 @@ impl FoldedFrames {
     #[cold]
     fn add(&mut self, text: &[u8], table: &mut StackTable) -> Result<FrameId, TooMany> {
         let (text, marks) = without_marks(text);
-        let frame = self.described(text);
+        let frame = ruby_frame(text).unwrap_or_else(|| self.described(text));
         let mut given = |name: &Option<Name>| {
             let name = name.as_deref().unwrap_or_default();
             table.given(name.as_bytes())
@@ -78,14 +79,59 @@ impl FoldedFrames {
     }
 }
 
-/// The name without its annotations (`stackcollapse-perf.pl --all`, `inferno-collapse-perf --all`), and what they say.
+/// A frame as rbspy writes it: `leaf - /home/dev/a.rb:3`, `sleep [c function] - (unknown)`. Names may have ` - ` in them, so
+/// what stands behind has to be a path.
+fn ruby_frame(text: &[u8]) -> Option<Frame<'_>> {
+    let at = memchr::memmem::rfind(text, b" - ").filter(|at| *at > 0)?;
+    let place = &text[at + 3..];
+    let (path, line) = match memchr::memrchr(b':', place) {
+        Some(colon) if place[colon + 1..].iter().all(u8::is_ascii_digit) => {
+            (&place[..colon], whole_u64(&place[colon + 1..]))
+        }
+        _ => (place, None),
+    };
+    let is_unknown = matches!(path, b"unknown" | b"(unknown)");
+    let is_path = line.is_some()
+        && (path.starts_with(b"/")
+            || path.starts_with(b"<internal:")
+            || path.ends_with(b".rb")
+            || matches!(path, b"(eval)" | b"(irb)" | b"-e"));
+    if !(is_unknown || is_path) {
+        return None;
+    }
+    Some(Frame {
+        name: Some(Name::from_bytes(&text[..at])),
+        file: (!is_unknown).then(|| Name::from_bytes(path)),
+        line: line.filter(|line| *line > 0),
+        ..Frame::default()
+    })
+}
+
+/// The thread that async-profiler puts below a stack (`-t`): `[worker 1 tid=31626]`, or `[tid=31626]`, whose number is its name.
+pub(crate) fn thread_name(frame: &[u8]) -> Option<&[u8]> {
+    let inside = frame.strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let at = memchr::memmem::rfind(inside, b"tid=")?;
+    let number = &inside[at + 4..];
+    if number.is_empty() || !number.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    match inside[..at].strip_suffix(b" ") {
+        Some(name) if !name.is_empty() => Some(name),
+        _ if at == 0 => Some(number),
+        _ => None,
+    }
+}
+
+/// The name without its annotations (`stackcollapse-perf.pl --all`, `inferno-collapse-perf --all`, `asprof --ann`), and what
+/// they say. `_[0]` is interpreted, of which there is no mark; `_[1]` was compiled by the JVM's first compiler.
 fn without_marks(text: &[u8]) -> (&[u8], FrameMarks) {
     let mut marks = FrameMarks::default();
     let mut rest = text;
     while let [name @ .., b'_', b'[', letter, b']'] = rest {
         match letter {
             b'k' => marks.kernel = true,
-            b'j' => marks.jit = true,
+            b'j' | b'1' => marks.jit = true,
+            b'0' => {}
             b'i' => marks.inlined = true,
             b'w' => marks.waker = true,
             _ => break,
@@ -112,8 +158,75 @@ mod tests {
         assert_eq!(marks("A.b_[j]"), ("A.b", "j".to_owned()));
         assert_eq!(marks("f_[i]_[k]"), ("f", "ki".to_owned()));
         assert_eq!(marks("waker_[w]"), ("waker", "w".to_owned()));
+        assert_eq!(marks("J.f_[0]"), ("J.f", String::new()));
+        assert_eq!(marks("J.f_[1]"), ("J.f", "j".to_owned()));
         assert_eq!(marks("f_[x]"), ("f_[x]", String::new()));
         assert_eq!(marks("[k]"), ("[k]", String::new()));
+    }
+
+    #[test]
+    fn places_of_ruby_are_paths() {
+        for (text, function, file, line) in [
+            ("leaf - /home/dev/a.rb:3", "leaf", "/home/dev/a.rb", Some(3)),
+            (
+                "block - 2 in x - lib/a b.rb:3",
+                "block - 2 in x",
+                "lib/a b.rb",
+                Some(3),
+            ),
+            (
+                "loop - <internal:kernel>:187",
+                "loop",
+                "<internal:kernel>",
+                Some(187),
+            ),
+            (
+                "sleep [c function] - (unknown)",
+                "sleep [c function]",
+                "",
+                None,
+            ),
+            ("<c function> - unknown:0", "<c function>", "", None),
+        ] {
+            let frame = ruby_frame(text.as_bytes()).unwrap();
+            let name = |name: &Option<Name>| name.as_deref().unwrap_or_default().to_owned();
+            let found = (name(&frame.name), name(&frame.file), frame.line);
+            assert_eq!(
+                found,
+                (function.to_owned(), file.to_owned(), line),
+                "{text}"
+            );
+        }
+        for text in [
+            "a - b:3",
+            "GET - /index",
+            "x - 7",
+            " - /a.rb:3",
+            "operator - (int)",
+        ] {
+            assert!(ruby_frame(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn threads_are_frames_with_a_number() {
+        for (frame, thread) in [
+            ("[main tid=7]", Some("main")),
+            ("[w [1] tid=x tid=77]", Some("w [1] tid=x")),
+            ("[tid=7]", Some("7")),
+            ("[ tid=7]", None),
+            ("[xtid=7]", None),
+            ("[main tid=]", None),
+            ("[main tid=x7]", None),
+            ("main tid=7", None),
+            ("[unknown]", None),
+        ] {
+            assert_eq!(
+                thread_name(frame.as_bytes()),
+                thread.map(str::as_bytes),
+                "{frame}"
+            );
+        }
     }
 
     #[test]

@@ -9,19 +9,20 @@
 //! stack   := frame (";" frame)* ";"?                     outermost first
 //! ```
 //!
-//! Frames may hold anything but `;`: blanks, parentheses, nothing at all. Counts may be fractions or negative. What was
+//! An outermost frame `[NAME tid=NUMBER]`, which async-profiler writes, is the thread. The other
+//! frames may hold anything but `;`: blanks, parentheses, nothing at all. Counts may be fractions or negative. What was
 //! counted is not told. A frame that ends in a number (`listen on port 8080 5`) looks like a second count, so lines are of
 //! two runs only where all lines have two counts.
 
-mod frame;
+pub(crate) mod frame;
 
 use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
-use self::frame::FoldedFrames;
+use self::frame::{FoldedFrames, thread_name};
 use super::count::{CountUnit, Decimal};
-use super::table::{StackKey, StackLinkId, StackTable};
+use super::table::{NameId, StackKey, StackLinkId, StackTable};
 use super::write;
 
 /// What was counted: the format does not say it.
@@ -226,9 +227,14 @@ impl FoldedReader {
 
     #[inline]
     fn add(&mut self, stack: &[u8], counts: &[Decimal], line: u64) -> Result<(), Error> {
+        let (thread, stack) = match stack.first() {
+            Some(b'[') => self.thread(stack)?,
+            _ => (None, stack),
+        };
         let stack = self.stack(stack)?;
         let row = self.table.row(StackKey {
             stack,
+            thread,
             ..StackKey::default()
         })?;
         for (event, count) in counts.iter().enumerate() {
@@ -236,6 +242,18 @@ impl FoldedReader {
             added.ok_or_else(|| Error::at(line, "the sum of the counts is beyond 64 bits"))?;
         }
         Ok(())
+    }
+
+    /// The thread that a stack begins with, and the rest of it.
+    fn thread<'s>(&mut self, stack: &'s [u8]) -> Result<(Option<NameId>, &'s [u8]), Error> {
+        let end = memchr::memchr(b';', stack).unwrap_or(stack.len());
+        match thread_name(&stack[..end]) {
+            Some(name) => {
+                let rest = stack.get(end + 1..).unwrap_or_default();
+                Ok((self.table.given(name)?, rest))
+            }
+            None => Ok((None, stack)),
+        }
     }
 
     /// The stack of a text.

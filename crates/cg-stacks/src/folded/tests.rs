@@ -260,3 +260,20 @@ fn no_prefix_panics_and_no_trouble_is_silent() {
         &Options::default(),
     );
 }
+
+#[test]
+fn threads_of_async_profiler_are_no_frames() {
+    let parsed = folded(
+        "[main tid=7];a/B.c_[j];a/B.d_[0];e 2\n[tid=8];a/B.c_[1] 1\n[tid=9] 1\n[unknown];f 4\n",
+    );
+    assert_eq!(
+        parsed.of("stack"),
+        [
+            r#""fn":"f","cost":{"samples":4},"stack":[{"fn":"f"},{"fn":"[unknown]"}]}"#,
+            r#""fn":"e","thread":"main","cost":{"samples":2},"stack":[{"fn":"e"},{"fn":"a/B.d"},{"fn":"a/B.c","jit":true}]}"#,
+            r#""thread":"9","cost":{"samples":1},"stack":[]}"#,
+            r#""fn":"a/B.c","thread":"8","cost":{"samples":1},"stack":[{"fn":"a/B.c","jit":true}]}"#,
+        ]
+    );
+    assert!(!parsed.trouble);
+}
