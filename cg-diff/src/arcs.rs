@@ -1,21 +1,18 @@
 //! The call arcs of all runs between the rows of a comparison.
 
-use cg_stream::profile::FunctionKey;
 use cg_stream::record::{Count, RecordType};
 
-use crate::join::{Joined, Map};
+use crate::join::{FunctionRows, Map};
 use crate::runs::Runs;
 
-/// Arcs from and to the rows that were asked for.
+/// Arcs from the rows that were asked for.
 pub(crate) struct Arcs {
     arcs: Vec<Arc>,
     from: Map<usize, Vec<usize>>,
-    to: Map<usize, Vec<usize>>,
 }
 
-/// All calls from one row to another.
+/// All calls from one row to another: the callee, and figures.
 pub(crate) struct Arc {
-    pub(crate) caller: usize,
     pub(crate) callee: usize,
     /// Call counts, a side each, summed over its files.
     pub(crate) calls: Vec<Count>,
@@ -24,25 +21,16 @@ pub(crate) struct Arc {
 }
 
 impl Arcs {
-    /// The arcs of which one end is asked for. A row has no arc to itself here.
-    pub(crate) fn of(runs: &Runs, joined: &Joined, is_asked_for: impl Fn(usize) -> bool) -> Arcs {
-        let mut rows: Map<FunctionKey, usize> = Map::default();
-        for (row, joined_row) in joined.rows.iter().enumerate() {
-            if joined_row.of != RecordType::Fn {
-                continue;
-            }
-            for (position, profile) in runs.profiles.iter().enumerate() {
-                let table = profile.table(RecordType::Fn);
-                for record in joined.records(row, position) {
-                    rows.insert(table.key(*record as usize).function, row);
-                }
-            }
-        }
+    /// The arcs of which the caller is asked for. A row has no arc to itself here.
+    pub(crate) fn of(
+        runs: &Runs,
+        rows: &FunctionRows,
+        is_asked_for: impl Fn(usize) -> bool,
+    ) -> Arcs {
         let sides = runs.sides.len();
         let mut result = Arcs {
             arcs: Vec::new(),
             from: Map::default(),
-            to: Map::default(),
         };
         let mut known: Map<(usize, usize), usize> = Map::default();
         for side in 0..sides {
@@ -50,23 +38,22 @@ impl Arcs {
                 let event = runs.position(profile, 0).unwrap_or(usize::MAX);
                 let table = runs.profiles[profile].table(RecordType::Call);
                 for (record, key) in table.keys().iter().enumerate() {
-                    let callee = key.callee.and_then(|callee| rows.get(&callee));
-                    let (Some(caller), Some(callee)) = (rows.get(&key.function), callee) else {
+                    let callee = key.callee.and_then(|callee| rows.row(callee, key));
+                    let (Some(caller), Some(callee)) = (rows.row(runs.caller(key), key), callee)
+                    else {
                         continue;
                     };
-                    if caller == callee || !(is_asked_for(*caller) || is_asked_for(*callee)) {
+                    if caller == callee || !is_asked_for(caller) {
                         continue;
                     }
-                    let arc = *known.entry((*caller, *callee)).or_insert_with(|| {
+                    let arc = *known.entry((caller, callee)).or_insert_with(|| {
                         let arc = result.arcs.len();
                         result.arcs.push(Arc {
-                            caller: *caller,
-                            callee: *callee,
+                            callee,
                             calls: vec![0; sides],
                             incl: vec![0; sides],
                         });
-                        result.from.entry(*caller).or_default().push(arc);
-                        result.to.entry(*callee).or_default().push(arc);
+                        result.from.entry(caller).or_default().push(arc);
                         arc
                     });
                     let incl = table.incl(record).and_then(|incl| incl.get(event));
@@ -80,15 +67,7 @@ impl Arcs {
 
     /// The arcs that leave a row.
     pub(crate) fn from(&self, caller: usize) -> impl Iterator<Item = &Arc> {
-        self.pick(self.from.get(&caller))
-    }
-
-    /// The arcs that reach a row.
-    pub(crate) fn to(&self, callee: usize) -> impl Iterator<Item = &Arc> {
-        self.pick(self.to.get(&callee))
-    }
-
-    fn pick(&self, arcs: Option<&Vec<usize>>) -> impl Iterator<Item = &Arc> {
-        arcs.into_iter().flatten().map(|arc| &self.arcs[*arc])
+        let arcs = self.from.get(&caller).into_iter().flatten();
+        arcs.map(|arc| &self.arcs[*arc])
     }
 }

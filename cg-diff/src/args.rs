@@ -171,10 +171,18 @@ pub(crate) struct Args {
     )]
     pub(crate) shares: Shares,
 
+    /// Say where the difference of the totals comes from.
+    ///
+    /// Of profiles with call counts, one a side: cause records that add up to the difference, to the unit. A function costs
+    /// more a call, it calls another more often for each call of its own (at what such a call cost before, with all below it),
+    /// or it is entered more often from outside. What a call cost is an average over its callers.
+    #[arg(long, help_heading = "What is shown")]
+    pub(crate) causes: bool,
+
     /// Judge and rank by inclusive cost.
     ///
     /// Rows that one callee explains come last and name it.
-    #[arg(long, help_heading = "What is shown")]
+    #[arg(long, help_heading = "What is shown", hide_short_help = true)]
     pub(crate) inclusive: bool,
 
     /// The Massif snapshot to compare: peak or its number.
@@ -356,6 +364,7 @@ impl Args {
                 snapshots: self.snapshot,
                 renames: !self.no_renames,
             },
+            causes: self.causes,
             inclusive: self.inclusive,
             min_change: self.min_change,
             all: self.all,

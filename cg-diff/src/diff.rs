@@ -10,9 +10,10 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
+use crate::causes::{self, Causes};
 use crate::compare::{self, Change, CompareOptions};
 use crate::gate::{self, JudgedLimits};
-use crate::join::{self, JoinOptions, MOST_SIDES};
+use crate::join::{self, FunctionRows, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
@@ -43,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) shares: Shares,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
+    /// Whether it is told where the difference of the totals comes from.
+    pub(crate) causes: bool,
     /// The share of an event's total from which on a change counts.
     pub(crate) min_change: Percent,
     /// Write rows that are the same too.
@@ -112,7 +115,6 @@ pub(crate) fn diff(
     let mut judged = vec![Judged::default(); options.limits.len()];
     let mut events = BTreeSet::new();
     let mut types = BTreeSet::new();
-    let mut is_inlining_undone = false;
     tell_missing(&options.missing, options, diagnostics);
     for sentence in &options.of_two_layouts {
         diagnostics.say(options.is_gate(), sentence);
@@ -128,7 +130,6 @@ pub(crate) fn diff(
             }
             events.extend(verdict.events);
             types.extend(verdict.types);
-            is_inlining_undone |= verdict.is_inlining_undone;
         }
     }
     diagnostics.end_inputs();
@@ -137,7 +138,7 @@ pub(crate) fn diff(
             Judged::Fully => {}
             Judged::Unmatched => tell_unmatched(limit.unmatched(), options, diagnostics),
             Judged::NotCounted => {
-                diagnostics.trouble(limit.not_counted(&events, is_inlining_undone));
+                diagnostics.trouble(limit.not_counted(&events));
             }
         }
     }
@@ -180,8 +181,6 @@ struct Compared {
     events: Vec<String>,
     /// The types of records that a run has, or could have had.
     types: BTreeSet<RecordType>,
-    /// Whether functions were compared as if nothing were inlined.
-    is_inlining_undone: bool,
 }
 
 /// One comparison, a section of the output; totals of several benchmarks are compared each for itself.
@@ -267,7 +266,19 @@ fn compare_runs(
         sampling: sampling.as_ref(),
     };
     let mut changes = compare::compare(runs, &joined, compare_options);
-    let explanations = explain::explain(runs, &joined, &changes, compare_options);
+    let rows = FunctionRows::of(runs, &joined);
+    let explanations = explain::explain(runs, &joined, &changes, &rows, compare_options);
+    let causes = match options.causes {
+        true => {
+            let sides = [reference, runs.sides.len() - 1];
+            causes::of(runs, &joined, &changes, &rows, sides)
+        }
+        false => Ok(Causes::default()),
+    };
+    let causes = causes.unwrap_or_else(|refusal| {
+        diagnostics.trouble(refusal);
+        Causes::default()
+    });
     // Rows whose change is explained by one callee are sorted behind the others of their type.
     changes.order_by_key(|change| {
         let is_explained = explanations.explained_by.contains_key(&change.row);
@@ -304,6 +315,7 @@ fn compare_runs(
         joined: &joined,
         changes: &changes,
         explanations: &explanations,
+        causes: &causes,
         summary: &summary,
         rules,
         options: compare_options,
@@ -319,7 +331,6 @@ fn compare_runs(
         judgement,
         events: gate::limited_events(runs),
         types: notes::possible_types(runs),
-        is_inlining_undone: !runs.out_of_line.is_empty(),
     })
 }
 

@@ -25,6 +25,7 @@ mod inlining;
 mod noise;
 
 mod arcs;
+mod causes;
 mod explain;
 mod notes;
 

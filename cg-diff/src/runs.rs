@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Search, Snapshots};
-use cg_stream::profile::{Key, Names, Profile};
+use cg_stream::profile::{FunctionKey, Key, Names, Profile};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
@@ -87,7 +87,7 @@ impl ReadOptions {
     fn of_raw_profiles(&self) -> Options {
         Options {
             // Why a cost changed is told from call arcs.
-            calls: self.inline.is_none(),
+            calls: true,
             lines: self.lines,
             snapshots: self.snapshots,
             inline: self.inline.is_some(),
@@ -216,8 +216,9 @@ impl Runs {
         if inlined.iter().all(Option::is_some) {
             // Functions as if nothing were inlined, so that a compiler's decision to inline moves no cost.
             for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
-                *profile = std::mem::take(profile).with_functions(functions.rows);
-                out_of_line.push(functions.out_of_line);
+                let inlined = std::mem::take(profile).as_if_nothing_were_inlined(functions)?;
+                *profile = inlined.0;
+                out_of_line.push(inlined.1);
             }
             if let Some(message) = unequally_known(&known_chains) {
                 diagnostics.warn(message);
@@ -275,6 +276,14 @@ impl Runs {
     pub(crate) fn is_left_out(&self, key: &Key) -> bool {
         key.kind
             .is_some_and(|kind| self.leak_kinds.left_out.contains(&kind))
+    }
+
+    /// The function that a `call` record is of; of inlined code the inlined function, where functions are compared so.
+    pub(crate) fn caller(&self, key: &Key) -> FunctionKey {
+        let inlined = key.inlined.filter(|_| !self.out_of_line.is_empty());
+        let frames = inlined.map(|stack| self.names.stacks.frames(stack));
+        let innermost = frames.and_then(|frames| frames.first());
+        innermost.map_or(key.function, |frame| frame.function)
     }
 
     /// The profiles of a side.

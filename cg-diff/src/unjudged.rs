@@ -17,17 +17,13 @@ pub(crate) enum Judged {
 
 impl Limit {
     /// The message for a limit on what no run counts; `events` are those that runs count.
-    pub(crate) fn not_counted(
-        &self,
-        events: &BTreeSet<String>,
-        is_inlining_undone: bool,
-    ) -> String {
+    pub(crate) fn not_counted(&self, events: &BTreeSet<String>) -> String {
         let wanted = match &self.figure {
             Limited::Cost(event) | Limited::Incl(event) => event.as_str(),
             Limited::Calls => "calls",
         };
         let is_known = events.contains(wanted);
-        let mut why = match &self.figure {
+        let why = match &self.figure {
             Limited::Cost(_) | Limited::Incl(_) if !is_known => {
                 return self.without_event(wanted, events);
             }
@@ -38,10 +34,6 @@ impl Limit {
             }
             Limited::Calls => "no run counts calls; profiles of callgrind do".to_owned(),
         };
-        if is_inlining_undone && self.figure == Limited::Calls {
-            why +=
-                ", but nobody knows how often inlined code was entered: compare without --inline";
-        }
         format!("{}: not judged, {why}", self.text())
     }
 
@@ -90,7 +82,7 @@ mod tests {
     #[test]
     fn a_limit_on_no_event_names_those_there_are() {
         let events = BTreeSet::from(["Ir", "Dr", "total_bytes"].map(str::to_owned));
-        let says = |limit: &str| limit.parse::<Limit>().unwrap().not_counted(&events, false);
+        let says = |limit: &str| limit.parse::<Limit>().unwrap().not_counted(&events);
         let list = "the events are Dr Ir total_bytes";
         assert_eq!(
             says("ir>+5%"),

@@ -5,16 +5,17 @@ use std::io::{self, Write};
 
 use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Name, PerRun,
-    RecordType, RunRecord, Status, Total,
+    CauseKind, CauseRecord, Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame,
+    FunctionName, Host, Name, PerRun, RecordType, RunRecord, Status, Total,
 };
 use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
 
+use crate::causes::{CauseOfNode, Causes, NodeFunction};
 use crate::compare::{self, Change, CompareOptions};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
-use crate::inlining;
+use crate::inlining::{self, HostCosts, Inlining};
 use crate::join::{Certainty, Joined};
 use crate::runs::Runs;
 use crate::snapshots;
@@ -26,6 +27,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) joined: &'a Joined,
     pub(crate) changes: &'a [Change],
     pub(crate) explanations: &'a Explanations,
+    pub(crate) causes: &'a Causes,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
     pub(crate) options: CompareOptions<'a>,
@@ -47,10 +49,12 @@ pub(crate) fn write(
     out: &mut Writer<&mut dyn Write>,
 ) -> io::Result<()> {
     out.run(&comparison.run_record())?;
+    comparison.write_causes(diagnostics, out)?;
+    let inlining = inlining::of(comparison.runs, comparison.joined);
     for change in comparison.changes {
-        let has_moved = inlining::of_row(comparison.runs, comparison.joined, change.row).is_some();
-        if with_same || change.status != Status::Same || has_moved {
-            out.record(&comparison.diff_record(change, diagnostics))?;
+        let inlining = inlining.get(&change.row);
+        if with_same || change.status != Status::Same || inlining.is_some() {
+            out.record(&comparison.diff_record(change, inlining, diagnostics))?;
         }
     }
     for snapshot in snapshots::of_runs(comparison.runs) {
@@ -65,6 +69,96 @@ pub(crate) fn write(
 }
 
 impl Comparison<'_> {
+    /// Writes where the difference of the totals comes from.
+    fn write_causes(
+        &self,
+        diagnostics: &mut Diagnostics,
+        out: &mut Writer<&mut dyn Write>,
+    ) -> io::Result<()> {
+        if self.causes.all.is_empty() {
+            return Ok(());
+        }
+        let mut change_of = vec![None; self.joined.rows.len()];
+        for change in self.changes {
+            change_of[change.row] = Some(change);
+        }
+        let function_of = |function: &NodeFunction| match function {
+            NodeFunction::Key(key) => self.function_name(*key),
+            NodeFunction::Row(row) => change_of[*row]
+                .map_or_else(FunctionName::default, |change| self.function_of(change)),
+        };
+        for cause in &self.causes.all {
+            let record = self.cause_record(cause, function_of);
+            if record
+                .delta
+                .iter()
+                .any(|(_, delta)| i64::try_from(delta).is_err())
+            {
+                diagnostics.trouble("--causes: a cause is beyond 64 bits and left out");
+                continue;
+            }
+            out.record(&record)?;
+        }
+        Ok(())
+    }
+
+    fn cause_record<'c>(
+        &'c self,
+        cause: &CauseOfNode,
+        function_of: impl Fn(&NodeFunction) -> FunctionName<'c>,
+    ) -> CauseRecord<'c> {
+        let chain = &self.causes.nodes[cause.node];
+        let callee = cause.callee.map(|callee| &self.causes.nodes[callee]);
+        let innermost =
+            |chain: &[NodeFunction]| chain.first().map(&function_of).unwrap_or_default();
+        let function = innermost(chain);
+        let host = chain.last().filter(|_| chain.len() > 1);
+        let per_run = |counts: &[Count]| PerRun(counts.iter().copied().map(Some).collect());
+        let events = || self.causes.events.iter().map(|event| self.event(*event));
+        let [old_ran, new_ran] = cause.ran;
+        let per_call = cause.cost.iter();
+        let per_call = per_call.map(|[old, new]| per_run(&[*old, old_ran, *new, new_ran]));
+        let rate = |side: usize| match cause.kind {
+            CauseKind::Calls => per_run(&[cause.calls[side], cause.ran[side]]),
+            _ => PerRun::default(),
+        };
+        let is_guess = |function: &NodeFunction| match function {
+            NodeFunction::Row(row) => self.joined.rows[*row].certainty > Certainty::Told,
+            NodeFunction::Key(_) => false,
+        };
+        CauseRecord {
+            kind: cause.kind,
+            name: function.name,
+            file: function.file,
+            obj: function.obj,
+            host: host.map(|host| Box::new(function_of(host))),
+            callee: callee.map(|callee| Box::new(innermost(callee))),
+            inlined: callee.is_some_and(|callee| callee.len() > 1),
+            calls: per_run(&cause.calls),
+            per_call: CountsPerRun(events().zip(per_call).collect()),
+            old_rate: rate(0),
+            new_rate: rate(1),
+            cycle: cause.cycle,
+            guess: chain
+                .iter()
+                .chain(callee.into_iter().flatten())
+                .any(is_guess),
+            delta: Counts(events().zip(cause.delta.iter().copied()).collect()),
+        }
+    }
+
+    /// What a row is called.
+    fn function_of(&self, change: &Change) -> FunctionName<'_> {
+        let function = self.function_name(change.shown.function);
+        match change.has_several_names {
+            true => FunctionName {
+                name: self.common_name(change.shown.function.name),
+                ..function
+            },
+            false => function,
+        }
+    }
+
     /// The value of a field, if all runs agree on it.
     fn of_all<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
         let profiles = self.runs.profiles.iter();
@@ -119,18 +213,17 @@ impl Comparison<'_> {
         sources
     }
 
-    fn diff_record(&self, change: &Change, diagnostics: &mut Diagnostics) -> DiffRecord<'_> {
+    fn diff_record(
+        &self,
+        change: &Change,
+        inlining: Option<&Inlining>,
+        diagnostics: &mut Diagnostics,
+    ) -> DiffRecord<'_> {
         let row = &self.joined.rows[change.row];
         let figures = figures::of_row(self.runs, self.joined, change.row);
-        let inlining = inlining::of_row(self.runs, self.joined, change.row);
         let key = &change.shown;
-        let function = self.function_name(key.function);
+        let function = self.function_of(change);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
-        let name = if change.has_several_names {
-            self.common_name(key.function.name)
-        } else {
-            function.name
-        };
         let mut deltas = |figures: &[Figure]| {
             self.deltas(row.of, figures, |event, delta| {
                 let of = self.name(key.function.name).unwrap_or_default();
@@ -140,7 +233,7 @@ impl Comparison<'_> {
             })
         };
         DiffRecord {
-            name,
+            name: function.name,
             file: function.file,
             obj: function.obj,
             site: self.name(key.site),
@@ -172,13 +265,12 @@ impl Comparison<'_> {
             delta: deltas(&figures.cost),
             incl_delta: deltas(&figures.incl),
             out_of_line: inlining
-                .as_ref()
                 .map(|inlining| self.per_run(row.of, &inlining.out_of_line, Figure::per_run))
                 .map(Box::new),
             gone_inline: inlining
-                .as_ref()
                 .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
                 .map(Box::new),
+            hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.of, &inlining.hosts)),
             why: self
                 .explanations
                 .why
@@ -198,6 +290,14 @@ impl Comparison<'_> {
             z: self.z(change.row).map(Box::new),
             ..DiffRecord::default()
         }
+    }
+
+    fn hosts(&self, of: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {
+        let host = |host: &HostCosts| Host {
+            function: self.function_name(host.function),
+            cost: self.per_run(of, &host.cost, Figure::per_run),
+        };
+        hosts.iter().map(host).collect()
     }
 
     /// By how many standard deviations of chance the samples of a row changed.

@@ -176,9 +176,10 @@ fn check(language: &Language, prefix: &str) {
         ],
         "{records:#?}"
     );
-    assert_eq!(why(&records, "work::slower"), "cost_per_call");
-    assert_eq!(why(&records, "work::caller"), "inlined_callees");
-    assert_eq!(why(&records, "work::inlined_away"), "inlined_into_callers");
+    // Each was called once; that a call costs more is the figure itself.
+    assert_eq!(why(&records, "work::slower"), &Value::Null);
+    assert_eq!(why(&records, "work::caller"), "callees");
+    assert_eq!(why(&records, "work::inlined_away"), &Value::Null);
 }
 
 /// A rebuild of the same source is no change, and every function of the program is joined.

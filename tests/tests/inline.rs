@@ -784,7 +784,7 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
     let told = tools::stdout("cg-fmt", &[], &of_streams.stdout);
     let told = String::from_utf8(told).unwrap();
     assert!(
-        told.contains("inlined: 27,027 Ir out of line before, 0 now"),
+        told.contains("inlined into f, g, main: 27,027 Ir out of line before, 0 now"),
         "{told}"
     );
 }

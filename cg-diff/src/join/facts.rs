@@ -110,7 +110,7 @@ impl FactCollector<'_> {
             .keys()
         {
             let Some(callee) = key.callee else { continue };
-            let ends = (self.node(key.function), self.node(callee));
+            let ends = (self.node(self.runs.caller(key)), self.node(callee));
             let (Some(from), Some(to)) = ends else {
                 continue;
             };

@@ -32,7 +32,7 @@ use foldhash::fast::FixedState;
 use regex::Regex;
 
 pub(crate) use functions::Certainty;
-pub(crate) use rows::{JoinedRow, MOST_SIDES, Sides};
+pub(crate) use rows::{FunctionRows, JoinedRow, MOST_SIDES, Sides};
 
 use crate::key::normal::Level;
 use crate::runs::Runs;

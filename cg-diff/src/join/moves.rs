@@ -158,16 +158,17 @@ impl Joiner<'_> {
         let (a_facts, b_facts) = (a.1, b.1);
         let is_alike = if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
-            let has_callees = a_facts.has_callees() && b_facts.has_callees();
-            let enough = if has_callees {
-                SIMILAR_COST_WITH_MORE
-            } else {
-                SIMILAR_COST
+            let has_callees = a_facts.has_callees() || b_facts.has_callees();
+            // What calls it, where it stands and that it costs about the same is coincidence; what it calls is not, and
+            // neither is a call that costs the same to the unit.
+            let (enough, is_evidence) = match has_callees {
+                true => (SIMILAR_COST_WITH_MORE, is_similar(around.callees)),
+                false => (SIMILAR_COST, cost_the_same_a_call(a_facts, b_facts)),
             };
-            let is_similar =
-                |share: Option<f64>| share.is_none_or(|share| share >= SIMILAR_SURROUNDINGS);
-            is_similar(around.callers)
-                && is_similar(around.callees)
+            is_evidence
+                && around
+                    .callers
+                    .is_none_or(|share| share >= SIMILAR_SURROUNDINGS)
                 && ratio(weight(a_facts), weight(b_facts)) >= enough
                 && ratio(a_facts.calls(), b_facts.calls()) >= enough
         } else {
@@ -281,10 +282,10 @@ fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -
     is_called_alike && (costs_alike || is_similar(around.callees))
 }
 
-/// The same for functions whose names agree only in the last segment.
+/// The same for functions whose names agree only in the last segment. One that was moved may have been changed too.
 fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
-    let costs_alike =
-        ratio(weight(a), weight(b)) >= SIMILAR_COST && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
+    let costs_alike = ratio(weight(a), weight(b)) >= SIMILAR_COST_WITH_MORE
+        && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
     let is_considerable =
         weight(a).max(weight(b)) >= CONSIDERABLE_COST || is_similar(around.callees);
     let is_surrounded_alike = is_similar(around.callers) || is_similar(around.callees);
@@ -293,6 +294,13 @@ fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundin
 
 fn is_similar(share: Option<f64>) -> bool {
     share.is_some_and(|share| share >= SIMILAR_SURROUNDINGS)
+}
+
+/// True where a call costs the same to the unit, and so much that this is no coincidence.
+fn cost_the_same_a_call(a: &NodeFacts, b: &NodeFacts) -> bool {
+    // Counts of less than 53 bits are exact as floats.
+    weight(a).max(weight(b)) >= CONSIDERABLE_COST
+        && weight(a) * b.calls().max(1.0) == weight(b) * a.calls().max(1.0)
 }
 
 /// True where all figures agree almost exactly and are worth agreeing.

@@ -1,9 +1,12 @@
 //! The rows of a comparison, and which records of each profile they are made of.
 
 use cg_names::rules::MatchedRules;
+use cg_stream::profile::{FunctionKey, Key};
 use cg_stream::record::RecordType;
 
 use super::functions::Certainty;
+use super::{Joined, Map};
+use crate::runs::Runs;
 
 /// The sides that have a record, a bit each.
 pub(crate) type Sides = u128;
@@ -21,6 +24,37 @@ pub(crate) struct JoinedRow {
     pub(crate) certainty: Certainty,
     /// The sides that have it.
     pub(crate) sides: Sides,
+}
+
+/// The rows of functions, by what records of any type say of a function.
+pub(crate) struct FunctionRows {
+    by_record: Map<(FunctionKey, Option<u64>, Option<u64>), usize>,
+}
+
+impl FunctionRows {
+    pub(crate) fn of(runs: &Runs, joined: &Joined) -> FunctionRows {
+        let mut by_record = Map::default();
+        for (row, joined_row) in joined.rows.iter().enumerate() {
+            if joined_row.of != RecordType::Fn {
+                continue;
+            }
+            for (position, profile) in runs.profiles.iter().enumerate() {
+                let table = profile.table(RecordType::Fn);
+                for record in joined.records(row, position) {
+                    let key = table.key(*record as usize);
+                    by_record.insert((key.function, key.part, key.thread), row);
+                }
+            }
+        }
+        FunctionRows { by_record }
+    }
+
+    /// The row of a function that a record names, if it has one; `of` is the record's key.
+    pub(crate) fn row(&self, function: FunctionKey, of: &Key) -> Option<usize> {
+        (self.by_record)
+            .get(&(function, of.part, of.thread))
+            .copied()
+    }
 }
 
 /// The records of one profile, grouped by row.

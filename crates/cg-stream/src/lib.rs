@@ -15,6 +15,7 @@ pub mod lines;
 
 pub mod percent;
 
+pub mod components;
 pub mod sorting;
 
 pub mod visible;

@@ -13,8 +13,8 @@ use crate::record::{
     ProgramPointRecord, StackRecord,
 };
 use crate::record::{
-    Count, Counts, DiffRecord, EndRecord, Frame, FunctionName, HeapBlock, Name, Note, RecordType,
-    RunRecord, SnapshotRecord,
+    CauseRecord, Count, Counts, DiffRecord, EndRecord, Frame, FunctionName, HeapBlock, Name, Note,
+    RecordType, RunRecord, SnapshotRecord,
 };
 use crate::{Error, Line};
 
@@ -391,6 +391,8 @@ macro_rules! row_types {
             $($(#[$of_type])* $kind($row<'a>),)*
             /// The levels of a snapshot.
             Snapshot(&'a SnapshotRecord),
+            /// A part of the difference of two totals.
+            Cause(&'a CauseRecord<'a>),
             /// A record that is not looked into: of a type that is not wanted, or not known.
             Unread(RecordType),
         }
@@ -401,6 +403,7 @@ macro_rules! row_types {
                 match self {
                     $(Row::$kind(_) => RecordType::$kind,)*
                     Row::Snapshot(_) => RecordType::Snapshot,
+                    Row::Cause(_) => RecordType::Cause,
                     Row::Unread(of) => *of,
                 }
             }
@@ -422,6 +425,7 @@ macro_rules! row_types {
                     sink.row(&Row::$kind($row::from(&record)), &NoTables)
                 })*
                 RecordType::Snapshot => sink.row(&Row::Snapshot(&line.parse()?), &NoTables),
+                RecordType::Cause => sink.row(&Row::Cause(&line.parse()?), &NoTables),
                 RecordType::Diff => sink.diff(line.parse()?),
                 RecordType::Other => Ok(()),
             };

@@ -3,8 +3,9 @@
 
 use cg_stream::reader::{Completeness, Reader};
 use cg_stream::record::{
-    CallRecord, DiffRecord, EndRecord, ErrorRecord, FnRecord, HeapRecord, InlineRecord, LeakRecord,
-    LineRecord, ProgramPointRecord, Record, RecordType, RunRecord, SnapshotRecord, StackRecord,
+    CallRecord, CauseRecord, DiffRecord, EndRecord, ErrorRecord, FnRecord, HeapRecord,
+    InlineRecord, LeakRecord, LineRecord, ProgramPointRecord, Record, RecordType, RunRecord,
+    SnapshotRecord, StackRecord,
 };
 use cg_stream::rows::hand_over;
 use cg_stream::{Framing, Line, Writer};
@@ -48,6 +49,7 @@ fn every_example_is_read_and_written_again_byte_for_byte() {
                 RecordType::Stack => written_again::<StackRecord>(&line),
                 RecordType::Snapshot => written_again::<SnapshotRecord>(&line),
                 RecordType::Diff => written_again::<DiffRecord>(&line),
+                RecordType::Cause => written_again::<CauseRecord>(&line),
                 RecordType::End => written_again::<EndRecord>(&line),
                 RecordType::Other => panic!("an example of an unknown type: {:?}", line.bytes),
             };

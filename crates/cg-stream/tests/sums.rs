@@ -45,7 +45,7 @@ fn examples() -> Vec<Value> {
         .filter(|line| line.starts_with("{\"type\":"))
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|record: &Value| {
-            let other = ["run", "end", "diff", "snapshot"];
+            let other = ["run", "end", "diff", "snapshot", "cause"];
             !other.contains(&record["type"].as_str().unwrap())
         })
         .collect();

@@ -258,9 +258,7 @@ impl Diffs<'_> {
             }
         });
         text("why", "why", Text, all, |record| {
-            let why = record.why.as_deref().map(why::clause);
-            let why = why.or_else(|| why::inlining(record));
-            why.map_or(Cell::Empty, |why| Cell::Text(why.into()))
+            why::of(record).map_or(Cell::Empty, |why| Cell::Text(why.into()))
         });
         text("explained_by", "explained by", Function, all, |record| {
             let callee = record.explained_by.as_ref();

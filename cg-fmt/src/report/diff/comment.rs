@@ -75,6 +75,7 @@ impl Diffs<'_> {
             Some(benchmarks) => document.push(Block::Table(benchmarks)),
             None => document.push(Block::Table(self.totals())),
         }
+        document.blocks.extend(self.causes(&events, options));
         if !open.is_empty() {
             document.push(Block::Table(part(open)?));
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use cg_document::{Audience, Document, Graph};
 use cg_stream::profile::Profile;
 use cg_stream::record::{
-    Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord, Status,
-    Total,
+    CauseRecord, Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord,
+    Status, Total,
 };
 
 use super::arrange;
@@ -17,6 +17,7 @@ use super::timeline::Timeline;
 use crate::options::{GroupBy, Options, OutputFormat};
 
 mod benchmarks;
+mod causes;
 mod columns;
 mod comment;
 mod sum;
@@ -33,6 +34,8 @@ pub(crate) struct Diffs<'a> {
     title: String,
     pub(crate) summary: DiffSummary,
     pub(crate) records: Cow<'a, [DiffRecord<'static>]>,
+    /// Where the difference of the totals comes from, if that was asked for.
+    pub(crate) causes: &'a [CauseRecord<'static>],
     /// What the records are called in a sentence.
     nouns: (&'static str, &'static str),
     events: Vec<String>,
@@ -112,6 +115,7 @@ impl<'a> Diffs<'a> {
         let has_benchmarks = diffs.iter().any(|run| run.runs != diffs[0].runs);
         let benchmarks = if has_benchmarks { diffs } else { Vec::new() };
         Diffs {
+            causes: profile.causes(),
             timeline: Timeline::of(profile),
             benchmarks,
             runs,

@@ -28,6 +28,9 @@ impl Diffs<'_> {
         if let Some(benchmarks) = self.benchmarks(&events) {
             document.push(Block::Table(benchmarks));
         }
+        if options.format.is_for_people() {
+            document.blocks.extend(self.causes(&events, options));
+        }
         if !options.wants_listing() {
             document
                 .blocks

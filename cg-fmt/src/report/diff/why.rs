@@ -3,12 +3,22 @@
 use cg_document::number::{grouped, plural, signed};
 use cg_stream::record::{Cause, Count, DiffRecord, Why};
 
+/// Why the cost of a record changed, as far as it is told; where two names were joined by a guess, with that word.
+pub(super) fn of(record: &DiffRecord) -> Option<String> {
+    let why = record.why.as_deref().and_then(clause);
+    let why = why.or_else(|| inlining(record))?;
+    Some(match record.guess {
+        true => format!("{why}, if the guess is right"),
+        false => why,
+    })
+}
+
 /// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
-pub(super) fn clause(why: &Why) -> String {
+fn clause(why: &Why) -> Option<String> {
     let event = &why.event;
     let by_calls = signed(why.by_calls.unwrap_or(0).into());
     let by_cost = signed(why.by_cost_per_call.unwrap_or(0).into());
-    match why.cause {
+    Some(match why.cause {
         Cause::Calls => format!(
             "{}, {by_calls} {event} at the same cost per call",
             calls(why)
@@ -18,15 +28,25 @@ pub(super) fn clause(why: &Why) -> String {
             "{}, {by_calls} {event} by calls and {by_cost} by cost per call",
             calls(why)
         ),
-        Cause::InlinedIntoCallers => format!("inlined into {}", moved(why)),
-        Cause::InlinedCallees => format!("took in by inlining {}", moved(why)),
-        Cause::OutlinedFromCallers => format!("no longer inlined into {}", moved(why)),
-        Cause::OutlinedCallees => format!("no longer has inlined {}", moved(why)),
+        Cause::Callees => callees(why),
+        Cause::Other => return None,
+    })
+}
+
+/// So many functions are named.
+const NAMED: usize = 3;
+
+/// The first of a list, and how many more there are; nothing of an empty one.
+fn first_of(names: Vec<String>) -> Option<String> {
+    match names.split_at(names.len().min(NAMED)) {
+        ([], _) => None,
+        (named, []) => Some(named.join(", ")),
+        (named, more) => Some(format!("{} and {} more", named.join(", "), more.len())),
     }
 }
 
-/// What became of a function's code by inlining: `inlined: 27,000 Ir out of line before, 0 now`.
-pub(super) fn inlining(record: &DiffRecord) -> Option<String> {
+/// What became of a function's code by inlining: `inlined into main: 27,000 Ir out of line before, 0 now`.
+fn inlining(record: &DiffRecord) -> Option<String> {
     let (event, own) = record.out_of_line.as_ref()?.0.first()?;
     let ends = |entries: &[Option<Count>]| {
         let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
@@ -38,9 +58,13 @@ pub(super) fn inlining(record: &DiffRecord) -> Option<String> {
     } else {
         "no longer inlined"
     };
+    let hosts = record.hosts.iter().map(|host| &host.function);
+    let names = hosts.filter_map(|host| Some(host.name.as_deref()?.to_owned()));
+    let into = first_of(names.collect()).map(|names| format!(" into {names}"));
+    let into = into.unwrap_or_default();
     let (before, now) = (grouped(before), grouped(now));
     Some(format!(
-        "{word}: {before} {event} out of line before, {now} now"
+        "{word}{into}: {before} {event} out of line before, {now} now"
     ))
 }
 
@@ -58,35 +82,40 @@ fn calls(why: &Why) -> String {
     }
 }
 
-fn moved(why: &Why) -> String {
-    let functions = why.moved.iter();
-    let list = functions.map(|moved| {
-        format!(
-            "{} ({} {})",
-            moved.name,
-            signed(moved.delta.into()),
-            why.event
-        )
-    });
-    list.collect::<Vec<_>>().join(", ")
+/// `no longer calls validate (500 calls), now calls check (20 calls)`
+fn callees(why: &Why) -> String {
+    let list = |word: &str, is_told: fn([u64; 2]) -> bool| {
+        let callees = why.callees.iter().filter(|callee| is_told(callee.calls));
+        let names = callees.map(|callee| {
+            let calls = Count::from(callee.calls[0].max(callee.calls[1]));
+            format!("{} ({})", callee.name, plural(calls, "call", "calls"))
+        });
+        Some(format!("{word} {}", first_of(names.collect())?))
+    };
+    let parts = [
+        list("no longer calls", |[_, after]| after == 0),
+        list("now calls", |[before, _]| before == 0),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cg_stream::record::Moved;
+    use cg_stream::record::CalleeCalls;
 
     #[test]
     fn calls_and_cost_per_call_are_told_with_their_figures() {
         let why = |cause, by_calls, by_cost, before, after| {
-            clause(&Why {
+            let why = Why {
                 cause,
                 event: "Ir".into(),
                 by_calls: Some(by_calls),
                 by_cost_per_call: Some(by_cost),
                 calls: vec![before, after],
-                moved: Vec::new(),
-            })
+                callees: Vec::new(),
+            };
+            clause(&why).unwrap()
         };
         assert_eq!(
             why(Cause::Calls, 1_000, 0, 10, 2_000),
@@ -103,20 +132,33 @@ mod tests {
     }
 
     #[test]
-    fn inlining_is_told_with_the_functions_at_its_other_end() {
-        let moved = |name: &'static str, delta| Moved {
+    fn callees_that_came_and_went_are_told_with_their_calls() {
+        let callee = |name: &'static str, calls| CalleeCalls {
             name: name.into(),
-            delta,
+            calls,
         };
         let why = Why {
-            cause: Cause::InlinedCallees,
-            event: "Ir".into(),
-            moved: vec![moved("leaf", -3_000), moved("middle", -100)],
+            cause: Cause::Callees,
+            callees: vec![
+                callee("a", [500, 0]),
+                callee("b", [0, 1]),
+                callee("c", [1_200, 0]),
+            ],
             ..Why::default()
         };
         assert_eq!(
-            clause(&why),
-            "took in by inlining leaf (-3,000 Ir), middle (-100 Ir)"
+            clause(&why).unwrap(),
+            "no longer calls a (500 calls), c (1,200 calls); now calls b (1 call)"
+        );
+        let many = Why {
+            callees: ["a", "b", "c", "d", "e"]
+                .map(|name| callee(name, [1, 0]))
+                .into(),
+            ..why
+        };
+        assert_eq!(
+            clause(&many).unwrap(),
+            "no longer calls a (1 call), b (1 call), c (1 call) and 2 more"
         );
     }
 }

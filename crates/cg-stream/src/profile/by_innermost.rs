@@ -50,6 +50,47 @@ impl Profile {
         self
     }
 
+    /// The same profile with functions as if nothing were inlined instead of its own; its call counts, arcs and chains
+    /// stay. What was inlined throughout was never called.
+    ///
+    /// # Errors
+    /// Where there are more functions than a profile can hold.
+    pub fn as_if_nothing_were_inlined(
+        mut self,
+        mut functions: InlinedFunctions,
+    ) -> Result<(Profile, Vec<Vec<Count>>), Error> {
+        let called = self.table(RecordType::Fn);
+        for row in 0..called.len() {
+            let key = Key {
+                function: called.key(row).function,
+                part: called.key(row).part,
+                thread: called.key(row).thread,
+                ..Key::default()
+            };
+            let added = functions.rows.row(key).map_err(NotAdded::from);
+            let calls = called.numbers().calls.get(row);
+            (added.and_then(|row| functions.rows.add_calls(row, calls)))
+                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+        }
+        let counts_calls = (0..called.len()).any(|row| called.numbers().calls.get(row).is_some());
+        for row in 0..functions.rows.len() {
+            (functions.rows.add_calls(row, counts_calls.then_some(0)))
+                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+        }
+        let none = vec![0; self.events.len()];
+        functions.out_of_line.resize(functions.rows.len(), none);
+        let kept = [RecordType::Call, RecordType::Inline]
+            .into_iter()
+            .filter_map(table_index)
+            .map(|table| (table, std::mem::take(&mut self.tables[table])))
+            .collect::<Vec<_>>();
+        let mut profile = self.with_functions(functions.rows);
+        for (table, rows) in kept {
+            profile.tables[table] = rows;
+        }
+        Ok((profile, functions.out_of_line))
+    }
+
     fn add_chain(
         &self,
         functions: &mut InlinedFunctions,

@@ -18,7 +18,8 @@ pub use key::{FrameKey, FunctionKey, Key, StackFrames, StackId, Stacks, Symbol, 
 pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use crate::record::{
-    Count, Counts, DiffRecord, Frame, RecordType, RunRecord, SharedTexts, SnapshotRecord,
+    CauseRecord, Count, Counts, DiffRecord, Frame, RecordType, RunRecord, SharedTexts,
+    SnapshotRecord,
 };
 use crate::rows::{Row, RowSink, RowTables, hand_over};
 use crate::{Error, Line};
@@ -66,6 +67,7 @@ pub struct Profile {
     tables: [Rows; TABLES.len()],
     snapshots: Vec<SnapshotRecord>,
     diffs: Vec<DiffRecord<'static>>,
+    causes: Vec<CauseRecord<'static>>,
     diff_texts: SharedTexts,
     unknown: u64,
     known: LookedUp,
@@ -187,6 +189,11 @@ impl Profile {
         &self.diffs
     }
 
+    /// Where the difference of a diff's totals comes from, in the order the records came.
+    pub fn causes(&self) -> &[CauseRecord<'static>] {
+        &self.causes
+    }
+
     /// How many records of types unknown to this version were left out.
     pub fn unknown(&self) -> u64 {
         self.unknown
@@ -269,6 +276,9 @@ impl RowSink for Profile {
         }
         match row {
             Row::Snapshot(record) => self.snapshots.push((*record).clone()),
+            Row::Cause(record) => {
+                (self.causes).push((*record).clone().shared(&mut self.diff_texts))
+            }
             Row::Unread(RecordType::Other) => self.unknown += 1,
             _ => {}
         }

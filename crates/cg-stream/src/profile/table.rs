@@ -192,6 +192,12 @@ impl Rows {
         Ok(row)
     }
 
+    /// Adds calls, if they are counted.
+    pub(super) fn add_calls(&mut self, row: usize, calls: Option<u64>) -> Result<(), NotAdded> {
+        let sum = self.numbers.calls.sum(row, calls);
+        sum.map_err(|beyond| beyond.of("calls"))
+    }
+
     /// Adds self cost.
     #[inline]
     pub(super) fn add_costs(

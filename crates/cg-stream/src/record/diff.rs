@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_false};
+use super::{
+    Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_empty_per_run, is_false,
+};
 
 /// What became of a record between the first run and the last.
 #[derive(
@@ -106,6 +108,9 @@ pub struct DiffRecord<'a> {
     /// Self cost of its code that went into others by inlining, where that changed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub gone_inline: Option<Box<CountsPerRun<'a>>>,
+    /// Where that changed, the functions that its code is inlined into, each with what it has of it.
+    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host<'a>>,
     /// Why the cost changed, where call counts and arcs tell.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub why: Option<Box<Why<'a>>>,
@@ -157,6 +162,12 @@ impl DiffRecord<'_> {
             incl_delta: self.incl_delta.shared(texts),
             out_of_line: self.out_of_line.map(|own| Box::new(own.shared(texts))),
             gone_inline: self.gone_inline.map(|own| Box::new(own.shared(texts))),
+            hosts: (self.hosts.into_iter())
+                .map(|host| Host {
+                    function: host.function.into_owned(),
+                    cost: host.cost.shared(texts),
+                })
+                .collect(),
             min: self.min.map(|min| Box::new(min.shared(texts))),
             spread: self.spread.map(|spread| Box::new(spread.shared(texts))),
             noise: self.noise.map(|noise| Box::new(noise.shared(texts))),
@@ -177,6 +188,18 @@ impl DiffRecord<'_> {
     }
 }
 
+/// A function that another is inlined into.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host<'a> {
+    /// The function.
+    #[serde(flatten, borrow)]
+    pub function: FunctionName<'a>,
+    /// The part of the other's cost that arose in it.
+    #[serde(borrow)]
+    pub cost: CountsPerRun<'a>,
+}
+
 /// Why the cost of a function changed, with the figures it was judged by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -195,20 +218,20 @@ pub struct Why<'a> {
     /// Call counts before and after.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<u64>,
-    /// The functions that the code moved into or out of, and by how much their self cost changed.
+    /// The callees that only one of the runs has, the costliest first.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
-    pub moved: Vec<Moved<'a>>,
+    pub callees: Vec<CalleeCalls<'a>>,
 }
 
-/// A function on the other side of an inlining, and by how much its self cost changed.
+/// A callee of a function, and how often it called it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Moved<'a> {
-    /// The function.
+pub struct CalleeCalls<'a> {
+    /// The callee.
     #[serde(rename = "fn", borrow)]
     pub name: Name<'a>,
-    /// By how much its self cost changed.
-    pub delta: i64,
+    /// Calls before and after.
+    pub calls: [u64; 2],
 }
 
 /// The kinds of reason for a change.
@@ -218,18 +241,15 @@ pub enum Cause {
     /// It was called more or less often; a call costs what it did.
     Calls,
     /// It was called as often as before; a call costs more or less.
-    #[default]
     CostPerCall,
     /// Both.
     CallsAndCostPerCall,
-    /// Its code went into its callers.
-    InlinedIntoCallers,
-    /// It took in the code of callees.
-    InlinedCallees,
-    /// Its code came out of its callers.
-    OutlinedFromCallers,
-    /// Code of its own became callees.
-    OutlinedCallees,
+    /// It calls functions that it did not call before, or no longer calls some.
+    Callees,
+    /// One that this version does not know.
+    #[default]
+    #[serde(other)]
+    Other,
 }
 
 impl Why<'_> {
@@ -241,12 +261,10 @@ impl Why<'_> {
             by_calls: self.by_calls,
             by_cost_per_call: self.by_cost_per_call,
             calls: self.calls,
-            moved: self
-                .moved
-                .into_iter()
-                .map(|moved| Moved {
-                    name: moved.name.into_owned(),
-                    delta: moved.delta,
+            callees: (self.callees.into_iter())
+                .map(|callee| CalleeCalls {
+                    name: callee.name.into_owned(),
+                    calls: callee.calls,
                 })
                 .collect(),
         }
@@ -325,8 +343,4 @@ impl DiffSummary {
             run.extra.extend(fields);
         }
     }
-}
-
-fn is_empty_per_run(calls: &PerRun) -> bool {
-    calls.0.is_empty()
 }

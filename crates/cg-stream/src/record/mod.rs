@@ -6,6 +6,7 @@
 pub(crate) mod declaration;
 mod structs;
 
+mod cause;
 mod counts;
 mod diff;
 mod facts;
@@ -16,8 +17,11 @@ mod parts;
 mod run;
 mod snapshot;
 
+pub use cause::{CauseKind, CauseRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
-pub use diff::{Cause, DiffRecord, DiffSummary, LeftOut, Moved, SamplingSummary, Status, Why};
+pub use diff::{
+    CalleeCalls, Cause, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary, Status, Why,
+};
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
     HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, PartialRun,
@@ -72,6 +76,7 @@ record_types! {
     RunRecord => Run,
     SnapshotRecord => Snapshot,
     DiffRecord<'_> => Diff,
+    CauseRecord<'_> => Cause,
     EndRecord => End,
 }
 
@@ -83,6 +88,11 @@ fn is_zero(value: &u64) -> bool {
 /// True for `false`: serde then leaves the field out.
 fn is_false(is_so: &bool) -> bool {
     !is_so
+}
+
+/// True for counts of no run: serde then leaves the array out.
+fn is_empty_per_run(calls: &PerRun) -> bool {
+    calls.0.is_empty()
 }
 
 /// Reads the fields a type does not name itself, without `type`, which serde's `flatten` would hand over too.

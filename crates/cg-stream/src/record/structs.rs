@@ -94,6 +94,8 @@ macro_rules! structs {
             Snapshot,
             /// A comparison of one record over several runs.
             Diff,
+            /// A part of the difference of two totals.
+            Cause,
             /// The last record of a stream.
             End,
             /// A type this version does not know; it passes through.
@@ -102,11 +104,12 @@ macro_rules! structs {
 
         impl RecordType {
             /// All types by the name they have in a stream.
-            pub const ALL: [(&'static str, RecordType); 4 + [$($word),*].len()] = [
+            pub const ALL: [(&'static str, RecordType); 5 + [$($word),*].len()] = [
                 ("run", RecordType::Run),
                 $(($word, RecordType::$kind),)*
                 ("snapshot", RecordType::Snapshot),
                 ("diff", RecordType::Diff),
+                ("cause", RecordType::Cause),
                 ("end", RecordType::End),
             ];
 
@@ -114,7 +117,7 @@ macro_rules! structs {
             pub const DECLARED: &'static [&'static str] = &[$($word),*];
 
             /// The names of the types that can be listed: all that do not frame a stream.
-            pub const LISTED: &'static [&'static str] = &[$($word,)* "snapshot", "diff"];
+            pub const LISTED: &'static [&'static str] = &[$($word,)* "snapshot", "diff", "cause"];
         }
 
         $(

@@ -171,6 +171,10 @@ macro_rules! put_rows {
                     let _ = serde_json::to_writer(&mut *to.buffer, record);
                     return true;
                 }
+                Row::Cause(record) => {
+                    let _ = serde_json::to_writer(&mut *to.buffer, record);
+                    return true;
+                }
                 Row::Unread(_) => return false,
             }
             to.bytes("}");

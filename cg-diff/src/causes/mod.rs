@@ -1,0 +1,363 @@
+//! Where the difference of two totals comes from: parts that have one place and one kind each, and add up to the unit.
+//!
+//! With `W` own cost, `n` calls, `c` calls from one function to another, `x` entries from outside, `u` what a call costs
+//! with all below it, and 0 and 1 for the old and the new run:
+//!
+//! ```text
+//! T1 - T0 = Σ W1 - n1 · W0 / n0                 a call costs more itself      cost-per-call
+//!         + Σ (c1 - n1 · c0 / n0) · u0          calls another more often      calls
+//!         + Σ (x1 - x0) · u0                    is entered more often         entered
+//! ```
+//!
+//! It holds on any graph. Each term is rounded down, and what that takes from the sum is given, a unit each, to the terms
+//! with the greatest fractions: so each is within one of its exact value.
+
+mod dense;
+mod double;
+mod graph;
+mod inclusive;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+
+use cg_stream::record::{CauseKind, Count, RecordType};
+use cg_stream::sorting::Order as _;
+
+use crate::compare::Change;
+use crate::join::{FunctionRows, Joined};
+use crate::runs::Runs;
+use double::Double;
+pub(crate) use graph::NodeFunction;
+use graph::{CallGraph, NodeArc, Nodes};
+
+/// A cause, of nodes of [`Causes`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CauseOfNode {
+    pub(crate) kind: CauseKind,
+    pub(crate) node: usize,
+    /// What is called, of [`CauseKind::Calls`].
+    pub(crate) callee: Option<usize>,
+    /// Old and new, as [`cg_stream::record::CauseRecord::calls`] has them.
+    pub(crate) calls: [Count; 2],
+    /// Old and new: how often the node ran.
+    pub(crate) ran: [Count; 2],
+    /// Old and new self cost by event, of [`CauseKind::CostPerCall`].
+    pub(crate) cost: Vec<[Count; 2]>,
+    /// The cycle that it lies in, from 1.
+    pub(crate) cycle: Option<u64>,
+    /// By event.
+    pub(crate) delta: Vec<Count>,
+}
+
+/// All causes of a comparison.
+#[derive(Default)]
+pub(crate) struct Causes {
+    /// The events that figures are of.
+    pub(crate) events: Vec<usize>,
+    /// What the nodes are: a function, or one and what it is inlined into.
+    pub(crate) nodes: Vec<Vec<NodeFunction>>,
+    /// Those that are not 0, the greatest of the first event first.
+    pub(crate) all: Vec<CauseOfNode>,
+}
+
+/// Why there are no causes.
+type Refusal = String;
+
+/// Where the difference between two sides comes from.
+///
+/// # Errors
+/// Where the runs cannot tell: without call counts, where a side is a median, where records are missing.
+pub(crate) fn of(
+    runs: &Runs,
+    joined: &Joined,
+    changes: &[Change],
+    rows: &FunctionRows,
+    sides: [usize; 2],
+) -> Result<Causes, Refusal> {
+    if sides.iter().any(|side| runs.files_of(*side).len() > 1) {
+        return Err(
+            "--causes: medians do not add up; give one file a side, or --statistic sum".to_owned(),
+        );
+    }
+    let nodes = Nodes::of(runs, joined, changes, rows);
+    let events = counted_events(runs);
+    let graphs = sides.map(|side| CallGraph::of(runs, &nodes, side, &events));
+    for (graph, side) in graphs.iter().zip(sides) {
+        check(runs, graph, side, &events)?;
+    }
+    let [old, new] = &graphs;
+    let all = attribute(old, new, events.len()).map_err(|event| {
+        format!(
+            "--causes: the counts of {} are too large to be told apart",
+            runs.events[events[event]]
+        )
+    })?;
+    let nodes = nodes.chains;
+    Ok(Causes { events, nodes, all })
+}
+
+/// The events that all runs count, and that functions have.
+fn counted_events(runs: &Runs) -> Vec<usize> {
+    let has = |profile: usize, event: usize| {
+        let table = runs.profiles[profile].table(RecordType::Fn);
+        let position = runs.position(profile, event);
+        position.is_some_and(|position| {
+            (0..table.len()).any(|row| {
+                table
+                    .cost(row)
+                    .get(position)
+                    .is_some_and(|count| *count != 0)
+            })
+        })
+    };
+    (0..runs.events.len())
+        .filter(|event| runs.is_common(*event))
+        .filter(|event| (0..runs.profiles.len()).any(|profile| has(profile, *event)))
+        .collect()
+}
+
+/// Refuses a side whose records do not say what became of its total.
+fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Result<(), Refusal> {
+    let name = &runs.sides[side].0;
+    let functions = |of: RecordType| -> usize {
+        let profiles = runs.files_of(side);
+        profiles
+            .map(|profile| runs.profiles[profile].table(of).len())
+            .sum()
+    };
+    let counts_calls = runs.files_of(side).any(|profile| {
+        let table = runs.profiles[profile].table(RecordType::Fn);
+        (0..table.len()).any(|row| table.calls(row) > 0)
+    });
+    if events.is_empty() || functions(RecordType::Fn) == 0 {
+        return Err(format!(
+            "--causes: {name} has no functions with costs; give profiles of Callgrind"
+        ));
+    }
+    if functions(RecordType::Call) == 0 && functions(RecordType::Fn) > 1 {
+        return Err(match counts_calls {
+            true => format!("--causes: {name} has no call records; write it by cg-parse --calls"),
+            false => format!("--causes: {name} counts no calls; give profiles of Callgrind"),
+        });
+    }
+    if graph.without_ends > 0 {
+        return Err(format!(
+            "--causes: {name} lacks the functions of {} calls; give it without what filtered it",
+            graph.without_ends
+        ));
+    }
+    for (position, event) in events.iter().enumerate() {
+        let sum: Count = graph.cost.iter().map(|cost| cost[position]).sum();
+        let profiles = runs.files_of(side);
+        let total: Count = profiles
+            .filter_map(|profile| runs.total(profile, *event))
+            .sum();
+        if sum != total {
+            return Err(format!(
+                "--causes: the functions of {name} have {sum} of its {total} {}; give it without what filtered it",
+                runs.events[*event]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The terms of the identity, rounded. Nodes are in the order of their names.
+///
+/// # Errors
+/// The event whose terms are not known well enough for that.
+fn attribute(old: &CallGraph, new: &CallGraph, events: usize) -> Result<Vec<CauseOfNode>, usize> {
+    let completed = old.completed_by(new);
+    let component_of = completed.components();
+    let inclusive = inclusive::cost_per_call(&completed, &component_of);
+    let terms = Terms {
+        old,
+        new,
+        inclusive: &inclusive,
+    };
+    let (mut causes, values) = terms.all(events);
+    for event in 0..events {
+        let total =
+            |graph: &CallGraph| -> Count { graph.cost.iter().map(|cost| cost[event]).sum() };
+        let column = values.iter().map(|values| values[event]);
+        let rounded = rounded(total(new) - total(old), column).ok_or(event)?;
+        for (cause, delta) in causes.iter_mut().zip(rounded) {
+            cause.delta.push(delta);
+        }
+    }
+    causes.retain(|cause| cause.delta.iter().any(|delta| *delta != 0));
+    causes.order_by(|a, b| {
+        let key = |cause: &CauseOfNode| {
+            (
+                Reverse(cause.delta[0].unsigned_abs()),
+                cause.node,
+                cause.kind,
+                cause.callee,
+            )
+        };
+        key(a).cmp(&key(b))
+    });
+    number_cycles(&mut causes, &component_of);
+    Ok(causes)
+}
+
+/// Says which causes lie in which cycle of the old run, numbered in the order of the causes.
+fn number_cycles(causes: &mut [CauseOfNode], component_of: &[usize]) {
+    let mut members = vec![0; component_of.len()];
+    for component in component_of {
+        members[*component] += 1;
+    }
+    let mut numbers = vec![None; component_of.len()];
+    let mut next = 1;
+    for cause in causes {
+        let component = component_of[cause.node];
+        let is_inside = cause
+            .callee
+            .is_none_or(|callee| component_of[callee] == component);
+        if is_inside && members[component] > 1 {
+            cause.cycle = Some(*numbers[component].get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            }));
+        }
+    }
+}
+
+/// A term for an event: the integer below it, and what is missing to its value.
+type Term = Option<(Count, f64)>;
+
+/// What the terms are made of.
+struct Terms<'a> {
+    old: &'a CallGraph,
+    new: &'a CallGraph,
+    /// Of each node in the old run.
+    inclusive: &'a [Vec<Double>],
+}
+
+impl Terms<'_> {
+    /// The causes without their deltas, and the values of each by event. Terms that are plainly 0 are left out.
+    fn all(&self, events: usize) -> (Vec<CauseOfNode>, Vec<Vec<Term>>) {
+        let (mut causes, mut values) = (Vec::new(), Vec::new());
+        let mut push = |cause: CauseOfNode, terms: Vec<Term>| {
+            let is_zero = |term: &Term| *term == Some((0, 0.0));
+            if !terms.iter().all(is_zero) {
+                causes.push(cause);
+                values.push(terms);
+            }
+        };
+        for node in 0..self.old.calls.len() {
+            let ran = [self.old.calls[node], self.new.calls[node]];
+            let cause = |kind, calls| CauseOfNode {
+                kind,
+                node,
+                callee: None,
+                calls,
+                ran,
+                cost: Vec::new(),
+                cycle: None,
+                delta: Vec::new(),
+            };
+            if ran[0] > 0 && ran[1] > 0 {
+                let costs = self.old.cost[node].iter().zip(&self.new.cost[node]);
+                let cost: Vec<[Count; 2]> = costs.map(|(old, new)| [*old, *new]).collect();
+                let terms = cost.iter().map(|cost| quotient(*cost, ran)).collect();
+                push(
+                    CauseOfNode {
+                        cost,
+                        ..cause(CauseKind::CostPerCall, ran)
+                    },
+                    terms,
+                );
+                for (callee, calls) in paired(self.old.from(node), self.new.from(node)) {
+                    let rate = Double::of(calls[1]).plus(
+                        Double::of(-calls[0])
+                            .times(Double::of(ran[1]))
+                            .over(Double::of(ran[0])),
+                    );
+                    let is_same = quotient(calls, ran) == Some((0, 0.0));
+                    let terms = match is_same {
+                        true => continue,
+                        false => self.inclusive[callee]
+                            .iter()
+                            .map(|cost| cost.times(rate).floor())
+                            .collect(),
+                    };
+                    let callee = Some(callee);
+                    push(
+                        CauseOfNode {
+                            callee,
+                            ..cause(CauseKind::Calls, calls)
+                        },
+                        terms,
+                    );
+                }
+            }
+            let entered = [self.old.entered[node], self.new.entered[node]];
+            if entered[0] != entered[1] {
+                let more = Double::of(entered[1] - entered[0]);
+                let terms = self.inclusive[node]
+                    .iter()
+                    .map(|cost| cost.times(more).floor())
+                    .collect();
+                push(cause(CauseKind::Entered, entered), terms);
+            }
+        }
+        debug_assert!(
+            values
+                .iter()
+                .all(|values: &Vec<Term>| values.len() == events)
+        );
+        (causes, values)
+    }
+}
+
+/// `new - n1 · old / n0`, exactly where 128 bits hold it.
+fn quotient([old, new]: [Count; 2], [old_ran, new_ran]: [Count; 2]) -> Term {
+    let exact = || {
+        let dividend = new
+            .checked_mul(old_ran)?
+            .checked_sub(new_ran.checked_mul(old)?)?;
+        let fraction = dividend.rem_euclid(old_ran) as f64 / old_ran as f64;
+        Some((dividend.div_euclid(old_ran), fraction))
+    };
+    exact().or_else(|| {
+        let part = Double::of(-old)
+            .times(Double::of(new_ran))
+            .over(Double::of(old_ran));
+        Double::of(new).plus(part).floor()
+    })
+}
+
+/// The arcs of a caller in both runs, by callee: calls, old and new.
+fn paired(old: &[NodeArc], new: &[NodeArc]) -> Vec<(usize, [Count; 2])> {
+    let mut pairs: Vec<(usize, [Count; 2])> = Vec::with_capacity(old.len().max(new.len()));
+    pairs.extend(old.iter().map(|arc| (arc.callee, [arc.calls, 0])));
+    pairs.extend(new.iter().map(|arc| (arc.callee, [0, arc.calls])));
+    pairs.sort_unstable_by_key(|(callee, _)| *callee);
+    pairs.dedup_by(|next, first| {
+        let is_same = first.0 == next.0;
+        if is_same {
+            first.1 = [first.1[0] + next.1[0], first.1[1] + next.1[1]];
+        }
+        is_same
+    });
+    pairs
+}
+
+/// Integers that sum to `total`, each within one of its term; the terms sum to it. `None` where the terms are not known so
+/// well that what is left when all are rounded down is a unit for some of them.
+fn rounded(total: Count, terms: impl Iterator<Item = Term>) -> Option<Vec<Count>> {
+    let terms: Vec<(Count, f64)> = terms.collect::<Option<_>>()?;
+    let mut rounded: Vec<Count> = terms.iter().map(|(floor, _)| *floor).collect();
+    let left = total - rounded.iter().sum::<Count>();
+    let left = usize::try_from(left)
+        .ok()
+        .filter(|left| *left <= terms.len())?;
+    let mut greatest: Vec<usize> = (0..terms.len()).collect();
+    greatest.order_by(|a, b| terms[*b].1.total_cmp(&terms[*a].1).then(a.cmp(b)));
+    for position in &greatest[..left] {
+        rounded[*position] += 1;
+    }
+    Some(rounded)
+}
