@@ -20,18 +20,6 @@ struct Unsupported {
 const BINARY: &[Unsupported] = &[
     Unsupported {
         at: 0,
-        bytes: b"PERFILE2",
-        of: "a recording of perf",
-        then: "perf script -i FILE | cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"2ELIFREP",
-        of: "a recording of perf of the other byte order",
-        then: "perf script -i FILE | cg-parse",
-    },
-    Unsupported {
-        at: 0,
         bytes: b"SIMPLEPERF",
         of: "a recording of simpleperf",
         then: "simpleperf report-sample --show-callchain -i FILE | cg-parse",

@@ -21,6 +21,7 @@ mod object_file;
 mod regular_file;
 mod search;
 mod symbols;
+mod unwind;
 mod walk;
 
 pub use chains::{
@@ -31,5 +32,7 @@ pub use error::Error;
 pub use limits::Limits;
 pub use lines::LineTableRow;
 pub use object_file::ObjectFile;
+pub use regular_file::open_regular;
 pub use search::{DebugFile, DebugSource, Search};
-pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress};
+pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress, SymbolBinding};
+pub use unwind::UnwindSections;

@@ -156,6 +156,16 @@ impl ObjectFile {
             .map(|section| section.address..section.address.saturating_add(section.size))
     }
 
+    /// Its sections of code: where they are in the file, and the address of each.
+    pub(crate) fn code_in_file(&self) -> impl Iterator<Item = (std::ops::Range<u64>, u64)> {
+        (self.sections.iter())
+            .filter(|section| section.is_code)
+            .map(|section| {
+                let end = section.offset.saturating_add(section.stored);
+                (section.offset..end, section.address)
+            })
+    }
+
     /// What may be read of it.
     pub(crate) fn budget(&self) -> Budget {
         Budget {

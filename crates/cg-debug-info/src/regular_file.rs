@@ -35,6 +35,14 @@ pub(crate) fn open(path: &Path) -> Result<RegularFile, Error> {
     Ok(RegularFile { file, length })
 }
 
+/// Opens a regular file that a profile names, and nothing that would block or answer to being opened.
+///
+/// # Errors
+/// Where it is none, or cannot be opened.
+pub fn open_regular(path: &Path) -> Result<File, Error> {
+    open(path).map(|regular| regular.file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

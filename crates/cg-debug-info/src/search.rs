@@ -47,6 +47,8 @@ pub struct DebugFile {
 pub struct Search {
     /// Directories that stand in for the root of the file system, hold debug files, or both.
     pub roots: Vec<PathBuf>,
+    /// Where perf keeps copies of objects by their build ids: `~/.debug` unless it is told otherwise.
+    pub caches: Vec<PathBuf>,
     /// What reading a file may cost.
     pub limits: Limits,
 }
@@ -66,6 +68,19 @@ impl Search {
         candidates.dedup();
         candidates.retain(|candidate| candidate.is_file());
         candidates
+    }
+
+    /// The copies of an object that perf may have kept: `.build-id/XX/REST/elf`.
+    pub fn cached(&self, build_id: &[u8]) -> Vec<PathBuf> {
+        let digits: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (Some(first), Some(rest)) = (digits.get(..2), digits.get(2..)) else {
+            return Vec::new();
+        };
+        let kept = self.caches.iter().chain(&self.roots).flat_map(|cache| {
+            let folder = cache.join(".build-id").join(first).join(rest);
+            ["elf", "vdso"].map(|name| folder.join(name))
+        });
+        kept.filter(|path| path.is_file()).collect()
     }
 
     /// The file that has an object's debug information: the object itself, or the debug file that belongs to it.

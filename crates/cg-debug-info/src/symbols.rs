@@ -21,8 +21,29 @@ pub struct CoveringSymbols {
 pub struct ElfSymbol {
     /// What it covers; to the next symbol where it says no size, as assembler code often does.
     pub addresses: Range<SymbolAddress>,
-    /// As the table has it: mangled, and without a version.
+    /// As the table has it, mangled.
     pub name: Vec<u8>,
+    /// How the linker chose between symbols of this name.
+    pub binding: SymbolBinding,
+}
+
+impl ElfSymbol {
+    /// Its name without a version, which some tables append to it: `pthread_sigmask@@GLIBC_2.32`.
+    pub fn name_without_version(&self) -> &[u8] {
+        let version = self.name.iter().position(|byte| *byte == b'@');
+        &self.name[..version.filter(|at| *at > 0).unwrap_or(self.name.len())]
+    }
+}
+
+/// The binding of a symbol, in the order in which `perf` prefers aliases (`choose_best_symbol`, tools/perf/util/symbol.c).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolBinding {
+    /// Gives way to others of its name.
+    Weak,
+    /// Known in its own file alone.
+    Local,
+    /// Known everywhere.
+    Global,
 }
 
 /// An address as the object counts it: what its section headers and symbols say.
@@ -79,6 +100,24 @@ impl CoveringSymbols {
             .filter(move |symbol| symbol.addresses.contains(&address))
     }
 
+    /// The symbol at an address that `perf` would name it by: of those that begin last a global one rather than a local, that
+    /// rather than a weak one; then the one with fewer underscores in front, then the longest name.
+    pub fn preferred_at(&self, address: u64) -> Option<&ElfSymbol> {
+        let first = self.at(address).next()?;
+        let aliases =
+            (self.at(address)).take_while(|symbol| symbol.addresses.start == first.addresses.start);
+        aliases.max_by_key(|symbol| {
+            let name = symbol.name_without_version();
+            let underscores = name.iter().take_while(|byte| **byte == b'_').count();
+            (
+                symbol.binding,
+                std::cmp::Reverse(underscores),
+                name.len(),
+                name,
+            )
+        })
+    }
+
     /// All of them, by where they begin.
     pub fn iter(&self) -> impl Iterator<Item = &ElfSymbol> {
         self.symbols.iter()
@@ -90,6 +129,7 @@ struct Entry {
     name: usize,
     start: u64,
     size: u64,
+    binding: SymbolBinding,
 }
 
 fn read_table(
@@ -138,6 +178,7 @@ fn read_table(
         symbols.push(ElfSymbol {
             addresses: entry.start..end,
             name: name.to_vec(),
+            binding: entry.binding,
         });
     }
     Ok(())
@@ -153,6 +194,8 @@ const MOST_OVERLAPPING: usize = 1024;
 const STT_NOTYPE: u8 = 0;
 const STT_FUNC: u8 = 2;
 const STT_GNU_IFUNC: u8 = 10;
+const STB_LOCAL: u8 = 0;
+const STB_WEAK: u8 = 2;
 const SHN_UNDEF: u16 = 0;
 
 /// The defined functions of a symbol table, and labels without a type, which assembler code has.
@@ -200,6 +243,11 @@ fn entries(table: &[u8], is_64_bit: bool, endian: Endianness) -> impl Iterator<I
             name: usize::try_from(u32_at(bytes, 0)).ok()?,
             start,
             size,
+            binding: match info >> 4 {
+                STB_LOCAL => SymbolBinding::Local,
+                STB_WEAK => SymbolBinding::Weak,
+                _ => SymbolBinding::Global,
+            },
         })
     })
 }

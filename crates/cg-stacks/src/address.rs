@@ -8,7 +8,7 @@ use super::table::{FrameParts, StackTable};
 
 /// The frame at an address of an object that nobody has a name for. It is called `libc.so.6+0x1ab77`, which two runs have in
 /// common although each had the object elsewhere; the address is one inside the object for that reason.
-pub(super) fn in_object(
+pub fn in_object(
     table: &mut StackTable,
     object: &[u8],
     address: u64,
@@ -25,7 +25,7 @@ pub(super) fn in_object(
 }
 
 /// The frame at an address that is in no object, or in one without a name.
-pub(super) fn anywhere(table: &mut StackTable, address: u64) -> Result<FrameParts, TooMany> {
+pub fn anywhere(table: &mut StackTable, address: u64) -> Result<FrameParts, TooMany> {
     Ok(FrameParts {
         name: Some(table.text(format!("{address:#x}").as_bytes())?),
         addr: Some(address),
@@ -35,7 +35,7 @@ pub(super) fn anywhere(table: &mut StackTable, address: u64) -> Result<FramePart
 
 /// What an object's name says of the code in it: Linux calls its kernel `[kernel.kallsyms]`, a guest's
 /// `[guest.kernel.kallsyms]`, and its modules `[ext4]` or, by perf's names for the rest, `[unknown]` and `[vdso]`.
-pub(super) fn marks_of(object: &[u8]) -> FrameMarks {
+pub fn marks_of(object: &[u8]) -> FrameMarks {
     FrameMarks {
         kernel: object.starts_with(b"[kernel") || object.starts_with(b"[guest.kernel"),
         ..FrameMarks::default()

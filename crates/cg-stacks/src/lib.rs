@@ -4,11 +4,11 @@
 //! So a reader is one function, and what makes its format recognisable is another; the list of formats names both.
 #![warn(missing_docs)]
 
-mod address;
+pub mod address;
 mod count;
 mod outline;
 mod rate;
-mod symbols;
+pub mod symbols;
 pub mod table;
 mod tree;
 pub mod write;

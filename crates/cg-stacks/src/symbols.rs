@@ -9,21 +9,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use cg_debug_info::{
-    ChainNodeId, Chains, CoveringSymbols, DebugInfo, ObjectFile, Search, SourcePlace,
+    ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, ObjectFile, Search, SourcePlace,
 };
 
 /// A function at an address; those inlined there come before the one they were inlined into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AddressSymbol {
+pub struct AddressSymbol {
     /// As the object has it, mangled perhaps.
-    pub(super) name: Vec<u8>,
-    pub(super) file: Vec<u8>,
-    pub(super) line: Option<u64>,
+    pub name: Vec<u8>,
+    /// The source file; empty where nobody knows it.
+    pub file: Vec<u8>,
+    /// The line in it.
+    pub line: Option<u64>,
 }
 
 /// What a profile says of the build of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BuildId {
+pub enum BuildId {
     /// What the linker wrote.
     Elf(Vec<u8>),
     /// Its first 16 bytes, with the first three numbers in the other byte order, as Breakpad writes them.
@@ -32,28 +34,38 @@ pub(super) enum BuildId {
 
 /// What addresses are counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CountedFrom {
+pub enum CountedFrom {
     /// The beginning of the object in memory.
     Base,
     /// The beginning of its file.
     File,
 }
 
+/// What a function is called that nothing is inlined into at an address, or that all else there is inlined into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutermostName {
+    /// As debug information has it; as its symbol, where there is none.
+    DebugInfo,
+    /// As its symbol, with what compilers append to that; as debug information has it, where there is none.
+    Symbol,
+}
+
 impl BuildId {
     /// The id that these hexadecimal digits are; `None` for none, and for one that is only zeros.
-    pub(super) fn elf(digits: &[u8]) -> Option<BuildId> {
+    pub fn elf(digits: &[u8]) -> Option<BuildId> {
         let bytes = bytes(digits)?;
         let says_something = bytes.len() >= 8 && bytes.iter().any(|byte| *byte != 0);
         says_something.then_some(BuildId::Elf(bytes))
     }
 
     /// The same of Breakpad's spelling, behind which stands a number that counts nothing for ELF.
-    pub(super) fn breakpad(digits: &[u8]) -> Option<BuildId> {
+    pub fn breakpad(digits: &[u8]) -> Option<BuildId> {
         let id: [u8; 16] = bytes(digits.get(..32)?)?.try_into().ok()?;
         (id != [0; 16]).then_some(BuildId::Breakpad(id))
     }
 
-    fn is_of(&self, object: &ObjectFile) -> bool {
+    /// Whether the object is of this build.
+    pub fn is_of(&self, object: &ObjectFile) -> bool {
         let Some(id) = object.build_id() else {
             return false;
         };
@@ -84,13 +96,13 @@ fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// An object that is the one which was profiled.
-pub(super) struct FoundObject {
+pub struct FoundObject {
     file: ObjectFile,
 }
 
 impl FoundObject {
     /// The object that a profile names, if it is there in the build that was profiled.
-    pub(super) fn find(path: &[u8], build_id: &BuildId, search: &Search) -> Option<FoundObject> {
+    pub fn find(path: &[u8], build_id: &BuildId, search: &Search) -> Option<FoundObject> {
         let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
         let open = |path: &PathBuf| ObjectFile::open(path, &search.limits).ok();
         let mut files = candidates.iter().filter_map(open);
@@ -98,11 +110,17 @@ impl FoundObject {
         Some(FoundObject { file })
     }
 
+    /// An object that its caller found to be the one.
+    pub fn of(file: ObjectFile) -> FoundObject {
+        FoundObject { file }
+    }
+
     /// The functions at each of these addresses; none where nothing is known of one.
-    pub(super) fn functions(
+    pub fn functions(
         &self,
         addresses: &BTreeSet<u64>,
         counted_from: CountedFrom,
+        outermost: OutermostName,
         search: &Search,
     ) -> BTreeMap<u64, Vec<AddressSymbol>> {
         // As the object's own tables count them. What is outside of the object has no name.
@@ -125,21 +143,29 @@ impl FoundObject {
         let mut found = BTreeMap::new();
         for (row, (own, address)) in asked.iter().enumerate() {
             let innermost = told.as_ref().and_then(|(chains, _)| chains.innermost[row]);
-            let functions = match (innermost, &told) {
+            let mut functions = match (innermost, &told) {
                 (Some(innermost), Some((chains, lines))) => {
                     let place = lines.places[row].map(|place| written(place, &lines.files));
                     chain(chains, innermost, place.unwrap_or_default())
                 }
-                _ => symbols
-                    .at(*own)
-                    .next()
-                    .map(|symbol| AddressSymbol {
-                        name: symbol.name.clone(),
-                        ..AddressSymbol::default()
-                    })
-                    .into_iter()
-                    .collect(),
+                _ => Vec::new(),
             };
+            let symbol = match outermost {
+                OutermostName::DebugInfo => symbols.at(*own).next().map(|symbol| &symbol.name[..]),
+                OutermostName::Symbol => symbols
+                    .preferred_at(*own)
+                    .map(ElfSymbol::name_without_version),
+            };
+            match (functions.last_mut(), symbol) {
+                (Some(function), Some(symbol)) if outermost == OutermostName::Symbol => {
+                    function.name = symbol.to_vec();
+                }
+                (None, Some(symbol)) => functions.push(AddressSymbol {
+                    name: symbol.to_vec(),
+                    ..AddressSymbol::default()
+                }),
+                _ => {}
+            }
             if functions
                 .first()
                 .is_some_and(|function| !function.name.is_empty())

@@ -141,7 +141,7 @@ impl StackTable {
     }
 
     /// The position of an event, new or known.
-    pub(crate) fn event(&mut self, name: &str) -> usize {
+    pub fn event(&mut self, name: &str) -> usize {
         if let Some(known) = self.events.iter().position(|event| event == name) {
             return known;
         }
@@ -169,11 +169,7 @@ impl StackTable {
     }
 
     /// The name of a function, demangled where that is wanted; `None` for an empty one.
-    pub(crate) fn function(
-        &mut self,
-        name: &[u8],
-        is_demangled: bool,
-    ) -> Result<Option<NameId>, TooMany> {
+    pub fn function(&mut self, name: &[u8], is_demangled: bool) -> Result<Option<NameId>, TooMany> {
         match is_demangled {
             true => self.given(&demangle_path(name)),
             false => self.given(name),
@@ -228,7 +224,7 @@ impl StackTable {
     /// The stack of these frames, innermost first; `None` where there are none.
     ///
     /// Stacks that follow each other mostly have their outer frames in common, which are not looked up again.
-    pub(crate) fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackLinkId>, TooMany> {
+    pub fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackLinkId>, TooMany> {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, RecentStack::default());
         }
@@ -340,13 +336,13 @@ impl StackTable {
     }
 
     /// How many rows there are.
-    pub(crate) fn row_count(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
     /// A row by its position.
     #[inline]
-    pub(crate) fn row_at(&self, position: usize) -> StackKey {
+    pub fn row_at(&self, position: usize) -> StackKey {
         let RowKey { stack, origin } = self.rows.all()[position];
         let origin = *self.origins.get(origin);
         StackKey { stack, ..origin }
@@ -376,7 +372,7 @@ impl StackTable {
 
     /// The cost of a row by its position.
     #[inline]
-    pub(crate) fn cost(&self, row: usize, event: usize) -> Count {
+    pub fn cost(&self, row: usize, event: usize) -> Count {
         self.costs[event].get(row).copied().unwrap_or(0)
     }
 
@@ -386,12 +382,12 @@ impl StackTable {
     }
 
     /// All frames, in the order of their ids.
-    pub(crate) fn frames(&self) -> &[FrameParts] {
+    pub fn frames(&self) -> &[FrameParts] {
         self.frames.all()
     }
 
     /// The frames of a stack, innermost first.
-    pub(crate) fn frames_of(&self, stack: Option<StackLinkId>) -> impl Iterator<Item = FrameId> {
+    pub fn frames_of(&self, stack: Option<StackLinkId>) -> impl Iterator<Item = FrameId> {
         let mut rest = stack;
         std::iter::from_fn(move || {
             let node = self.stacks.get(rest?);
@@ -410,11 +406,13 @@ impl StackTable {
         self.texts.all()
     }
 
-    pub(crate) fn text_of(&self, text: NameId) -> &str {
+    /// A text by its id.
+    pub fn text_of(&self, text: NameId) -> &str {
         self.texts.text(text)
     }
 
-    pub(crate) fn name(&self, text: Option<NameId>) -> Option<&str> {
+    /// A text, if there is one.
+    pub fn name(&self, text: Option<NameId>) -> Option<&str> {
         text.map(|text| self.text_of(text))
     }
 

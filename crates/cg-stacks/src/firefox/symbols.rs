@@ -16,7 +16,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use serde::Deserialize;
 
-use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
 use super::document::Library;
 
 /// The functions at addresses of objects, the innermost inlined one first.
@@ -40,7 +40,12 @@ impl SidecarSymbols {
     ) {
         for (lib, addresses) in addresses {
             if let Some(object) = objects.get(lib) {
-                let found = object.functions(addresses, CountedFrom::Base, search);
+                let found = object.functions(
+                    addresses,
+                    CountedFrom::Base,
+                    OutermostName::DebugInfo,
+                    search,
+                );
                 for (address, functions) in found {
                     self.by_address.entry((*lib, address)).or_insert(functions);
                 }

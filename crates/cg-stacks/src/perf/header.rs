@@ -8,12 +8,16 @@ pub(super) fn read_line(line: &[u8], run: &mut RunRecord) {
     let Some((key, value)) = text.trim_start_matches('#').split_once(" : ") else {
         return;
     };
-    let value = value.trim();
+    tell_fact(key.trim(), value.trim(), run);
+}
+
+/// Puts a fact that perf prints as `# KEY : VALUE` into the `run` record; of keys that say nothing there, nothing.
+pub fn tell_fact(key: &str, value: &str, run: &mut RunRecord) {
     let sampling = &mut run.sampling;
     let mut label = |name: &str| {
         sampling.labels.insert(name.to_owned(), value.to_owned());
     };
-    match key.trim() {
+    match key {
         "perf version" => run.creator = Some(format!("perf {value}")),
         "cmdline" => {
             label("cmdline");

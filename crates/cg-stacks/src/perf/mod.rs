@@ -20,32 +20,27 @@ mod frame;
 mod header;
 mod recent_lines;
 mod recognise;
+mod recording;
 mod sample_line;
 mod threads;
 mod times;
 
-use std::cmp::Reverse;
-
 use cg_reader::number::leading_u64;
 use cg_reader::{Error, Lines, Options, Out, excerpt};
 use cg_stream::Diagnostics;
-use cg_stream::record::{Name, RunRecord, ThreadFacts};
-use cg_stream::sorting::Order as _;
+use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
 use self::frame::{FoundFrame, PerfFrames};
-pub use self::recognise::{LOOK, begins_with_samples, is_perf_script};
-
+pub use self::header::tell_fact;
 use self::recent_lines::RecentLines;
 use self::recognise::has_times;
+pub use self::recognise::{LOOK, begins_with_samples, is_perf_script};
+pub use self::recording::{Recording, SAMPLES, SampledEvent};
 use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::Threads;
 use self::times::SampleTimes;
 use super::table::{NameId, StackKey, StackTable};
-use super::write;
-
-/// Counts samples.
-const SAMPLES: &str = "samples";
 
 /// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
 pub fn parse(
@@ -59,63 +54,21 @@ pub fn parse(
     let read = script.read(lines);
     script.tell(source, diagnostics);
     let PerfScript {
-        mut run,
-        mut table,
+        run,
+        table,
         events,
         threads,
         times,
         ..
     } = script;
-    for event in &events {
-        if let Some(unit) = event.unit() {
-            let units = &mut run.sampling.units;
-            units.insert(event.name.clone(), unit.to_owned());
-        }
-    }
-    run.sampling.duration = run.sampling.duration.or_else(|| times.duration());
-    let names = threads.names(&table);
-    // The name of a process is that of its first thread.
-    let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
-    table.change_rows(|row| row.process = process(row.pid))?;
-    let text = |name| table.name(name).map(str::to_owned);
-    let facts = names.iter().map(|((pid, tid), name)| ThreadFacts {
-        pid: *pid,
-        process: text(process(*pid)),
-        thread: *tid,
-        thread_name: text(Some(*name)),
-        ..ThreadFacts::default()
-    });
-    run.threads = facts.collect();
-    // By how often each was sampled, so that the order of the samples makes no difference.
-    let mut order: Vec<usize> = (0..events.len()).collect();
-    order.order_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
-    let order: Vec<usize> = order
-        .into_iter()
-        .map(|event| event + 1)
-        .chain([0])
-        .collect();
-    table.reorder_events(&order);
-    write::write(run, &table, read, out)
-}
-
-/// An event while its samples are read.
-struct SampledEvent {
-    name: String,
-    samples: u64,
-    /// Whether a sample of it had a period.
-    has_period: bool,
-}
-
-impl SampledEvent {
-    /// What its cost is counted in, where it is not the event itself.
-    fn unit(&self) -> Option<&'static str> {
-        let base = self.name.split(':').next().unwrap_or_default();
-        match base {
-            _ if !self.has_period => Some(SAMPLES),
-            "cpu-clock" | "task-clock" => Some("ns"),
-            _ => None,
-        }
-    }
+    let recording = Recording {
+        threads: threads.names(&table),
+        run,
+        table,
+        events,
+        duration: times.duration(),
+    };
+    recording.write(read, out)
 }
 
 /// A text while it is read.
@@ -398,21 +351,14 @@ impl PerfScript {
         if let Some(position) = self.events.iter().position(known) {
             return position;
         }
-        let mut name = Name::from_bytes(name).into_string();
-        if name == SAMPLES {
-            // What a recording called so itself is no count of samples.
-            name.push_str(":period");
-        }
+        let event = SampledEvent::new(name);
         // One that is not UTF-8 is known by what it reads as.
-        if let Some(position) = self.events.iter().position(|event| event.name == name) {
+        let known = |known: &SampledEvent| known.name == event.name;
+        if let Some(position) = self.events.iter().position(known) {
             return position;
         }
-        self.table.event(&name);
-        self.events.push(SampledEvent {
-            name,
-            samples: 0,
-            has_period: false,
-        });
+        self.table.event(&event.name);
+        self.events.push(event);
         self.events.len() - 1
     }
 

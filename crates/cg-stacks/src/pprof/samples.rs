@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::address;
-use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject};
+use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
 use super::super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::LabelCounts;
 use super::tables::{LocationLine, PprofLocation, PprofTables};
@@ -110,7 +110,12 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
                 .zip(build_id)
                 .and_then(|(object, id)| FoundObject::find(object, &id, search));
             if let Some(found) = found {
-                let functions = found.functions(&addresses, CountedFrom::File, search);
+                let functions = found.functions(
+                    &addresses,
+                    CountedFrom::File,
+                    OutermostName::DebugInfo,
+                    search,
+                );
                 for (address, functions) in functions {
                     self.symbols.insert((mapping, address), functions);
                 }

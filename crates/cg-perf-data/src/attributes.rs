@@ -1,0 +1,193 @@
+//! What was recorded of an event: `struct perf_event_attr`.
+
+use crate::fields::{FileEndian, RecordFields};
+
+/// Bits of `sample_type`.
+pub(crate) mod sample_type {
+    pub(crate) const IP: u64 = 1;
+    pub(crate) const TID: u64 = 1 << 1;
+    pub(crate) const TIME: u64 = 1 << 2;
+    pub(crate) const ADDR: u64 = 1 << 3;
+    pub(crate) const READ: u64 = 1 << 4;
+    pub(crate) const CALLCHAIN: u64 = 1 << 5;
+    pub(crate) const ID: u64 = 1 << 6;
+    pub(crate) const CPU: u64 = 1 << 7;
+    pub(crate) const PERIOD: u64 = 1 << 8;
+    pub(crate) const STREAM_ID: u64 = 1 << 9;
+    pub(crate) const RAW: u64 = 1 << 10;
+    pub(crate) const BRANCH_STACK: u64 = 1 << 11;
+    pub(crate) const REGS_USER: u64 = 1 << 12;
+    pub(crate) const STACK_USER: u64 = 1 << 13;
+    pub(crate) const IDENTIFIER: u64 = 1 << 16;
+}
+
+/// Bits of `branch_sample_type`.
+pub(crate) mod branch_type {
+    pub(crate) const CALL_STACK: u64 = 1 << 11;
+    pub(crate) const HW_INDEX: u64 = 1 << 17;
+    pub(crate) const COUNTERS: u64 = 1 << 19;
+}
+
+const FLAG_FREQUENCY: u64 = 1 << 10;
+const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
+
+/// How many addresses the kernel follows a chain for unless it is told otherwise (`kernel.perf_event_max_stack`).
+const MOST_ADDRESSES: u16 = 127;
+
+/// An event that was recorded, and what its samples have.
+#[derive(Clone, Debug)]
+pub(crate) struct EventAttribute {
+    pub(crate) kind: u32,
+    pub(crate) config: u64,
+    period_or_frequency: u64,
+    pub(crate) sample_type: u64,
+    pub(crate) read_format: u64,
+    flags: u64,
+    pub(crate) branch_type: u64,
+    pub(crate) user_registers: u64,
+    max_stack: u16,
+    /// What perf calls it; empty until that is known.
+    pub(crate) name: Vec<u8>,
+}
+
+impl EventAttribute {
+    /// Reads an attribute, of which older versions have the beginning.
+    pub(crate) fn read(bytes: &[u8], endian: FileEndian) -> Option<EventAttribute> {
+        let mut fields = RecordFields::new(bytes, endian);
+        let kind = fields.u32()?;
+        let size = usize::try_from(fields.u32()?).ok()?;
+        fields.bytes = fields
+            .bytes
+            .get(..size.saturating_sub(8))
+            .unwrap_or(fields.bytes);
+        let config = fields.u64()?;
+        let period_or_frequency = fields.u64()?;
+        let sample_type = fields.u64()?;
+        let read_format = fields.u64()?;
+        let flags = fields.u64()?;
+        // wakeup_events, bp_type, config1, config2
+        fields.take(24);
+        let branch_type = fields.u64().unwrap_or(0);
+        let user_registers = fields.u64().unwrap_or(0);
+        // sample_stack_user, clockid, sample_regs_intr, aux_watermark
+        fields.take(20);
+        let max_stack = fields.u16().unwrap_or(0);
+        Some(EventAttribute {
+            kind,
+            config,
+            period_or_frequency,
+            sample_type,
+            read_format,
+            // Bit fields begin at the other end of a word where bytes do.
+            flags: match endian {
+                FileEndian::Little => flags,
+                FileEndian::Big => flags.reverse_bits(),
+            },
+            branch_type,
+            user_registers,
+            max_stack,
+            name: Vec::new(),
+        })
+    }
+
+    pub(crate) fn has(&self, field: u64) -> bool {
+        self.sample_type & field != 0
+    }
+
+    /// What a sample stands for that does not say so itself; `None` where that varies.
+    pub(crate) fn period(&self) -> Option<u64> {
+        (self.flags & FLAG_FREQUENCY == 0).then_some(self.period_or_frequency)
+    }
+
+    /// Samples a second, if that is what was asked for.
+    pub(crate) fn frequency(&self) -> Option<u64> {
+        (self.flags & FLAG_FREQUENCY != 0).then_some(self.period_or_frequency)
+    }
+
+    /// How many addresses a chain has that may go on.
+    pub(crate) fn most_addresses(&self) -> usize {
+        usize::from(match self.max_stack {
+            0 => MOST_ADDRESSES,
+            most => most,
+        })
+    }
+
+    /// True for perf's own event, which counts nothing.
+    pub(crate) fn is_dummy(&self) -> bool {
+        (self.kind, self.config) == (SOFTWARE, 9)
+    }
+
+    /// Where the id of the event stands in its samples, in words.
+    pub(crate) fn id_position(&self) -> Option<usize> {
+        use sample_type::*;
+        if self.has(IDENTIFIER) {
+            return Some(0);
+        }
+        let before = [IP, TID, TIME, ADDR];
+        let words = before.iter().filter(|field| self.has(**field)).count();
+        self.has(ID).then_some(words)
+    }
+
+    /// Where the time stands in its samples, in words.
+    pub(crate) fn time_position(&self) -> Option<usize> {
+        use sample_type::*;
+        let before = [IDENTIFIER, IP, TID];
+        let words = before.iter().filter(|field| self.has(**field)).count();
+        self.has(TIME).then_some(words)
+    }
+
+    /// Where the time stands in records that are no samples, in words from the end: behind it are those of these fields that
+    /// the event has.
+    pub(crate) fn time_from_end(&self) -> Option<usize> {
+        use sample_type::*;
+        let from = [TIME, ID, STREAM_ID, CPU, IDENTIFIER];
+        let words = from.iter().filter(|field| self.has(**field)).count();
+        (self.has(TIME) && self.flags & FLAG_SAMPLE_ID_ALL != 0).then_some(words)
+    }
+
+    /// What perf calls the event, as far as its numbers tell (`perf_evsel__name` in tools/perf/util/evsel.c).
+    pub(crate) fn name_by_number(&self) -> String {
+        let name = match self.kind {
+            HARDWARE => HARDWARE_EVENTS.get(self.config as usize),
+            SOFTWARE => SOFTWARE_EVENTS.get(self.config as usize),
+            _ => None,
+        };
+        match (name, self.kind) {
+            (Some(name), _) => (*name).to_owned(),
+            (None, TRACEPOINT) => format!("tracepoint {}", self.config),
+            (None, RAW) => format!("raw {:#x}", self.config),
+            (None, kind) => format!("type {kind} config {:#x}", self.config),
+        }
+    }
+}
+
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+const TRACEPOINT: u32 = 2;
+const RAW: u32 = 4;
+
+const HARDWARE_EVENTS: [&str; 10] = [
+    "cycles",
+    "instructions",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "bus-cycles",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+    "ref-cycles",
+];
+const SOFTWARE_EVENTS: [&str; 11] = [
+    "cpu-clock",
+    "task-clock",
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "minor-faults",
+    "major-faults",
+    "alignment-faults",
+    "emulation-faults",
+    "dummy",
+    "bpf-output",
+];

@@ -1,0 +1,444 @@
+//! What the locations of a recording are called, found once for each when all samples are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use cg_debug_info::ObjectFile;
+use cg_reader::Search;
+use cg_stacks::address;
+use cg_stacks::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
+use cg_stacks::table::{FrameId, FrameParts, StackTable};
+use cg_stream::Diagnostics;
+use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::record::{FrameMarks, Name};
+
+use crate::kernel::{KernelSymbols, RecordedKernel};
+use crate::locations::{CodePlace, Location, Locations, MappedObject, MappedObjectId, ObjectKind};
+
+/// Build ids by the paths of objects.
+#[derive(Default)]
+pub(crate) struct KnownBuilds {
+    pub(crate) by_path: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// All that the recording has were read: they stand behind the samples.
+    pub(crate) are_all: bool,
+    /// The folder of the recording.
+    pub(crate) beside: Option<PathBuf>,
+}
+
+impl KnownBuilds {
+    pub(crate) fn of<'a>(&'a self, object: &'a MappedObject) -> Option<&'a [u8]> {
+        let of_mapping = object.build_id.as_ref();
+        let found = of_mapping.or_else(|| self.by_path.get(&object.path));
+        found.map(Vec::as_slice).filter(|id| !id.is_empty())
+    }
+}
+
+/// The file of an object.
+pub(crate) enum FoundFile {
+    Found(ObjectFile),
+    /// This one is there, and is another build.
+    OtherBuild(PathBuf),
+    Missing,
+}
+
+impl FoundFile {
+    /// Looks for an object in the build that was recorded: at its path, below the roots, in perf's caches, beside the recording.
+    /// Where the recording has no build id of it, the file at its path is taken for it, as perf does.
+    pub(crate) fn find(object: &MappedObject, builds: &KnownBuilds, search: &Search) -> FoundFile {
+        let path = object
+            .path
+            .strip_suffix(b" (deleted)")
+            .unwrap_or(&object.path);
+        let mut candidates = search.objects(Path::new(OsStr::from_bytes(path)));
+        let build = builds.of(object);
+        candidates.extend(build.into_iter().flat_map(|id| search.cached(id)));
+        if let (Some(folder), Some(name)) =
+            (&builds.beside, path.rsplit(|byte| *byte == b'/').next())
+            && (build.is_some() || !builds.are_all)
+        {
+            let beside = folder.join(OsStr::from_bytes(name));
+            candidates.extend(beside.is_file().then_some(beside));
+        }
+        let mut other = None;
+        for candidate in candidates {
+            let Ok(file) = ObjectFile::open(&candidate, &search.limits) else {
+                continue;
+            };
+            match build {
+                Some(id) if file.build_id() != Some(id) => {
+                    other.get_or_insert(candidate);
+                }
+                _ => return FoundFile::Found(file),
+            }
+        }
+        other.map_or(FoundFile::Missing, FoundFile::OtherBuild)
+    }
+}
+
+/// Why frames of an object have no name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum NamelessReason {
+    Missing,
+    OtherBuild(PathBuf),
+    /// It is there, and says nothing of these addresses.
+    Nothing,
+    Made,
+    Kernel,
+}
+
+/// The frames of a location, innermost first.
+struct NamedLocation {
+    frames: Vec<FrameId>,
+    has_name: bool,
+}
+
+/// What locations are called.
+pub(crate) struct LocationNames {
+    named: Vec<NamedLocation>,
+    reasons: BTreeMap<usize, NamelessReason>,
+    /// By object: how many frames of samples have no name.
+    nameless: BTreeMap<usize, u64>,
+}
+
+/// What it takes to find names.
+pub(crate) struct NameSources<'a> {
+    pub(crate) locations: &'a Locations,
+    pub(crate) builds: &'a KnownBuilds,
+    pub(crate) kernel: &'a RecordedKernel,
+    pub(crate) search: &'a Search,
+    pub(crate) demangle: bool,
+    /// The table that has the names of code that was made.
+    pub(crate) read: &'a StackTable,
+}
+
+impl NameSources<'_> {
+    /// Names all locations; their frames go into `table`.
+    pub(crate) fn find(&self, table: &mut StackTable) -> Result<LocationNames, TooMany> {
+        let mut asked: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+        for location in self.locations.all() {
+            if let CodePlace::Object(object, offset) = location.place {
+                let offsets = asked.entry(object.index()).or_default();
+                offsets.insert(looked_up(location, offset));
+            }
+        }
+        let mut reasons = BTreeMap::new();
+        let mut functions = BTreeMap::new();
+        for (object, offsets) in &asked {
+            let (found, reason) = self.functions(&self.locations.objects[*object], offsets);
+            reasons.insert(*object, reason);
+            functions.insert(*object, found);
+        }
+        let has_kernel = asked.keys().any(|object| {
+            let kind = self.locations.objects[*object].kind;
+            matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule)
+        });
+        let kernel = has_kernel
+            .then(|| KernelSymbols::find(self.kernel, self.search))
+            .flatten();
+        let mut named = Vec::new();
+        for location in self.locations.all() {
+            named.push(self.name(location, &functions, kernel.as_ref(), table)?);
+        }
+        Ok(LocationNames {
+            named,
+            reasons,
+            nameless: BTreeMap::new(),
+        })
+    }
+
+    /// The functions at offsets of an object, and why others have none.
+    fn functions(
+        &self,
+        object: &MappedObject,
+        offsets: &BTreeSet<u64>,
+    ) -> (BTreeMap<u64, Vec<AddressSymbol>>, NamelessReason) {
+        let nothing = BTreeMap::new();
+        match object.kind {
+            ObjectKind::Made(_) => (nothing, NamelessReason::Made),
+            ObjectKind::Kernel | ObjectKind::KernelModule => (nothing, NamelessReason::Kernel),
+            ObjectKind::KernelMade | ObjectKind::NoFile => (nothing, NamelessReason::Nothing),
+            ObjectKind::File => match FoundFile::find(object, self.builds, self.search) {
+                FoundFile::Missing => (nothing, NamelessReason::Missing),
+                FoundFile::OtherBuild(path) => (nothing, NamelessReason::OtherBuild(path)),
+                FoundFile::Found(file) => {
+                    let object = FoundObject::of(file);
+                    let found = object.functions(
+                        offsets,
+                        CountedFrom::File,
+                        OutermostName::Symbol,
+                        self.search,
+                    );
+                    (found, NamelessReason::Nothing)
+                }
+            },
+        }
+    }
+
+    fn name(
+        &self,
+        location: &Location,
+        functions: &BTreeMap<usize, BTreeMap<u64, Vec<AddressSymbol>>>,
+        kernel: Option<&KernelSymbols>,
+        table: &mut StackTable,
+    ) -> Result<NamedLocation, TooMany> {
+        let (object, offset) = match location.place {
+            CodePlace::Object(object, offset) => (object, offset),
+            CodePlace::Made(name) => return made(self.read.text_of(name).as_bytes(), table),
+            CodePlace::Nowhere => {
+                let mut frame = unknown(table)?;
+                frame.marks.kernel = location.is_kernel;
+                return one(frame, false, table);
+            }
+        };
+        let mapped = self.locations.get(object);
+        let wanted = looked_up(location, offset);
+        match mapped.kind {
+            ObjectKind::Kernel | ObjectKind::KernelModule => self.kernel_frame(
+                mapped,
+                offset,
+                kernel.and_then(|known| known.at(wanted)),
+                table,
+            ),
+            ObjectKind::KernelMade => {
+                let frame = FrameParts {
+                    name: table.given(&mapped.path)?,
+                    obj: table.given(&mapped.path)?,
+                    marks: KERNEL,
+                    ..FrameParts::default()
+                };
+                one(frame, true, table)
+            }
+            ObjectKind::Made(_) => {
+                let mut frame = unknown(table)?;
+                frame.obj = table.given(&mapped.path)?;
+                one(frame, false, table)
+            }
+            ObjectKind::File | ObjectKind::NoFile => {
+                let of_object = functions.get(&object.index());
+                match of_object.and_then(|found| found.get(&wanted)) {
+                    Some(found) => self.found(found, mapped, table),
+                    None => one(
+                        address::in_object(table, &mapped.path, offset)?,
+                        false,
+                        table,
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The functions at an address, the innermost one first; all but the last are inlined.
+    fn found(
+        &self,
+        found: &[AddressSymbol],
+        object: &MappedObject,
+        table: &mut StackTable,
+    ) -> Result<NamedLocation, TooMany> {
+        let obj = table.given(&object.path)?;
+        let mut frames = Vec::new();
+        for (level, function) in found.iter().enumerate() {
+            let marks = FrameMarks {
+                inlined: level + 1 < found.len(),
+                ..FrameMarks::default()
+            };
+            let frame = FrameParts {
+                name: table.function(without_clone(&function.name), self.demangle)?,
+                file: table.given(&function.file)?,
+                line: function.line,
+                obj,
+                marks,
+                ..FrameParts::default()
+            };
+            frames.push(table.frame(frame)?);
+        }
+        let has_name = true;
+        Ok(NamedLocation { frames, has_name })
+    }
+
+    fn kernel_frame(
+        &self,
+        object: &MappedObject,
+        address: u64,
+        symbol: Option<(&[u8], Option<&[u8]>)>,
+        table: &mut StackTable,
+    ) -> Result<NamedLocation, TooMany> {
+        let own = match object.kind {
+            ObjectKind::Kernel => b"[kernel.kallsyms]".to_vec(),
+            _ => module_name(&object.path),
+        };
+        match symbol {
+            Some((name, module)) => {
+                let frame = FrameParts {
+                    name: table.function(name, self.demangle)?,
+                    obj: table.given(module.unwrap_or(&own))?,
+                    marks: KERNEL,
+                    ..FrameParts::default()
+                };
+                one(frame, true, table)
+            }
+            None => {
+                let mut frame = address::in_object(table, &own, address)?;
+                frame.marks = KERNEL;
+                one(frame, false, table)
+            }
+        }
+    }
+}
+
+const KERNEL: FrameMarks = FrameMarks {
+    kernel: true,
+    jit: false,
+    inlined: false,
+    waker: false,
+};
+
+/// A frame of which nobody knows more than an address of the run, which no other run has: as perf prints it.
+fn unknown(table: &mut StackTable) -> Result<FrameParts, TooMany> {
+    Ok(FrameParts {
+        name: table.given(b"[unknown]")?,
+        ..FrameParts::default()
+    })
+}
+
+/// The place that is asked for: a call is in front of where it returns to.
+fn looked_up(location: &Location, offset: u64) -> u64 {
+    offset.wrapping_sub(u64::from(location.is_caller))
+}
+
+fn one(
+    frame: FrameParts,
+    has_name: bool,
+    table: &mut StackTable,
+) -> Result<NamedLocation, TooMany> {
+    let frames = vec![table.frame(frame)?];
+    Ok(NamedLocation { frames, has_name })
+}
+
+/// Code that was made while the program ran. perf-map-agent writes what was inlined outermost first: `a->b->c`.
+fn made(name: &[u8], table: &mut StackTable) -> Result<NamedLocation, TooMany> {
+    let mut frames = Vec::new();
+    let mut rest = name;
+    loop {
+        let arrow = memchr::memmem::rfind(rest, b"->").filter(|arrow| *arrow > 0);
+        let name = table.given(arrow.map_or(rest, |arrow| &rest[arrow + 2..]))?;
+        let marks = FrameMarks {
+            jit: true,
+            inlined: arrow.is_some(),
+            ..FrameMarks::default()
+        };
+        frames.push(table.frame(FrameParts {
+            name,
+            marks,
+            ..FrameParts::default()
+        })?);
+        match arrow {
+            Some(arrow) => rest = &rest[..arrow],
+            None => break,
+        }
+    }
+    let has_name = true;
+    Ok(NamedLocation { frames, has_name })
+}
+
+/// A mangled name of C++ without what compilers append to it for a part or a variety of a function, `_ZL3mixj.isra.0`: perf
+/// prints both by the function's name.
+fn without_clone(name: &[u8]) -> &[u8] {
+    let dot = memchr::memchr(b'.', name).filter(|_| name.starts_with(b"_Z"));
+    &name[..dot.unwrap_or(name.len())]
+}
+
+/// `/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz` is called `[ext4]`.
+fn module_name(path: &[u8]) -> Vec<u8> {
+    if path.starts_with(b"[") {
+        return path.to_vec();
+    }
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let end = memchr::memmem::find(name, b".ko").unwrap_or(name.len());
+    let name = name[..end].iter().map(|byte| match byte {
+        b'-' => b'_',
+        byte => *byte,
+    });
+    [b'['].into_iter().chain(name).chain([b']']).collect()
+}
+
+impl LocationNames {
+    /// Adds the frames of a location to those of a stack that was sampled so often.
+    pub(crate) fn push(
+        &mut self,
+        position: usize,
+        location: &Location,
+        samples: u64,
+        frames: &mut Vec<FrameId>,
+    ) {
+        let named = &self.named[position];
+        frames.extend_from_slice(&named.frames);
+        if let (false, CodePlace::Object(object, _)) = (named.has_name, location.place) {
+            let count = self.nameless.entry(object.index()).or_default();
+            *count = count.saturating_add(samples);
+        }
+    }
+
+    /// Says which frames have no names, and what would give them some.
+    pub(crate) fn tell(&self, source: &str, locations: &Locations, diagnostics: &mut Diagnostics) {
+        const SHOWN: usize = 4;
+        let mut sorted: Vec<(&usize, &u64)> = self.nameless.iter().collect();
+        sorted.sort_by_key(|(object, count)| (std::cmp::Reverse(**count), **object));
+        for (object, count) in sorted.iter().take(SHOWN) {
+            let Some(reason) = self.reasons.get(*object) else {
+                continue;
+            };
+            let path = Name::from_bytes(&locations.objects[**object].path).into_string();
+            diagnostics.warn(format!(
+                "{source}: {count} frames in {path} have no names: {reason}"
+            ));
+        }
+        if let Some(others) = sorted.len().checked_sub(SHOWN).filter(|others| *others > 0) {
+            let frames: u64 = sorted[SHOWN..].iter().map(|(_, count)| **count).sum();
+            diagnostics.warn(format!(
+                "{source}: {frames} frames in {others} other objects have no names either"
+            ));
+        }
+    }
+}
+
+impl std::fmt::Display for NamelessReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NamelessReason::Missing => f.write_str(
+                "it is not there in the build that was recorded; --debug-root DIR looks below DIR too",
+            ),
+            NamelessReason::OtherBuild(path) => write!(
+                f,
+                "{} is another build than was recorded; --debug-root DIR looks below DIR too",
+                path.display()
+            ),
+            NamelessReason::Nothing => f.write_str(
+                "neither it nor a debug file has symbols there; --debug-root DIR looks for debug files below DIR too",
+            ),
+            NamelessReason::Made => f.write_str(
+                "it is code that was made while the program ran, and no /tmp/perf-PID.map or jit-PID.dump names it (java -XX:+DumpPerfMapAtExit, node --perf-basic-prof and their like write one)",
+            ),
+            NamelessReason::Kernel => f.write_str(
+                "the kernel that was recorded is not the one that runs here, or /proc/kallsyms hides its addresses from this user; perf script as root names them: perf script -i FILE | cg-parse",
+            ),
+        }
+    }
+}
+
+/// Objects of which another build than the recorded one was used.
+pub(crate) fn other_builds<'a>(
+    files: impl Iterator<Item = (MappedObjectId, &'a PathBuf)>,
+    locations: &Locations,
+    builds: &KnownBuilds,
+    search: &Search,
+) -> BTreeSet<usize> {
+    let is_other = |(object, path): (MappedObjectId, &PathBuf)| {
+        let id = builds.of(locations.get(object))?;
+        let file = ObjectFile::open(path, &search.limits).ok();
+        let is_same = file.is_some_and(|file| BuildId::Elf(id.to_vec()).is_of(&file));
+        (!is_same).then(|| object.index())
+    };
+    files.filter_map(is_other).collect()
+}
