@@ -55,8 +55,7 @@ pub fn with_first_byte(format: &Format, input: &[u8]) -> Vec<u8> {
 /// # Panics
 /// Where a law does not hold.
 pub fn reader(format: &'static Format, bytes: &[u8]) {
-    // A recording of perf is read by perf itself, as a file and not packed.
-    if bytes.len() > LONGEST || bytes.starts_with(b"PERFILE2") {
+    if bytes.len() > LONGEST {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -23,7 +23,7 @@ fn run(directory: &Path, command: &str) {
 fn ask(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
     let search = Search {
         roots: Vec::new(),
-        limits: Limits::default(),
+        ..Search::default()
     };
     let object = ObjectFile::open(path, &search.limits)?;
     let info = DebugInfo::of(&object, &search)?;

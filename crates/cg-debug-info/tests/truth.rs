@@ -65,7 +65,7 @@ fn name(chains: &Chains, node: cg_debug_info::ChainNode) -> String {
 fn search(directory: &Path) -> Search {
     Search {
         roots: vec![directory.join("root")],
-        limits: Limits::default(),
+        ..Search::default()
     }
 }
 

@@ -45,3 +45,6 @@ pub use reader::parse;
 pub fn is_recording(head: &Head) -> bool {
     fields::FileEndian::of_magic(head.bytes).is_some()
 }
+
+#[cfg(test)]
+mod tests;
