@@ -11,7 +11,7 @@ use anyhow::Context;
 use cg_parse::{Search, Snapshots};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{Spellings, Suggested};
+use cg_stream::tool::Suggested;
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use regex::Regex;
@@ -275,30 +275,6 @@ pub(crate) struct Args {
     pub(crate) allow_missing: bool,
 }
 
-/// What other programs call these options.
-pub(crate) const SPELLINGS: Spellings = &[
-    (&["--threshold", "--max-increase"], "--fail-if 'Ir>+5%'"),
-    (&["-u"], "| cg-fmt behind cg-diff"),
-    (
-        &[
-            "--csv",
-            "--json",
-            "--markdown",
-            "--format",
-            "--columns",
-            "--sort",
-            "--top",
-            "-f",
-            "-n",
-        ],
-        "| cg-fmt with that option behind cg-diff",
-    ),
-    (
-        &["--filter", "--fn"],
-        "| cg-filter with that condition behind cg-diff",
-    ),
-];
-
 fn snapshot(text: &str) -> Result<Snapshots, String> {
     if text == "peak" {
         return Ok(Snapshots::Peak);
@@ -417,7 +393,7 @@ impl Args {
         };
         anyhow::ensure!(
             sides.len() >= 2,
-            "expected two or more profiles, found {} (--help has examples)",
+            "expected two or more profiles, found {}: cg-diff OLD NEW (--help has examples)",
             sides.len()
         );
         let is_stdin = |file: &&PathBuf| file.as_os_str() == "-";
@@ -454,6 +430,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spellings::SPELLINGS;
 
     #[test]
     fn no_spelling_is_an_option_and_what_is_told_is_one() {

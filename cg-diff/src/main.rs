@@ -9,6 +9,7 @@ use cg_stream::tool::{self, Outcome, WhenClosed};
 mod args;
 mod diff;
 mod extent;
+mod spellings;
 
 mod leak_kinds;
 mod pairs;
@@ -37,15 +38,18 @@ mod snapshots;
 mod write;
 
 fn main() -> ExitCode {
-    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        if args.list_rules {
-            output.write_all(rules::table().as_bytes())?;
-            return Ok(Outcome::Done);
-        }
-        let options = args.options()?;
-        if options.is_gate() {
-            output.set_when_closed(WhenClosed::GoOn);
-        }
-        diff::diff(&options, output, diagnostics)
-    })
+    tool::main(
+        spellings::SPELLINGS,
+        |args: args::Args, output, diagnostics| {
+            if args.list_rules {
+                output.write_all(rules::table().as_bytes())?;
+                return Ok(Outcome::Done);
+            }
+            let options = args.options()?;
+            if options.is_gate() {
+                output.set_when_closed(WhenClosed::GoOn);
+            }
+            diff::diff(&options, output, diagnostics)
+        },
+    )
 }

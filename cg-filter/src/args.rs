@@ -4,12 +4,13 @@ use std::ffi::OsString;
 
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{Spellings, Suggested};
+use cg_stream::tool::Suggested;
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 
+use crate::condition;
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
-use crate::filter::Options;
+use crate::filter::{Options, Prints};
 use crate::pattern::{PatternOptions, Patterns};
 use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
@@ -83,6 +84,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
     obj: Vec<String>,
 
+    /// Keep records of threads whose name or number matches.
+    ///
+    /// Of samples and findings, as far as the profile tells threads apart: perf script prints their numbers.
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    thread: Vec<String>,
+
+    /// Keep records of processes whose name or number matches; perf script prints them with -F +pid.
+    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    process: Vec<String>,
+
     /// Keep what is called from functions that match.
     ///
     /// Of fn and line records: those of functions that a matching function calls directly, as the stream's call records
@@ -155,6 +166,7 @@ pub(crate) struct Args {
         short = 'n',
         long,
         value_name = "N",
+        value_parser = number_of_functions,
         conflicts_with = "threshold",
         help_heading = "Ranking"
     )]
@@ -174,27 +186,38 @@ pub(crate) struct Args {
     /// Sort by an event (Ir), incl.EVENT or calls, largest first.
     ///
     /// --top and --threshold then go by it instead of the first event.
-    #[arg(long, value_name = "KEY", help_heading = "Ranking", hide_possible_values = true, value_parser = Suggested(SORT_KEYS).try_map(|key| key.parse::<CountKey>()))]
+    #[arg(long, value_name = "KEY", help_heading = "Ranking", hide_possible_values = true, allow_hyphen_values = true, value_parser = Suggested(SORT_KEYS).try_map(|key| sort_key(&key)))]
     sort: Option<CountKey>,
+
+    /// Print how many records are kept, not the records.
+    ///
+    /// Of several inputs behind the name of each, which is judged by itself.
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        conflicts_with = "files_with_matches"
+    )]
+    count: bool,
+
+    /// Print the names of the inputs of which a record is kept, not the records.
+    #[arg(short = 'l', long, help_heading = "Output", hide_short_help = true)]
+    files_with_matches: bool,
 
     /// Exit with 1 when no record is kept, as grep does.
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     exit_status: bool,
 }
 
-/// What other programs call these options.
-pub(crate) const SPELLINGS: Spellings = &[
-    (&["--limit", "--head"], "-n N"),
-    (&["--fn", "--name", "-E"], "REGEX or -e REGEX"),
-    (&["-f"], "-e REGEX; formats are cg-fmt's"),
-    (&["--exclude"], "-v REGEX"),
-    (&["--callers"], "--callee REGEX, which keeps what calls it"),
-    (&["--callees"], "--caller REGEX, which keeps what it calls"),
-    (
-        &["--csv", "--json", "--format", "--columns", "--tree"],
-        "| cg-fmt with that option behind cg-filter",
-    ),
-];
+fn number_of_functions(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "expected how many functions to keep".to_owned())
+}
+
+/// A key to sort by. The largest come first anyway, which is what a `-` in front of it asks for elsewhere.
+fn sort_key(key: &str) -> Result<CountKey, String> {
+    key.strip_prefix('-').unwrap_or(key).parse()
+}
 
 /// The keys that shells complete.
 const SORT_KEYS: &[&str] = &[
@@ -218,6 +241,11 @@ impl Args {
     /// # Errors
     /// For a regular expression that is none, and a condition that makes no sense.
     pub(crate) fn options(&self, positionals: &Positionals) -> anyhow::Result<Options> {
+        if let Some(told) = positionals.regex.as_deref().and_then(condition::told)
+            && !self.fixed_strings
+        {
+            anyhow::bail!(told);
+        }
         let is_inclusive = self.sort.as_ref().is_some_and(|key| key.is_inclusive);
         anyhow::ensure!(
             !is_inclusive || self.threshold.is_none(),
@@ -252,6 +280,8 @@ impl Args {
                 obj: patterns("--obj", &self.obj)?,
                 caller: patterns("--caller", &self.caller)?,
                 callee: patterns("--callee", &self.callee)?,
+                thread: patterns("--thread", &self.thread)?,
+                process: patterns("--process", &self.process)?,
                 invert: self.invert_match,
             },
             minimums: self.min.clone(),
@@ -264,6 +294,11 @@ impl Args {
             },
             sort: self.sort.clone(),
             exit_status: self.exit_status,
+            prints: match (self.count, self.files_with_matches) {
+                (true, _) => Prints::Counts,
+                (_, true) => Prints::Names,
+                _ => Prints::Records,
+            },
         })
     }
 }
@@ -271,6 +306,7 @@ impl Args {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spellings::SPELLINGS;
 
     #[test]
     fn no_spelling_is_an_option_and_what_is_told_is_one() {

@@ -11,10 +11,12 @@ use cg_stream::tool;
 use positionals::Stdin;
 
 mod args;
+mod condition;
 mod filter;
 mod positionals;
 mod predicate;
 mod record;
+mod spellings;
 
 mod arcs;
 mod count;
@@ -23,15 +25,18 @@ mod pattern;
 mod rank;
 
 fn main() -> ExitCode {
-    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        let positionals = args.positionals(stdin);
-        let options = args.options(&positionals)?;
-        if let Some(note) = &positionals.note {
-            diagnostics.warn(note);
-        }
-        let files = tool::inputs(&positionals.files, diagnostics);
-        filter::run(&files, options, output, diagnostics)
-    })
+    tool::main(
+        spellings::SPELLINGS,
+        |args: args::Args, output, diagnostics| {
+            let positionals = args.positionals(stdin);
+            let options = args.options(&positionals)?;
+            if let Some(note) = &positionals.note {
+                diagnostics.warn(note);
+            }
+            let files = tool::inputs(&positionals.files, diagnostics);
+            filter::run(&files, options, output, diagnostics)
+        },
+    )
 }
 
 /// What standard input has. Waits for the first byte.

@@ -47,6 +47,10 @@ pub(crate) struct NamePredicates {
     pub(crate) obj: Option<Patterns>,
     pub(crate) caller: Option<Patterns>,
     pub(crate) callee: Option<Patterns>,
+    /// What the name or the number of a thread has to match.
+    pub(crate) thread: Option<Patterns>,
+    /// The same of a process.
+    pub(crate) process: Option<Patterns>,
     /// Keep what all of these together do not match.
     pub(crate) invert: bool,
 }
@@ -67,6 +71,8 @@ impl NamePredicates {
             && self.frame.is_none()
             && self.file.is_none()
             && self.obj.is_none()
+            && self.thread.is_none()
+            && self.process.is_none()
     }
 
     /// Whether it matters who calls whom.
@@ -107,6 +113,17 @@ impl NamePredicates {
         ] {
             if let Some(patterns) = patterns
                 && !patterns.match_in(&record.text(field)?)
+            {
+                return Ok(false);
+            }
+        }
+        for (patterns, name, number) in [
+            (&self.thread, Field::Thread, Field::Tid),
+            (&self.process, Field::Process, Field::Pid),
+        ] {
+            if let Some(patterns) = patterns
+                && !patterns.match_in(&record.label(name)?)
+                && !patterns.match_in(&record.label(number)?)
             {
                 return Ok(false);
             }

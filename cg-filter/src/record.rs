@@ -22,13 +22,16 @@ pub(crate) enum Field {
     Snapshot,
     Part,
     Thread,
+    Tid,
+    Process,
+    Pid,
     Of,
     Cost,
     Incl,
     Stack,
 }
 
-const FIELD_COUNT: usize = 17;
+const FIELD_COUNT: usize = 20;
 
 impl Field {
     fn with_key(key: &[u8]) -> Option<Field> {
@@ -46,6 +49,9 @@ impl Field {
             b"snapshot" => Field::Snapshot,
             b"part" => Field::Part,
             b"thread" => Field::Thread,
+            b"tid" => Field::Tid,
+            b"process" => Field::Process,
+            b"pid" => Field::Pid,
             b"of" => Field::Of,
             b"cost" => Field::Cost,
             b"incl" => Field::Incl,
@@ -112,6 +118,14 @@ impl<'a> RecordFields<'a> {
                 .text()
                 .ok_or_else(|| self.unexpected("a string", value)),
         }
+    }
+
+    /// The text of a field that is a name or a number; empty where the record has none.
+    pub(crate) fn label(&mut self, field: Field) -> Result<Cow<'a, [u8]>, Error> {
+        let value = self.get(field)?;
+        Ok(value.map_or(Cow::Borrowed(b""), |value| {
+            value.text().unwrap_or(Cow::Borrowed(value.raw()))
+        }))
     }
 
     /// The fields of an object such as `cost`.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cg_parse::Search;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{ColorChoice, Spellings, Suggested};
+use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
 use clap::{Parser, ValueEnum};
 
@@ -38,7 +38,8 @@ use crate::toolchain;
   cg-fmt -f html -o profile.html callgrind.out.1234
   cg-fmt -f svg -o memory.svg massif.out.1234
   cg-fmt -f flamegraph -o allocations.svg dhat.out.1234
-  cg-fmt --tree callers --sort gmax_bytes dhat.out.1234"
+  cg-fmt --tree callers --sort gmax_bytes dhat.out.1234",
+    after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
 )]
 #[command(next_help_heading = "Views")]
 pub(crate) struct Args {
@@ -140,13 +141,14 @@ pub(crate) struct Args {
     /// Sort by a column: Ir, incl, calls, fn, file, delta, …
     ///
     /// That is an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta or any other column. Counts are sorted from the
-    /// largest down, differences by their size, names as bytes. By default rows are sorted by the cost of the first event;
+    /// largest down, differences by their size, names as bytes; behind a - all from the largest down. By default rows are sorted by the cost of the first event;
     /// those of a diff stay as cg-diff sorted them.
     #[arg(
         long,
         value_name = "COLUMN",
         value_parser = Suggested(COLUMNS),
         hide_possible_values = true,
+        allow_hyphen_values = true,
         help_heading = "Rows and columns"
     )]
     sort: Option<String>,
@@ -208,6 +210,9 @@ pub(crate) struct Args {
 
     /// table (default), csv, tsv, markdown, html, json, svg, flamegraph, …
     ///
+    /// Without it the ending of -o's file tells: .html, .csv, .tsv, .md, .jsonl, .svg (memory over time where the profile
+    /// has it, else a flame graph), .folded, .dot, .pb.gz, .speedscope.json.
+    ///
     /// html is a page for a browser that needs nothing else: all rows, own code first, to sort and search, with pictures of
     /// stacks and of memory over time, trees, and the source of the functions that cost most where there are line records.
     /// Of a raw profile it reads calls, lines and stacks too; the sources it may show are those of --source.
@@ -226,12 +231,10 @@ pub(crate) struct Args {
         short,
         long,
         value_enum,
-        default_value = "table",
-        hide_default_value = true,
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    format: OutputFormat,
+    format: Option<OutputFormat>,
 
     /// Names in pictures and files for other viewers: as they are (full), or stable over builds.
     ///
@@ -279,23 +282,6 @@ pub(crate) struct Args {
     pub(crate) width: Option<usize>,
 }
 
-/// What other programs call these options.
-pub(crate) const SPELLINGS: Spellings = &[
-    (&["-j"], "-f json"),
-    (&["--limit", "--head", "-l"], "-n N"),
-    (&["--crate", "--by-crate"], "--group-by crate"),
-    (&["--module"], "--group-by module"),
-    (&["--inclusive"], "--sort incl"),
-    (&["-s"], "--sort COLUMN"),
-    (&["--cols", "-c"], "--columns COLUMNS"),
-    (&["--callers"], "--tree callers"),
-    (&["--callees"], "--tree callees"),
-    (&["--annotate"], "--source"),
-    (&["-w"], "--width COLUMNS"),
-    (&["--filter", "--fn"], "cg-filter REGEX before cg-fmt"),
-    (&["--diff"], "cg-diff OLD NEW | cg-fmt"),
-];
-
 /// The columns that shells complete.
 const COLUMNS: &[&str] = &[
     "Ir",
@@ -339,15 +325,22 @@ impl Args {
         (matches!(self.source, Some(None)) && first.is_dir()).then_some(first)
     }
 
-    pub(crate) fn options(&self) -> Options {
+    /// What is asked for, also by the name of the output.
+    pub(crate) fn options(&self, output: &Output) -> Options {
+        let by_name = OutputFormat::of_name(output);
+        let format = match self.format.or(by_name).unwrap_or(OutputFormat::Table) {
+            OutputFormat::Table if self.excel => OutputFormat::Csv,
+            format => format,
+        };
+        let sort = self.sort.as_deref().map(str::trim);
+        let descending = sort.and_then(|sort| sort.strip_prefix('-'));
         Options {
-            format: match self.format {
-                OutputFormat::Table if self.excel => OutputFormat::Csv,
-                format => format,
-            },
+            format,
+            is_any_picture: self.format.is_none() && format == OutputFormat::Flamegraph,
             excel: self.excel,
             kind: self.kind,
-            sort: self.sort.as_deref().map(|sort| sort.trim().to_owned()),
+            sort: descending.or(sort).map(str::to_owned),
+            is_descending: descending.is_some(),
             reverse: self.reverse,
             top: self.top,
             columns: words(&self.columns),
@@ -368,7 +361,7 @@ impl Args {
             all_frames: self.all_frames,
             stable_names: self.names == NamesName::Stable,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
-            places: match self.format {
+            places: match format {
                 OutputFormat::Html => self.places(
                     self.source
                         .as_ref()
@@ -471,6 +464,7 @@ fn top(text: &str) -> Result<Top, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spellings::SPELLINGS;
 
     #[test]
     fn no_spelling_is_an_option_and_what_is_told_is_one() {

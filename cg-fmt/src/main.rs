@@ -6,6 +6,7 @@ use cg_stream::tool::{self, Outcome};
 
 mod args;
 mod options;
+mod spellings;
 mod terminal;
 mod toolchain;
 
@@ -17,12 +18,15 @@ mod report;
 mod format;
 
 fn main() -> ExitCode {
-    tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        let files = tool::inputs(args.inputs(), diagnostics);
-        let options = args.options();
-        let read = read::read(&files, &options, diagnostics)?;
-        let screen = terminal::screen(args.color, args.width, output);
-        output::write(&read, &options, screen, output, diagnostics)?;
-        Ok(Outcome::Done)
-    })
+    tool::main(
+        spellings::SPELLINGS,
+        |args: args::Args, output, diagnostics| {
+            let files = tool::inputs(args.inputs(), diagnostics);
+            let options = args.options(output);
+            let read = read::read(&files, &options, diagnostics)?;
+            let screen = terminal::screen(args.color, args.width, output);
+            output::write(&read, &options, screen, output, diagnostics)?;
+            Ok(Outcome::Done)
+        },
+    )
 }

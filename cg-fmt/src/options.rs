@@ -4,17 +4,22 @@ use std::path::PathBuf;
 
 use cg_parse::Search;
 use cg_stream::record::RecordType;
+use cg_stream::tool::Output;
 
 /// How the records are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) format: OutputFormat,
+    /// The format is a flame graph for no other reason than that a picture is wanted: memory over time is one too.
+    pub(crate) is_any_picture: bool,
     /// CSV and TSV are for a spreadsheet.
     pub(crate) excel: bool,
     /// The record type to show; `None` takes the one that tells most.
     pub(crate) kind: Option<RecordType>,
     /// The column to sort by; `None` sorts by cost.
     pub(crate) sort: Option<String>,
+    /// Names are sorted from the largest down too, as counts are.
+    pub(crate) is_descending: bool,
     pub(crate) reverse: bool,
     pub(crate) top: Option<Top>,
     /// The columns to show; empty for those the format shows by itself.
@@ -69,6 +74,28 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
+    /// The format that the name of the output asks for.
+    pub(crate) fn of_name(output: &Output) -> Option<OutputFormat> {
+        // The first that fits: `.speedscope.json` is a `.json` too.
+        let known: [(OutputFormat, &[&str]); 11] = [
+            (OutputFormat::Html, &[".html", ".htm"]),
+            (OutputFormat::Flamegraph, &[".svg"]),
+            (OutputFormat::Csv, &[".csv"]),
+            (OutputFormat::Tsv, &[".tsv"]),
+            (OutputFormat::Markdown, &[".md", ".markdown"]),
+            (OutputFormat::Speedscope, &[".speedscope.json"]),
+            (OutputFormat::Json, &[".json", ".jsonl", ".ndjson"]),
+            (OutputFormat::Folded, &[".folded", ".collapsed"]),
+            (OutputFormat::Pprof, &[".pb.gz", ".pprof"]),
+            (OutputFormat::Dot, &[".dot", ".gv"]),
+            (OutputFormat::Callgrind, &[".callgrind"]),
+        ];
+        let (format, _) = known
+            .into_iter()
+            .find(|(_, endings)| output.ends_in(endings))?;
+        Some(format)
+    }
+
     /// True where the output is read by eye: it is short, and says what it left out.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(

@@ -13,7 +13,7 @@ use crate::format::{
 };
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::ReadProfile;
-use crate::report::{Report, diff};
+use crate::report::{self, Report, diff};
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -32,6 +32,9 @@ pub(crate) fn write(
         "--excel is for -f csv and -f tsv"
     );
     let mut options = options.clone();
+    if options.is_any_picture && report::has_memory_graph(&read.profile, &options) {
+        options.format = OutputFormat::Svg;
+    }
     options.spell_events(read.profile.events());
     if read.is_fragment() {
         options.percent_of = PercentOf::Shown;

@@ -60,7 +60,8 @@ pub(crate) fn read(
             View::Snapshot(number) => Snapshots::Number(number),
             _ if options.is_full_page()
                 || is_heap_report
-                || options.format == OutputFormat::Svg =>
+                || options.format == OutputFormat::Svg
+                || options.is_any_picture =>
             {
                 Snapshots::All
             }

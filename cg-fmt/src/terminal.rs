@@ -12,10 +12,7 @@ pub(crate) fn screen(color: ColorChoice, width: Option<usize>, output: &Output) 
     let width = match width {
         Some(0) => None,
         Some(width) => Some(width),
-        None if is_terminal => {
-            terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
-        }
-        None => None,
+        None => output.terminal_width(),
     };
     Screen {
         width,

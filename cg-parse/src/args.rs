@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cg_parse::{Format, Options, Revision, Search, Snapshots};
-use cg_stream::tool::{Spellings, Suggested};
+use cg_stream::tool::Suggested;
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -21,7 +21,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
     before_long_help = "Examples:
   cg-parse callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-fmt --tree callers
-  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check"
+  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
+    after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
 )]
 #[command(next_help_heading = "Records")]
 pub(crate) struct Args {
@@ -151,25 +152,6 @@ pub(crate) struct Args {
     no_demangle: bool,
 }
 
-/// What other programs call these options.
-pub(crate) const SPELLINGS: Spellings = &[
-    (&["--json"], "nothing: the output is JSON lines"),
-    (&["--pretty"], "| cg-fmt behind cg-parse"),
-    (&["--tag"], "--label KEY=VALUE"),
-    (
-        &["--format", "-f"],
-        "--from FORMAT for the input; cg-fmt -f has output formats",
-    ),
-    (
-        &["--csv", "--columns", "--sort", "--tree", "--top", "-n"],
-        "| cg-fmt with that option behind cg-parse",
-    ),
-    (
-        &["--filter", "--fn"],
-        "| cg-filter with that condition behind cg-parse",
-    ),
-];
-
 impl Args {
     pub(crate) fn options(&self) -> Options {
         Options {
@@ -240,6 +222,7 @@ fn snapshots(text: &str) -> Result<Snapshots, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spellings::SPELLINGS;
 
     #[test]
     fn no_spelling_is_an_option_and_what_is_told_is_one() {

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use cg_stream::tool::{self, Outcome};
 
 mod args;
+mod spellings;
 
 fn main() -> ExitCode {
     tool::main_partitioned(
-        args::SPELLINGS,
+        spellings::SPELLINGS,
         |args: &args::Args| &args.partition_by,
         |args, output, diagnostics| {
             let files = tool::inputs(&args.files, diagnostics);

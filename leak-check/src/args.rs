@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use cg_document::text::Screen;
 use cg_stream::record::Count;
-use cg_stream::tool::{ColorChoice, Output, Spellings, Suggested};
+use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 use regex::Regex;
@@ -34,7 +35,8 @@ use crate::report::ReportFormat;
   leak-check --baseline known.jsonl --only '^src/' target/valgrind/*.xml
   leak-check --baseline known.jsonl --update-baseline target/valgrind/*.xml
   leak-check --write-suppressions valgrind.log >> valgrind.supp
-  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check"
+  valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
+    after_long_help = "Exit status: 0 is clean; 1 is a finding that counts; 2 is trouble, or something that could not be judged."
 )]
 #[command(next_help_heading = "What counts")]
 pub(crate) struct Args {
@@ -229,16 +231,16 @@ pub(crate) struct Args {
     write_suppressions: bool,
 
     /// text, markdown, html, json, junit, sarif, github, gitlab.
+    ///
+    /// Without it the ending of -o's file tells: .html, .md, .jsonl, .xml (JUnit), .sarif; of any other it is text.
     #[arg(
         short,
         long,
         value_name = "FORMAT",
-        default_value = "text",
-        hide_default_value = true,
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    format: ReportFormat,
+    format: Option<ReportFormat>,
 
     /// Show source paths relative to DIR, the root of the repository.
     ///
@@ -268,21 +270,6 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     all_frames: bool,
 }
-
-/// What other programs call these options.
-pub(crate) const SPELLINGS: Spellings = &[
-    (
-        &["--leak-kinds", "--show-leak-kinds"],
-        "--errors-for-leak-kinds KINDS",
-    ),
-    (
-        &["--error-exitcode", "--exit-code"],
-        "nothing: the exit status is 1 where there are findings",
-    ),
-    (&["--gen-suppressions"], "--write-suppressions"),
-    (&["--filter", "--fn"], "--only REGEX"),
-    (&["--exclude"], "--ignore REGEX"),
-];
 
 impl Args {
     /// The options these arguments ask for.
@@ -340,8 +327,15 @@ impl Args {
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,
             update_baseline: self.update_baseline,
-            format: self.format,
-            in_colour: output.is_coloured(self.color),
+            format: self
+                .format
+                .or_else(|| ReportFormat::of_name(output))
+                .unwrap_or(ReportFormat::Text),
+            screen: Screen {
+                width: output.terminal_width(),
+                is_coloured: output.is_coloured(self.color),
+                ..Screen::default()
+            },
             all_frames: self.all_frames,
             paths: Paths::relative_to(&self.root).context("--root")?,
         })
@@ -392,6 +386,7 @@ fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spellings::SPELLINGS;
 
     #[test]
     fn no_spelling_is_an_option_and_what_is_told_is_one() {

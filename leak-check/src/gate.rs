@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_document::number::plural;
+use cg_document::text::Screen;
 use cg_stream::tool::whole_file::Replaceable;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
@@ -39,7 +40,8 @@ pub(crate) struct Options {
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) update_baseline: bool,
     pub(crate) format: ReportFormat,
-    pub(crate) in_colour: bool,
+    /// What the report for people is laid out for.
+    pub(crate) screen: Screen,
     pub(crate) all_frames: bool,
     pub(crate) paths: Paths,
 }
@@ -74,10 +76,17 @@ pub(crate) fn run(
     let paths = &options.paths;
     let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, paths);
     let is_red = !verdict.is_clean() && !options.update_baseline;
+    let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
+    let mut doubts = Vec::new();
     for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
         // What is red stays so, whatever else was asked.
         let is_accepted = options.allow_unmatched && doubt.is_unmatched;
-        diagnostics.say(!is_red && !is_accepted, doubt.sentence);
+        if is_text && !is_red && !is_accepted {
+            diagnostics.trouble_in_output(&doubt.sentence);
+            doubts.push(doubt.sentence);
+        } else {
+            diagnostics.say(!is_red && !is_accepted, doubt.sentence);
+        }
     }
     if options.policy.errors && !is_red {
         tell_of_limits(&evidence, diagnostics);
@@ -108,9 +117,10 @@ pub(crate) fn run(
             paths: &options.paths,
             lines: StackLines::new(&options.paths, options.all_frames),
             could_not_judge: diagnostics.had_trouble(),
+            doubts,
         };
         let mut buffered = BufWriter::with_capacity(BUFFER_SIZE, &mut *output);
-        report::write(&report, options.format, options.in_colour, &mut buffered)?;
+        report::write(&report, options.format, options.screen, &mut buffered)?;
         buffered.flush()?;
     }
     output.flush()?;

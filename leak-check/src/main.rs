@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 mod args;
 mod gate;
+mod spellings;
 
 mod finding;
 mod process;
@@ -31,7 +32,10 @@ mod report;
 mod sentence;
 
 fn main() -> ExitCode {
-    cg_stream::tool::main(args::SPELLINGS, |args: args::Args, output, diagnostics| {
-        gate::run(args.options(output)?, output, diagnostics)
-    })
+    cg_stream::tool::main(
+        spellings::SPELLINGS,
+        |args: args::Args, output, diagnostics| {
+            gate::run(args.options(output)?, output, diagnostics)
+        },
+    )
 }

@@ -19,6 +19,9 @@ const WRITERS: [(&str, &[&str]); 5] = [
     ("leak-check", &[LOG]),
 ];
 
+/// What a tool wrote before into the file of `-o`.
+const OLD: &str = "{\"type\":\"run\",\"stream\":1}\n";
+
 /// Runs a tool as on a terminal of 80 columns.
 fn help(tool: &str, flag: &str) -> String {
     let mut command = tools::command(tool);
@@ -312,7 +315,7 @@ fn output_files_hold_what_standard_output_would() {
     let path = folder.path().join("out");
     let name = path.to_str().unwrap();
     for (tool, args) in WRITERS {
-        fs::write(&path, "old").unwrap();
+        fs::write(&path, OLD).unwrap();
         let printed = run(tool, args, b"");
         let written = run(tool, &[args, &["-o", name]].concat(), b"");
         assert_eq!(
@@ -364,7 +367,7 @@ fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
         ("cg-fmt", &["-"]),
         ("cg-diff", &[PROFILE, "-"]),
     ] {
-        fs::write(&path, "old").unwrap();
+        fs::write(&path, OLD).unwrap();
         let failed = run(tool, &[args, &["-o", name]].concat(), cut);
         assert_eq!(failed.status, 2, "{tool}: {}", failed.stderr);
         assert!(
@@ -374,13 +377,13 @@ fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
             "{tool}: {}",
             failed.stderr
         );
-        assert_eq!(fs::read_to_string(&path).unwrap(), "old", "{tool}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), OLD, "{tool}");
     }
     // A report says itself what could not be judged.
     let log = fs::read(tests::data(LOG)).unwrap();
     let doubtful = run("leak-check", &["-o", name], &log[..log.len() / 2]);
     assert_eq!(doubtful.status, 2, "{}", doubtful.stderr);
-    assert_ne!(fs::read_to_string(&path).unwrap(), "old");
+    assert_ne!(fs::read_to_string(&path).unwrap(), OLD);
     // A full disk, a folder that is not there, a folder in the place of the file.
     for (output, expected) in [
         ("/dev/full", "/dev/full: No space left on device"),

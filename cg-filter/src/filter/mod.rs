@@ -5,8 +5,8 @@
 //! [`Held`], with all that follow them, so that the order stays.
 
 use std::collections::HashMap;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use cg_parse::stream::{self, Visitor};
 use cg_stream::record::{Count, RecordType};
@@ -38,6 +38,19 @@ pub(crate) struct Options {
     pub(crate) selection: Selection,
     pub(crate) sort: Option<CountKey>,
     pub(crate) exit_status: bool,
+    pub(crate) prints: Prints,
+}
+
+/// What is printed of what is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Prints {
+    /// The stream.
+    #[default]
+    Records,
+    /// How many records, of each input.
+    Counts,
+    /// The names of the inputs that have any.
+    Names,
 }
 
 impl Options {
@@ -73,15 +86,59 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let parse_options = options.parse_options();
     let exit_status = options.exit_status;
-    let mut filter = Filter::new(options, output);
-    for file in &cg_parse::without_empty_bases(files) {
-        stream::read_lines(file, &parse_options, diagnostics, &mut filter)?;
-    }
-    let kept = filter.finish(diagnostics)?;
+    let files = cg_parse::without_empty_bases(files);
+    let kept = match options.prints {
+        Prints::Records => {
+            let mut filter = Filter::new(options, output);
+            for file in &files {
+                stream::read_lines(file, &parse_options, diagnostics, &mut filter)?;
+            }
+            filter.finish(diagnostics)?
+        }
+        prints => {
+            let mut kept = 0;
+            for file in &files {
+                let mut nowhere = io::sink();
+                let mut filter = Filter::new(options.clone(), &mut nowhere);
+                stream::read_lines(file, &parse_options, diagnostics, &mut filter)?;
+                let records = filter.finish(diagnostics)?;
+                write_summary(file, records, prints, files.len() > 1, output)?;
+                kept += records;
+            }
+            output.flush()?;
+            kept
+        }
+    };
     Ok(match exit_status && kept == 0 {
         true => Outcome::No,
         false => Outcome::Done,
     })
+}
+
+/// A line on an input, as grep writes it.
+fn write_summary(
+    file: &Path,
+    records: u64,
+    prints: Prints,
+    are_several: bool,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let name = match file.as_os_str().as_encoded_bytes() {
+        b"-" => b"(standard input)",
+        name => name,
+    };
+    match prints {
+        Prints::Names if records == 0 => return Ok(()),
+        Prints::Names => output.write_all(name)?,
+        _ => {
+            if are_several {
+                output.write_all(name)?;
+                output.write_all(b":")?;
+            }
+            write!(output, "{records}")?;
+        }
+    }
+    output.write_all(b"\n")
 }
 
 struct Filter<'w> {

@@ -21,6 +21,10 @@ pub(crate) fn sort(
         let name = sort_column(table, column_name(key, first));
         table.sort(&name)?;
         table.show(&name);
+        let is_counted = table.column(&name)?.is_right_aligned();
+        if options.is_descending && !is_counted {
+            table.rows.reverse();
+        }
     }
     if options.reverse {
         table.rows.reverse();

@@ -41,6 +41,11 @@ use source::AnnotatedSource;
 use totals::Totals;
 use tree::Trees;
 
+/// Whether a picture of memory over time can be drawn of a profile.
+pub(crate) fn has_memory_graph(profile: &Profile, options: &Options) -> bool {
+    MemoryGraph::of(profile, options).is_ok()
+}
+
 /// What a profile and the options come to.
 pub(crate) enum Report<'a> {
     Inlined(Box<InlinedListing<'a>>),

@@ -166,6 +166,40 @@ pub(crate) fn shortened(cell: &Cell, text: &str, width: usize, layout: Layout) -
     }
 }
 
+/// A line of a stack within a width: `by serve::handle (src/serve.rs:12)`. Of its place the directories go first, then the
+/// name is shortened; the file's own name and the line stay.
+pub fn frame_line(lead: &str, name: &str, place: &str, width: usize) -> String {
+    let whole = format!("{lead}{name}{place}");
+    if whole.width() <= width {
+        return whole;
+    }
+    // ` (src/serve.rs:12)` without what stands in front of the file's name.
+    let inner = place
+        .strip_prefix(" (")
+        .and_then(|inner| inner.rsplit_once(')'));
+    let room = width.saturating_sub(lead.width());
+    let place = match inner {
+        Some((inner, behind)) => {
+            let base = inner.rsplit('/').next().unwrap_or(inner);
+            let around = " ()".width() + behind.width();
+            let beside = room.saturating_sub(name.width() + around);
+            let inner = end_of(inner, beside.max(base.width() + "…/".width()));
+            format!(" ({inner}){behind}")
+        }
+        None => place.to_owned(),
+    };
+    let name = match room.checked_sub(place.width()) {
+        Some(room) if room >= NARROWEST => short_name(name, room),
+        // One word is too long: the place has a line of its own.
+        _ => {
+            let indent = " ".repeat(lead.width());
+            let place = end_of(place.trim_start(), room);
+            return format!("{lead}{}\n{indent}{place}", short_name(name, room));
+        }
+    };
+    format!("{lead}{name}{place}")
+}
+
 /// Shortens a name by its structure. If that is still too long, keeps both ends.
 fn short_name(name: &str, width: usize) -> String {
     let name = shorten::shortened(name, |form| form.width() <= width);

@@ -70,9 +70,18 @@ impl Diagnostics {
 
     /// Says what could not be done; the tool goes on with what it has and exits 2.
     pub fn trouble(&mut self, message: impl Display) {
+        self.note_trouble(message, true);
+    }
+
+    /// The same of what the output tells too: where remarks are silenced, it is not said twice.
+    pub fn trouble_in_output(&mut self, message: impl Display) {
+        self.note_trouble(message, false);
+    }
+
+    fn note_trouble(&mut self, message: impl Display, is_error: bool) {
         self.trouble = true;
         let message = visible(&message.to_string()).into_owned();
-        (self.sink)(&message, true);
+        (self.sink)(&message, is_error);
         if self.troubles.len() < MOST_KEPT {
             self.troubles.push(message);
         }

@@ -21,9 +21,11 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use cg_document::number::plural;
+use cg_document::text::Screen;
 use cg_document::visible;
 use cg_stream::record::{Count, LeakKind};
 use cg_stream::sorting::Order as _;
+use cg_stream::tool::Output;
 use foldhash::HashMap;
 
 use crate::finding::{Evidence, Finding, ProcessId};
@@ -58,6 +60,21 @@ pub(crate) enum ReportFormat {
 }
 
 impl ReportFormat {
+    /// The format that the name of the output asks for.
+    pub(crate) fn of_name(output: &Output) -> Option<ReportFormat> {
+        let known: [(ReportFormat, &[&str]); 5] = [
+            (ReportFormat::Html, &[".html", ".htm"]),
+            (ReportFormat::Markdown, &[".md", ".markdown"]),
+            (ReportFormat::Sarif, &[".sarif", ".sarif.json"]),
+            (ReportFormat::Json, &[".json", ".jsonl", ".ndjson"]),
+            (ReportFormat::Junit, &[".xml"]),
+        ];
+        let (format, _) = known
+            .into_iter()
+            .find(|(_, endings)| output.ends_in(endings))?;
+        Some(format)
+    }
+
     /// Whether its consumer looks up source lines in the repository.
     pub(crate) fn needs_repository_paths(self) -> bool {
         matches!(
@@ -81,6 +98,8 @@ pub(crate) struct GateReport<'a> {
     pub(crate) lines: StackLines<'a>,
     /// Something kept the inputs from being judged as a whole.
     pub(crate) could_not_judge: bool,
+    /// Which conditions judged nothing, in sentences.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// Writes the report, as long as it may be, in small writes.
@@ -90,11 +109,11 @@ pub(crate) struct GateReport<'a> {
 pub(crate) fn write(
     report: &GateReport<'_>,
     format: ReportFormat,
-    in_colour: bool,
+    screen: Screen,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        ReportFormat::Text => text::write(report, in_colour, output),
+        ReportFormat::Text => text::write(report, screen, output),
         ReportFormat::Markdown => output.write_all(markdown::text_of(report).as_bytes()),
         ReportFormat::Html => html::write(report, output),
         ReportFormat::Json => json::write(report, output),

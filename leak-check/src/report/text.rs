@@ -21,11 +21,7 @@ struct Styles {
 }
 
 impl Styles {
-    fn new(in_colour: bool) -> Styles {
-        let screen = Screen {
-            is_coloured: in_colour,
-            ..Screen::default()
-        };
+    fn new(screen: Screen) -> Styles {
         Styles {
             function: screen.style(Style::new().bold()),
             new: screen.style(AnsiColor::Red.on_default().bold()),
@@ -46,18 +42,22 @@ impl fmt::Display for Styled<'_> {
 
 pub(super) fn write(
     report: &GateReport<'_>,
-    in_colour: bool,
+    screen: Screen,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let styles = Styles::new(in_colour);
+    let styles = Styles::new(screen);
     for group in report.groups() {
-        write!(output, "{}", Styled(styles.function, &group.function))?;
-        match &group.file {
-            Some(file) => writeln!(output, " ({file})")?,
-            None => writeln!(output)?,
+        let file = group.file.as_ref().map(|file| format!(" ({file})"));
+        let place = file.unwrap_or_default();
+        let line = fitted("", &group.function, &place, screen);
+        // The place is in the style of the text around it.
+        let name = line.strip_suffix(&place).filter(|_| !place.is_empty());
+        match name {
+            Some(name) => writeln!(output, "{}{place}", Styled(styles.function, name))?,
+            None => writeln!(output, "{}", Styled(styles.function, &line))?,
         }
         for entry in &group.entries {
-            write_entry(entry, report, &styles, output)?;
+            write_entry(entry, report, &styles, screen, output)?;
         }
         writeln!(output)?;
     }
@@ -83,6 +83,9 @@ pub(super) fn write(
         };
         text::write(&table, Screen::default(), output)?;
     }
+    for doubt in &report.doubts {
+        writeln!(output, "not judged: {}", visible(doubt))?;
+    }
     let style = if report.could_not_judge || !report.verdict.is_clean() {
         styles.new
     } else {
@@ -95,6 +98,7 @@ fn write_entry(
     entry: &ReportEntry<'_>,
     report: &GateReport<'_>,
     styles: &Styles,
+    screen: Screen,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let sentence = &entry.sentence;
@@ -110,12 +114,15 @@ fn write_entry(
             entry.ruling.known_equals
         )?;
     }
-    let mut line = String::new();
     for (position, folded) in entry.stack.iter().enumerate() {
-        line.clear();
-        line.push_str("    ");
-        line.push_str(&report.lines.shown(position, *folded));
-        writeln!(output, "{}", Styled(styles.quiet, &line))?;
+        let line = report.lines.shown(position, *folded);
+        let (word, frame) = line.split_at("at ".len());
+        let place = frame.rfind(" (").unwrap_or(frame.len());
+        let (name, place) = frame.split_at(place);
+        let line = fitted(&format!("    {word}"), name, place, screen);
+        for line in line.split('\n') {
+            writeln!(output, "{}", Styled(styles.quiet, line))?;
+        }
     }
     if report.evidence.processes.len() > 1 {
         for line in report.process_lines(entry) {
@@ -123,6 +130,14 @@ fn write_entry(
         }
     }
     Ok(())
+}
+
+/// A line of a stack, which on a terminal ends where that does.
+fn fitted(lead: &str, name: &str, place: &str, screen: Screen) -> String {
+    match screen.width {
+        Some(width) => cg_document::frame_line(lead, name, place, width),
+        None => [lead, name, place].concat(),
+    }
 }
 
 fn write_growth(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {

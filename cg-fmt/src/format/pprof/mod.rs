@@ -11,9 +11,9 @@ use anyhow::Context;
 use cg_stream::intern::{Id, Texts};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Frame};
-use cg_stream::tool::Diagnostics;
+use cg_stream::tool::{Diagnostics, PPROF_COMMENT};
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::GzBuilder;
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
@@ -41,7 +41,10 @@ pub(crate) fn write(
         ..Frame::default()
     })?;
     let mut writing = PprofWriting {
-        out: GzEncoder::new(out, Compression::default()),
+        // The comment tells the tools that they may replace the file.
+        out: GzBuilder::new()
+            .comment(PPROF_COMMENT)
+            .write(out, Compression::default()),
         strings: Texts::default(),
         message: MessageBuilder::default(),
         inner: MessageBuilder::default(),

@@ -43,11 +43,39 @@ pub(super) fn write(what: Generated, mut command: Command, out: &mut dyn Write) 
     out.flush()
 }
 
-/// The sections that clap_mangen knows, and the examples, which it leaves out.
+/// The other tools, whose pages a page names.
+const TOOLS: [&str; 5] = ["cg-parse", "cg-filter", "cg-diff", "cg-fmt", "leak-check"];
+
+/// What begins the paragraph of the help that says what the exit status means.
+const EXIT_STATUS: &str = "Exit status: ";
+
+/// Options that take more than the words that shells complete.
+const TAKE_MORE: [&str; 8] = [
+    "sort",
+    "columns",
+    "top",
+    "tree",
+    "types",
+    "relative_to",
+    "snapshot",
+    "snapshots",
+];
+
+/// The sections that clap_mangen knows, and those that it leaves out: examples, exit status, other pages.
 fn write_manual(command: Command, out: &mut dyn Write) -> io::Result<()> {
     let examples = examples(&command);
+    let tool = command.get_name().to_owned();
     let notes = command.get_after_long_help().map(ToString::to_string);
-    let manual = Man::new(command);
+    let notes = notes.unwrap_or_default();
+    let paragraphs = notes.split("\n\n").map(str::trim);
+    let (status, notes): (Vec<&str>, Vec<&str>) = paragraphs
+        .filter(|paragraph| !paragraph.is_empty())
+        .partition(|paragraph| paragraph.starts_with(EXIT_STATUS));
+    // A page has room for the values that help leaves out.
+    let manual = Man::new(command.mut_args(|argument| {
+        let is_any = TAKE_MORE.contains(&argument.get_id().as_str());
+        argument.hide_possible_values(is_any)
+    }));
     manual.render_title(out)?;
     manual.render_name_section(out)?;
     manual.render_synopsis_section(out)?;
@@ -63,19 +91,35 @@ fn write_manual(command: Command, out: &mut dyn Write) -> io::Result<()> {
     }
     manual.render_description_section(out)?;
     manual.render_options_section(out)?;
-    if let Some(notes) = notes {
-        let mut section = Roff::default();
-        section.control("SH", ["NOTES"]);
-        for line in notes.lines() {
-            if line.trim().is_empty() {
-                section.control("PP", []);
-            } else {
-                section.text([roman(line)]);
-            }
-        }
-        section.to_writer(out)?;
-    }
+    let status = status
+        .iter()
+        .filter_map(|text| text.strip_prefix(EXIT_STATUS));
+    // Each meaning begins a line of its own: `0 is done; 1 is …`.
+    let meanings: Vec<&str> = status.flat_map(|text| text.split("; ")).collect();
+    write_section("EXIT STATUS", &meanings, out)?;
+    write_section("NOTES", &notes, out)?;
+    let others = TOOLS.iter().filter(|other| **other != tool);
+    let others: Vec<String> = others.map(|other| format!("{other}(1)")).collect();
+    write_section("SEE ALSO", &[&others.join(", ")], out)?;
     manual.render_version_section(out)
+}
+
+/// A section of paragraphs, if there are any.
+fn write_section(title: &str, paragraphs: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    if paragraphs.is_empty() {
+        return Ok(());
+    }
+    let mut section = Roff::default();
+    section.control("SH", [title]);
+    for (position, paragraph) in paragraphs.iter().enumerate() {
+        if position > 0 {
+            section.control("PP", []);
+        }
+        for line in paragraph.lines() {
+            section.text([roman(line)]);
+        }
+    }
+    section.to_writer(out)
 }
 
 /// The commands of `--help`, below the line that says what they are.

@@ -3,6 +3,7 @@
 //! Exit statuses: 0 is done (for a gate: clean), 1 is done and the gate says no, 2 is could not do it or could not
 //! judge. Data goes to stdout or to the file of `-o`, talk to stderr, a message a line: `tool: file:line: message`.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ use clap::{ArgAction, Args as _, FromArgMatches as _, Parser};
 
 mod manual;
 mod output;
+mod own_output;
 mod partitions;
 mod progress;
 mod spelling;
@@ -21,6 +23,7 @@ pub mod whole_file;
 pub use crate::diagnostics::Diagnostics;
 pub use clap::ColorChoice;
 pub use output::{Output, WhenClosed};
+pub use own_output::PPROF_COMMENT;
 pub use spelling::{Spellings, check as check_spellings};
 
 /// What a tool has to say by its exit status.
@@ -50,31 +53,29 @@ pub fn main_partitioned<Args: Parser>(
 ) -> ExitCode {
     let command = whole_command::<Args>();
     let mut diagnostics = on_stderr(command.get_name());
+    let written: Vec<OsString> = std::env::args_os().skip(1).collect();
     let parsed = command.clone().try_get_matches().and_then(|matches| {
         let common = CommonArgs::from_arg_matches(&matches)?;
         Ok((common, Args::from_arg_matches(&matches)?))
     });
     let outcome = match parsed {
-        Err(error) => match spelling::told(&error, &command, spellings) {
+        Err(error) => match spelling::told(&error, &command, &written, spellings) {
             Some(told) => Err(anyhow::Error::msg(told)),
             None => return show(&error, &mut diagnostics),
         },
-        Ok((common, args)) => open(&common, keys(&args)).and_then(|mut output| {
-            let outcome = match common.generate {
-                Some(what) => {
-                    output.set_when_closed(WhenClosed::GoOn);
-                    manual::write(what, command, &mut output)?;
-                    Outcome::Done
-                }
-                None => run(args, &mut output, &mut diagnostics)?,
-            };
-            if let Some(file) = output.finish(diagnostics.had_trouble())? {
-                diagnostics.warn(format!(
-                    "{file} was not written, because not all of it could be; without -o there is what could be read"
-                ));
+        Ok((common, args)) => {
+            if common.quiet {
+                diagnostics = errors_on_stderr(command.get_name());
             }
-            Ok(outcome)
-        }),
+            let told = spelling::told_of_word(&written, spellings).or_else(|| {
+                let path = common.output.as_deref()?;
+                spelling::told_of_output(path, spellings)
+            });
+            match told {
+                Some(told) => Err(anyhow::Error::msg(told)),
+                None => run_with(&common, command, args, keys, run, &mut diagnostics),
+            }
+        }
     };
     match outcome {
         Err(error) if is_closed_pipe(&error) => {}
@@ -87,6 +88,32 @@ pub fn main_partitioned<Args: Parser>(
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// Opens the output, runs the tool, and puts the file of `-o` into place.
+fn run_with<Args>(
+    common: &CommonArgs,
+    command: clap::Command,
+    args: Args,
+    keys: impl FnOnce(&Args) -> &[String],
+    run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Outcome> {
+    let mut output = open(common, keys(&args))?;
+    let outcome = match common.generate {
+        Some(what) => {
+            output.set_when_closed(WhenClosed::GoOn);
+            manual::write(what, command, &mut output)?;
+            Outcome::Done
+        }
+        None => run(args, &mut output, diagnostics)?,
+    };
+    if let Some(file) = output.finish(diagnostics.had_trouble())? {
+        diagnostics.trouble(format!(
+            "{file} was not written, because not all of it could be; without -o there is what could be read"
+        ));
+    }
+    Ok(outcome)
 }
 
 /// A tool's options and those that all tools have.
@@ -105,7 +132,7 @@ fn whole_command<Args: Parser>() -> clap::Command {
 fn open(common: &CommonArgs, partition_keys: &[String]) -> anyhow::Result<Output> {
     let path = common.output.as_deref();
     let opened = match (path, partition_keys) {
-        (_, []) => Output::open(path),
+        (_, []) => Output::open(path, common.force),
         (Some(directory), keys) if directory != Path::new("-") => {
             Output::partitions(directory, keys)
         }
@@ -148,6 +175,16 @@ fn on_stderr(tool: &str) -> Diagnostics {
     .with_progress(progress::bar)
 }
 
+/// Prints errors alone, and no bar.
+fn errors_on_stderr(tool: &str) -> Diagnostics {
+    let mut all = on_stderr(tool);
+    Diagnostics::to(move |message, is_trouble| {
+        if is_trouble {
+            all.trouble(message);
+        }
+    })
+}
+
 /// The paths a tool was given, `-` where it was given none. A person who started it by mistake is told what it waits for.
 pub fn inputs(paths: &[PathBuf], diagnostics: &mut Diagnostics) -> Vec<PathBuf> {
     let paths = if paths.is_empty() {
@@ -181,9 +218,19 @@ struct CommonArgs {
     /// Write to FILE instead of standard output.
     ///
     /// The file is there as a whole when the tool is done, and as it was before where the tool fails. Devices and pipes
-    /// are written to as they are.
+    /// are written to as they are. A file that is there is replaced if it is empty or one of these tools wrote it.
     #[arg(short, long, value_name = "FILE", display_order = 900)]
     output: Option<PathBuf>,
+
+    /// Replace the file of -o whatever it holds.
+    #[arg(long, requires = "output", hide_short_help = true, display_order = 900)]
+    force: bool,
+
+    /// Say nothing but errors on standard error.
+    ///
+    /// Output, exit status and errors are as without it.
+    #[arg(short, long, hide_short_help = true, display_order = 900)]
+    quiet: bool,
 
     /// Print a shell completion or the man page, and exit.
     ///

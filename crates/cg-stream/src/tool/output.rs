@@ -1,12 +1,13 @@
 //! Where a tool writes to: standard output, or the file of `-o`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
 use clap::ColorChoice;
 
+use super::own_output::is_replaceable;
 use super::partitions::Partitions;
 use super::whole_file::{Replaceable, Unfinished};
 
@@ -25,6 +26,8 @@ pub struct Output {
     sink: OutputSink,
     /// What it is called in messages.
     name: String,
+    /// The file of `-o`.
+    path: Option<PathBuf>,
     when_closed: WhenClosed,
     closed: bool,
     stands_with_trouble: bool,
@@ -45,8 +48,9 @@ impl Output {
     /// else is written to directly.
     ///
     /// # Errors
-    /// Where no file can be made there.
-    pub(super) fn open(path: Option<&Path>) -> io::Result<Output> {
+    /// Where no file can be made there, and where there is one that none of the tools wrote, unless `force` says that it
+    /// may go.
+    pub(super) fn open(path: Option<&Path>, force: bool) -> io::Result<Output> {
         let sink = match path {
             None => OutputSink::Stdout(io::stdout().lock()),
             Some(path) if path == Path::new("-") || path == Path::new("/dev/stdout") => {
@@ -55,16 +59,24 @@ impl Output {
             Some(path) if is_written_directly(path) => {
                 OutputSink::Direct(BufWriter::new(File::options().append(true).open(path)?))
             }
-            Some(path) => OutputSink::Whole(BufWriter::with_capacity(
-                64 * 1024,
-                Replaceable::at(path)?.begin()?,
-            )),
+            Some(path) => {
+                let target = Replaceable::at(path)?;
+                if target.exists() && !force && !is_replaceable(&mut File::open(path)?)? {
+                    return Err(io::Error::other(
+                        "is there, and none of these tools wrote it; --force replaces it",
+                    ));
+                }
+                OutputSink::Whole(BufWriter::with_capacity(64 * 1024, target.begin()?))
+            }
         };
         let name = match (&sink, path) {
             (OutputSink::Stdout(_), _) | (_, None) => "standard output".to_owned(),
             (_, Some(path)) => path.display().to_string(),
         };
-        Ok(Output::over(sink, name))
+        Ok(Output {
+            path: path.map(Path::to_owned),
+            ..Output::over(sink, name)
+        })
     }
 
     /// Opens a directory, in which the labels of a stream under these keys choose its file.
@@ -81,6 +93,7 @@ impl Output {
         Output {
             sink,
             name,
+            path: None,
             when_closed: WhenClosed::Stop,
             closed: false,
             stands_with_trouble: false,
@@ -97,9 +110,23 @@ impl Output {
         self.stands_with_trouble = true;
     }
 
+    /// Whether the file of `-o` has one of these endings, in letters of either case.
+    pub fn ends_in(&self, endings: &[&str]) -> bool {
+        let name = self.path.as_deref().and_then(Path::file_name);
+        let name = name.map(|name| name.to_string_lossy().to_ascii_lowercase());
+        name.is_some_and(|name| endings.iter().any(|ending| name.ends_with(ending)))
+    }
+
     /// Whether this is standard output, which can be a terminal.
     pub fn is_stdout(&self) -> bool {
         matches!(self.sink, OutputSink::Stdout(_))
+    }
+
+    /// How many columns of text the terminal has that this is; `None` where it is none.
+    pub fn terminal_width(&self) -> Option<usize> {
+        let is_terminal = self.is_stdout() && io::stdout().is_terminal();
+        let (width, _) = is_terminal.then(terminal_size::terminal_size).flatten()?;
+        Some(usize::from(width.0))
     }
 
     /// Whether text is coloured: always, never, or where standard output shows it.

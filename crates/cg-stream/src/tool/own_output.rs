@@ -1,0 +1,274 @@
+//! Whether a file may be replaced by `-o`: it is empty, or one of the tools wrote it.
+//!
+//! A program, a source or a profile that is named by mistake cannot be written again; what the tools write can. So a
+//! file is replaced if it begins, or ends, as one of their outputs does.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+
+/// So much of either end of a file is looked at.
+const LOOKED_AT: u64 = 4096;
+
+/// What the tools' reports say that they are of: the profilers that the readers know, and what stands for several.
+const PROFILERS: &[&str] = &[
+    "callgrind",
+    "cachegrind",
+    "memcheck",
+    "helgrind",
+    "drd",
+    "massif",
+    "dhat",
+    "exp-dhat",
+    "heaptrack",
+    "asan",
+    "lsan",
+    "tsan",
+    "msan",
+    "ubsan",
+    "hwasan",
+    "gungraun",
+    "perf",
+    "perf-stat",
+    "pprof",
+    "firefox",
+    "folded",
+    "speedscope",
+    "cpuprofile",
+    "heapprofile",
+    "chrome-trace",
+    "dtrace",
+    "bpftrace",
+    "sample",
+    "xctrace",
+    "vtune",
+    "visual-studio",
+    "profile",
+    "benchmarks",
+    "cg-diff",
+    "leak-check",
+];
+
+/// Columns that tables and separated values have, besides those of events.
+const COLUMNS: &[&str] = &[
+    "fn",
+    "function",
+    "functions",
+    "file",
+    "obj",
+    "object",
+    "line",
+    "crate",
+    "module",
+    "thread",
+    "process",
+    "calls",
+    "callee",
+    "kind",
+    "what",
+    "snapshot",
+    "event",
+    "status",
+    "source",
+    "stack",
+    "benchmark",
+];
+
+/// Words near the beginning of what has a form of its own: all of a row have to be there, the first of them at the
+/// beginning.
+const FORMS: &[&[&str]] = &[
+    // The stream, and leak-check -f json.
+    &["{\"type\":\""],
+    // Pages and pictures.
+    &[
+        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n<meta http-equiv=Content-Security-Policy content=",
+    ],
+    &[
+        "<?xml",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\"",
+    ],
+    &["<?xml", "<!--Flame graph stack visualization."],
+    // Files for other viewers.
+    &[
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"",
+        "\"exporter\":\"cg-fmt",
+    ],
+    &["{\"meta\":{\"categories\":", "\"importedFrom\":\"cg-fmt"],
+    &["# callgrind format\nversion: 1\ncreator: cg-fmt"],
+    &["digraph {\n\ttooltip=\" \"\n\tgraph [fontname=Arial"],
+    &["\u{1f}\u{8b}", PPROF_COMMENT],
+    // Comments on pull requests, and leak-check's reports for code hosts.
+    &["<!-- cg-diff"],
+    &["<!-- leak-check"],
+    &["<?xml", "<testsuites name=\"leak-check\""],
+    &["{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\""],
+    &["[\n  {\n    \"check_name\": \""],
+    &["[]\n"],
+    &["::error "],
+    &["::warning "],
+    &["::notice "],
+    // Completions and man pages.
+    &[".ie \\n(.g .ds Aq", ".TH "],
+    &["_cg__", "COMPREPLY=()"],
+    &["_leak__check", "COMPREPLY=()"],
+    &["#compdef cg-"],
+    &["#compdef leak-check"],
+    &["complete -c cg-"],
+    &["complete -c leak-check"],
+    &["\nuse builtin;\nuse str;\n\nset edit:completion:arg-completer["],
+    &["\nusing namespace System.Management.Automation\n"],
+];
+
+/// The comment in the head of a packed profile that cg-fmt wrote: gzip has a field for one.
+pub const PPROF_COMMENT: &str = "written by cg-fmt";
+
+/// Whether a file may be replaced.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(super) fn is_replaceable(file: &mut File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.take(LOOKED_AT).read_to_end(&mut head)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOOKED_AT)))?;
+    let mut tail = Vec::new();
+    file.take(LOOKED_AT).read_to_end(&mut tail)?;
+    // Bytes above 127 stand for themselves here; only ASCII is compared.
+    let text = |bytes: Vec<u8>| bytes.into_iter().map(char::from).collect::<String>();
+    Ok(is_own(&text(head), &text(tail)))
+}
+
+fn is_own(head: &str, tail: &str) -> bool {
+    let has_form = |form: &&[&str]| {
+        let [first, others @ ..] = form else {
+            return false;
+        };
+        head.starts_with(first) && others.iter().all(|word| head.contains(word))
+    };
+    head.is_empty()
+        || FORMS.iter().any(|form| has_form(&form))
+        || is_report(head)
+        || has_known_columns(head)
+        || is_of_stacks(head)
+        || is_of_suppressions(head)
+        || ends_in_verdict(tail)
+}
+
+/// A table or markdown: `callgrind: ./program (pid 7)`, `### perf`.
+fn is_report(head: &str) -> bool {
+    let line = head.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("### ").unwrap_or(line);
+    PROFILERS.iter().any(|profiler| {
+        let rest = line.strip_prefix(profiler);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
+    })
+}
+
+/// Separated values, and tables without a heading: one of the first lines has the names of columns and nothing else.
+fn has_known_columns(head: &str) -> bool {
+    // A byte order mark, byte by byte.
+    let head = head.strip_prefix("\u{ef}\u{bb}\u{bf}").unwrap_or(head);
+    head.lines().take(3).any(|line| {
+        let fields: Vec<&str> = match line.strip_prefix("| ") {
+            Some(cells) => cells
+                .trim_end_matches('|')
+                .split('|')
+                .map(str::trim)
+                .collect(),
+            None if line.contains(['\t', ',']) => line.split(['\t', ',']).collect(),
+            None => line
+                .split("  ")
+                .map(str::trim)
+                .filter(|word| !word.is_empty())
+                .collect(),
+        };
+        let is_share = |(share, figure): (&&str, &&str)| {
+            *share == "%" || share.strip_suffix('%') == Some(figure)
+        };
+        let has_share = fields.iter().skip(1).zip(&fields).any(is_share);
+        let are_names = fields
+            .iter()
+            .all(|field| !field.is_empty() && !field.contains(' '));
+        has_share
+            || are_names && fields.len() > 1 && fields.iter().any(|field| COLUMNS.contains(field))
+    })
+}
+
+/// Folded stacks: every line ends in a number, or in two.
+fn is_of_stacks(head: &str) -> bool {
+    let is_stack = |line: &str| {
+        line.rsplit_once(' ').is_some_and(|(stack, count)| {
+            let count = count.strip_prefix('-').unwrap_or(count);
+            !stack.is_empty()
+                && count.bytes().all(|byte| byte.is_ascii_digit())
+                && !count.is_empty()
+        })
+    };
+    // The last line that is looked at may be cut.
+    let whole = head.rfind('\n').map_or("", |end| &head[..end]);
+    !whole.is_empty() && whole.lines().all(is_stack)
+}
+
+/// Suppressions as leak-check names them: `definite in main, 30ea4759272abe89`.
+fn is_of_suppressions(head: &str) -> bool {
+    let mut lines = head.lines();
+    let is_own_name = |name: &str| {
+        name.rsplit_once(", ").is_some_and(|(_, print)| {
+            print.len() == 16 && print.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    lines.next() == Some("{") && lines.next().is_some_and(is_own_name)
+}
+
+/// leak-check's report ends in its verdict.
+fn ends_in_verdict(tail: &str) -> bool {
+    let line = tail.lines().last().unwrap_or_default();
+    let begins = ["clean: no new findings in ", "could not judge"].iter();
+    let found = line.split_once(' ').is_some_and(|(count, rest)| {
+        count
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b',')
+            && (rest.starts_with("new finding") || rest.starts_with("known leak"))
+    });
+    found || begins.into_iter().any(|begin| line.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write_and_what_profilers_write_is_no_output_of_the_tools() {
+        for (head, expected) in [
+            ("", true),
+            ("\u{7f}ELF\u{2}\u{1}\u{1}\0", false),
+            ("#!/bin/sh\necho mine\n", false),
+            ("int main(void) {\n  return 0;\n}\n", false),
+            ("# My project\n\nIt has a table:\n", false),
+            (
+                "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\n",
+                false,
+            ),
+            ("desc: --massif-out-file=m.out\ncmd: ./prog\n", false),
+            ("==12== Memcheck, a memory error detector\n", false),
+            ("{\"dhatFileVersion\":2,\"mode\":\"heap\"\n", false),
+            ("name,price\napple,3\n", false),
+            ("// parses a file, line by line\nfn f(file,line) {\n", false),
+            ("{\n   known in OpenSSL\n   Memcheck:Leak\n", false),
+            ("\u{1f}\u{8b}\u{8}\0\0\0\0\0", false),
+            ("perfect: a novel\n", false),
+            ("<?xml version=\"1.0\"?>\n<valgrindoutput>\n", false),
+            ("{\"type\":\"run\",\"stream\":1", true),
+            (
+                "\u{1f}\u{8b}\u{8}\u{10}\0\0\0\0\0\u{ff}written by cg-fmt\0",
+                true,
+            ),
+            ("a;b 3\nc 4\nd;e", true),
+            ("1 Ir\n", false),
+            ("Ir,Ir%\n1,2\n", true),
+            ("perf: ./busy\n", true),
+            ("{\n   definite in make, 30ea4759272abe89\n", true),
+        ] {
+            assert_eq!(is_own(head, head), expected, "{head:?}");
+        }
+    }
+}
