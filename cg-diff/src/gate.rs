@@ -174,6 +174,10 @@ impl Gate<'_> {
         {
             anyhow::bail!("{}: not judged, {why}", limit.text());
         }
+        // What a run does not show has not risen, and why nothing is known of it has been said.
+        if limit.is_on_leaks() && !self.runs.leak_kinds.doubts.is_empty() {
+            return Ok((Judged::Fully, Vec::new()));
+        }
         if !self.counts_figure(&limit.figure, sides)? {
             return Ok((Judged::NotCounted, Vec::new()));
         }

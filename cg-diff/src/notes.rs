@@ -136,11 +136,16 @@ pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
                 list(&b_events)
             ));
         }
-        let (a_types, b_types) = (types(first), types(other));
         let tools = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<Tool> {
             let runs = profiles.iter().flat_map(|profile| profile.runs());
             runs.filter_map(|run| run.tool.clone()).collect()
         };
+        let (mut a_types, mut b_types) = (types(first), types(other));
+        if a_types.is_empty() && b_types.is_empty() {
+            // Two runs that found nothing are alike only if they looked for the same.
+            a_types = tools(first).iter().flat_map(types_of).collect();
+            b_types = tools(other).iter().flat_map(types_of).collect();
+        }
         // A run without any record can be one that found nothing, if the same tool wrote it.
         let has_both = !a_types.is_empty() && !b_types.is_empty();
         let is_of_other_tool = a_types != b_types && tools(first).is_disjoint(&tools(other));
@@ -163,6 +168,19 @@ pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
         }
     }
     None
+}
+
+/// The types of records that a tool's runs can have; none for tools that are not known.
+fn types_of(tool: &Tool) -> Vec<RecordType> {
+    match tool {
+        Tool::Callgrind | Tool::Cachegrind => vec![RecordType::Fn],
+        Tool::Helgrind | Tool::Drd => vec![RecordType::Error],
+        Tool::Massif => vec![RecordType::Heap],
+        Tool::Dhat | Tool::Heaptrack => vec![RecordType::ProgramPoint],
+        tool if tool.looks_for_leaks() => vec![RecordType::Error, RecordType::Leak],
+        tool if tool.is_sanitizer() => vec![RecordType::Error],
+        _ => Vec::new(),
+    }
 }
 
 /// Whether runs were measured with other caches, so that their misses say nothing of each other. A run that says nothing of

@@ -186,6 +186,7 @@ impl<'a> Parser<'a> {
         mut lines: Lines,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
+        self.out.watch(lines.end_at_error());
         let is_for_directories = self.options.revision != Revision::New && !self.is_of_revision;
         let Parser {
             options, out, sums, ..
@@ -207,10 +208,12 @@ impl<'a> Parser<'a> {
             FormatReader::Records(read) => read(source, &mut lines, options, out, diagnostics),
             FormatReader::Sums(tool) => sums.read(tool, source, &mut lines, out, diagnostics),
         });
-        match read {
-            Err(Error::Output(error)) => return Err(Error::Output(error)),
-            Err(error) => self.give_up(source, &error, diagnostics),
-            Ok(()) => {}
+        match (read, lines.take_error()) {
+            (Err(Error::Output(error)), _) => return Err(Error::Output(error)),
+            // What the reader missed was behind it.
+            (_, Some(error)) => self.give_up(source, &Error::Input(error), diagnostics),
+            (Err(error), None) => self.give_up(source, &error, diagnostics),
+            (Ok(()), None) => {}
         }
         Ok(())
     }

@@ -148,10 +148,14 @@ impl RowSink for Collector {
 
     /// A process of which nothing but the preamble is known may be a child that need not be judged.
     fn cut(&mut self, why: Option<&str>) -> Result<bool, cg_stream::Error> {
-        let (Some(section), Some(why)) = (self.section.take(), why) else {
+        let Some(section) = self.section.take() else {
             return Ok(false);
         };
-        let process = self.evidence.process(section.process);
+        let process = &mut self.evidence.processes[section.process.0];
+        process.is_cut = true;
+        let Some(why) = why else {
+            return Ok(false);
+        };
         if !process.facts().only_preamble {
             return Ok(false);
         }

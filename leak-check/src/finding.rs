@@ -34,6 +34,8 @@ pub(crate) struct JudgedProcess {
     pub(crate) run: RunRecord,
     /// Why its records do not tell whether it is clean, where that is known.
     pub(crate) not_judged: Option<String>,
+    /// Its records end where the input does.
+    pub(crate) is_cut: bool,
     /// All its records were read, so that they can be compared with the summary.
     pub(crate) is_whole: bool,
 }

@@ -171,3 +171,49 @@ fn a_pipe_and_a_file_get_everything_in_full() {
     assert_eq!(shown(&command, 80), "");
     assert_eq!(std::fs::read_to_string(path).unwrap(), seen);
 }
+
+#[test]
+fn frames_of_leaks_keep_the_function_the_file_and_the_line_on_every_terminal() {
+    needs!("script");
+    let name = "std::vector<store::Shelf<store::Parcel, std::allocator<store::Parcel> >, std::allocator<store::Shelf<store::Parcel> > >::emplace_back_slowly(store::Parcel&&)";
+    let log = [
+        "==7== Memcheck, a memory error detector",
+        "==7== Command: ./p",
+        "==7== ",
+        "==7== 8 bytes in 1 blocks are definitely lost in loss record 1 of 1",
+        "==7==    at 0x1: malloc (vg_replace_malloc.c:381)",
+        &format!(
+            "==7==    by 0x2: {name} (/home/dev/work/store/source/deeply/nested/depot.cc:1204)"
+        ),
+        "==7==    by 0x3: store::take_in_whatever_it_is(int) (a_file_with_a_name_that_is_long.cc:7)",
+        "==7== ",
+        "==7== ERROR SUMMARY: 1 errors from 1 contexts (suppressed: 0 from 0)",
+        "",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.log");
+    std::fs::write(&file, log.join("\n")).unwrap();
+    for columns in [60, 80, 100, 120, 250] {
+        let text = shown(&format!("leak-check {}", file.display()), columns);
+        let lines = text.lines().skip_while(|line| !line.starts_with("    at "));
+        let stack: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+        assert!(stack.len() >= 3, "{text}");
+        assert!(
+            stack.iter().all(|line| line.width() <= columns),
+            "{columns}: {text}"
+        );
+        let joined: String = stack.concat().split_whitespace().collect();
+        for kept in [
+            "emplace_back_slowly",
+            "depot.cc:1204",
+            "a_file_with_a_name_that_is_long.cc:7",
+        ] {
+            assert!(joined.contains(kept), "{columns}: {kept}: {text}");
+        }
+        assert_eq!(
+            joined.contains(&name.replace(' ', "")),
+            columns == 250,
+            "{text}"
+        );
+    }
+}

@@ -1,6 +1,8 @@
 //! Where readers of formats hand their rows.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cg_stream::Framing;
 use cg_stream::record::{DiffRecord, RunRecord};
@@ -18,6 +20,8 @@ pub struct Out<'a> {
     framing: Framing,
     /// Records before the last `run`.
     records_before: u64,
+    /// Whether the input ended with an error.
+    has_failed: Option<Rc<Cell<bool>>>,
 }
 
 impl<'a> Out<'a> {
@@ -29,6 +33,7 @@ impl<'a> Out<'a> {
             overriding_labels: BTreeMap::new(),
             framing: Framing::default(),
             records_before: 0,
+            has_failed: None,
         }
     }
 
@@ -43,6 +48,11 @@ impl<'a> Out<'a> {
             overriding_labels,
             ..self
         }
+    }
+
+    /// Sections that end behind an error of the input, which this tells of, are cut short.
+    pub fn watch(&mut self, has_failed: Rc<Cell<bool>>) {
+        self.has_failed = Some(has_failed);
     }
 
     /// What was handed on so far.
@@ -85,6 +95,13 @@ impl<'a> Out<'a> {
 
     /// Ends a section that is whole.
     pub fn end(&mut self) -> Result<(), Error> {
+        if self
+            .has_failed
+            .as_ref()
+            .is_some_and(|has_failed| has_failed.get())
+        {
+            return self.cut(None).map(drop);
+        }
         self.framing.ends += 1;
         Ok(self.sink.end(self.framing.records - self.records_before)?)
     }

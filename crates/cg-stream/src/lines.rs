@@ -3,7 +3,9 @@
 //! A line is handed out as a slice of the buffer, without its `\n`; only a line that straddles the buffer's end is
 //! moved. Nothing is decoded here, and nothing is allocated a line.
 
+use std::cell::Cell;
 use std::io::{self, Read};
+use std::rc::Rc;
 
 /// Reads lines from any input: a file, a pipe, a decompressor.
 pub struct LineReader<R> {
@@ -18,6 +20,10 @@ pub struct LineReader<R> {
     last: std::ops::Range<usize>,
     line_number: u64,
     at_end: bool,
+    /// An error that came behind bytes which were only looked at: it is told where they have been read.
+    failed: Option<io::Error>,
+    /// Set if an error is the end of the input: whether it has ended so.
+    ends_at_error: Option<Rc<Cell<bool>>>,
     ended_with_newline: bool,
 }
 
@@ -39,8 +45,23 @@ impl<R: Read> LineReader<R> {
             last: 0..0,
             line_number: 0,
             at_end: false,
+            failed: None,
+            ends_at_error: None,
             ended_with_newline: true,
         }
+    }
+
+    /// From now on an error of the input is its end, so that what came before is read as any text that is cut short.
+    /// Returns what then tells that there was one; [`LineReader::take_error`] has it.
+    pub fn end_at_error(&mut self) -> Rc<Cell<bool>> {
+        let flag = Rc::new(Cell::new(false));
+        self.ends_at_error = Some(Rc::clone(&flag));
+        flag
+    }
+
+    /// The error that the input ended with.
+    pub fn take_error(&mut self) -> Option<io::Error> {
+        self.failed.take()
     }
 
     /// The next line without its `\n`, or `None` at the end of the input. A last line without `\n` counts.
@@ -146,8 +167,11 @@ impl<R: Read> LineReader<R> {
     /// # Errors
     /// What the input reports.
     pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
-        while self.end - self.start < wanted && !self.at_end {
-            self.fill()?;
+        while self.end - self.start < wanted && !self.at_end && self.failed.is_none() {
+            self.look_further()?;
+        }
+        if self.start == self.end {
+            self.tell_failure()?;
         }
         Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
     }
@@ -158,8 +182,8 @@ impl<R: Read> LineReader<R> {
     /// # Errors
     /// What the input reports.
     pub fn peek_more(&mut self) -> io::Result<&[u8]> {
-        if !self.at_end {
-            self.fill()?;
+        if !self.at_end && self.failed.is_none() {
+            self.look_further()?;
         }
         Ok(&self.buffer[self.start..self.end])
     }
@@ -201,8 +225,34 @@ impl<R: Read> LineReader<R> {
         Ok(self.peek(1)?.is_empty())
     }
 
+    /// Reads once for who looks at what is not taken yet. An error behind bytes that are there waits until these are read.
+    fn look_further(&mut self) -> io::Result<()> {
+        match self.fill() {
+            Err(error) if self.start < self.end => self.failed = Some(error),
+            result => return result,
+        }
+        Ok(())
+    }
+
+    /// Returns the error that waits, or ends the input with it.
+    fn tell_failure(&mut self) -> io::Result<()> {
+        match (&self.ends_at_error, &self.failed) {
+            (_, None) => Ok(()),
+            (None, Some(_)) => self.failed.take().map_or(Ok(()), Err),
+            (Some(has_failed), Some(_)) => {
+                has_failed.set(true);
+                self.at_end = true;
+                Ok(())
+            }
+        }
+    }
+
     /// Makes room and reads once.
     fn fill(&mut self) -> io::Result<()> {
+        self.tell_failure()?;
+        if self.at_end {
+            return Ok(());
+        }
         if self.start > 0 && self.end == self.buffer.len() {
             self.buffer.copy_within(self.start..self.end, 0);
             self.searched -= self.start;
@@ -226,6 +276,10 @@ impl<R: Read> LineReader<R> {
                 Ok(0) => self.at_end = true,
                 Ok(length) => self.end += length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if self.ends_at_error.is_some() => {
+                    self.failed = Some(error);
+                    self.tell_failure()?;
+                }
                 Err(error) => return Err(error),
             }
             return Ok(());
@@ -237,6 +291,7 @@ impl<R: Read> Read for LineReader<R> {
     /// The bytes that are left, for readers that do not work by lines.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end {
+            self.tell_failure()?;
             if self.at_end {
                 return Ok(0);
             }

@@ -58,9 +58,12 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
         for (finding, ruling) in findings {
             write_finding(&mut writer, report, finding, ruling, process.run.pid)?;
         }
-        writer.end()?;
+        // Who reads on sees that it was cut short, as in the stream of the input itself.
+        if !process.is_cut {
+            writer.end()?;
+        }
     }
-    Ok(())
+    writer.flush()
 }
 
 fn write_finding(

@@ -19,6 +19,18 @@ pub enum Agreed<T> {
     Differing,
 }
 
+/// The sum of what two parts say. Callgrind computes it modulo 2^64, and one close to 2^64 is below 0: such sums are signed.
+/// A sum that is too large for both readings is none.
+fn sum_of_summaries(a: u64, b: u64) -> Option<u64> {
+    a.checked_add(b).or_else(|| {
+        Some(
+            a.cast_signed()
+                .checked_add(b.cast_signed())?
+                .cast_unsigned(),
+        )
+    })
+}
+
 impl<T: PartialEq> Agreed<T> {
     /// Takes what a part states.
     pub fn say(&mut self, value: T) {
@@ -84,7 +96,8 @@ pub struct RunFacts {
     /// How many parts were read.
     pub parts: u64,
     /// The file's own `summary:` by event, added up over the parts, modulo 2^64 as Callgrind computes it.
-    pub(crate) summary: BTreeMap<String, u64>,
+    /// `None` where they do not add up to a number of 64 bits.
+    pub(crate) summary: BTreeMap<String, Option<u64>>,
     /// Long names of events, from `event:` lines.
     pub event_names: BTreeMap<String, String>,
     /// Formulas of derived events, from `event:` lines.
@@ -145,7 +158,10 @@ impl RunFacts {
             };
         }
         for (event, count) in other.summary {
-            self.add_summary(&event, count);
+            match count {
+                Some(count) => self.add_summary(&event, count),
+                None => drop(self.summary.insert(event, None)),
+            }
         }
         let mut partial = self.partial;
         for run in other.partial {
@@ -221,8 +237,8 @@ impl RunFacts {
 
     /// Adds what a part's `summary:` says of an event.
     pub fn add_summary(&mut self, event: &str, count: u64) {
-        let sum = self.summary.entry(event.to_owned()).or_default();
-        *sum = sum.wrapping_add(count);
+        let sum = self.summary.entry(event.to_owned()).or_insert(Some(0));
+        *sum = sum.and_then(|sum| sum_of_summaries(sum, count));
     }
 
     /// The cache parameters and the like.

@@ -112,15 +112,14 @@ fn run_record(section: &Section, inlines: Option<&Inlines>) -> RunRecord {
 fn differing_summary(section: &Section) -> Option<Counts<'static>> {
     let summary = &section.run.summary;
     let signedness = section.signedness();
+    let said = |event: &String| Some(signedness.count((*summary.get(event)?)?));
     let mut totals = section.events().iter().zip(section.total());
-    let differs = totals.any(|(event, total)| {
-        (summary.get(event)).is_some_and(|count| signedness.count(*count) != *total)
-    });
+    let differs = totals.any(|(event, total)| said(event).is_some_and(|count| count != *total));
     differs.then(|| {
-        let counts = section.events().iter().filter_map(|event| {
-            let count = signedness.count(*summary.get(event)?);
-            Some((Name::from(event.clone()), count))
-        });
+        let counts = section
+            .events()
+            .iter()
+            .filter_map(|event| Some((Name::from(event.clone()), said(event)?)));
         Counts(counts.collect())
     })
 }

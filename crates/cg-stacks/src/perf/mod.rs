@@ -16,6 +16,7 @@
 //! perf's symbols were demangled by perf, except for those that it does not know how to.
 
 mod chain;
+mod cut;
 mod frame;
 mod header;
 mod recent_lines;
@@ -31,6 +32,7 @@ use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
+use self::cut::PrintedParts;
 use self::frame::{FoundFrame, PerfFrames};
 pub use self::header::tell_fact;
 use self::recent_lines::RecentLines;
@@ -86,6 +88,10 @@ struct PerfScript {
     /// The anchor that sample lines are read from; `None` until one was read.
     anchor: Option<Anchor>,
     open: Option<OpenSample>,
+    /// What all frames have, and of samples in a line all lines.
+    parts: PrintedParts,
+    /// Whether the text ends in the middle of a sample.
+    is_cut: bool,
     /// Whether a chain of calls was seen.
     has_chains: bool,
     line_number: u64,
@@ -147,6 +153,8 @@ impl PerfScript {
             odd: UnreadLines::default(),
             misnamed: 0,
             lost: 0,
+            parts: PrintedParts::ALL,
+            is_cut: false,
         }
     }
 
@@ -170,12 +178,17 @@ impl PerfScript {
             }
         }
         match self.open.take() {
+            Some(_) if self.is_cut => {}
             Some(open) if open.needs_frames && self.chain.is_empty() => {}
             Some(open) => self.finish(open)?,
             None => {}
         }
         let UnreadLines { lines, first } = std::mem::take(&mut self.bad);
         match first {
+            None if self.is_cut => Err(Error::at(
+                self.line_number,
+                "the input is cut short in the middle of a sample, which is left out",
+            )),
             None => Ok(()),
             Some((line, found)) => Err(Error::at(
                 line,
@@ -188,9 +201,14 @@ impl PerfScript {
     #[inline]
     fn line(&mut self, whole: &[u8]) -> Result<(), Error> {
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
+        self.is_cut = line.len() == whole.len() && self.ends_inside(line);
+        if self.is_cut {
+            return Ok(());
+        }
         match line.strip_suffix(b"\r").unwrap_or(line) {
             [b'\t', frame @ ..] => {
                 let found = self.frame(frame)?;
+                self.parts = self.parts.and(PrintedParts::of(frame));
                 if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
                     self.lines.remember(whole, found);
                 }
@@ -200,6 +218,21 @@ impl PerfScript {
             line @ [b' ', ..] => self.line_behind_blank(line),
             line @ [b'#', ..] => self.comment(line),
             line => self.sample_line(line, SampleLine::parse(line)),
+        }
+    }
+
+    /// Whether a line that lacks its end lacks more: a frame what all others have, a sample its frames.
+    fn ends_inside(&self, line: &[u8]) -> bool {
+        match line {
+            [b'\t', frame @ ..] => self.has_chains && !PrintedParts::of(frame).have(self.parts),
+            [] => false,
+            [b'#', ..] => false,
+            line if self.has_chains => {
+                self.open.is_none() && SampleLine::parse(line).record.is_none()
+            }
+            line => {
+                SampleLine::parse(line).frame.is_some() && !PrintedParts::of(line).have(self.parts)
+            }
         }
     }
 
@@ -332,6 +365,7 @@ impl PerfScript {
             && let Some(found) = self.texts.frame(frame, &mut self.table)?
         {
             self.chain.push(found, &self.texts);
+            self.parts = self.parts.and(PrintedParts::of(line));
         }
         self.open = Some(OpenSample {
             thread: thread.name,
