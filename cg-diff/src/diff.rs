@@ -205,6 +205,13 @@ fn compare_sides(
         functions: options.join.types.contains(&RecordType::Fn),
         samples_by_function: options.samples_by_function,
         allow_fragment: options.allow_fragment,
+        limited: {
+            let events = options.limits.iter().filter_map(Limit::event);
+            let mut events: Vec<String> = events.map(str::to_owned).collect();
+            events.sort_unstable();
+            events.dedup();
+            events
+        },
     };
     let runs = Runs::read(sides, read_options, diagnostics)?;
     tell_missing(&notes::unequal_sums(&runs), options, diagnostics);

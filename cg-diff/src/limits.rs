@@ -117,6 +117,14 @@ impl Limit {
         }
     }
 
+    /// The event that is limited, if it is one.
+    pub(crate) fn event(&self) -> Option<&str> {
+        match &self.figure {
+            Limited::Cost(event) | Limited::Incl(event) => Some(event),
+            _ => None,
+        }
+    }
+
     /// True for a limit on what leaks count.
     pub(crate) fn is_on_leaks(&self) -> bool {
         let (Limited::Cost(event) | Limited::Incl(event)) = &self.figure else {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Search, Snapshots};
+use cg_stream::derived::Formula;
 use cg_stream::profile::{FunctionKey, Key, Names, Profile};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
@@ -80,6 +81,8 @@ pub(crate) struct ReadOptions {
     pub(crate) samples_by_function: bool,
     /// Whether what has no summaries is taken for all there is.
     pub(crate) allow_fragment: bool,
+    /// The events that limits are on.
+    pub(crate) limited: Vec<String>,
 }
 
 impl ReadOptions {
@@ -150,6 +153,24 @@ fn unequally_known(inputs: &[(String, Option<f64>)]) -> Option<String> {
     })
 }
 
+/// Checks the sums, and adds the events that limits are on and that follow from others, as far as the profile has these.
+fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
+    profile.check_sums()?;
+    for event in limited {
+        let is_there = profile.event(event).is_some();
+        let formula = Formula::named(event, profile.events());
+        let Some(formula) = formula.filter(|_| !is_there) else {
+            continue;
+        };
+        anyhow::ensure!(
+            formula.divisor.is_none(),
+            "{event} is a ratio, which does not add up; limits are on counts"
+        );
+        profile.derive(event, &formula.sum)?;
+    }
+    Ok(())
+}
+
 impl Runs {
     /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
     ///
@@ -193,7 +214,8 @@ impl Runs {
                     }
                 }
                 let name = side.name_of(files);
-                (profile.check_sums()).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+                derive(&mut profile, &how.limited)
+                    .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
                 leak_kinds.add(&profile, name.clone(), is_filtered);
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;

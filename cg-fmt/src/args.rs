@@ -101,6 +101,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", hide_short_help = true)]
     threshold: Option<f64>,
 
+    /// Compare the stacks of two inputs, OLD NEW: with -f flamegraph, folded, speedscope or pprof.
+    ///
+    /// A flame graph is as wide as the later run, red where that costs more and blue where it costs less, with what is gone
+    /// below. Stacks are the same where all names are; --names stable leaves out what a build puts into them. Without it
+    /// inputs are added up.
+    #[arg(long, hide_short_help = true)]
+    diff: bool,
+
     /// Show every frame of a stack.
     ///
     /// Where a stack has frames of the program itself, tables and markdown fold those of allocators, language runtimes and
@@ -172,7 +180,11 @@ pub(crate) struct Args {
 
     /// Show these columns, separated by commas.
     ///
-    /// EVENT% is the percentage of an event. An unknown name is answered with all that there are.
+    /// EVENT% is the percentage of an event. An unknown name is answered with all that there are. Sums and ratios follow
+    /// from events: CEst (KCachegrind's estimate of cycles), L1m, D1m, LLm, Bm; IPC, CPI, cache-miss-rate,
+    /// branch-miss-rate, D1-miss-rate, LL-miss-rate; and your own, as 'IPC=instructions/cycles' or 'cost=Ir + 10 L1m'. A sum
+    /// adds up like an event, with percentages; a ratio is computed from sums, and is empty where it divides by 0. Both can
+    /// be named in --sort and --event too.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -349,6 +361,7 @@ impl Args {
                 [all] if all == "all" => Events::All,
                 names => Events::Named(names.to_vec()),
             },
+            ratios: Vec::new(),
             percent_of: self.percent_of,
             by_function: self.by.is_some(),
             group_by: self.group_by,
@@ -359,6 +372,7 @@ impl Args {
             }),
             threshold: self.threshold,
             all_frames: self.all_frames,
+            is_diff: self.diff,
             stable_names: self.names == NamesName::Stable,
             graph_width: self.width.filter(|width| *width > 0).unwrap_or(80),
             places: match format {

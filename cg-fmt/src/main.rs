@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use cg_stream::tool::{self, Outcome};
 
 mod args;
+mod derive;
 mod options;
 mod spellings;
 mod terminal;
 mod toolchain;
+mod two_runs;
 
 mod output;
 
@@ -22,8 +24,9 @@ fn main() -> ExitCode {
         spellings::SPELLINGS,
         |args: args::Args, output, diagnostics| {
             let files = tool::inputs(args.inputs(), diagnostics);
-            let options = args.options(output);
-            let read = read::read(&files, &options, diagnostics)?;
+            let mut options = args.options(output);
+            let mut read = read::read(&files, &options, diagnostics)?;
+            derive::add(&mut read.profile, &mut options)?;
             let screen = terminal::screen(args.color, args.width, output);
             output::write(&read, &options, screen, output, diagnostics)?;
             Ok(Outcome::Done)

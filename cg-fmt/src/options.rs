@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cg_parse::Search;
+use cg_stream::derived::Formula;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Output;
 
@@ -25,6 +26,8 @@ pub(crate) struct Options {
     /// The columns to show; empty for those the format shows by itself.
     pub(crate) columns: Vec<String>,
     pub(crate) events: Events,
+    /// Columns of ratios, which are computed from the sums of their events.
+    pub(crate) ratios: Vec<RatioColumn>,
     pub(crate) percent_of: PercentOf,
     /// Show stacks as the functions in them.
     pub(crate) by_function: bool,
@@ -36,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) threshold: Option<f64>,
     /// Show every frame of a stack, of libraries too.
     pub(crate) all_frames: bool,
+    /// The two inputs are compared, not added up.
+    pub(crate) is_diff: bool,
     /// Write stable names in exports: the same names for every build of the same source.
     pub(crate) stable_names: bool,
     /// The width of graphs in columns.
@@ -102,6 +107,11 @@ impl OutputFormat {
             self,
             OutputFormat::Table | OutputFormat::Markdown | OutputFormat::Html
         )
+    }
+
+    /// True where rows and columns are written.
+    pub(crate) fn has_columns(self) -> bool {
+        self.is_for_people() || matches!(self, OutputFormat::Csv | OutputFormat::Tsv)
     }
 
     /// True for a format of stacks and nothing else.
@@ -198,6 +208,14 @@ pub(crate) enum Events {
     Fitting,
     All,
     Named(Vec<String>),
+}
+
+/// A column of a ratio.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RatioColumn {
+    pub(crate) formula: Formula,
+    /// It was asked for as an event, so it is shown beside the others.
+    pub(crate) is_shown: bool,
 }
 
 /// What 100 % is.

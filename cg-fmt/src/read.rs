@@ -10,6 +10,7 @@ use cg_stream::{Completeness, Framing};
 
 use crate::options::{Options, OutputFormat, View};
 use crate::report::samples;
+use crate::two_runs;
 
 /// All records of all inputs, and whether they are a whole profile.
 pub(crate) struct ReadProfile {
@@ -36,43 +37,30 @@ pub(crate) fn read(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<ReadProfile> {
-    let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
-    let is_inline = options.inline.is_some();
-    // The heap report draws the composition of the heap over time, so it needs all snapshots.
-    let is_heap_report =
-        options.view == View::List && options.kind.is_none() && !options.wants_listing();
-    let parse = cg_parse::Options {
-        calls: is_source
-            || matches!(options.view, View::Tree(_))
-            || options.kind == Some(RecordType::Call)
-            || options.format.is_of_calls(),
-        lines: is_source || options.kind == Some(RecordType::Line),
-        // Only instructions have chains of inlined functions.
-        instr: is_source && is_inline,
-        inline: is_inline,
-        // Of Callgrind's records only `inline` records have stacks; without these, stacks are estimated for stack
-        // formats.
-        stacks: options.format.is_of_stacks()
-            && !is_inline
-            && matches!(options.kind, None | Some(RecordType::Stack)),
-        search: options.inline.clone().unwrap_or_default(),
-        snapshots: match options.view {
-            View::Snapshot(number) => Snapshots::Number(number),
-            _ if options.is_full_page()
-                || is_heap_report
-                || options.format == OutputFormat::Svg
-                || options.is_any_picture =>
-            {
-                Snapshots::All
-            }
-            _ => Snapshots::Peak,
-        },
-        ..cg_parse::Options::default()
-    };
+    let parse = parse_options(options);
+    if options.is_diff {
+        let parse = cg_parse::Options {
+            stable_names: options.stable_names,
+            snapshots: Snapshots::Peak,
+            ..parse
+        };
+        let (profile, framing) = two_runs::read(files, &parse, options, diagnostics)?;
+        return Ok(ReadProfile {
+            profile,
+            framing,
+            estimated: None,
+        });
+    }
+    if files.len() > 1 && options.format.is_of_stacks() {
+        diagnostics.warn(format!(
+            "{} inputs are added up; --diff OLD NEW shows what grew and shrank",
+            files.len()
+        ));
+    }
     let (mut profile, mut framing) = read_all(files, &parse, diagnostics)?;
     // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
-    let is_of_several = profile.runs().len() > 1 && is_heap_report && has_heap;
+    let is_of_several = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
     if is_of_several && files.iter().all(|file| file.is_file()) {
         let parse = cg_parse::Options {
             snapshots: Snapshots::Peak,
@@ -103,6 +91,46 @@ pub(crate) fn read(
         framing,
         estimated,
     })
+}
+
+/// The heap report draws the composition of the heap over time, so it needs all snapshots.
+fn is_heap_report(options: &Options) -> bool {
+    options.view == View::List && options.kind.is_none() && !options.wants_listing()
+}
+
+/// How raw profiles are read: with as much as the view needs.
+fn parse_options(options: &Options) -> cg_parse::Options {
+    let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
+    let is_inline = options.inline.is_some();
+    let is_heap_report = is_heap_report(options);
+    cg_parse::Options {
+        calls: is_source
+            || matches!(options.view, View::Tree(_))
+            || options.kind == Some(RecordType::Call)
+            || options.format.is_of_calls(),
+        lines: is_source || options.kind == Some(RecordType::Line),
+        // Only instructions have chains of inlined functions.
+        instr: is_source && is_inline,
+        inline: is_inline,
+        // Of Callgrind's records only `inline` records have stacks; without these, stacks are estimated for stack
+        // formats.
+        stacks: options.format.is_of_stacks()
+            && !is_inline
+            && matches!(options.kind, None | Some(RecordType::Stack)),
+        search: options.inline.clone().unwrap_or_default(),
+        snapshots: match options.view {
+            View::Snapshot(number) => Snapshots::Number(number),
+            _ if options.is_full_page()
+                || is_heap_report
+                || options.format == OutputFormat::Svg
+                || options.is_any_picture =>
+            {
+                Snapshots::All
+            }
+            _ => Snapshots::Peak,
+        },
+        ..cg_parse::Options::default()
+    }
 }
 
 /// All inputs, added up.

@@ -78,10 +78,10 @@ fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth
     };
     assert_eq!(headings(200), "Ir % incl.Ir calls function file object");
     assert_eq!(headings(120), "Ir % incl.Ir calls function file object");
-    assert_eq!(headings(80), "Ir % incl.Ir calls function");
+    assert_eq!(headings(80), "Ir % function file");
     let narrow = shown(command, 80);
     assert!(
-        narrow.contains("\ncolumns that this screen is too narrow for: file, obj\n"),
+        narrow.contains("\ncolumns that this screen is too narrow for: incl.Ir, calls, obj\n"),
         "{narrow}"
     );
     // What is in brackets goes before the function's own name does.

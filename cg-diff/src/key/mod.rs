@@ -16,6 +16,7 @@ pub(crate) fn exact(key: &Key) -> Key {
         part: None,
         thread: None,
         thread_name: None,
+        tid: None,
         process: None,
         cut: false,
         ..*key

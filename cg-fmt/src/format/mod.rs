@@ -19,3 +19,5 @@ mod color;
 mod events;
 mod names;
 mod stacks;
+
+pub(crate) use stacks::kind_of as kind_of_stacks;

@@ -2,11 +2,12 @@
 
 use cg_document::{Audience, Cell, Column, Layout, Worth};
 use cg_names::whose::{Facts, Whose, whose_by};
+use cg_stream::derived::Formula;
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame};
 
 use super::events::{EventColumn, EventColumns};
-use crate::options::PercentOf;
+use crate::options::{PercentOf, RatioColumn};
 
 /// A column of counts and a column of percentages for each event.
 pub(crate) fn push_events<'a>(
@@ -31,7 +32,12 @@ pub(crate) fn push_events<'a>(
         };
         columns.push(
             Column::new(&name, Layout::Number, move |row| Cell::count(count(row)))
-                .for_audience(audience),
+                .for_audience(audience)
+                .worth(match (position, prefix) {
+                    (0, "") => Worth::Figure,
+                    (0, _) => Worth::Inclusive,
+                    _ => Worth::Other,
+                }),
         );
         columns.push(
             Column::new(format!("{name}%"), Layout::Percent, move |row| {
@@ -41,6 +47,35 @@ pub(crate) fn push_events<'a>(
             .for_audience(percent),
         );
     }
+    push_ratios(columns, events, prefix, counts);
+}
+
+/// A column for each ratio, of the sums of its events.
+fn push_ratios<'a>(
+    columns: &mut Vec<Column<'a>>,
+    events: &EventColumns,
+    prefix: &str,
+    counts: impl Fn(usize) -> Option<&'a [Count]> + Copy + 'a,
+) {
+    for ratio in &events.ratios {
+        let formula = ratio.formula.clone();
+        let audience = match ratio.is_shown {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
+        let name = format!("{prefix}{}", formula.name);
+        columns.push(
+            Column::new(name, Layout::Number, move |row| {
+                counts(row).map_or(Cell::Empty, |counts| quotient(&formula, counts))
+            })
+            .for_audience(audience),
+        );
+    }
+}
+
+fn quotient<'a>(formula: &Formula, counts: &[Count]) -> Cell<'a> {
+    let (dividend, divisor) = formula.of(counts);
+    Cell::quotient(dividend, divisor.unwrap_or(0))
 }
 
 /// Writes what 100 % is into the row of totals.
@@ -56,6 +91,19 @@ pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
             } else if column.name.strip_suffix('%') == Some(&event.name) {
                 column.total = Cell::share(event.whole, event.whole);
             }
+        }
+    }
+    let highest = events.events.iter().map(|event| event.index + 1).max();
+    let mut wholes = vec![0; highest.unwrap_or(0)];
+    for event in &events.events {
+        wholes[event.index] = event.whole;
+    }
+    for RatioColumn { formula, .. } in &events.ratios {
+        for column in columns
+            .iter_mut()
+            .filter(|column| column.name == formula.name)
+        {
+            column.total = quotient(formula, &wholes);
         }
     }
     if let Some(column) = columns

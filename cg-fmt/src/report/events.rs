@@ -1,10 +1,10 @@
 //! Which events are shown, to whom, and what 100 % of each is.
 
 use cg_document::Audience;
-use cg_stream::profile::Profile;
+use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
-use crate::options::{Events, Options, PercentOf};
+use crate::options::{Events, Options, PercentOf, RatioColumn};
 
 /// To people all events are shown up to this many; more make lines that nobody can read.
 const FEW_EVENTS: usize = 3;
@@ -25,6 +25,7 @@ const EVENTS_OF_PROGRAM_POINTS: [&str; 9] = [
 /// The events of a listing, with what 100 % of each is.
 pub(crate) struct EventColumns {
     pub(crate) events: Vec<EventColumn>,
+    pub(crate) ratios: Vec<RatioColumn>,
     pub(crate) of: PercentOf,
 }
 
@@ -61,7 +62,17 @@ impl EventColumns {
         let wholes = wholes(profile, kind, options.percent_of);
         let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
         let counted = (0..names.len()).find(|position| whole(*position) != 0);
-        let (chosen, others) = choose_events(&names, counted.unwrap_or(0), preferred, options)?;
+        let (mut chosen, mut others) =
+            choose_events(&names, counted.unwrap_or(0), preferred, options)?;
+        if options.events == Events::Fitting && options.format.is_for_people() {
+            let sorted_by = options.sort.as_deref().unwrap_or_default();
+            let repeated = repeated_events(profile.table(kind), &names, &indexes, &chosen);
+            let is_repeated = |position: &usize| {
+                repeated.contains(position) && !mentions_event(sorted_by, names[*position])
+            };
+            others.extend(chosen.iter().copied().filter(is_repeated));
+            chosen.retain(|position| !is_repeated(position));
+        }
         let sorted_by = options.sort.as_deref().unwrap_or_default();
         let has_many = options.events == Events::Fitting && chosen.len() > FEW_EVENTS;
         let column = |position: &usize, audience| EventColumn {
@@ -87,6 +98,7 @@ impl EventColumns {
                 .map(|position| column(position, Audience::All))
                 .chain(others.iter().map(|position| column(position, rest)))
                 .collect(),
+            ratios: options.ratios.clone(),
             of: options.percent_of,
         })
     }
@@ -126,6 +138,34 @@ impl EventColumns {
     pub(crate) fn first_index(&self) -> usize {
         self.first().map_or(0, |event| event.index)
     }
+}
+
+/// Those of the chosen events that only repeat one before them: all their counts are the same. So are the shares of samples
+/// that were taken at a steady rate, whose counts tell the same as the event that they were taken by.
+fn repeated_events(rows: &Rows, names: &[&str], indexes: &[usize], chosen: &[usize]) -> Vec<usize> {
+    let count = |row: usize, position: usize| {
+        let cost = rows.cost(row);
+        cost.get(indexes[position]).copied().unwrap_or(0)
+    };
+    let total = |position: usize| {
+        (0..rows.len())
+            .map(|row| count(row, position))
+            .sum::<Count>()
+    };
+    let totals: Vec<Count> = chosen.iter().map(|position| total(*position)).collect();
+    let repeats = |a: usize, b: usize| {
+        let counts_samples = [a, b].iter().any(|at| names[chosen[*at]] == "samples");
+        let is_alike = totals[a] == totals[b] || counts_samples && totals[a] != 0 && totals[b] != 0;
+        // Totals fit in 64 bits, so products fit.
+        is_alike
+            && (0..rows.len()).all(|row| {
+                count(row, chosen[a]).checked_mul(totals[b])
+                    == count(row, chosen[b]).checked_mul(totals[a])
+            })
+    };
+    let later = 1..chosen.len();
+    let repeated = later.filter(|b| (0..*b).any(|a| repeats(a, *b)));
+    repeated.map(|b| chosen[b]).collect()
 }
 
 impl Events {

@@ -6,7 +6,7 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Counts, RunRecord, Tool};
 
 use super::{arrange, origin};
-use crate::options::Options;
+use crate::options::{Options, RatioColumn};
 
 /// The report on runs that have nothing but totals.
 pub(crate) struct Totals<'a> {
@@ -14,6 +14,7 @@ pub(crate) struct Totals<'a> {
     /// The labels that a run can have, in the order of their keys.
     labels: Vec<&'a str>,
     rows: Vec<TotalsRow<'a>>,
+    ratios: Vec<RatioColumn>,
 }
 
 /// An event of a run.
@@ -59,6 +60,7 @@ impl<'a> Totals<'a> {
             profile,
             labels,
             rows: rows.collect(),
+            ratios: options.ratios.clone(),
         })
     }
 
@@ -93,6 +95,29 @@ impl<'a> Totals<'a> {
         Ok(document)
     }
 
+    /// A ratio of a run's totals, beside the event that is divided.
+    fn ratio<'t>(&'t self, ratio: &'t RatioColumn) -> Column<'t> {
+        let events = self.profile.events();
+        let cell = move |row: usize| {
+            let row = &self.rows[row];
+            let first = ratio.formula.sum.first().map(|(_, event)| &events[*event]);
+            if first.is_none_or(|first| first != row.event) {
+                return Cell::Empty;
+            }
+            let total = row.run.total.one();
+            let counts = events
+                .iter()
+                .map(|event| total.map_or(0, |total| total.get(event)));
+            let (dividend, divisor) = ratio.formula.of(&counts.collect::<Vec<_>>());
+            Cell::quotient(dividend, divisor.unwrap_or(0))
+        };
+        let audience = match ratio.is_shown {
+            true => Audience::All,
+            false => Audience::Nobody,
+        };
+        Column::new(&ratio.formula.name, Layout::Number, cell).for_audience(audience)
+    }
+
     fn table(&self) -> Table<'_> {
         let rows = &self.rows;
         let mut columns: Vec<Column<'_>> = self
@@ -115,6 +140,9 @@ impl<'a> Totals<'a> {
         columns.push(Column::new("event", Layout::Name, move |row: usize| {
             Cell::Name(rows[row].event)
         }));
+        for ratio in &self.ratios {
+            columns.push(self.ratio(ratio));
+        }
         columns.push(Column::new("count", Layout::Number, move |row: usize| {
             Cell::Count(rows[row].count)
         }));

@@ -1,13 +1,16 @@
 //! Tables on screens that are narrower than they are: which columns give way, and how a cell is shortened.
 //!
 //! Columns of lower [`Worth`](crate::Worth) give way first. Paths and explanations are shortened, then names, but not
-//! below [`ENOUGH`] columns as long as a column of lower worth can be left out instead.
+//! below [`ENOUGH`] columns as long as a column of lower worth can be left out instead. A percentage stays as long as its
+//! figure does, and the first of the figures as long as there is any room for the name.
+
+use std::ops::Range;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use cg_names::structure::shorten;
 
-use crate::{Cell, Column, Layout, visible};
+use crate::{Cell, Column, Layout, Worth, visible};
 
 /// The least width of a path, or of a name that is not the row's own.
 const NARROWEST: usize = 16;
@@ -65,13 +68,22 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
         Layout::Text => FEW_WORDS,
         _ => usize::MAX,
     };
+    let worth = |index: usize| worth(index, columns);
     loop {
+        let figures = shown.iter().filter(|index| Some(**index) != function);
+        let is_last_figure = figures
+            .clone()
+            .all(|index| pair(*index, columns).start == pair(shown[0], columns).start);
+        let enough = match is_last_figure && worth(shown[0]) >= Worth::Share {
+            true => NARROWEST,
+            false => ENOUGH,
+        };
         let mut widths: Vec<usize> = shown.iter().map(|index| natural[*index]).collect();
         for layout in [Layout::Path, Layout::Text, Layout::Name] {
             let floors: Vec<usize> = shown
                 .iter()
                 .map(|index| match columns[*index].layout == layout {
-                    true => floor(*index, ENOUGH),
+                    true => floor(*index, enough),
                     false => usize::MAX,
                 })
                 .collect();
@@ -90,14 +102,43 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
                 columns: shown.into_iter().zip(widths).collect(),
             };
         }
-        let least = shown
-            .iter()
-            .filter(|index| Some(**index) != function)
-            .min_by_key(|index| (columns[**index].worth, std::cmp::Reverse(**index)))
+        let least = figures
+            .min_by_key(|index| (worth(**index), std::cmp::Reverse(**index)))
             .copied();
         // Where all are worth the same, the first stays.
-        let least = least.unwrap_or(shown[shown.len() - 1]);
-        shown.retain(|index| *index != least);
+        let least = pair(least.unwrap_or(shown[shown.len() - 1]), columns);
+        shown.retain(|index| !least.contains(index));
+    }
+}
+
+/// A figure and the percentage beside it, which stay or go together; else the column alone.
+fn pair(index: usize, columns: &[Column]) -> Range<usize> {
+    let is = |index: usize, layout| {
+        columns
+            .get(index)
+            .is_some_and(|column| column.layout == layout)
+    };
+    let is_behind_figure =
+        |index: usize| is(index, Layout::Percent) && index > 0 && is(index - 1, Layout::Number);
+    let start = if is_behind_figure(index) {
+        index - 1
+    } else {
+        index
+    };
+    let end = if is_behind_figure(start + 1) {
+        start + 2
+    } else {
+        start + 1
+    };
+    start..end
+}
+
+/// What a column is worth: a percentage as much as its figure, an object as much as a file where there is none.
+fn worth(index: usize, columns: &[Column]) -> Worth {
+    let has_files = columns.iter().any(|column| column.worth == Worth::File);
+    match columns[pair(index, columns).start].worth {
+        Worth::Object if !has_files => Worth::File,
+        worth => worth,
     }
 }
 
@@ -290,11 +331,12 @@ mod tests {
             (200, "Ir 9, Ir% 8, calls 6, fn 90, file 16, obj 16, why 44"),
             (150, "Ir 9, Ir% 8, calls 6, fn 60, file 16, obj 16, why 24"),
             (120, "Ir 9, Ir% 8, calls 6, fn 48, file 16, why 24"),
-            (100, "Ir 9, Ir% 8, calls 6, fn 46, why 24"),
-            (80, "Ir 9, Ir% 8, fn 60"),
+            (100, "Ir 9, Ir% 8, fn 62, file 16"),
+            (80, "Ir 9, Ir% 8, fn 42, file 16"),
             (61, "Ir 9, Ir% 8, fn 41"),
-            (55, "Ir 9, fn 44"),
-            (40, "fn 40"),
+            (55, "Ir 9, Ir% 8, fn 35"),
+            (40, "Ir 9, Ir% 8, fn 20"),
+            (20, "fn 20"),
             (10, "fn 10"),
         ] {
             assert_eq!(fitted(limit), expected, "{limit}");

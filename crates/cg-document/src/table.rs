@@ -198,14 +198,18 @@ pub enum Layout {
 /// How much a column is worth on a narrow screen. What is worth less is shortened and left out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Worth {
-    /// The object that a function is in.
+    /// The object that a function is in, where there is a file too.
     Object,
-    /// The file.
-    File,
     /// How often a function was called.
     Calls,
+    /// A figure beside the one that rows are ranked by: of another event.
+    Other,
+    /// The same of what it called.
+    Inclusive,
     /// Why a figure is what it is.
     Explanation,
+    /// The file; where there is none, the object.
+    File,
     /// A word or a number that tells rows apart.
     Detail,
     /// A percentage.

@@ -47,6 +47,8 @@ pub struct StackKey {
     pub stack: Option<StackLinkId>,
     /// The thread's name.
     pub thread: Option<NameId>,
+    /// The thread's number.
+    pub tid: Option<u64>,
     /// The process's name.
     pub process: Option<NameId>,
     /// The process.

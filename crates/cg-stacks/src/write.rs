@@ -63,6 +63,7 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
             line: blamed.line,
             obj: blamed.obj.map(NameRef::Id),
             thread_name: row.thread.map(NameRef::Id),
+            tid: row.tid,
             process: row.process.map(NameRef::Id),
             pid: row.pid,
             estimated: row.estimated,
@@ -235,6 +236,7 @@ impl<'t> RowWriting<'t> {
                     let row = self.table.row_at(row);
                     (
                         rank(row.thread),
+                        row.tid,
                         rank(row.process),
                         row.pid,
                         row.cut,

@@ -13,6 +13,8 @@ pub mod profile;
 pub mod fields;
 pub mod lines;
 
+pub mod derived;
+
 pub mod percent;
 
 pub mod components;

@@ -335,7 +335,7 @@ fn written_names(profile: &Profile, options: &Options) -> WrittenNames {
 }
 
 /// The record type to write.
-fn kind_of(
+pub(crate) fn kind_of(
     profile: &Profile,
     options: &Options,
     diagnostics: &mut Diagnostics,

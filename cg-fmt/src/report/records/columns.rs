@@ -1,8 +1,10 @@
 //! The columns of records that add up: functions, lines, calls, findings, allocations.
 
+use std::cmp::Reverse;
+
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
 use cg_stream::profile::{Profile, Rows, Symbol};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, LeakKind, RecordType};
 use cg_stream::sorting::Order as _;
 
 use super::points;
@@ -147,7 +149,8 @@ fn push_optional_keys<'a>(
             Column::new(name, Layout::Number, move |row| {
                 Cell::ordinal(number(rows, row))
             })
-            .for_audience(audience),
+            .for_audience(audience)
+            .worth(Worth::Calls),
         );
     };
     where_any("cycle", |rows, row| rows.numbers().cycle.get(row));
@@ -167,7 +170,8 @@ fn push_optional_keys<'a>(
     name_where_any("process", |rows, row| rows.key(row).process);
 }
 
-/// All rows by cost (of calls: by inclusive cost), largest first, then by what makes them themselves.
+/// All rows by cost (of calls: by inclusive cost), largest first, then by what makes them themselves. Leaks by their kind
+/// before that: what is definitely lost comes first.
 fn order_by_cost(
     profile: &Profile,
     rows: &Rows,
@@ -182,10 +186,17 @@ fn order_by_cost(
         };
         counts.get(first).copied().unwrap_or(0)
     };
-    let mut keyed: Vec<(Count, usize)> = (0..rows.len()).map(|row| (cost(row), row)).collect();
-    keyed.order_by(|(a_cost, a), (b_cost, b)| {
-        b_cost
-            .cmp(a_cost)
+    let severity = |row: usize| {
+        let kind = profile
+            .text(rows.key(row).kind)
+            .filter(|_| kind == RecordType::Leak);
+        kind.and_then(LeakKind::from_word)
+    };
+    let key = |row: usize| (severity(row), Reverse(cost(row)));
+    let mut keyed: Vec<_> = (0..rows.len()).map(|row| (key(row), row)).collect();
+    keyed.order_by(|(a_key, a), (b_key, b)| {
+        a_key
+            .cmp(b_key)
             .then_with(|| profile.order_of_keys(rows.key(*a), rows.key(*b)))
     });
     keyed.into_iter().map(|(_, row)| row).collect()

@@ -3,7 +3,7 @@
 //! Self cost adds up. Inclusive costs overlap, so groups of functions have none. For stacks, a group's inclusive cost
 //! is that of all stacks that a function of the group is in, each stack once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cg_document::{Cell, Column, Layout, Table};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
@@ -52,11 +52,16 @@ impl Groups {
             has_incl: kind.has_stack() && kind != RecordType::Inline,
             stride: profile.events().len(),
         };
+        let origins = match by {
+            GroupBy::Thread | GroupBy::Process => Origins::of(profile, rows, by),
+            _ => Origins::default(),
+        };
         for row in 0..rows.len() {
             let key = rows.key(row);
             let own = match by {
-                GroupBy::Thread => groups.labelled(thread(profile, rows, row)),
-                GroupBy::Process => groups.labelled(process(profile, rows, row)),
+                GroupBy::Thread | GroupBy::Process => {
+                    groups.labelled(origins.label(profile, rows, row, by))
+                }
                 _ => groups.of_function(profile, profile.own_function(kind, key)),
             };
             groups.members[own] += 1;
@@ -175,27 +180,68 @@ fn add(sums: &mut [Count], counts: &[Count]) {
     }
 }
 
-/// The thread of a row: its name, else its number.
-fn thread(profile: &Profile, rows: &Rows, row: usize) -> String {
-    let key = rows.key(row);
-    if let Some(name) = profile.text(key.thread_name) {
-        return name.to_owned();
-    }
-    let detail = rows.detail(row);
-    if let Some(name) = detail.and_then(|detail| detail.thread_name.as_deref()) {
-        return name.to_owned();
-    }
-    let number = key
-        .thread
-        .or_else(|| detail.and_then(|detail| detail.thread));
-    number.map_or_else(|| UNKNOWN.to_owned(), |number| number.to_string())
+/// A thread or a process: its name and its number, as far as a row tells them.
+type Origin<'a> = (Option<&'a str>, Option<u64>);
+
+/// The names that more than one thread, or process, has.
+#[derive(Default)]
+struct Origins<'a> {
+    shared: HashSet<&'a str>,
 }
 
-/// The process of a row: its name, else its number.
-fn process(profile: &Profile, rows: &Rows, row: usize) -> String {
-    if let Some(name) = profile.text(rows.key(row).process) {
-        return name.to_owned();
+impl<'a> Origins<'a> {
+    fn of(profile: &'a Profile, rows: &'a Rows, by: GroupBy) -> Origins<'a> {
+        let mut numbers: HashMap<&str, Option<u64>> = HashMap::new();
+        let mut shared = HashSet::new();
+        for row in 0..rows.len() {
+            if let (Some(name), number) = origin(profile, rows, row, by)
+                && *numbers.entry(name).or_insert(number) != number
+            {
+                shared.insert(name);
+            }
+        }
+        Origins { shared }
     }
-    let pid = rows.detail(row).and_then(|detail| detail.pid);
-    pid.map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string())
+
+    /// The name of a row's thread or process, with its number where others have the same name; else its number.
+    fn label(&self, profile: &Profile, rows: &Rows, row: usize, by: GroupBy) -> String {
+        match origin(profile, rows, row, by) {
+            (Some(name), Some(number)) if self.shared.contains(name) => {
+                format!("{name} ({number})")
+            }
+            (Some(name), _) => name.to_owned(),
+            (None, Some(number)) => number.to_string(),
+            (None, None) => UNKNOWN.to_owned(),
+        }
+    }
+}
+
+fn origin<'a>(profile: &'a Profile, rows: &'a Rows, row: usize, by: GroupBy) -> Origin<'a> {
+    let key = rows.key(row);
+    let detail = rows.detail(row);
+    if by == GroupBy::Process {
+        return (
+            profile.text(key.process),
+            detail.and_then(|detail| detail.pid),
+        );
+    }
+    let name = detail.and_then(|detail| detail.thread_name.as_deref());
+    let number = key.tid.or(key.thread);
+    (
+        profile.text(key.thread_name).or(name),
+        number.or_else(|| detail.and_then(|detail| detail.thread)),
+    )
+}
+
+/// What to say where no sample tells its process: which option of perf script prints it.
+pub(crate) fn lacks_processes(profile: &Profile, kind: RecordType) -> Option<&'static str> {
+    let rows = profile.table(kind);
+    let is_of_perf = profile
+        .runs()
+        .iter()
+        .any(|run| run.tool.as_deref() == Some("perf"));
+    let is_unknown = |row| origin(profile, rows, row, GroupBy::Process) == (None, None);
+    (is_of_perf && (0..rows.len()).any(is_unknown)).then_some(
+        "??? are samples whose process the profile does not tell: perf script -F +pid prints it",
+    )
 }

@@ -8,7 +8,7 @@ use cg_stream::tool::Diagnostics;
 use super::events::EventColumns;
 use super::timeline::Timeline;
 use super::{arrange, kinds, origin};
-use crate::options::Options;
+use crate::options::{GroupBy, Options};
 
 mod columns;
 mod groups;
@@ -65,6 +65,11 @@ impl<'a> Listings<'a> {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Document<'_>> {
         let mut document = Document::default();
+        if options.group_by == Some(GroupBy::Process) {
+            let kinds = self.kinds.iter();
+            let lack = kinds.filter_map(|kind| groups::lacks_processes(self.profile, *kind));
+            lack.take(1).for_each(|lack| diagnostics.warn(lack));
+        }
         let origin = origin::origin(self.profile);
         document.blocks.extend(origin.map(Block::Heading));
         if self.kinds == [RecordType::ProgramPoint] && self.groups.is_empty() {

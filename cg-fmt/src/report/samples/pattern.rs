@@ -146,10 +146,14 @@ impl Pattern {
                     Service::Allocation => ("allocation", "allocating and freeing memory"),
                     Service::Copying => ("copying", "copying memory"),
                 };
-                let most = most
-                    .as_ref()
-                    .map(|(name, share)| format!(", most of it, {}, for {name}", percent(share)))
-                    .unwrap_or_default();
+                let most = most.as_ref().map_or_else(String::new, |(name, of_it)| {
+                    // Most is more than half.
+                    let part = match *of_it * 2.0 > *share {
+                        true => "most of it",
+                        false => "the largest part of it",
+                    };
+                    format!(", {part}, {}, for {name}", percent(of_it))
+                });
                 format!(
                     "pattern: {title} ({} of {event} went into {verb}{most})",
                     percent(share)

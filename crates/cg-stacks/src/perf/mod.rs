@@ -40,9 +40,9 @@ use self::recognise::has_times;
 pub use self::recognise::{LOOK, begins_with_samples, is_perf_script};
 pub use self::recording::{Recording, SAMPLES, SampledEvent};
 use self::sample_line::{Anchor, SampleLine, Task};
-use self::threads::Threads;
+use self::threads::{PerfThread, Threads};
 use self::times::SampleTimes;
-use super::table::{NameId, StackKey, StackTable};
+use super::table::{StackKey, StackTable};
 
 /// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
 pub fn parse(
@@ -107,8 +107,7 @@ struct PerfScript {
 
 /// A sample whose frames are read.
 struct OpenSample {
-    thread: Option<NameId>,
-    pid: Option<u64>,
+    thread: PerfThread,
     event: Option<usize>,
     period: Option<u64>,
     /// Its only frame is on the sample line itself, unless frames follow.
@@ -368,8 +367,7 @@ impl PerfScript {
             self.parts = self.parts.and(PrintedParts::of(line));
         }
         self.open = Some(OpenSample {
-            thread: thread.name,
-            pid: thread.pid,
+            thread,
             event,
             period: parsed.period,
             is_flat: !self.chain.is_empty(),
@@ -411,8 +409,9 @@ impl PerfScript {
         let stack = self.table.stack(chain.frames)?;
         let row = self.table.row(StackKey {
             stack,
-            thread: open.thread,
-            pid: open.pid,
+            thread: open.thread.name,
+            tid: open.thread.tid,
+            pid: open.thread.pid,
             cut: chain.is_cut,
             ..StackKey::default()
         })?;
@@ -453,8 +452,7 @@ impl PerfScript {
 impl OpenSample {
     /// A sample of which nothing is printed but its frames.
     const NAMELESS: OpenSample = OpenSample {
-        thread: None,
-        pid: None,
+        thread: PerfThread::NONE,
         event: None,
         period: None,
         is_flat: false,

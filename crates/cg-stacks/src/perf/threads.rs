@@ -33,7 +33,18 @@ struct RecentThread {
 pub(super) struct PerfThread {
     pub(super) name: Option<NameId>,
     pub(super) pid: Option<u64>,
+    pub(super) tid: Option<u64>,
     id: Option<ThreadId>,
+}
+
+impl PerfThread {
+    /// Of a sample that tells nothing of its thread.
+    pub(super) const NONE: PerfThread = PerfThread {
+        name: None,
+        pid: None,
+        tid: None,
+        id: None,
+    };
 }
 
 /// Number of slots in `recent`.
@@ -83,7 +94,7 @@ impl Threads {
         let intern = |name| self.threads.intern((pid, tid, name));
         let id = name.map(intern).transpose()?;
         self.last.resize(self.threads.len(), None);
-        Ok(PerfThread { name, pid, id })
+        Ok(PerfThread { name, pid, tid, id })
     }
 
     /// The name that each thread had last.

@@ -77,6 +77,8 @@ pub struct Key {
     pub thread: Option<u64>,
     /// Of a `stack` record: the thread's name.
     pub thread_name: Option<Symbol>,
+    /// Of a `stack` record: the thread's number.
+    pub tid: Option<u64>,
     /// Of a `stack` record: the process's name.
     pub process: Option<Symbol>,
     /// Of a `stack` record: whether the stack lacks its outermost frames.
@@ -116,6 +118,7 @@ impl Hash for Key {
             part,
             thread,
             thread_name,
+            tid,
             process,
             cut,
             stack,
@@ -130,7 +133,8 @@ impl Hash for Key {
             word(*stack, cut.then_some(Symbol::FIRST)),
             snapshot.unwrap_or(u64::MAX),
             part.unwrap_or(u64::MAX),
-            thread.unwrap_or(u64::MAX),
+            // No type of record has both.
+            thread.or(*tid).unwrap_or(u64::MAX),
         ] {
             state.write_u64(word);
         }

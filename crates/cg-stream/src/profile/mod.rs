@@ -6,6 +6,7 @@
 mod adding;
 mod by_function;
 mod by_innermost;
+mod derived;
 mod key;
 mod order;
 mod rows;

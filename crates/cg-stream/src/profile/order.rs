@@ -30,6 +30,7 @@ impl Profile {
             part,
             thread,
             thread_name,
+            tid,
             process,
             cut,
             stack,
@@ -46,6 +47,7 @@ impl Profile {
             .then_with(|| self.order_of_names(*what, b.what))
             .then_with(|| (snapshot, part, thread).cmp(&(&b.snapshot, &b.part, &b.thread)))
             .then_with(|| self.order_of_names(*thread_name, b.thread_name))
+            .then_with(|| tid.cmp(&b.tid))
             .then_with(|| self.order_of_names(*process, b.process))
             .then_with(|| cut.cmp(&b.cut))
             .then_with(|| self.order_of_stacks(*inlined, b.inlined))

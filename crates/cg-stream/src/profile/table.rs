@@ -276,6 +276,14 @@ impl Rows {
         sum::add_inclusive(self.incl.cell(row, event), count)
     }
 
+    /// Sets the counts of an event that is new to the table.
+    pub(super) fn put(&mut self, row: usize, event: usize, cost: Count, incl: Option<Count>) {
+        *self.cost.cell(row, event) = cost;
+        if let Some(incl) = incl {
+            *self.incl.cell(row, event) = incl;
+        }
+    }
+
     fn set_has_incl(&mut self, row: usize) {
         if self.has_incl.len() <= row {
             self.has_incl.resize(row + 1, false);

@@ -270,6 +270,8 @@ macro_rules! records {
             function obj: Option<Object>,
             /// The thread's name.
             key thread_name as "thread": Option<Name>,
+            /// The thread's number.
+            key tid: Option<u64>,
             /// The process's name.
             key process: Option<Name>,
             /// The process.

@@ -70,7 +70,7 @@ fn each_pattern_is_named_with_its_figures() {
                 "__memmove_avx_unaligned;demo::push 20",
                 "demo::work 120",
             ],
-            "pattern: allocation (30.00% of samples went into allocating and freeing memory, most of it, 15.00%, for demo::pop)",
+            "pattern: allocation (30.00% of samples went into allocating and freeing memory, the largest part of it, 15.00%, for demo::pop)",
         ),
         (
             &[
