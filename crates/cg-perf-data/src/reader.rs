@@ -408,6 +408,7 @@ impl<'o> RecordingReader<'o> {
         let row = self.stacks.finish(StackKey {
             thread,
             pid: sample.pid.and_then(known),
+            tid: sample.tid.and_then(known),
             cut: is_cut,
             ..StackKey::default()
         })?;
