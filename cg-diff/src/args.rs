@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cg_parse::{Search, Snapshots};
+use cg_parse::Snapshots;
+use cg_parse::record_args::RecordArgs;
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Suggested;
@@ -47,7 +48,10 @@ use cg_names::rules::Rules;
   cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
     after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
 )]
-#[command(next_help_heading = "What is compared")]
+#[command(
+    next_help_heading = "What is compared",
+    mut_args(RecordArgs::only_in_long_help)
+)]
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; - is standard input.
     ///
@@ -138,23 +142,14 @@ pub(crate) struct Args {
         long,
         value_name = "WHAT",
         value_parser = [PossibleValue::new("fn").alias("function")],
-        conflicts_with = "types",
+        conflicts_with_all = ["types", "inline"],
         hide_possible_values = true,
         hide_short_help = true
     )]
     pub(crate) by: Option<String>,
 
-    /// Compare functions as if nothing were inlined.
-    ///
-    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. What a compiler
-    /// decided to inline then moves no cost; a row says where that changed. Streams with inline records are compared so
-    /// anyway.
-    #[arg(long, conflicts_with = "by", hide_short_help = true)]
-    pub(crate) inline: bool,
-
-    /// Look for objects and debug files below DIR too.
-    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
-    pub(crate) debug_root: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
 
     /// Compare shares of all samples: auto, always or never.
     ///
@@ -326,10 +321,7 @@ impl Args {
             },
             statistic: self.statistic,
             by_function: self.by.is_some(),
-            inline: self.inline.then(|| Search {
-                roots: self.debug_root,
-                ..Search::default()
-            }),
+            records: self.records.options(),
             samples_by_function: self.types.is_empty(),
             shares: self.shares,
             join: JoinOptions {

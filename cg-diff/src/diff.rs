@@ -36,8 +36,8 @@ pub(crate) struct Options {
     pub(crate) statistic: Statistic,
     /// Compare stacks as the functions in them.
     pub(crate) by_function: bool,
-    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
-    pub(crate) inline: Option<cg_parse::Search>,
+    /// Which records of raw profiles are wanted by name.
+    pub(crate) records: cg_parse::Options,
     /// Compare sampled stacks as the functions in them.
     pub(crate) samples_by_function: bool,
     /// When shares of all samples are compared.
@@ -201,7 +201,7 @@ fn compare_sides(
         snapshots: options.join.snapshots,
         lines: options.join.types.contains(&RecordType::Line),
         by_function: options.by_function,
-        inline: options.inline.clone(),
+        records: options.records.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
         samples_by_function: options.samples_by_function,
         allow_fragment: options.allow_fragment,
@@ -213,6 +213,9 @@ fn compare_sides(
             events
         },
     };
+    if options.records.lines && !read_options.lines {
+        diagnostics.warn("line records are read and not compared: --type fn,line compares them");
+    }
     let runs = Runs::read(sides, read_options, diagnostics)?;
     tell_missing(&notes::unequal_sums(&runs), options, diagnostics);
     if options.is_gate() && !options.allow_fragment {

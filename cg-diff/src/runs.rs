@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::leak_kinds::ShownLeakKinds;
-use cg_parse::{Options, Search, Snapshots};
+use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
 use cg_stream::profile::{FunctionKey, Key, Names, Profile};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
@@ -73,8 +73,8 @@ pub(crate) struct ReadOptions {
     pub(crate) lines: bool,
     /// Whether stacks are turned into the functions in them.
     pub(crate) by_function: bool,
-    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
-    pub(crate) inline: Option<Search>,
+    /// Which records of raw profiles are wanted by name.
+    pub(crate) records: Options,
     /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
     pub(crate) functions: bool,
     /// Whether sampled stacks are turned into functions even if other stacks are not.
@@ -88,14 +88,13 @@ pub(crate) struct ReadOptions {
 impl ReadOptions {
     /// What is read of raw profiles.
     fn of_raw_profiles(&self) -> Options {
+        let asked = &self.records;
         Options {
-            // Why a cost changed is told from call arcs.
-            calls: true,
-            lines: self.lines,
+            // Why a cost changed is told from call arcs. Stacks stand instead of them.
+            calls: asked.calls || !asked.stacks,
+            lines: asked.lines || (self.lines && !asked.stacks),
             snapshots: self.snapshots,
-            inline: self.inline.is_some(),
-            search: self.inline.clone().unwrap_or_default(),
-            ..Options::default()
+            ..asked.clone()
         }
     }
 }

@@ -133,7 +133,7 @@ impl Comparison<'_> {
             obj: function.obj,
             host: host.map(|host| Box::new(function_of(host))),
             callee: callee.map(|callee| Box::new(innermost(callee))),
-            inlined: callee.is_some_and(|callee| callee.len() > 1),
+            inline: callee.is_some_and(|callee| callee.len() > 1),
             calls: per_run(&cause.calls),
             per_call: CountsPerRun(events().zip(per_call).collect()),
             old_rate: rate(0),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Suggested;
@@ -22,8 +23,13 @@ use crate::rank::Selection;
 /// conditions have to hold. A record without a name, file or object is matched as if that were empty. Records of a type
 /// that this version does not know pass unless --type leaves them out.
 ///
+/// What is known of a function that is kept is kept with it: a call where its caller or its callee matches, a sampled
+/// stack where the function to blame or the innermost one does. -v keeps what does not, and no call that a left out
+/// function makes or gets.
+///
 /// Kept lines are passed on byte for byte. Without any condition all of them are. The run and end records always pass,
-/// so percentages stay those of the whole program. A raw profile is read as cg-parse would read it.
+/// so percentages stay those of the whole program. A raw profile is read as cg-parse would read it, with the records
+/// that --calls, --lines, --stacks and --inline ask for: cg-fmt's trees, sources and flame graphs need them.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-filter",
@@ -31,12 +37,14 @@ use crate::rank::Selection;
     override_usage = "cg-filter [OPTIONS] [REGEX] [FILE]...",
     before_help = "Examples:
   cg-filter '^mycrate::' callgrind.out.1234 | cg-fmt
-  cg-filter -n 10 callgrind.out.1234 | cg-fmt",
+  cg-filter --calls '^malloc$' callgrind.out.1234 | cg-fmt --tree callers",
     before_long_help = "Examples:
   cg-parse callgrind.out.1234 | cg-filter '^mycrate::' | cg-fmt
   cg-filter -n 10 callgrind.out.1234 | cg-fmt
   cg-filter --threshold 90 callgrind.out.1234 | cg-fmt
-  cg-parse --calls callgrind.out.1234 | cg-filter --callee '^malloc$' --min-percent incl.Ir=1
+  cg-filter --calls '^malloc$' callgrind.out.1234 | cg-fmt --tree callers
+  cg-filter --stacks '^mycrate::' callgrind.out.1234 | cg-fmt -f flamegraph -o mine.svg
+  cg-filter --calls --callee '^malloc$' --min-percent incl.Ir=1 callgrind.out.1234 | cg-fmt
   cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
   cg-diff before.out after.out | cg-filter --min-change Ir=5%
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
@@ -46,7 +54,10 @@ difference between the last and the first run.
 
 Exit status: 0 is done, even when nothing is left; 1 is nothing left, with --exit-status; 2 is trouble."
 )]
-#[command(next_help_heading = "Conditions")]
+#[command(
+    next_help_heading = "Conditions",
+    mut_args(RecordArgs::only_in_long_help)
+)]
 pub(crate) struct Args {
     /// A regular expression to search for in function names, and the inputs: streams or profiles; - or none is standard
     /// input.
@@ -69,14 +80,15 @@ pub(crate) struct Args {
 
     /// Keep records with a frame that matches, anywhere in their stack.
     ///
-    /// Of records without a stack, those whose function matches. REGEX and -e look at the function to blame alone: the
-    /// innermost one of the program itself.
+    /// Of records without a stack, those whose function matches. REGEX and -e look at the function to blame: the
+    /// innermost one of the program itself; of sampled stacks, at the innermost of all too.
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
     frame: Vec<String>,
 
     /// Keep records whose file matches.
     ///
-    /// That is a function's own file, a line's file, the file of the frame to blame.
+    /// That is a function's own file, a line's file, the file of the frame to blame. Of a call, REGEX, --file and --obj
+    /// have to match the same end.
     #[arg(long, value_name = "REGEX")]
     file: Vec<String>,
 
@@ -161,7 +173,8 @@ pub(crate) struct Args {
     /// Keep the N most expensive functions.
     ///
     /// Of records of types other than fn, the N most expensive of each type. Records of several runs are added up before
-    /// they are ranked. line and call records stay with their functions where the stream has fn records.
+    /// they are ranked. line and call records stay with their functions where the stream has fn records: a call where its
+    /// caller or its callee is kept.
     #[arg(
         short = 'n',
         long,
@@ -203,6 +216,12 @@ pub(crate) struct Args {
     /// Print the names of the inputs of which a record is kept, not the records.
     #[arg(short = 'l', long, help_heading = "Output", hide_short_help = true)]
     files_with_matches: bool,
+
+    #[command(flatten)]
+    records: RecordArgs,
+
+    #[command(flatten)]
+    snapshots: SnapshotArgs,
 
     /// Exit with 1 when no record is kept, as grep does.
     #[arg(long, help_heading = "Output", hide_short_help = true)]
@@ -270,6 +289,10 @@ impl Args {
             |flag: &str, regexes: &[String]| Patterns::new(flag, regexes, pattern_options);
         Ok(Options {
             types: Types::new(&self.types),
+            records: cg_parse::Options {
+                snapshots: self.snapshots.snapshots,
+                ..self.records.options()
+            },
             names: NamePredicates {
                 name: match self.regexps.is_empty() {
                     true => patterns("REGEX", &first)?,

@@ -20,6 +20,11 @@ impl Types {
         self.0.iter().any(|listed| listed == name)
     }
 
+    /// Whether this type was asked for and no other.
+    pub(crate) fn are_only(&self, name: &str) -> bool {
+        self.names(name) && self.0.len() == 1
+    }
+
     pub(crate) fn allow(
         &self,
         line: &Line<'_>,
@@ -88,7 +93,7 @@ impl NamePredicates {
         if self.is_empty() {
             return Ok(Match::Keep);
         }
-        let matched = self.match_own(record)?;
+        let matched = self.match_own(record, kind)?;
         if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
             return Ok(Match::AskArcs);
         }
@@ -105,7 +110,25 @@ impl NamePredicates {
         }
     }
 
-    fn match_own(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
+    fn match_own(&self, record: &mut RecordFields<'_>, kind: RecordType) -> Result<bool, Error> {
+        let is_met = self.match_fields(record)?
+            || match kind {
+                RecordType::Call | RecordType::Cause => self.match_any(&record.other_ends()?),
+                // Its cost is self cost of the innermost function.
+                RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
+                _ => false,
+            };
+        if !is_met || !self.match_task(record)? {
+            return Ok(false);
+        }
+        match &self.frame {
+            Some(patterns) => match_frame(patterns, record, kind),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether the function that a record names at its top level matches: of a call, the caller.
+    fn match_fields(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         for (patterns, field) in [
             (&self.name, Field::Name),
             (&self.file, Field::File),
@@ -117,6 +140,11 @@ impl NamePredicates {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Whether the thread and the process of a record match, by name or number.
+    fn match_task(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         for (patterns, name, number) in [
             (&self.thread, Field::Thread, Field::Tid),
             (&self.process, Field::Process, Field::Pid),
@@ -128,17 +156,27 @@ impl NamePredicates {
                 return Ok(false);
             }
         }
-        match &self.frame {
-            Some(patterns) => match_frame(patterns, record),
-            None => Ok(true),
-        }
+        Ok(true)
+    }
+
+    /// Whether a function that is not the one at a record's top level matches.
+    fn match_any(&self, functions: &[NamedFrame<'_>]) -> bool {
+        functions.iter().any(|function| {
+            is_met(&self.name, &function.name)
+                && is_met(&self.file, &function.file)
+                && is_met(&self.obj, &function.obj)
+        })
     }
 
     /// Whether a record that was dropped would be kept if its name were looked for in all its frames.
-    pub(crate) fn would_match_frame(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
+    pub(crate) fn would_match_frame(
+        &self,
+        record: &mut RecordFields<'_>,
+        kind: RecordType,
+    ) -> Result<bool, Error> {
         match &self.name {
             Some(patterns) if !self.invert && self.frame.is_none() => {
-                Ok(record.get(Field::Stack)?.is_some() && match_frame(patterns, record)?)
+                Ok(record.get(Field::Stack)?.is_some() && match_frame(patterns, record, kind)?)
             }
             _ => Ok(false),
         }
@@ -166,12 +204,21 @@ impl NamePredicates {
     }
 }
 
-/// Whether any frame matches; of a record without a stack, its function.
-fn match_frame(patterns: &Patterns, record: &mut RecordFields<'_>) -> Result<bool, Error> {
-    if record.get(Field::Stack)?.is_none() {
-        return Ok(patterns.match_in(&record.text(Field::Name)?));
-    }
-    let frames = record.frames()?;
+/// Whether any frame matches; of a record without a stack, its function, and of a call, an end.
+fn match_frame(
+    patterns: &Patterns,
+    record: &mut RecordFields<'_>,
+    kind: RecordType,
+) -> Result<bool, Error> {
+    let frames = if record.get(Field::Stack)?.is_some() {
+        record.frames()?
+    } else if patterns.match_in(&record.text(Field::Name)?) {
+        return Ok(true);
+    } else if kind == RecordType::Call {
+        record.other_ends()?
+    } else {
+        return Ok(false);
+    };
     Ok(frames.iter().any(|frame| patterns.match_in(&frame.name)))
 }
 

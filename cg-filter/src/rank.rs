@@ -69,6 +69,8 @@ type TextId = u32;
 #[derive(Default)]
 struct RankedGroup {
     cost: Count,
+    /// Of calls, the called function.
+    callee: Option<(Box<[u8]>, TextId)>,
     /// Whether any of its records is kept by all other conditions.
     is_shown: bool,
 }
@@ -104,9 +106,14 @@ impl Ranking {
             obj: self.text_id(&record.text(Field::Obj)?),
             rest: rest_of_key(record)?.into(),
         };
+        let callee = record.callee()?;
+        let callee = callee.map(|callee| (callee.name.as_ref().into(), self.text_id(&callee.obj)));
         let entry = self.groups.entry(key);
         let group = as_id(entry.index());
-        entry.or_default();
+        entry.or_insert_with(|| RankedGroup {
+            callee,
+            ..RankedGroup::default()
+        });
         Ok(Some((group, cost)))
     }
 
@@ -176,7 +183,10 @@ impl Ranking {
         }
         for index in &order {
             if follows_its_function(kind_of(index)) {
-                chosen[*index] = chosen_functions.contains(&keys[*index].function());
+                // A call belongs to both of its functions.
+                let callee = self.groups[*index].callee.as_ref();
+                chosen[*index] = chosen_functions.contains(&keys[*index].function())
+                    || callee.is_some_and(|(name, obj)| chosen_functions.contains(&(name, *obj)));
             }
         }
         self.chosen = chosen;

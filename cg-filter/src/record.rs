@@ -29,9 +29,10 @@ pub(crate) enum Field {
     Cost,
     Incl,
     Stack,
+    Inlined,
 }
 
-const FIELD_COUNT: usize = 20;
+const FIELD_COUNT: usize = 21;
 
 impl Field {
     fn with_key(key: &[u8]) -> Option<Field> {
@@ -56,6 +57,7 @@ impl Field {
             b"cost" => Field::Cost,
             b"incl" => Field::Incl,
             b"stack" => Field::Stack,
+            b"inlined" => Field::Inlined,
             _ => return None,
         })
     }
@@ -148,13 +150,36 @@ impl<'a> RecordFields<'a> {
 
     /// The frames of the stack, innermost first; none where the record has no stack.
     pub(crate) fn frames(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
-        let Some(stack) = self.get(Field::Stack)? else {
+        self.list_of_frames(Field::Stack, usize::MAX)
+    }
+
+    /// The innermost frame of the stack.
+    pub(crate) fn innermost(&mut self) -> Result<Option<NamedFrame<'a>>, Error> {
+        Ok(self.list_of_frames(Field::Stack, 1)?.pop())
+    }
+
+    /// The functions of a call but for the one that the profile names as its caller: the called one, and those inlined
+    /// functions that the call leaves from, which are in the caller's object.
+    pub(crate) fn other_ends(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
+        let mut ends = self.list_of_frames(Field::Inlined, usize::MAX)?;
+        if !ends.is_empty() {
+            let obj = self.text(Field::Obj)?;
+            ends.iter_mut().for_each(|end| end.obj = obj.clone());
+        }
+        ends.extend(self.callee()?);
+        Ok(ends)
+    }
+
+    /// The first frames of a field that is a list of them; none where the record has no such field.
+    fn list_of_frames(&mut self, field: Field, most: usize) -> Result<Vec<NamedFrame<'a>>, Error> {
+        let Some(stack) = self.get(field)? else {
             return Ok(Vec::new());
         };
         let elements = stack
             .elements()
             .ok_or_else(|| self.unexpected("an array", stack))?;
         elements
+            .take(most)
             .map(|element| {
                 let frame = element.map_err(|Malformed| malformed(&self.line))?;
                 NamedFrame::read(frame).map_err(|Malformed| malformed(&self.line))

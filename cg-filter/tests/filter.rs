@@ -127,6 +127,16 @@ fn callers_and_callees_are_found_through_call_records() {
         (&["--caller", "main", "--type", "fn", "--top", "1"], &[1]),
         (&["--top", "2"], &[0, 1, 5, 6, 7, 8]),
         (&["--type", "call", "--top", "1"], &[6]),
+        // A call is of both its functions.
+        (&["^malloc$"], &[4, 8]),
+        (&["-x", "g"], &[3, 7]),
+        (&["--file", "^a.c$", "-x", "f"], &[1, 6, 8]),
+        (&["--file", "^a.c$", "-x", "malloc"], &[]),
+        (&["--obj", "^libc$"], &[4, 8]),
+        (&["--obj", "^libc$", "-x", "f"], &[]),
+        (&["--frame", "^malloc$", "-x", "f"], &[8]),
+        (&["-v", "-x", "f"], &[0, 3, 4, 7]),
+        (&["-x", "g", "--top", "1"], &[3, 7]),
     ];
     let mut backwards = GRAPH;
     backwards.reverse();
@@ -138,6 +148,65 @@ fn callers_and_callees_are_found_through_call_records() {
             .for_each(|index| *index = GRAPH.len() - 1 - *index);
         mirrored.reverse();
         assert_eq!(mirrored, *expect, "{args:?} backwards");
+    }
+}
+
+#[test]
+fn calls_from_inlined_code_are_of_the_function_that_it_is_of() {
+    let calls = [
+        r#"{"type":"call","fn":"host","file":"h.c","obj":"p","inlined":[{"fn":"hash","file":"k.h"},{"fn":"put","file":"h.c"}],"callee":{"fn":"memcmp","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"host","file":"h.c","obj":"p","callee":{"fn":"memcpy","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["^hash$"], &[0]),
+        (&["^put$"], &[0]),
+        (&["^hash$", "--file", "k.h", "--obj", "^p$"], &[0]),
+        (&["^hash$", "--obj", "libc"], &[]),
+        (&["-v", "^hash$"], &[1]),
+        (&["^host$"], &[0, 1]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &calls), *expect, "{args:?}");
+    }
+}
+
+#[test]
+fn a_sampled_stack_is_of_the_function_it_is_blamed_on_and_of_its_innermost() {
+    let stacks = [
+        r#"{"type":"stack","fn":"make","cost":{"Ir":7},"stack":[{"fn":"malloc","obj":"libc"},{"fn":"make","obj":"p"},{"fn":"main","obj":"p"}]}"#,
+        r#"{"type":"stack","fn":"main","cost":{"Ir":3},"stack":[{"fn":"main","obj":"p"}]}"#,
+        r#"{"type":"heap","fn":"make","cost":{"Ir":7},"stack":[{"fn":"malloc","obj":"libc"},{"fn":"make","obj":"p"}]}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["^malloc$"], &[0]),
+        (&["^malloc$", "--obj", "libc"], &[0]),
+        (&["--obj", "^libc$"], &[0]),
+        (&["^make$"], &[0, 2]),
+        (&["^main$"], &[1]),
+        (&["-v", "^malloc$"], &[1, 2]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &stacks), *expect, "{args:?}");
+    }
+}
+
+#[test]
+fn records_that_were_asked_for_and_are_not_there_are_named() {
+    for (option, kind) in [
+        ("--calls", "call"),
+        ("--lines", "line"),
+        ("--inline", "inline"),
+        ("--stacks", "stack"),
+    ] {
+        let said = |records: &[&str]| {
+            let output = filter(&[option], stream(records).as_bytes());
+            assert_eq!(output.status.code(), Some(0));
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let missing = said(&FUNCTIONS[..1]);
+        assert!(missing.contains(&format!("{option}: there are no {kind} records")));
+        let there = format!(r#"{{"type":"{kind}","fn":"f","callee":{{}},"stack":[]}}"#);
+        assert_eq!(said(&[&there]), "");
     }
 }
 

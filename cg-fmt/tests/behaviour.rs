@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 
 /// What a run of cg-fmt came to.
 #[derive(Debug)]
-struct Run {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Run {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs cg-fmt with this input.
-fn cg_fmt(args: &[&str], input: &str) -> Run {
+pub(crate) fn cg_fmt(args: &[&str], input: &str) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cg-fmt"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     run(command.args(args), input)
@@ -132,11 +132,11 @@ fn what_is_not_there_is_an_error_that_says_what_is() {
         (["--events", "Dr"], "there is no event Dr; there are Ir"),
         (
             ["--tree", "both"],
-            "no call records to show a tree of; cg-parse --calls writes them",
+            "no call records to show a tree of; where the profile has calls, this shows them: cg-parse --calls PROFILE | cg-fmt --tree both, or for some functions cg-filter --calls REGEX PROFILE | cg-fmt --tree both\n",
         ),
         (
             ["--source", "--context=1"],
-            "no line records to show sources by; cg-parse --lines writes them",
+            "no line records to show sources by; this shows them: cg-parse --lines PROFILE | cg-fmt --source, or",
         ),
         (["--top", "x"], "expected a number of rows or all"),
     ] {

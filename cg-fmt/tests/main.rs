@@ -1,6 +1,7 @@
 //! The tests of cg-fmt from the outside, in one program: one is linked.
 
 mod behaviour;
+mod calls;
 mod golden;
 mod oracle;
 mod samples;

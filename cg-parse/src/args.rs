@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use cg_parse::{Format, Options, Revision, Search, Snapshots};
-use cg_stream::tool::Suggested;
+use cg_parse::record_args::{RecordArgs, SnapshotArgs};
+use cg_parse::{Format, Options, Revision};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -24,7 +24,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
   valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
     after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
 )]
-#[command(next_help_heading = "Records")]
 pub(crate) struct Args {
     /// The profiles and logs to read; - or none is standard input.
     ///
@@ -33,57 +32,11 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Keep parts, threads and files apart.
-    #[arg(long)]
-    per_part: bool,
+    #[command(flatten)]
+    records: RecordArgs,
 
-    /// Write a line record for every source line with a cost.
-    #[arg(long)]
-    lines: bool,
-
-    /// Write a call record for every call arc.
-    #[arg(long)]
-    calls: bool,
-
-    /// Write a line record for every instruction.
-    ///
-    /// Of callgrind profiles with addresses: --dump-instr=yes.
-    #[arg(long)]
-    instr: bool,
-
-    /// Write inline records: chains of inlined functions.
-    ///
-    /// Callgrind charges inlined code to the function that it was inlined into; the debug information of the objects
-    /// says whose it is. Of callgrind profiles with addresses: --dump-instr=yes.
-    #[arg(long)]
-    inline: bool,
-
-    /// Look for objects and debug files below DIR too.
-    ///
-    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
-    /// the names of addresses in profiles of samply and pprof that were saved without.
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    debug_root: Vec<PathBuf>,
-
-    /// Write stack records: who called whom.
-    ///
-    /// Of callgrind profiles, instead of other records. Stacks are exact where the profile was taken with
-    /// --separate-callers=N; else they are estimated from its graph of calls.
-    #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
-    stacks: bool,
-
-    /// Snapshots whose heap records are written: all, peak or a number.
-    ///
-    /// Massif has trees for some of its snapshots. A recording of heaptrack has what is wanted of its peak in its program
-    /// points; all adds what the heap consisted of at up to 128 of its time stamps.
-    #[arg(
-        long,
-        value_name = "WHICH",
-        default_value = "peak",
-        hide_possible_values = true,
-        value_parser = Suggested(&["all", "peak"]).try_map(|which| snapshots(&which))
-    )]
-    snapshots: Snapshots,
+    #[command(flatten)]
+    snapshots: SnapshotArgs,
 
     /// Read the input as this format.
     ///
@@ -155,16 +108,6 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn options(&self) -> Options {
         Options {
-            per_part: self.per_part,
-            lines: self.lines || self.instr,
-            calls: self.calls,
-            instr: self.instr,
-            inline: self.inline,
-            search: Search {
-                roots: self.debug_root.clone(),
-                ..Search::default()
-            },
-            stacks: self.stacks,
             demangle: !self.no_demangle,
             stable_names: self.stable_names,
             labels: self.labels.iter().cloned().collect(),
@@ -173,7 +116,8 @@ impl Args {
                 (None, true) => Revision::Old,
                 (None, false) => Revision::New,
             },
-            snapshots: self.snapshots,
+            snapshots: self.snapshots.snapshots,
+            ..self.records.options()
         }
     }
 }
@@ -206,17 +150,6 @@ fn label(text: &str) -> Result<(String, String), String> {
         .split_once('=')
         .ok_or("expected KEY=TEXT, as in commit=4f2a91c")?;
     Ok((label_key(key)?, text.to_owned()))
-}
-
-fn snapshots(text: &str) -> Result<Snapshots, String> {
-    match text {
-        "all" => Ok(Snapshots::All),
-        "peak" => Ok(Snapshots::Peak),
-        number => number
-            .parse()
-            .map(Snapshots::Number)
-            .map_err(|_| "expected all, peak or the number of a snapshot".to_owned()),
-    }
 }
 
 #[cfg(test)]

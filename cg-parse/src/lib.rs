@@ -14,6 +14,8 @@ mod unsupported;
 mod utf16;
 
 mod profiles;
+#[cfg(feature = "args")]
+pub mod record_args;
 mod stable_names;
 pub mod stream;
 

@@ -2,6 +2,7 @@
 
 mod adding;
 mod ci;
+mod calls_oracle;
 mod command_line;
 mod consumers;
 mod contract;

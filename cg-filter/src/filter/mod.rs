@@ -31,6 +31,8 @@ use runs::RunFigures;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) types: Types,
+    /// Which records of raw profiles are wanted by name.
+    pub(crate) records: cg_parse::Options,
     pub(crate) names: NamePredicates,
     pub(crate) minimums: Vec<Minimum>,
     pub(crate) minimum_percents: Vec<MinimumPercent>,
@@ -69,11 +71,29 @@ impl Options {
 
     /// How a raw profile is to be parsed: with the records that are asked for.
     fn parse_options(&self) -> cg_parse::Options {
+        let asked = &self.records;
+        // Stacks stand instead of calls and lines.
+        let stacks = asked.stacks || self.types.are_only("stack");
         cg_parse::Options {
-            calls: self.names.ask_arcs() || self.types.names("call"),
-            lines: self.types.names("line"),
-            ..cg_parse::Options::default()
+            calls: !stacks && (asked.calls || self.names.ask_arcs() || self.types.names("call")),
+            lines: !stacks && (asked.lines || self.types.names("line")),
+            stacks,
+            ..asked.clone()
         }
+    }
+
+    /// The records that options ask for by name, and these options.
+    fn asked_records(&self) -> Vec<(RecordType, &'static str)> {
+        let asked = &self.records;
+        [
+            (asked.calls, RecordType::Call, "--calls"),
+            (asked.lines, RecordType::Line, "--lines"),
+            (asked.inline, RecordType::Inline, "--inline"),
+            (asked.stacks, RecordType::Stack, "--stacks"),
+        ]
+        .into_iter()
+        .filter_map(|(is_asked, kind, option)| is_asked.then_some((kind, option)))
+        .collect()
     }
 }
 
@@ -155,6 +175,8 @@ struct Filter<'w> {
     has_passed: bool,
     /// Some record that was dropped has a frame that REGEX matches.
     would_match_frame: bool,
+    /// Of the record types that options ask for, those that did not come by yet.
+    missing: Vec<(RecordType, &'static str)>,
 }
 
 /// What is known of a line that waits.
@@ -198,6 +220,7 @@ impl<'w> Filter<'w> {
             .collect();
         Filter {
             ranking: Ranking::new(options.sort.clone()),
+            missing: options.asked_records(),
             options,
             output: CountedOutput::new(output),
             runs: RunFigures::default(),
@@ -226,7 +249,8 @@ impl<'w> Filter<'w> {
         let function = match self.options.names.judge(&mut record, kind)? {
             Match::Drop => {
                 if !self.has_passed && !self.would_match_frame {
-                    self.would_match_frame = self.options.names.would_match_frame(&mut record)?;
+                    self.would_match_frame =
+                        self.options.names.would_match_frame(&mut record, kind)?;
                 }
                 return Ok(None);
             }
@@ -364,9 +388,15 @@ impl<'w> Filter<'w> {
                 "no function to blame matches, but other frames do: --frame REGEX keeps records by any frame",
             );
         }
+        for (kind, option) in &self.missing {
+            diagnostics.warn(format!(
+                "{option}: there are no {} records; a stream has those that it was written with (cg-parse {option})",
+                kind.name()
+            ));
+        }
         if !self.arcs.is_any_known() && self.held.known().any(asks_arcs) {
             diagnostics.trouble(
-                "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls",
+                "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls, or name the profile itself",
             );
         }
         let missing = self
@@ -430,6 +460,9 @@ fn write_sorted(
 
 impl Visitor for Filter<'_> {
     fn line(&mut self, line: Line<'_>) -> Result<(), Error> {
+        if !self.missing.is_empty() {
+            self.missing.retain(|(kind, _)| *kind != line.kind);
+        }
         let role = match line.kind {
             RecordType::Run => {
                 if self.options.ask_runs() {

@@ -20,6 +20,7 @@ mod tree;
 
 pub(crate) mod events;
 pub(crate) mod kinds;
+pub(crate) mod lack;
 pub(crate) mod origin;
 pub(crate) mod totals_table;
 
@@ -103,7 +104,7 @@ impl<'a> Report<'a> {
             Report::Heap(heap) => heap.document(options),
             Report::Inlined(inlined) => inlined.document(options),
             Report::Samples(samples) => samples.document(options),
-            Report::Tree(tree) => tree.document(options),
+            Report::Tree(tree) => tree.document(options, diagnostics),
             Report::Source(source) => Ok(source.document(options, diagnostics)),
             Report::Graph(graph) => Ok(graph.document()),
             Report::Totals(totals) => totals.document(options),

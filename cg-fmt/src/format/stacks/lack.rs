@@ -3,17 +3,21 @@
 use cg_stream::profile::Profile;
 use cg_stream::record::{RecordType, Tool};
 
+use crate::options::Options;
+use crate::report::lack;
+
 /// Of a profile without records that have stacks.
-pub(super) fn of_profile(profile: &Profile) -> String {
+pub(super) fn of_profile(profile: &Profile, options: &Options) -> String {
     let tool = profile.runs().first().and_then(|run| run.tool.as_ref());
+    let has_functions = !profile.table(RecordType::Fn).is_empty();
     let advice = match tool {
-        Some(Tool::Callgrind) => {
-            "this stream of Callgrind's has functions; cg-parse --stacks makes one of stacks, and cg-fmt does of the profile itself"
+        Some(Tool::Cachegrind) => "Cachegrind knows no calls; take a profile with Callgrind".into(),
+        Some(Tool::Massif) => {
+            "cg-parse --snapshots all takes those of every detailed snapshot".into()
         }
-        Some(Tool::Cachegrind) => "Cachegrind knows no calls; take a profile with Callgrind",
-        Some(Tool::Massif) => "cg-parse --snapshots all takes those of every detailed snapshot",
-        _ if !profile.table(RecordType::Fn).is_empty() => {
-            "functions alone have none; cg-parse --stacks makes stacks of a graph of calls"
+        Some(Tool::Callgrind) | None if has_functions || tool.is_some() => {
+            let command = lack::remedy(profile, "--stacks", options).unwrap_or_default();
+            format!("functions alone have none; of a graph of calls this makes some: {command}")
         }
         _ => return "there are no records with stacks".to_owned(),
     };
@@ -23,6 +27,6 @@ pub(super) fn of_profile(profile: &Profile) -> String {
 /// Of a diff whose rows are of records without stacks.
 pub(super) fn of_diff(of: &str) -> String {
     format!(
-        "the rows of this diff are of {of} records and have no stacks: cg-diff --all --type stack compares the stacks of profiles that have them, or of what cg-parse --stacks made of Callgrind's"
+        "the rows of this diff are of {of} records and have no stacks: cg-diff --all --type stack compares the stacks of profiles that have them, and with --stacks those that are made of Callgrind's calls"
     )
 }

@@ -364,7 +364,7 @@ pub(crate) fn kind_of(
         }
     }
     let Some((first, others)) = kinds.split_first() else {
-        bail!(lack::of_profile(profile));
+        bail!(lack::of_profile(profile, options));
     };
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(|kind| kind.name()).collect();

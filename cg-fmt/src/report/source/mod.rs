@@ -16,7 +16,7 @@ use cg_stream::record::{Count, RecordType};
 
 use super::columns::{push_events, set_totals};
 use super::events::EventColumns;
-use super::{arrange, origin};
+use super::{arrange, lack, origin};
 use crate::options::{Options, Places};
 use costs::{FileLines, Files};
 use text::Annotation;
@@ -73,7 +73,10 @@ impl AnnotatedSource {
         let events = EventColumns::choose(profile, RecordType::Line, options)?;
         anyhow::ensure!(
             !profile.table(RecordType::Line).is_empty(),
-            "the input has no line records to show sources by; cg-parse --lines writes them"
+            "the input has no line records to show sources by{}",
+            lack::remedy(profile, "--lines", options)
+                .map(|command| format!("; this shows them: {command}"))
+                .unwrap_or_default()
         );
         let files = Files::of(profile);
         let mut shown = Vec::new();

@@ -8,11 +8,12 @@ use cg_document::{Block, Cell, Column, Cut, Document, Layout, NAMELESS, Table, n
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
+use super::lost;
 use crate::options::{Directions, Options, OutputFormat};
 use crate::report::columns::{push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::passed_through::PassedThrough;
-use crate::report::{arrange, kinds, origin, records};
+use crate::report::{arrange, kinds, lack, origin, records};
 
 mod arcs;
 mod chains;
@@ -29,6 +30,10 @@ pub(crate) struct CallTree<'a> {
     group_starts: Vec<usize>,
     /// How many functions were left out, and their self cost.
     cut: Option<Cut>,
+    /// What is said of calls that a filter took out.
+    pub(super) lost: Vec<String>,
+    /// Whether it is known what functions cost themselves.
+    has_self_cost: bool,
     threshold: f64,
     /// Callers and callees stand below their function and fold with it.
     folds: bool,
@@ -67,9 +72,9 @@ enum ArcRow {
 }
 
 /// A function of one part and thread, where parts are kept apart.
-type FunctionOfPart = (FunctionKey, Option<u64>, Option<u64>);
+pub(super) type FunctionOfPart = (FunctionKey, Option<u64>, Option<u64>);
 
-fn of_part(key: &Key, function: FunctionKey) -> FunctionOfPart {
+pub(super) fn of_part(key: &Key, function: FunctionKey) -> FunctionOfPart {
     (function, key.part, key.thread)
 }
 
@@ -84,23 +89,25 @@ impl<'a> CallTree<'a> {
         options: &Options,
     ) -> anyhow::Result<CallTree<'a>> {
         let events = EventColumns::choose(profile, RecordType::Fn, options)?;
-        anyhow::ensure!(
-            !profile.table(RecordType::Call).is_empty(),
-            "the input has no call records to show a tree of; cg-parse --calls writes them, where the profile has calls"
-        );
+        ensure_calls(profile, options)?;
         let has_chains = !profile.table(RecordType::Inline).is_empty();
-        let by_innermost = has_chains.then(|| profile.by_innermost()).transpose()?;
-        let functions = match &by_innermost {
-            Some(functions) => &functions.rows,
-            None => profile.table(RecordType::Fn),
+        let has_functions = !profile.table(RecordType::Fn).is_empty();
+        let derived = match (has_chains, has_functions) {
+            (true, _) => Some(profile.by_innermost()?.rows),
+            (false, false) => Some(profile.functions_of_calls()?),
+            (false, true) => None,
         };
+        let functions = derived.as_ref().unwrap_or(profile.table(RecordType::Fn));
         let (order, cut) = top(profile, functions, &events, options)?;
+        let first = events.first_index();
         let mut tree = CallTree {
             profile,
             events,
             rows: Vec::new(),
             group_starts: Vec::new(),
             cut,
+            lost: lost::sentences(profile, directions, first),
+            has_self_cost: has_chains || has_functions,
             threshold: options.threshold(),
             folds: options.format == OutputFormat::Html,
         };
@@ -139,7 +146,7 @@ impl<'a> CallTree<'a> {
                 role: ArcEnd::Function,
                 depth: 0,
                 what: ArcRow::Function(key.function),
-                cost: Some(functions.cost(*row).to_vec()),
+                cost: (self.has_self_cost).then(|| functions.cost(*row).to_vec()),
                 incl: functions.incl(*row).map(<[Count]>::to_vec),
             };
             // Where callers fold with their function, they stand below it.
@@ -225,6 +232,20 @@ impl<'a> CallTree<'a> {
         }
         table
     }
+}
+
+/// Refuses to make an empty tree.
+fn ensure_calls(profile: &Profile, options: &Options) -> anyhow::Result<()> {
+    let advice = || match lack::remedy(profile, "--calls", options) {
+        Some(command) => format!("; where the profile has calls, this shows them: {command}"),
+        None => "; take a profile with Callgrind, which knows calls".to_owned(),
+    };
+    anyhow::ensure!(
+        !profile.table(RecordType::Call).is_empty(),
+        "the input has no call records to show a tree of{}",
+        advice()
+    );
+    Ok(())
 }
 
 /// The rows of the top functions in their order, and what was left out.

@@ -4,6 +4,7 @@ use cg_document::{Audience, Block, Document};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
+use cg_stream::tool::Diagnostics;
 
 use super::events::EventColumns;
 use super::stack_tree::{Branches, Root, StackTree};
@@ -11,8 +12,9 @@ use super::{kinds, origin};
 use crate::options::{Directions, Options};
 
 mod calls;
+mod lost;
 
-use calls::CallTree;
+use calls::{CallTree, FunctionOfPart, of_part};
 
 /// What `--tree` shows.
 pub(crate) enum Trees<'a> {
@@ -75,9 +77,18 @@ impl<'a> Trees<'a> {
         Ok(Trees::Stacks { profile, trees })
     }
 
-    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+    pub(crate) fn document(
+        &self,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Document<'_>> {
         let (profile, trees) = match self {
-            Trees::Calls(tree) => return tree.document(options),
+            Trees::Calls(tree) => {
+                for sentence in &tree.lost {
+                    diagnostics.warn(sentence);
+                }
+                return tree.document(options);
+            }
             Trees::Stacks { profile, trees } => (profile, trees),
         };
         let mut document = Document::default();

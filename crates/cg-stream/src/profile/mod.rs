@@ -8,6 +8,7 @@ mod by_function;
 mod by_innermost;
 mod derived;
 mod key;
+mod of_calls;
 mod order;
 mod rows;
 mod run;
@@ -71,6 +72,9 @@ pub struct Profile {
     causes: Vec<CauseRecord<'static>>,
     diff_texts: SharedTexts,
     unknown: u64,
+    /// How many records came, and how many their `end` records count.
+    records: u64,
+    written: u64,
     known: LookedUp,
 }
 
@@ -200,6 +204,11 @@ impl Profile {
         self.unknown
     }
 
+    /// Whether a filter took records out of what was read: `end` counts those that were written.
+    pub fn is_filtered(&self) -> bool {
+        self.records < self.written
+    }
+
     /// The interned names.
     pub fn symbols(&self) -> &Symbols {
         &self.names.symbols
@@ -265,6 +274,7 @@ impl RowSink for Profile {
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {
+        self.records += 1;
         let Profile {
             names,
             events,
@@ -287,11 +297,13 @@ impl RowSink for Profile {
     }
 
     fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
+        self.records += 1;
         self.diffs.push(record.shared(&mut self.diff_texts));
         Ok(())
     }
 
-    fn end(&mut self, _records: u64) -> Result<(), Error> {
+    fn end(&mut self, records: u64) -> Result<(), Error> {
+        self.written = self.written.saturating_add(records);
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ pub struct CauseRecord<'a> {
     pub callee: Option<Box<FunctionName<'a>>>,
     /// True where the callee is not called but inlined: it ran as often as its host where it is, else never.
     #[serde(skip_serializing_if = "is_false")]
-    pub inlined: bool,
+    pub inline: bool,
     /// Old and new: how often the function ran; of [`CauseKind::Calls`] how often it called the callee, of
     /// [`CauseKind::Entered`] how often it was entered from outside.
     pub calls: PerRun,
@@ -78,7 +78,7 @@ impl CauseRecord<'_> {
             file: texts.share_any(&self.file),
             obj: texts.share_any(&self.obj),
             host: self.host.map(|host| Box::new(host.into_owned())),
-            inlined: self.inlined,
+            inline: self.inline,
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),
             calls: self.calls,
             per_call: self.per_call.shared(texts),

@@ -1,0 +1,141 @@
+//! The options that say which records are made of raw profiles, for every tool that passes records on. Streams have the
+//! records that they were written with.
+
+use std::path::PathBuf;
+
+use cg_reader::{Options, Search, Snapshots};
+use cg_stream::tool::Suggested;
+use clap::builder::TypedValueParser as _;
+
+/// Which records are made of a raw profile.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Records of raw profiles")]
+pub struct RecordArgs {
+    /// Keep parts, threads and files apart.
+    #[arg(long)]
+    per_part: bool,
+
+    /// Have a line record for every source line with a cost.
+    #[arg(long)]
+    lines: bool,
+
+    /// Have a call record for every call arc.
+    #[arg(long)]
+    calls: bool,
+
+    /// Have a line record for every instruction.
+    ///
+    /// Of callgrind profiles with addresses: --dump-instr=yes.
+    #[arg(long)]
+    instr: bool,
+
+    /// Have inline records: chains of inlined functions.
+    ///
+    /// Callgrind charges inlined code to the function that it was inlined into; the debug information of the objects
+    /// says whose it is. Of callgrind profiles with addresses: --dump-instr=yes. cg-diff then compares functions as if
+    /// nothing were inlined, so that what a compiler decided to inline moves no cost; a row says where that changed.
+    #[arg(long)]
+    inline: bool,
+
+    /// Look for objects and debug files below DIR too.
+    ///
+    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
+    /// the names of addresses in profiles of samply and pprof that were saved without.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    debug_root: Vec<PathBuf>,
+
+    /// Have stack records: who called whom.
+    ///
+    /// Of callgrind profiles, instead of other records. Stacks are exact where the profile was taken with
+    /// --separate-callers=N; else they are estimated from its graph of calls.
+    #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
+    stacks: bool,
+}
+
+impl RecordArgs {
+    /// How raw profiles are read by these options, and by the defaults of all others.
+    pub fn options(&self) -> Options {
+        Options {
+            per_part: self.per_part,
+            lines: self.lines || self.instr,
+            calls: self.calls,
+            instr: self.instr,
+            inline: self.inline,
+            search: Search {
+                roots: self.debug_root.clone(),
+                ..Search::default()
+            },
+            stacks: self.stacks,
+            ..Options::default()
+        }
+    }
+
+    /// Hides these options from the short help, for the tools whose first options are others.
+    ///
+    /// To be used as `#[command(mut_args(RecordArgs::only_in_long_help))]`.
+    pub fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
+        const IDS: [&str; 8] = [
+            "per_part",
+            "lines",
+            "calls",
+            "instr",
+            "inline",
+            "debug_root",
+            "stacks",
+            "snapshots",
+        ];
+        let is_of_these = IDS.contains(&arg.get_id().as_str());
+        let hides = is_of_these || arg.is_hide_short_help_set();
+        arg.hide_short_help(hides)
+    }
+}
+
+/// Which of Massif's and heaptrack's snapshots are read.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SnapshotArgs {
+    /// Snapshots whose heap records are read: all, peak or a number.
+    ///
+    /// Massif has trees for some of its snapshots. A recording of heaptrack has what is wanted of its peak in its program
+    /// points; all adds what the heap consisted of at up to 128 of its time stamps.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "peak",
+        hide_possible_values = true,
+        help_heading = "Records of raw profiles",
+        value_parser = Suggested(&["all", "peak"]).try_map(|which| snapshots(&which))
+    )]
+    pub snapshots: Snapshots,
+}
+
+fn snapshots(text: &str) -> Result<Snapshots, String> {
+    match text {
+        "all" => Ok(Snapshots::All),
+        "peak" => Ok(Snapshots::Peak),
+        number => number
+            .parse()
+            .map(Snapshots::Number)
+            .map_err(|_| "expected all, peak or the number of a snapshot".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Args as _;
+
+    #[test]
+    fn the_short_help_hides_all_of_these_and_nothing_else() {
+        let shown = |command: clap::Command| -> Vec<String> {
+            let shown = command.get_arguments();
+            let shown = shown.filter(|arg| !arg.is_hide_short_help_set());
+            shown.map(|arg| arg.get_id().to_string()).collect()
+        };
+        let command = RecordArgs::augment_args(clap::Command::new("t").arg(clap::arg!(--mine)));
+        assert!(shown(command.clone()).len() > 1);
+        assert_eq!(
+            shown(command.mut_args(RecordArgs::only_in_long_help)),
+            ["mine"]
+        );
+    }
+}
