@@ -11,6 +11,7 @@ mod rate;
 pub mod symbols;
 pub mod table;
 mod tree;
+mod wire;
 pub mod write;
 
 pub mod async_profiler;
@@ -22,6 +23,7 @@ pub mod gdb;
 pub mod ghc;
 pub mod instruments;
 pub mod jstack;
+pub mod otlp;
 pub mod perf;
 pub mod pprof;
 pub mod rbspy;

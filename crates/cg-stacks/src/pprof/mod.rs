@@ -23,16 +23,15 @@ use cg_stream::record::RunRecord;
 
 use super::rate::samples_a_second;
 use super::table::StackTable;
+use super::wire::{self, Broken, MessageFields, WireValue};
 use super::write::write;
 
 mod legacy;
-mod samples;
-mod tables;
-mod wire;
+pub(crate) mod samples;
+pub(crate) mod tables;
 
 use samples::PprofSamples;
 use tables::{PprofTables, ValueType};
-use wire::{Broken, MessageFields, WireValue};
 
 /// So many bytes tell the formats apart.
 const HEAD: usize = 4096;
@@ -133,7 +132,7 @@ fn is_message(mut fields: MessageFields) -> bool {
 }
 
 /// What the columns of values are called.
-fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
+pub(crate) fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
     let named: Vec<(String, String)> = tables
         .sample_types
         .iter()
@@ -170,7 +169,11 @@ fn names_of(tables: &PprofTables, column: &ValueType) -> Result<(String, String)
     Ok((text(column.kind)?, text(column.unit)?))
 }
 
-fn run_record(source: &str, tables: &PprofTables, events: &[String]) -> Result<RunRecord, Error> {
+pub(crate) fn run_record(
+    source: &str,
+    tables: &PprofTables,
+    events: &[String],
+) -> Result<RunRecord, Error> {
     let mut run = RunRecord::new("pprof");
     run.source = vec![source.to_owned()];
     let facts = &mut run.sampling;

@@ -18,10 +18,10 @@ use super::tables::{LocationLine, PprofLocation, PprofTables};
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
 /// Reads samples into a table of stacks.
-pub(super) struct PprofSamples<'p, 'a, 't> {
+pub(crate) struct PprofSamples<'p, 'a, 't> {
     tables: &'p PprofTables<'a>,
     is_demangled: bool,
-    table: &'t mut StackTable,
+    pub(crate) table: &'t mut StackTable,
     /// By location id: the range of its frames in `frames`.
     known: HashMap<u64, Range<u32>, FixedState>,
     /// The frames of all locations that were met, innermost first.
@@ -71,7 +71,7 @@ fn meaning(key: &[u8]) -> Option<Meaning> {
 }
 
 impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
-    pub(super) fn new(
+    pub(crate) fn new(
         tables: &'p PprofTables<'a>,
         is_demangled: bool,
         table: &'t mut StackTable,
@@ -89,7 +89,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
     }
 
     /// Looks up the names of locations that have none, in the objects that the profile gives the build ids of.
-    pub(super) fn look_up(&mut self, search: &Search) -> Result<(), Error> {
+    pub(crate) fn look_up(&mut self, search: &Search) -> Result<(), Error> {
         let mut unnamed: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         let mut lines = Vec::new();
         for location in self.tables.locations() {
@@ -221,6 +221,15 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(())
     }
 
+    /// Adds the frames of a location to a stack, innermost first.
+    pub(crate) fn push_frames(&mut self, id: u64, stack: &mut Vec<FrameId>) -> Result<(), Error> {
+        let mut lines = std::mem::take(&mut self.sample.lines);
+        let frames = self.frames_of(id, &mut lines)?;
+        self.sample.lines = lines;
+        stack.extend_from_slice(&self.frames[frames]);
+        Ok(())
+    }
+
     /// Where the frames of a location are in `frames`, innermost first.
     fn frames_of(&mut self, id: u64, lines: &mut Vec<LocationLine>) -> Result<Range<usize>, Error> {
         let as_usize = |range: &Range<u32>| range.start as usize..range.end as usize;
@@ -290,7 +299,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
                 .filter(|address| *address != 0),
             marks: FrameMarks {
                 inlined: is_inlined,
-                ..address::marks_of(object)
+                ..marks_of(location, object)
             },
         };
         Ok(self.table.frame(parts)?)
@@ -317,7 +326,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
                 addr: Some(address),
                 marks: FrameMarks {
                     inlined: level + 1 < functions.len(),
-                    ..address::marks_of(object)
+                    ..marks_of(location, object)
                 },
             };
             self.frames.push(self.table.frame(parts)?);
@@ -330,7 +339,17 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             (Some(object), Some(address)) => address::in_object(self.table, object, address)?,
             _ => address::anywhere(self.table, location.address)?,
         };
-        Ok(self.table.frame(parts)?)
+        let marks = marks_of(location, place.object.unwrap_or_default());
+        Ok(self.table.frame(FrameParts { marks, ..parts })?)
+    }
+}
+
+/// What a location and the name of its object say of the code there.
+fn marks_of(location: &PprofLocation, object: &[u8]) -> FrameMarks {
+    let marks = address::marks_of(object);
+    FrameMarks {
+        kernel: marks.kernel || location.is_kernel,
+        ..marks
     }
 }
 

@@ -8,55 +8,59 @@ use hashbrown::HashMap;
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
 /// Maps of ids. These are any numbers but 0.
-type ById<T> = HashMap<u64, T, FixedState>;
+pub(crate) type ById<T> = HashMap<u64, T, FixedState>;
 
 /// What samples refer to.
 #[derive(Default)]
-pub(super) struct PprofTables<'a> {
-    strings: Vec<&'a [u8]>,
-    pub(super) sample_types: Vec<ValueType>,
-    mappings: ById<PprofMapping>,
-    functions: ById<PprofFunction>,
-    locations: ById<PprofLocation<'a>>,
+pub(crate) struct PprofTables<'a> {
+    pub(crate) strings: Vec<&'a [u8]>,
+    pub(crate) sample_types: Vec<ValueType>,
+    pub(crate) mappings: ById<PprofMapping>,
+    pub(crate) functions: ById<PprofFunction>,
+    pub(crate) locations: ById<PprofLocation<'a>>,
     pub(super) drop_frames: i64,
     pub(super) keep_frames: i64,
-    pub(super) duration_nanoseconds: i64,
-    pub(super) period_type: Option<ValueType>,
-    pub(super) period: i64,
+    pub(crate) duration_nanoseconds: i64,
+    pub(crate) period_type: Option<ValueType>,
+    pub(crate) period: i64,
     pub(super) comments: Vec<u64>,
     pub(super) default_sample_type: i64,
 }
 
 /// What a column of values counts, as positions in the string table.
-#[derive(Clone, Copy, Default)]
-pub(super) struct ValueType {
-    pub(super) kind: i64,
-    pub(super) unit: i64,
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ValueType {
+    pub(crate) kind: i64,
+    pub(crate) unit: i64,
 }
 
 /// A piece of an object in the address space.
 #[derive(Clone, Copy, Default)]
-pub(super) struct PprofMapping {
-    pub(super) memory_start: u64,
-    pub(super) file_offset: u64,
-    pub(super) filename: i64,
-    pub(super) build_id: i64,
+pub(crate) struct PprofMapping {
+    pub(crate) memory_start: u64,
+    pub(crate) file_offset: u64,
+    pub(crate) filename: i64,
+    pub(crate) build_id: i64,
 }
 
 /// A function, by positions in the string table.
 #[derive(Clone, Copy, Default)]
-pub(super) struct PprofFunction {
-    pub(super) name: i64,
-    pub(super) system_name: i64,
-    pub(super) filename: i64,
+pub(crate) struct PprofFunction {
+    pub(crate) name: i64,
+    pub(crate) system_name: i64,
+    pub(crate) filename: i64,
 }
 
 /// An address, and the functions that its code is of.
 #[derive(Clone, Copy)]
-pub(super) struct PprofLocation<'a> {
-    pub(super) address: u64,
-    pub(super) mapping: u64,
-    message: MessageBytes<'a>,
+pub(crate) struct PprofLocation<'a> {
+    pub(crate) address: u64,
+    pub(crate) mapping: u64,
+    pub(crate) message: MessageBytes<'a>,
+    /// The field of the message that its lines are in.
+    pub(crate) lines: u64,
+    /// Whether the profile says that its code is the kernel's.
+    pub(crate) is_kernel: bool,
 }
 
 /// A function of a location, and the line in it.
@@ -112,12 +116,12 @@ impl<'a> PprofTables<'a> {
     }
 
     /// A string by its position. The first is empty, and says that there is none.
-    pub(super) fn text(&self, position: i64) -> Result<Option<Name<'a>>, Error> {
+    pub(crate) fn text(&self, position: i64) -> Result<Option<Name<'a>>, Error> {
         Ok(self.bytes(position)?.map(Name::from_bytes))
     }
 
     /// The bytes of a string; `None` for an empty one.
-    pub(super) fn bytes(&self, position: i64) -> Result<Option<&'a [u8]>, Error> {
+    pub(crate) fn bytes(&self, position: i64) -> Result<Option<&'a [u8]>, Error> {
         let found = usize::try_from(position)
             .ok()
             .and_then(|position| self.strings.get(position));
@@ -183,7 +187,7 @@ impl PprofLocation<'_> {
     pub(super) fn lines(&self, lines: &mut Vec<LocationLine>) -> Result<(), Error> {
         let mut fields = self.message.fields();
         while let Some((number, value)) = fields.next()? {
-            if number != 4 {
+            if number != self.lines {
                 continue;
             }
             let mut line = LocationLine::default();
@@ -199,7 +203,7 @@ impl PprofLocation<'_> {
 }
 
 /// Calls a function with each field of a message.
-pub(super) fn each<'a>(
+pub(crate) fn each<'a>(
     message: WireValue<'a>,
     mut take: impl FnMut(u64, WireValue<'a>),
 ) -> Result<(), Error> {
@@ -264,6 +268,8 @@ fn location(value: WireValue) -> Result<(u64, PprofLocation), Error> {
             address,
             mapping,
             message,
+            lines: 4,
+            is_kernel: false,
         },
     ))
 }

@@ -1,48 +1,7 @@
 use cg_reader::Options;
 use parsed::{Parsed, check_all_prefixes};
 
-/// A message of a protocol buffer, written field by field.
-#[derive(Clone, Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.0.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number as u8);
-    }
-
-    fn number(mut self, field: u64, number: i64) -> Message {
-        self.varint(field << 3);
-        self.varint(number as u64);
-        self
-    }
-
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn message(self, field: u64, message: Message) -> Message {
-        self.bytes(field, &message.0)
-    }
-
-    fn packed(self, field: u64, numbers: &[i64]) -> Message {
-        let mut packed = Message::default();
-        for number in numbers {
-            packed.varint(*number as u64);
-        }
-        self.message(field, packed)
-    }
-}
-
-fn message() -> Message {
-    Message::default()
-}
+use crate::wire::testing::{Message, message};
 
 /// The strings that the profiles here refer to.
 const STRINGS: [&str; 14] = [

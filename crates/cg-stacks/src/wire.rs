@@ -1,5 +1,4 @@
-//! The wire format of protocol buffers, as much of it as pprof's messages need: fields are walked in place, and nothing is
-//! copied or kept.
+//! The wire format of protocol buffers: fields are walked in place, and nothing is copied or kept.
 
 use cg_reader::Error;
 
@@ -10,6 +9,8 @@ pub(super) struct MessageFields<'a> {
     position: usize,
     /// Offset of the message in the file, for error messages.
     start: usize,
+    /// Whether a field that is cut short is handed out as far as it is there.
+    is_beginning: bool,
 }
 
 /// What a field holds.
@@ -18,8 +19,10 @@ pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A string, a message, or several numbers packed into one field.
     Bytes(MessageBytes<'a>),
-    /// 32 or 64 bits of fixed width, which pprof has in no field.
-    Fixed,
+    /// 64 bits of fixed width.
+    Fixed64(u64),
+    /// 32 bits of fixed width, which no field that is read here has.
+    Fixed32,
 }
 
 /// The bytes of a field, which may be a message, and where they begin in the file.
@@ -35,6 +38,15 @@ impl<'a> MessageBytes<'a> {
             bytes: self.bytes,
             position: 0,
             start: self.start,
+            is_beginning: false,
+        }
+    }
+
+    /// The same of a message that may be cut short: the last field as far as it is there. For recognising formats.
+    pub(super) fn beginning(self) -> MessageFields<'a> {
+        MessageFields {
+            is_beginning: true,
+            ..self.fields()
         }
     }
 }
@@ -68,21 +80,26 @@ impl<'a> MessageFields<'a> {
         let tag = self.varint()?;
         let value = match tag & 7 {
             0 => WireValue::Varint(self.varint()?),
-            1 => self.skip(8)?,
+            1 => WireValue::Fixed64(self.fixed64()?),
             2 => {
                 let length = self.varint()?;
                 let rest = &self.bytes[self.position..];
                 let bytes = usize::try_from(length)
                     .ok()
                     .and_then(|length| rest.get(..length));
-                let Some(bytes) = bytes else {
-                    return Err(self.cut());
+                let bytes = match bytes {
+                    Some(bytes) => bytes,
+                    None if self.is_beginning => rest,
+                    None => return Err(self.cut()),
                 };
                 let start = self.start + self.position;
                 self.position += bytes.len();
                 WireValue::Bytes(MessageBytes { bytes, start })
             }
-            5 => self.skip(4)?,
+            5 => {
+                self.fixed::<4>()?;
+                WireValue::Fixed32
+            }
             _ => {
                 return Err(
                     self.broken("expected a field of a protocol buffer, found another wire type")
@@ -95,12 +112,15 @@ impl<'a> MessageFields<'a> {
         }
     }
 
-    fn skip(&mut self, length: usize) -> Result<WireValue<'a>, Broken> {
-        if self.bytes.len() - self.position < length {
-            return Err(self.cut());
-        }
-        self.position += length;
-        Ok(WireValue::Fixed)
+    fn fixed<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], Broken> {
+        let bytes = self.bytes[self.position..].first_chunk();
+        let bytes = *bytes.ok_or_else(|| self.cut())?;
+        self.position += LENGTH;
+        Ok(bytes)
+    }
+
+    fn fixed64(&mut self) -> Result<u64, Broken> {
+        self.fixed().map(u64::from_le_bytes)
     }
 
     #[inline]
@@ -144,8 +164,8 @@ impl<'a> WireValue<'a> {
     /// A number; 0 for a value of another kind, like an absent field (proto3 omits zeros).
     pub(super) fn number(self) -> u64 {
         match self {
-            WireValue::Varint(number) => number,
-            WireValue::Bytes(_) | WireValue::Fixed => 0,
+            WireValue::Varint(number) | WireValue::Fixed64(number) => number,
+            WireValue::Bytes(_) | WireValue::Fixed32 => 0,
         }
     }
 
@@ -158,7 +178,7 @@ impl<'a> WireValue<'a> {
     pub(super) fn message(self) -> Option<MessageBytes<'a>> {
         match self {
             WireValue::Bytes(message) => Some(message),
-            WireValue::Varint(_) | WireValue::Fixed => None,
+            WireValue::Varint(_) | WireValue::Fixed64(_) | WireValue::Fixed32 => None,
         }
     }
 
@@ -166,18 +186,21 @@ impl<'a> WireValue<'a> {
     #[inline]
     pub(super) fn push_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
         match self {
-            WireValue::Varint(number) => numbers.push(number),
+            WireValue::Varint(number) | WireValue::Fixed64(number) => numbers.push(number),
             WireValue::Bytes(message) => {
                 let mut packed = message.fields();
                 while packed.position < packed.bytes.len() {
                     numbers.push(packed.varint()?);
                 }
             }
-            WireValue::Fixed => {}
+            WireValue::Fixed32 => {}
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+pub(crate) mod testing;
 
 #[cfg(test)]
 mod tests {

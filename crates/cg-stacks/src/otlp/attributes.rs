@@ -1,0 +1,127 @@
+//! Attributes: keys and values that resources, profiles, samples, locations and mappings have.
+
+use std::borrow::Cow;
+
+use cg_reader::Error;
+use cg_stream::record::Name;
+
+use super::super::wire::{MessageBytes, WireValue};
+
+/// An attribute as texts. `value` is `None` of lists and bytes, which no attribute has that is read here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OtlpAttribute<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) value: Option<Cow<'a, [u8]>>,
+}
+
+/// What the attributes of a sample and of its resource say of where it was taken, by the names of OpenTelemetry's
+/// semantic conventions (`docs/registry/attributes/{process,thread}.md` of open-telemetry/semantic-conventions).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) thread: Option<Vec<u8>>,
+    pub(super) thread_number: Option<Vec<u8>>,
+    pub(super) process: Option<Vec<u8>>,
+    /// What the resource is a process of, for one without a name.
+    pub(super) service: Option<Vec<u8>>,
+    pub(super) pid: Option<u64>,
+}
+
+impl<'a> OtlpAttribute<'a> {
+    /// Reads a `KeyValue`, as resources have them and dictionaries had until 1.7, or a `KeyValueAndUnit`, which has its key
+    /// in the string table.
+    pub(super) fn read(
+        message: MessageBytes<'a>,
+        strings: &[&'a [u8]],
+        is_of_dictionary: bool,
+    ) -> Result<OtlpAttribute<'a>, Error> {
+        let mut attribute = OtlpAttribute::default();
+        let mut fields = message.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (1, WireValue::Bytes(key)) => attribute.key = key.bytes,
+                // The third field of a `KeyValueAndUnit` is the unit.
+                (1, _) => attribute.key = string(strings, value, message)?,
+                (3, _) if !is_of_dictionary => attribute.key = string(strings, value, message)?,
+                (2, WireValue::Bytes(any)) => attribute.value = text(any, strings)?,
+                _ => {}
+            }
+        }
+        Ok(attribute)
+    }
+
+    /// Key and value as labels have them; `None` where one of them is no text.
+    pub(super) fn shown(&self) -> Option<(String, String)> {
+        let value = self.value.as_deref()?;
+        let shown = |bytes| Name::from_bytes(bytes).into_string();
+        (!self.key.is_empty()).then(|| (shown(self.key), shown(value)))
+    }
+}
+
+/// A string of the table.
+fn string<'a>(
+    strings: &[&'a [u8]],
+    position: WireValue,
+    within: MessageBytes,
+) -> Result<&'a [u8], Error> {
+    let position = position.number();
+    let found = usize::try_from(position).ok();
+    let found = found.and_then(|position| strings.get(position));
+    found.copied().ok_or_else(|| {
+        Error::whole(format!(
+            "byte {}: expected one of the {} strings of the dictionary, found number {position}",
+            within.start,
+            strings.len()
+        ))
+    })
+}
+
+/// An `AnyValue` as text.
+fn text<'a>(any: MessageBytes<'a>, strings: &[&'a [u8]]) -> Result<Option<Cow<'a, [u8]>>, Error> {
+    let mut text = None;
+    let written = |text: String| Some(Cow::Owned(text.into_bytes()));
+    let mut fields = any.fields();
+    while let Some((number, value)) = fields.next()? {
+        text = match (number, value) {
+            (1, WireValue::Bytes(text)) => Some(Cow::Borrowed(text.bytes)),
+            (2, WireValue::Varint(is)) => written((is != 0).to_string()),
+            (3, WireValue::Varint(number)) => written((number as i64).to_string()),
+            (4, WireValue::Fixed64(bits)) => written(f64::from_bits(bits).to_string()),
+            (8, WireValue::Varint(_)) => Some(Cow::Borrowed(string(strings, value, any)?)),
+            _ => text,
+        };
+    }
+    Ok(text)
+}
+
+/// The keys that [`Origin`] is read from.
+const THREAD: &[u8] = b"thread.name";
+const THREAD_NUMBER: &[u8] = b"thread.id";
+const PROCESS: &[u8] = b"process.executable.name";
+const SERVICE: &[u8] = b"service.name";
+const PID: &[u8] = b"process.pid";
+
+impl OtlpAttribute<'_> {
+    /// Whether it says where a sample was taken.
+    pub(super) fn says_origin(&self) -> bool {
+        [THREAD, THREAD_NUMBER, PROCESS, SERVICE, PID].contains(&self.key)
+    }
+}
+
+impl Origin {
+    /// Takes what an attribute says.
+    pub(super) fn read(&mut self, attribute: &OtlpAttribute) {
+        let value = attribute.value.as_deref();
+        let owned = || value.map(<[u8]>::to_vec);
+        match attribute.key {
+            THREAD => self.thread = owned(),
+            THREAD_NUMBER => self.thread_number = owned(),
+            PROCESS => self.process = owned(),
+            SERVICE => self.service = owned(),
+            PID => {
+                let text = value.and_then(|text| std::str::from_utf8(text).ok());
+                self.pid = text.and_then(|text| text.parse().ok());
+            }
+            _ => {}
+        }
+    }
+}

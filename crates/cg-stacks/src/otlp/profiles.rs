@@ -1,0 +1,449 @@
+//! Profiles and their samples.
+
+use std::collections::BTreeMap;
+
+use cg_reader::Error;
+use cg_stream::record::Count;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::pprof::samples::PprofSamples;
+use super::super::pprof::tables::{ValueType, each};
+use super::super::table::{FrameId, StackKey, StackLinkId};
+use super::super::wire::{MessageBytes, WireValue};
+use super::attributes::Origin;
+use super::dictionary::OtlpDictionary;
+
+/// A profile without what is in its samples.
+pub(super) struct OtlpProfile<'a> {
+    samples: Vec<MessageBytes<'a>>,
+    /// Of 1.7: what ranges of samples are ranges of.
+    locations: Vec<u64>,
+    /// The positions of its sample types among those of all profiles.
+    columns: Vec<usize>,
+    pub(super) attributes: Vec<u64>,
+    origin: Origin,
+    pub(super) time: u64,
+    pub(super) duration: u64,
+    pub(super) period: Option<(ValueType, i64)>,
+    /// Whether it is of 1.7, as far as its own fields tell.
+    has_ranges: bool,
+}
+
+/// Whether a message is a profile that has a sample; `None` where it is none. Its first samples are looked at.
+pub(super) fn is_profile(message: MessageBytes) -> Option<bool> {
+    const ENOUGH: usize = 64;
+    let (mut types, mut samples) = (0, 0);
+    let mut fields = message.beginning();
+    for _ in 0..ENOUGH {
+        let is_known = match fields.next() {
+            Ok(Some((1, WireValue::Bytes(kind)))) => {
+                types += 1;
+                has_only(kind, |number, value| {
+                    matches!((number, value), (1..=3, WireValue::Varint(_)))
+                })
+            }
+            Ok(Some((2, WireValue::Bytes(sample)))) => {
+                samples += 1;
+                has_only(sample, |number, value| match value {
+                    WireValue::Varint(_) | WireValue::Bytes(_) => (1..=6).contains(&number),
+                    WireValue::Fixed64(_) => number == 5,
+                    WireValue::Fixed32 => false,
+                })
+            }
+            Ok(Some((3..=14, _))) => true,
+            Ok(Some(_)) => false,
+            Ok(None) => break,
+            Err(broken) if broken.is_cut => break,
+            Err(_) => false,
+        };
+        if !is_known {
+            return None;
+        }
+    }
+    Some(types > 0 && samples > 0)
+}
+
+/// Whether a message has these fields and no others, as far as it is there.
+fn has_only(message: MessageBytes, is_known: impl Fn(u64, WireValue) -> bool) -> bool {
+    let mut fields = message.beginning();
+    loop {
+        match fields.next() {
+            Ok(Some((number, value))) if is_known(number, value) => {}
+            Ok(None) => return true,
+            Err(broken) => return broken.is_cut,
+            Ok(Some(_)) => return false,
+        }
+    }
+}
+
+impl<'a> OtlpProfile<'a> {
+    /// Reads a profile; its sample types become columns of the dictionary's tables.
+    pub(super) fn read(
+        message: MessageBytes<'a>,
+        origin: Origin,
+        dictionary: &mut OtlpDictionary<'a>,
+    ) -> Result<OtlpProfile<'a>, Error> {
+        let mut profile = OtlpProfile {
+            samples: Vec::new(),
+            locations: Vec::new(),
+            columns: Vec::new(),
+            attributes: Vec::new(),
+            origin,
+            time: 0,
+            duration: 0,
+            period: None,
+            has_ranges: false,
+        };
+        let mut behind = Vec::new();
+        let mut fields = message.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (1, _) => profile.columns.push(dictionary.column(value_type(value)?)),
+                (2, WireValue::Bytes(sample)) => profile.samples.push(sample),
+                // Later releases have the time here.
+                (3, WireValue::Bytes(_)) => {
+                    profile.has_ranges = true;
+                    value.push_to(&mut profile.locations)?;
+                }
+                (3..=14, _) => behind.push((number, value)),
+                _ => {}
+            }
+        }
+        let moved = u64::from(profile.has_ranges);
+        let mut period = (None, 0);
+        for (number, value) in behind {
+            match number - moved {
+                3 => profile.time = value.number(),
+                4 => profile.duration = value.number(),
+                5 => period.0 = Some(value_type(value)?),
+                6 => period.1 = value.signed(),
+                11..=13 => profile.attributes.extend(attributes(value, dictionary)),
+                _ => {}
+            }
+        }
+        profile.period = period.0.map(|kind| (kind, period.1));
+        Ok(profile)
+    }
+}
+
+/// The attributes of a profile. Releases have them in different fields, and some in this one the bytes of another format,
+/// which are no positions of attributes.
+fn attributes(value: WireValue, dictionary: &OtlpDictionary) -> Vec<u64> {
+    let mut attributes = Vec::new();
+    let is_list = value.message().is_some() && value.push_to(&mut attributes).is_ok();
+    let is_known = |attribute: &u64| dictionary.attribute(*attribute).is_ok();
+    match is_list && attributes.iter().all(is_known) {
+        true => attributes,
+        false => Vec::new(),
+    }
+}
+
+fn value_type(message: WireValue) -> Result<ValueType, Error> {
+    let mut found = ValueType::default();
+    each(message, |number, value| match number {
+        1 => found.kind = value.signed(),
+        2 => found.unit = value.signed(),
+        _ => {}
+    })?;
+    Ok(found)
+}
+
+/// Which fields of a sample hold what: they moved with the releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SampleFields {
+    has_ranges: bool,
+    values: u64,
+    attributes: u64,
+    times: u64,
+}
+
+const OF_1_7: SampleFields = SampleFields {
+    has_ranges: true,
+    values: 3,
+    attributes: 4,
+    times: 6,
+};
+const OF_1_9: SampleFields = SampleFields {
+    has_ranges: false,
+    values: 2,
+    attributes: 3,
+    times: 5,
+};
+const OF_1_10: SampleFields = SampleFields {
+    has_ranges: false,
+    values: 4,
+    attributes: 2,
+    times: 5,
+};
+
+/// The fields of the release that wrote these profiles, by the kinds of all samples' fields: lists or single numbers.
+fn fields_of(profiles: &[OtlpProfile], dictionary: &OtlpDictionary) -> Result<SampleFields, Error> {
+    if profiles.iter().any(|profile| profile.has_ranges) {
+        return Ok(OF_1_7);
+    }
+    let mut numbers = Vec::new();
+    // Where field 2 alone tells: attributes are some of the dictionary's, and there are times beside them.
+    let mut can_be_attributes = true;
+    for sample in profiles.iter().flat_map(|profile| &profile.samples) {
+        let (mut second, mut times) = (None, 0);
+        let mut fields = sample.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (2, WireValue::Varint(_)) | (6, _) => return Ok(OF_1_7),
+                (3, WireValue::Varint(_)) | (4, WireValue::Bytes(_)) => return Ok(OF_1_10),
+                (3, WireValue::Bytes(_)) | (4, WireValue::Varint(_)) => return Ok(OF_1_9),
+                (2, _) => second = Some(value),
+                (5, _) => times += count_of_times(value),
+                _ => {}
+            }
+        }
+        if let Some(second) = second {
+            numbers.clear();
+            second.push_to(&mut numbers)?;
+            let count = dictionary.attribute_count() as u64;
+            can_be_attributes &=
+                times > 0 && numbers.iter().all(|number| (1..count).contains(number));
+        }
+    }
+    Ok(if can_be_attributes { OF_1_10 } else { OF_1_9 })
+}
+
+/// How many times a field holds: numbers of 64 bits since 1.8, before it varints, of which a time since 1970 takes nine bytes.
+fn count_of_times(value: WireValue) -> u64 {
+    let WireValue::Bytes(packed) = value else {
+        return 1;
+    };
+    let is_varint = |bytes: &[u8]| {
+        let ends = bytes.iter().position(|byte| byte & 0x80 == 0);
+        bytes.len() == 9 && ends == Some(8)
+    };
+    let count = match packed.bytes.chunks(9).all(is_varint) {
+        true => packed.bytes.len() / 9,
+        false => packed.bytes.len() / 8,
+    };
+    count as u64
+}
+
+/// Reads samples into a table of stacks.
+pub(super) struct OtlpSamples<'d, 'a, 't> {
+    dictionary: &'d OtlpDictionary<'a>,
+    frames: PprofSamples<'d, 'a, 't>,
+    /// By position of a stack: what it is in the table, once it was met.
+    known: Vec<Option<Option<StackLinkId>>>,
+    /// By the number of a profile and the attributes of a sample: where it was taken.
+    origins: HashMap<Vec<u64>, StackKey, FixedState>,
+    /// By position of an attribute: how many samples had it and lost it.
+    left_out: Vec<u64>,
+    /// Buffers for the sample that is being read.
+    locations: Vec<u64>,
+    stack: Vec<FrameId>,
+    sample: OtlpSample,
+}
+
+#[derive(Default)]
+struct OtlpSample {
+    first: u64,
+    length: u64,
+    values: Vec<u64>,
+    attributes: Vec<u64>,
+    times: u64,
+}
+
+impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
+    pub(super) fn new(
+        dictionary: &'d OtlpDictionary<'a>,
+        frames: PprofSamples<'d, 'a, 't>,
+    ) -> OtlpSamples<'d, 'a, 't> {
+        OtlpSamples {
+            dictionary,
+            frames,
+            known: vec![None; dictionary.stacks.len()],
+            origins: HashMap::default(),
+            left_out: vec![0; dictionary.attribute_count()],
+            locations: Vec::new(),
+            stack: Vec::new(),
+            sample: OtlpSample::default(),
+        }
+    }
+
+    /// Reads all samples.
+    pub(super) fn read(&mut self, profiles: &[OtlpProfile<'a>]) -> Result<(), Error> {
+        let fields = fields_of(profiles, self.dictionary)?;
+        for (number, profile) in (0..).zip(profiles) {
+            for sample in &profile.samples {
+                self.sample.read(*sample, fields)?;
+                self.add(number, profile, *sample, fields)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of attributes that were lost, with how many samples had them.
+    pub(super) fn attributes_left_out(&self) -> Vec<String> {
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for (position, count) in (0..).zip(&self.left_out) {
+            if let (Ok(Some(attribute)), 1..) = (self.dictionary.attribute(position), *count) {
+                let key = cg_stream::record::Name::from_bytes(attribute.key);
+                *counts.entry(key.into_string()).or_default() += count;
+            }
+        }
+        let shown = |(key, count)| format!("{key} ({count} samples)");
+        counts.into_iter().map(shown).collect()
+    }
+
+    fn add(
+        &mut self,
+        number: u64,
+        profile: &OtlpProfile<'a>,
+        message: MessageBytes,
+        fields: SampleFields,
+    ) -> Result<(), Error> {
+        let stack = match fields.has_ranges {
+            true => self.range(profile, message)?,
+            false => self.stack(message)?,
+        };
+        let origin = self.origin(number, profile)?;
+        let table = &mut *self.frames.table;
+        let row = table.row(StackKey { stack, ..origin })?;
+        let values = &self.sample.values;
+        match profile.columns[..] {
+            [column] => {
+                let counted = || values.iter().map(|value| Count::from(*value as i64)).sum();
+                let count = if values.is_empty() {
+                    self.sample.times.into()
+                } else {
+                    counted()
+                };
+                table.add(row, column, count);
+            }
+            ref columns if columns.len() == values.len() => {
+                for (column, value) in columns.iter().zip(values) {
+                    table.add(row, *column, Count::from(*value as i64));
+                }
+            }
+            ref columns => {
+                return Err(Error::whole(format!(
+                    "byte {}: expected a sample with {} values, found {}",
+                    message.start,
+                    columns.len(),
+                    values.len()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a row says besides its stack, of the sample that is being read.
+    fn origin(&mut self, number: u64, profile: &OtlpProfile<'a>) -> Result<StackKey, Error> {
+        let attributes = &mut self.sample.attributes;
+        for position in &*attributes {
+            let attribute = self.dictionary.attribute(*position)?;
+            if attribute.is_some_and(|attribute| !attribute.says_origin()) {
+                self.left_out[*position as usize] += 1;
+            }
+        }
+        attributes.push(number);
+        if let Some(known) = self.origins.get(&attributes[..]) {
+            return Ok(*known);
+        }
+        let mut origin = profile.origin.clone();
+        for position in &attributes[..attributes.len() - 1] {
+            if let Some(attribute) = self.dictionary.attribute(*position)? {
+                origin.read(attribute);
+            }
+        }
+        let mut name = |first: &Option<Vec<u8>>, second: &Option<Vec<u8>>| {
+            let text = first.as_deref().or(second.as_deref());
+            self.frames.table.given(text.unwrap_or_default())
+        };
+        let key = StackKey {
+            thread: name(&origin.thread, &origin.thread_number)?,
+            process: name(&origin.process, &origin.service)?,
+            pid: origin.pid,
+            ..StackKey::default()
+        };
+        self.origins.insert(attributes.clone(), key);
+        Ok(key)
+    }
+
+    /// The stack of a sample that names an entry of the dictionary.
+    fn stack(&mut self, message: MessageBytes) -> Result<Option<StackLinkId>, Error> {
+        let position = usize::try_from(self.sample.first).ok();
+        let position = position.filter(|position| *position < self.known.len());
+        let Some(position) = position else {
+            return match self.sample.first {
+                0 => Ok(None),
+                number => Err(Error::whole(format!(
+                    "byte {}: a sample names stack {number}, the dictionary has {}",
+                    message.start,
+                    self.known.len()
+                ))),
+            };
+        };
+        if let Some(known) = self.known[position] {
+            return Ok(known);
+        }
+        self.locations.clear();
+        let mut fields = self.dictionary.stacks[position].fields();
+        while let Some((number, value)) = fields.next()? {
+            if number == 1 {
+                value.push_to(&mut self.locations)?;
+            }
+        }
+        let locations = std::mem::take(&mut self.locations);
+        let stack = self.linked(&locations)?;
+        self.locations = locations;
+        self.known[position] = Some(stack);
+        Ok(stack)
+    }
+
+    /// The stack of a sample that names a range of its profile's locations.
+    fn range(
+        &mut self,
+        profile: &OtlpProfile<'a>,
+        message: MessageBytes,
+    ) -> Result<Option<StackLinkId>, Error> {
+        let OtlpSample { first, length, .. } = self.sample;
+        let end = first
+            .checked_add(length)
+            .and_then(|end| usize::try_from(end).ok());
+        let range = end.and_then(|end| profile.locations.get(first as usize..end));
+        let range = range.ok_or_else(|| {
+            Error::whole(format!(
+                "byte {}: a sample names {length} locations from number {first}, its profile has {}",
+                message.start,
+                profile.locations.len()
+            ))
+        })?;
+        self.linked(range)
+    }
+
+    fn linked(&mut self, locations: &[u64]) -> Result<Option<StackLinkId>, Error> {
+        self.stack.clear();
+        for location in locations {
+            self.frames.push_frames(*location, &mut self.stack)?;
+        }
+        Ok(self.frames.table.rare_stack(&self.stack)?)
+    }
+}
+
+impl OtlpSample {
+    fn read(&mut self, message: MessageBytes, of: SampleFields) -> Result<(), Error> {
+        (self.first, self.length, self.times) = (0, 0, 0);
+        self.values.clear();
+        self.attributes.clear();
+        let mut fields = message.fields();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                1 => self.first = value.number(),
+                2 if of.has_ranges => self.length = value.number(),
+                _ if number == of.values => value.push_to(&mut self.values)?,
+                _ if number == of.attributes => value.push_to(&mut self.attributes)?,
+                _ if number == of.times => self.times += count_of_times(value),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+use cg_reader::{Head, Options};
+use parsed::{Parsed, check_all_prefixes, shown_stacks};
+
+use crate::wire::testing::{Message, message};
+
+const RELEASES: [&[u8]; 3] = [
+    include_bytes!("../../../../tests/data/otlp/1.7.pb"),
+    include_bytes!("../../../../tests/data/otlp/1.9.pb"),
+    include_bytes!("../../../../tests/data/otlp/1.10.pb"),
+];
+
+fn parse(bytes: &[u8]) -> Parsed {
+    parsed::read(super::parse, bytes, &Options::default())
+}
+
+#[test]
+fn profiles_of_all_releases_say_the_same() {
+    for bytes in RELEASES {
+        let parsed = parse(bytes);
+        assert_eq!(
+            parsed.of("run"),
+            [
+                r#""stream":1,"tool":"otlp","creator":"io.example.profiler 1.2","source":["in"],"events":["cpu","samples"],"total":{"cpu":73000000,"samples":4},"duration":3000000000,"labels":{"host.name":"builder","period":"10000000 nanoseconds cpu"},"sample_rate":100,"units":{"cpu":"ns"}}"#
+            ]
+        );
+        let shown = [
+            "40000000 main: leaf@/opt/shop[inlined]<inner@/opt/shop<outer@/opt/shop<main@/opt/shop",
+            "25000000 wörker: ksys_read[kernel]<outer@/opt/shop<main@/opt/shop",
+            "7000000 main: outer@/opt/shop<main@/opt/shop",
+            "1000000 81: shop+0x1abc@/opt/shop<main@/opt/shop",
+        ];
+        assert_eq!(shown_stacks(&parsed), shown);
+        for (record, origin) in parsed.of("stack").iter().zip([
+            r#""process":"shop","cost":{"cpu":40000000,"samples":3}"#,
+            r#""process":"shop","pid":4242,"cost":{"cpu":25000000,"samples":1}"#,
+            r#""process":"till","cost":{"cpu":7000000}"#,
+        ]) {
+            assert!(record.contains(origin), "{record}");
+        }
+        assert_eq!(
+            parsed.messages,
+            ["in: attributes are not kept: shop.cart (1 samples)"]
+        );
+        assert!(parsed.is_whole());
+    }
+}
+
+/// A dictionary of two functions that call each other, with the strings behind those that are needed.
+fn dictionary(attributes: usize) -> Message {
+    let mut dictionary = message().bytes(1, b"").bytes(2, b"").bytes(3, b"");
+    for function in [1, 2] {
+        let line = message().number(1, function);
+        dictionary = dictionary
+            .message(2, message().message(3, line))
+            .message(3, message().number(1, function + 2));
+    }
+    for text in ["", "samples", "count", "leaf", "main", "thread.name", "t"] {
+        dictionary = dictionary.bytes(5, text.as_bytes());
+    }
+    dictionary = dictionary.bytes(6, b"");
+    for _ in 1..attributes {
+        let value = message().bytes(1, b"t");
+        dictionary = dictionary.message(6, message().number(1, 5).message(2, value));
+    }
+    dictionary
+        .bytes(7, b"")
+        .message(7, message().packed(1, &[1, 2]))
+}
+
+fn resource(profile: Message) -> Message {
+    message().message(2, message().message(2, profile))
+}
+
+fn profile(samples: &[Message]) -> Message {
+    let start = message().message(1, message().number(1, 1).number(2, 2));
+    let add = |profile: Message, sample: &Message| profile.message(2, sample.clone());
+    samples.iter().fold(start, add)
+}
+
+fn data(samples: &[Message], attributes: usize) -> Vec<u8> {
+    message()
+        .message(1, resource(profile(samples)))
+        .message(2, dictionary(attributes))
+        .0
+}
+
+const TIME: i64 = 1_700_000_000_000_000_000;
+
+#[test]
+fn which_release_wrote_a_file_is_told_by_the_kinds_of_its_fields() {
+    let first = || message().number(1, 1);
+    for (samples, attributes, shown) in [
+        // 1.8 and 1.9: values alone, with a link, with attributes.
+        (vec![first().packed(2, &[9])], 20, "9: leaf<main"),
+        (
+            vec![first().packed(2, &[1]).number(4, 1)],
+            20,
+            "1: leaf<main",
+        ),
+        (
+            vec![first().packed(2, &[2]).packed(3, &[1])],
+            20,
+            "2 t: leaf<main",
+        ),
+        (
+            vec![first().packed(2, &[4, 5]).number(5, TIME).number(5, TIME)],
+            3,
+            "9: leaf<main",
+        ),
+        // 1.10: values alone, with a link, attributes with times.
+        (vec![first().packed(4, &[7])], 20, "7: leaf<main"),
+        (
+            vec![first().packed(2, &[1]).number(3, 4).packed(4, &[7])],
+            20,
+            "7 t: leaf<main",
+        ),
+        (
+            vec![first().packed(2, &[1]).number(5, TIME).number(5, TIME)],
+            20,
+            "2 t: leaf<main",
+        ),
+        // One sample tells for all.
+        (
+            vec![
+                first().packed(2, &[1]).number(5, TIME),
+                first().packed(4, &[7]),
+            ],
+            20,
+            "7: leaf<main",
+        ),
+    ] {
+        let parsed = parse(&data(&samples, attributes));
+        assert_eq!(shown_stacks(&parsed)[0], shown, "{samples:?}");
+        assert!(parsed.is_whole());
+    }
+}
+
+#[test]
+fn times_are_counted_in_either_encoding() {
+    let varints: Vec<i64> = (0..8).map(|step| TIME + step).collect();
+    let fixed: Vec<u8> = varints.iter().flat_map(|time| time.to_le_bytes()).collect();
+    let attributes = message().number(1, 1).packed(2, &[1]);
+    for sample in [
+        attributes.clone().packed(5, &varints),
+        attributes.bytes(5, &fixed),
+    ] {
+        let parsed = parse(&data(&[sample], 3));
+        assert_eq!(shown_stacks(&parsed), ["8 t: leaf<main"]);
+    }
+}
+
+#[test]
+fn what_refers_to_nothing_is_an_error_behind_what_could_be_read() {
+    let good = message().number(1, 1).packed(4, &[7]);
+    for (bad, said) in [
+        (
+            message().number(1, 2).packed(4, &[1]),
+            "a sample names stack 2, the dictionary has 2",
+        ),
+        (
+            message().number(1, 1).packed(2, &[40]).packed(4, &[1]),
+            "expected one of the 3 attributes of the dictionary, found number 40",
+        ),
+    ] {
+        let parsed = parse(&data(&[good.clone(), bad], 3));
+        assert_eq!(shown_stacks(&parsed), ["7: leaf<main"]);
+        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.messages[0].ends_with(said), "{:?}", parsed.messages);
+    }
+    // Of 1.7: a range that its profile does not have.
+    let range = message().number(1, 1).number(2, i64::MAX).packed(3, &[1]);
+    let parsed = parse(&data(&[range], 3));
+    assert_eq!(
+        parsed.messages,
+        [
+            "in: byte 14: a sample names 9223372036854775807 locations from number 1, its profile has 0"
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_cut_short_behind_its_dictionary_is_read_to_there() {
+    let sample = |count| message().number(1, 1).packed(4, &[count]);
+    let whole = message()
+        .message(2, dictionary(3))
+        .message(1, resource(profile(&[sample(7)])))
+        .message(1, resource(profile(&[sample(8)])))
+        .0;
+    assert_eq!(shown_stacks(&parse(&whole)), ["15: leaf<main"]);
+    let parsed = parse(&whole[..whole.len() - 1]);
+    assert_eq!(shown_stacks(&parsed), ["7: leaf<main"]);
+    assert!(parsed.trouble && !parsed.is_whole());
+    let doubled = [&whole[..], &whole].concat();
+    assert!(parse(&doubled).messages[0].contains("expected one dictionary, found another"));
+    // Releases before 1.7 have no dictionary.
+    let old = message().message(1, resource(profile(&[sample(7)]))).0;
+    assert!(parse(&old).messages[0].contains("expected a dictionary"));
+}
+
+#[test]
+fn no_prefix_panics_and_no_trouble_is_silent() {
+    for bytes in RELEASES {
+        check_all_prefixes(super::parse, bytes, &Options::default());
+    }
+}
+
+#[test]
+fn messages_of_another_kind_are_not_taken() {
+    let is_profiles = |message: &[u8]| super::is_profiles(&Head::new(message, true));
+    for bytes in RELEASES {
+        // As soon as a sample is there.
+        assert!(is_profiles(bytes) && is_profiles(&bytes[..200]));
+    }
+    let sample = message().number(1, 1).packed(4, &[7]);
+    let value_type = message().number(1, 1).number(2, 2);
+    let span = message()
+        .bytes(1, &[0xab; 16])
+        .bytes(2, &[0xcd; 8])
+        .bytes(5, b"GET /")
+        .number(6, 2);
+    let log = message().bytes(2, b"").bytes(5, b"started");
+    let metric = message().bytes(1, b"requests").bytes(2, b"how many");
+    for other in [
+        message().message(1, resource(span)),
+        message().message(1, resource(log)),
+        message().message(1, resource(metric)),
+        // pprof, and messages without anything in them.
+        message().message(1, value_type.clone()).message(2, sample),
+        message().message(1, resource(message().message(1, value_type))),
+        message().message(1, message()),
+        message(),
+    ] {
+        assert!(!is_profiles(&other.0), "{:?}", other.0);
+    }
+}
