@@ -92,12 +92,6 @@ const BINARY: &[Unsupported] = &[
     },
     Unsupported {
         at: 0,
-        bytes: b"FLR\0",
-        of: "a recording of Java's flight recorder",
-        then: "jfr print --events jdk.ExecutionSample FILE shows it as text",
-    },
-    Unsupported {
-        at: 0,
         bytes: b"SQLite format 3\0",
         of: "an SQLite database",
         then: "sqlite3 FILE .dump shows it as text",

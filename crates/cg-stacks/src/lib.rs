@@ -23,6 +23,7 @@ pub mod gdb;
 pub mod ghc;
 pub mod instruments;
 pub mod jstack;
+pub mod jfr;
 pub mod otlp;
 pub mod perf;
 pub mod pprof;

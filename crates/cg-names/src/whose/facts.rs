@@ -129,6 +129,12 @@ fn is_of_go_runtime(name: &str, base: &str) -> bool {
     is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package))
 }
 
+/// Recordings of Java say neither file nor object.
+fn is_of_java_runtime(name: &str, file: &str, object: &str) -> bool {
+    let is_nowhere = file.is_empty() && object.is_empty();
+    is_nowhere && JAVA_RUNTIME.iter().any(|package| name.starts_with(package))
+}
+
 /// Whether a name has the version of a symbol of the system's libraries.
 fn is_versioned(name: &str) -> bool {
     ["@GLIBC", "@CXXABI", "@GCC"]
@@ -167,7 +173,7 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
             _ => Own,
         });
     }
-    if is_of_go_runtime(name, base) {
+    if is_of_go_runtime(name, base) || is_of_java_runtime(name, file, object) {
         return certain(Runtime);
     }
     // Names without a path, as C's are, need not be taken apart.

@@ -283,6 +283,9 @@ pub(super) const GO_RUNTIME: [&str; 7] = [
     "syscall.",
 ];
 
+/// Packages of the JDK, as they begin the names of its classes.
+pub(super) const JAVA_RUNTIME: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+
 /// Modules of libtest; `test` alone is anybody's crate.
 pub(super) const TEST_HARNESS: [&str; 14] = [
     "test::__rust_begin_short_backtrace",

@@ -245,6 +245,21 @@ fn an_inlined_function_of_rust_is_no_function_of_c() {
 }
 
 #[test]
+fn the_jdk_is_not_own() {
+    assert_eq!(
+        letters(&[
+            "java.util.HashMap.put",
+            "jdk.internal.misc.Unsafe.park",
+            "shop.Cart.add",
+            "javacc.Parser.run",
+        ]),
+        "RROO"
+    );
+    // Where a file or an object is known, it is no name of Java's recordings.
+    assert_eq!(letters(&["java.run|java.c", "jdk.go||/usr/bin/demo"]), "OO");
+}
+
+#[test]
 fn gos_runtime_is_not_own() {
     assert_eq!(
         letters(&[

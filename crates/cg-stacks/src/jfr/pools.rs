@@ -1,0 +1,179 @@
+//! The pools of a chunk: what its events refer to by number, in checkpoint events.
+
+use cg_reader::Error;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::cursor::{JfrCursor, JfrText};
+use super::metadata::{JfrTypes, Step, Taken, run};
+
+type ByKey<T> = HashMap<u64, T, FixedState>;
+
+/// A name: a text, or a symbol by its number.
+#[derive(Clone, Debug)]
+enum JfrName<'a> {
+    Symbol(u64),
+    Text(JfrText<'a>),
+}
+
+#[derive(Default)]
+pub(super) struct JfrPools<'a> {
+    symbols: ByKey<JfrText<'a>>,
+    strings: ByKey<JfrText<'a>>,
+    classes: ByKey<JfrName<'a>>,
+    /// The class, and the name in it.
+    methods: ByKey<(u64, JfrName<'a>)>,
+    /// The name that Java has for it, and the one that the system has.
+    threads: ByKey<(JfrText<'a>, JfrText<'a>)>,
+    frame_types: ByKey<JfrText<'a>>,
+    /// Whether the recorder cut it, and where in the chunk its frames are.
+    traces: ByKey<(bool, usize)>,
+}
+
+/// The pools that are read, with the fields of their values that are wanted.
+const POOLS: [(&[u8], &[&str]); 7] = [
+    (b"jdk.types.Symbol", &["string"]),
+    (b"java.lang.String", &[]),
+    (b"java.lang.Class", &["name"]),
+    (b"jdk.types.Method", &["type", "name"]),
+    (b"java.lang.Thread", &["javaName", "osName"]),
+    (b"jdk.types.FrameType", &["description"]),
+    (b"jdk.types.StackTrace", &["truncated", "frames"]),
+];
+
+impl<'a> JfrPools<'a> {
+    /// Adds the pools of a checkpoint event, behind its size and type.
+    pub(super) fn read(
+        &mut self,
+        mut cursor: JfrCursor<'a>,
+        types: &JfrTypes,
+        steps: &mut ByKey<Vec<Step>>,
+    ) -> Result<(), Error> {
+        for _ in ["start", "duration", "distance to the one before"] {
+            cursor.number()?;
+        }
+        let _kind = cursor.byte()?;
+        for _ in 0..cursor.number()? {
+            let of = cursor.number()?;
+            let name = types.name(of).ok_or_else(|| {
+                cursor.error(format!("expected a pool of a known type, found type {of}"))
+            })?;
+            let pool = POOLS.iter().position(|(known, _)| *known == name);
+            let steps = match steps.entry(of) {
+                hashbrown::hash_map::Entry::Occupied(known) => known.into_mut(),
+                hashbrown::hash_map::Entry::Vacant(new) => {
+                    let wanted = pool.map_or(&[][..], |pool| POOLS[pool].1);
+                    let mut steps = types.steps(of, wanted)?;
+                    if name == b"java.lang.String" {
+                        steps.insert(0, Step::Take(0));
+                    }
+                    new.insert(steps)
+                }
+            };
+            for _ in 0..cursor.number()? {
+                let key = cursor.number()?;
+                let mut taken = Taken::default();
+                run(steps, &mut cursor, &mut taken)?;
+                self.add(pool, key, taken);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, pool: Option<usize>, key: u64, mut taken: Taken<'a>) {
+        let nothing = || JfrText::Given((&[][..]).into());
+        let numbers = taken.numbers;
+        let mut text = |slot: usize| taken.texts[slot].take();
+        let name = |slot: usize, text: Option<JfrText<'a>>| match text {
+            Some(text) => JfrName::Text(text),
+            None => JfrName::Symbol(numbers[slot]),
+        };
+        // A thread that was renamed is in several checkpoints. Events were mostly under the first name, and the JDK's own reader,
+        // which goes from the last checkpoint to the first, keeps that one too.
+        match pool {
+            Some(0) => {
+                self.symbols
+                    .entry(key)
+                    .or_insert(text(0).unwrap_or_else(nothing));
+            }
+            Some(1) => {
+                self.strings
+                    .entry(key)
+                    .or_insert(text(0).unwrap_or_else(nothing));
+            }
+            Some(2) => {
+                self.classes.entry(key).or_insert(name(0, text(0)));
+            }
+            Some(3) => {
+                self.methods
+                    .entry(key)
+                    .or_insert((numbers[0], name(1, text(1))));
+            }
+            Some(4) => {
+                let mut text = |slot| text(slot).unwrap_or_else(nothing);
+                self.threads.entry(key).or_insert((text(0), text(1)));
+            }
+            Some(5) => {
+                self.frame_types
+                    .entry(key)
+                    .or_insert(text(0).unwrap_or_else(nothing));
+            }
+            Some(6) => {
+                self.traces
+                    .entry(key)
+                    .or_insert((numbers[0] != 0, numbers[1] as usize));
+            }
+            _ => {}
+        }
+    }
+
+    /// The bytes of a text.
+    pub(super) fn text<'t>(&'t self, text: &'t JfrText<'a>) -> &'t [u8] {
+        let given = match text {
+            JfrText::Pooled(key) => self.strings.get(key),
+            JfrText::Given(_) => Some(text),
+        };
+        match given {
+            Some(JfrText::Given(text)) => text,
+            _ => &[],
+        }
+    }
+
+    fn name<'t>(&'t self, name: &'t JfrName<'a>) -> &'t [u8] {
+        match name {
+            JfrName::Symbol(key) => self.symbols.get(key).map_or(&[], |text| self.text(text)),
+            JfrName::Text(text) => self.text(text),
+        }
+    }
+
+    /// The names of a method's class and of the method; `None` of one that the chunk does not have.
+    pub(super) fn method(&self, key: u64) -> Option<(&[u8], &[u8])> {
+        let (class, name) = self.methods.get(&key)?;
+        let class = self.classes.get(class);
+        Some((
+            class.map_or(&[][..], |class| self.name(class)),
+            self.name(name),
+        ))
+    }
+
+    /// What a thread is called: Java's name, else the system's.
+    pub(super) fn thread(&self, key: u64) -> &[u8] {
+        let Some((java, system)) = self.threads.get(&key) else {
+            return &[];
+        };
+        match self.text(java) {
+            b"" => self.text(system),
+            name => name,
+        }
+    }
+
+    pub(super) fn frame_type(&self, key: u64) -> &[u8] {
+        self.frame_types
+            .get(&key)
+            .map_or(&[], |text| self.text(text))
+    }
+
+    pub(super) fn trace(&self, key: u64) -> Option<(bool, usize)> {
+        self.traces.get(&key).copied()
+    }
+}

@@ -1,0 +1,501 @@
+//! The samples of a recording, added up by stack and thread.
+
+use cg_reader::Error;
+use cg_stream::record::{Count, FrameMarks, RunRecord};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::ChunkHeader;
+use super::cursor::JfrCursor;
+use super::metadata::{JfrTypes, Step, Taken, run};
+use super::pools::JfrPools;
+use super::said::RecordingFacts;
+use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkId, StackTable};
+
+/// A kind of events that are read.
+struct SampleKind {
+    name: &'static [u8],
+    counts: Counts,
+}
+
+/// What an event of a kind counts. Its weight is in the third of its wanted fields, and more in the fourth.
+#[derive(Clone, Copy)]
+enum Counts {
+    /// 1 in this event.
+    One(usize),
+    /// As much as a field says.
+    Field(usize, &'static str),
+    /// A sample of processor time: 1, and its period.
+    Period,
+    /// A block of native memory, which an address frees.
+    Malloc,
+    Free,
+    /// Samples that were lost.
+    Lost,
+}
+
+/// The events of the stream, the first of which that is there ranks the records.
+const EVENTS: [(&str, &str); 10] = [
+    ("samples", ""),
+    ("cpu_time", "ns"),
+    ("cpu_time_samples", ""),
+    ("wall_samples", ""),
+    ("native_samples", ""),
+    ("allocated_bytes", "bytes"),
+    ("tlab_bytes", "bytes"),
+    ("live_bytes", "bytes"),
+    ("malloc_bytes", "bytes"),
+    ("malloc_live_bytes", "bytes"),
+];
+const CPU_TIME: usize = 1;
+const MALLOC: usize = 8;
+const MALLOC_LIVE: usize = 9;
+
+/// A thread-local buffer that was begun stands for all that is allocated in it; what does not fit into one is counted itself.
+const KINDS: [SampleKind; 11] = [
+    SampleKind {
+        name: b"jdk.ExecutionSample",
+        counts: Counts::One(0),
+    },
+    SampleKind {
+        name: b"jdk.NativeMethodSample",
+        counts: Counts::One(4),
+    },
+    SampleKind {
+        name: b"jdk.CPUTimeSample",
+        counts: Counts::Period,
+    },
+    SampleKind {
+        name: b"jdk.CPUTimeSamplesLost",
+        counts: Counts::Lost,
+    },
+    SampleKind {
+        name: b"profiler.WallClockSample",
+        counts: Counts::Field(3, "samples"),
+    },
+    SampleKind {
+        name: b"jdk.ObjectAllocationSample",
+        counts: Counts::Field(5, "weight"),
+    },
+    SampleKind {
+        name: b"jdk.ObjectAllocationInNewTLAB",
+        counts: Counts::Field(6, "tlabSize"),
+    },
+    SampleKind {
+        name: b"jdk.ObjectAllocationOutsideTLAB",
+        counts: Counts::Field(6, "allocationSize"),
+    },
+    SampleKind {
+        name: b"profiler.LiveObject",
+        counts: Counts::Field(7, "allocationSize"),
+    },
+    SampleKind {
+        name: b"profiler.Malloc",
+        counts: Counts::Malloc,
+    },
+    SampleKind {
+        name: b"profiler.Free",
+        counts: Counts::Free,
+    },
+];
+
+/// The slots of the fields that are wanted of an event.
+const THREAD: usize = 0;
+const OTHER_THREAD: usize = 1;
+const TRACE: usize = 2;
+const WEIGHT: usize = 3;
+const TIME: usize = 4;
+const ADDRESS: usize = 5;
+
+impl Counts {
+    fn wanted(self) -> [&'static str; 6] {
+        let weight = match self {
+            Counts::One(_) | Counts::Free => "",
+            Counts::Field(_, name) => name,
+            Counts::Period => "samplingPeriod",
+            Counts::Malloc => "size",
+            Counts::Lost => "lostSamples",
+        };
+        [
+            "sampledThread",
+            "eventThread",
+            "stackTrace",
+            weight,
+            "startTime",
+            "address",
+        ]
+    }
+}
+
+/// What is known of a method of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct FrameKey {
+    method: u64,
+    line: u64,
+    kind: u64,
+}
+
+/// Reads chunks into a table of stacks.
+pub(super) struct JfrSamples {
+    table: StackTable,
+    is_demangled: bool,
+    facts: RecordingFacts,
+    mallocs: Vec<MallocEvent>,
+    missing_traces: u64,
+    missing_methods: u64,
+    lost: u64,
+}
+
+/// A block of native memory that was allocated, or freed where it has no row.
+struct MallocEvent {
+    time: u64,
+    address: u64,
+    block: Option<(StackKeyId, u64)>,
+}
+
+/// What numbers of a chunk stand for.
+#[derive(Default)]
+struct ChunkCaches {
+    threads: HashMap<u64, Option<NameId>, FixedState>,
+    traces: HashMap<u64, (Option<StackLinkId>, bool), FixedState>,
+    frames: HashMap<FrameKey, FrameId, FixedState>,
+}
+
+/// A chunk that is being read.
+struct Chunk<'a> {
+    cursor: JfrCursor<'a>,
+    pools: JfrPools<'a>,
+    frame_steps: Vec<Step>,
+}
+
+impl JfrSamples {
+    pub(super) fn new(is_demangled: bool) -> JfrSamples {
+        JfrSamples {
+            table: StackTable::new(EVENTS.map(|(event, _)| event)),
+            is_demangled,
+            facts: RecordingFacts::default(),
+            mallocs: Vec::new(),
+            missing_traces: 0,
+            missing_methods: 0,
+            lost: 0,
+        }
+    }
+
+    /// Reads a chunk, as far as it is there.
+    pub(super) fn chunk(
+        &mut self,
+        bytes: &[u8],
+        start: u64,
+        header: &ChunkHeader,
+    ) -> Result<(), Error> {
+        let whole = JfrCursor::new(bytes, start);
+        let (metadata, checkpoints, end) = landmarks(whole);
+        let Some(metadata) = metadata else {
+            end?;
+            return Err(
+                whole.error("this chunk does not describe its events: it was never finished")
+            );
+        };
+        let types = JfrTypes::read(metadata)?;
+        let mut pools = JfrPools::default();
+        let mut steps = HashMap::default();
+        for checkpoint in checkpoints {
+            pools.read(checkpoint, &types, &mut steps)?;
+        }
+        let frame = types.field_type(b"jdk.types.StackTrace", b"frames");
+        let frame_steps = match frame {
+            Some(of) => types.steps(of, &["method", "lineNumber", "type"])?,
+            None => Vec::new(),
+        };
+        let chunk = Chunk {
+            cursor: whole,
+            pools,
+            frame_steps,
+        };
+        let read = self.events(&chunk, &types);
+        self.facts.add_times(header);
+        // What is wrong with the events comes first in the file.
+        read.and(end)
+    }
+
+    fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
+        let mut layouts: HashMap<u64, (Counts, Vec<Step>), FixedState> = HashMap::default();
+        let mut told: HashMap<u64, (&'static [u8], Vec<Step>), FixedState> = HashMap::default();
+        for (id, name) in types.all() {
+            if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
+                let steps = types.steps(id, &kind.counts.wanted())?;
+                layouts.insert(id, (kind.counts, steps));
+            } else if let Some((name, wanted)) = RecordingFacts::wanted(name) {
+                told.insert(id, (name, types.steps(id, wanted)?));
+            }
+        }
+        let mut caches = ChunkCaches::default();
+        let mut events = Events::new(chunk.cursor);
+        while let Some((of, mut cursor)) = events.next_whole() {
+            if let Some((counts, steps)) = layouts.get(&of) {
+                let mut taken = Taken::default();
+                run(steps, &mut cursor, &mut taken)?;
+                self.sample(*counts, &taken.numbers, chunk, &mut caches)?;
+            } else if let Some((name, steps)) = told.get(&of) {
+                let mut taken = Taken::default();
+                run(steps, &mut cursor, &mut taken)?;
+                self.facts.read(name, &taken, &chunk.pools, types);
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        counts: Counts,
+        numbers: &[u64],
+        chunk: &Chunk,
+        caches: &mut ChunkCaches,
+    ) -> Result<(), Error> {
+        let weight = numbers[WEIGHT];
+        let (time, address) = (numbers[TIME], numbers[ADDRESS]);
+        match counts {
+            Counts::Lost => {
+                self.lost = self.lost.saturating_add(weight);
+                return Ok(());
+            }
+            Counts::Free => {
+                let block = None;
+                self.mallocs.push(MallocEvent {
+                    time,
+                    address,
+                    block,
+                });
+                return Ok(());
+            }
+            _ => {}
+        }
+        let thread = numbers[THREAD].max(numbers[OTHER_THREAD]);
+        let thread = match caches.threads.get(&thread) {
+            Some(known) => *known,
+            None => {
+                let name = self.table.given(chunk.pools.thread(thread))?;
+                caches.threads.insert(thread, name);
+                name
+            }
+        };
+        let (stack, cut) = match caches.traces.get(&numbers[TRACE]) {
+            Some(known) => *known,
+            None => {
+                let trace = self.trace(numbers[TRACE], chunk, caches)?;
+                caches.traces.insert(numbers[TRACE], trace);
+                trace
+            }
+        };
+        let row = self.table.row(StackKey {
+            stack,
+            thread,
+            cut,
+            ..StackKey::default()
+        })?;
+        match counts {
+            Counts::One(event) => self.table.add(row, event, 1),
+            Counts::Field(event, _) => self.table.add(row, event, Count::from(weight)),
+            Counts::Period => {
+                self.table.add(row, CPU_TIME, Count::from(weight));
+                self.table.add(row, CPU_TIME + 1, 1);
+            }
+            Counts::Malloc => {
+                self.table.add(row, MALLOC, Count::from(weight));
+                let block = Some((row, weight));
+                self.mallocs.push(MallocEvent {
+                    time,
+                    address,
+                    block,
+                });
+            }
+            Counts::Free | Counts::Lost => {}
+        }
+        Ok(())
+    }
+
+    /// The stack that a number stands for; 0 is none.
+    fn trace(
+        &mut self,
+        key: u64,
+        chunk: &Chunk,
+        caches: &mut ChunkCaches,
+    ) -> Result<(Option<StackLinkId>, bool), Error> {
+        let Some((cut, position)) = chunk.pools.trace(key) else {
+            self.missing_traces += u64::from(key != 0);
+            return Ok((None, false));
+        };
+        let mut cursor = chunk.cursor.at(position);
+        let mut frames = Vec::new();
+        for _ in 0..cursor.number()? {
+            let mut taken = Taken::default();
+            let before = cursor.position;
+            run(&chunk.frame_steps, &mut cursor, &mut taken)?;
+            if cursor.position == before {
+                return Err(cursor.error("expected frames that say something"));
+            }
+            let [method, line, kind, ..] = taken.numbers;
+            let key = FrameKey { method, line, kind };
+            let frame = match caches.frames.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let frame = self.frame(key, &chunk.pools)?;
+                    caches.frames.insert(key, frame);
+                    frame
+                }
+            };
+            frames.push(frame);
+        }
+        Ok((self.table.stack(&frames)?, cut))
+    }
+
+    fn frame(&mut self, key: FrameKey, pools: &JfrPools) -> Result<FrameId, Error> {
+        let (class, method) = pools.method(key.method).unwrap_or_else(|| {
+            self.missing_methods += 1;
+            (b"", b"")
+        });
+        let name = match (class, method) {
+            (b"", name) => self.table.function(name, self.is_demangled)?,
+            (class, method) => {
+                let mut name: Vec<u8> = class.to_vec();
+                // As the JVM writes packages, and the numbers of hidden classes.
+                name.iter_mut()
+                    .filter(|byte| **byte == b'/')
+                    .for_each(|byte| *byte = b'.');
+                if !method.is_empty() {
+                    name.push(b'.');
+                    name.extend_from_slice(method);
+                }
+                self.table.given(&name)?
+            }
+        };
+        let marks = FrameMarks {
+            kernel: pools.frame_type(key.kind) == b"Kernel",
+            ..FrameMarks::default()
+        };
+        // A JVM without a line's number writes -1 or 0.
+        let line = (1..=i32::MAX as u64)
+            .contains(&key.line)
+            .then_some(key.line);
+        Ok(self.table.frame(FrameParts {
+            name,
+            line,
+            marks,
+            ..FrameParts::default()
+        })?)
+    }
+
+    /// Leaves out the events that do not occur; `run` gets what the recording says of itself.
+    pub(super) fn finish(&mut self, run: &mut RunRecord) {
+        self.replay_mallocs();
+        let table = &mut self.table;
+        let has_cost =
+            |event: &usize| (0..table.row_count()).any(|row| table.cost(row, *event) != 0);
+        let kept: Vec<usize> = (0..EVENTS.len()).filter(has_cost).collect();
+        for (event, unit) in kept.iter().map(|event| EVENTS[*event]) {
+            if !unit.is_empty() {
+                run.sampling.units.insert(event.to_owned(), unit.to_owned());
+            }
+        }
+        table.reorder_events(&kept);
+        self.facts.describe(run);
+    }
+
+    pub(super) fn table(&self) -> &StackTable {
+        &self.table
+    }
+
+    /// What of the native memory was not freed, where frees were recorded at all. Events of several threads are not in the
+    /// order of their times.
+    fn replay_mallocs(&mut self) {
+        if self.mallocs.iter().all(|event| event.block.is_some()) {
+            return;
+        }
+        self.mallocs.sort_by_key(|event| event.time);
+        let mut live: HashMap<u64, (StackKeyId, u64), FixedState> = HashMap::default();
+        for event in self.mallocs.drain(..) {
+            match event.block {
+                Some(block) => drop(live.insert(event.address, block)),
+                None => drop(live.remove(&event.address)),
+            }
+        }
+        for (row, size) in live.into_values() {
+            self.table.add(row, MALLOC_LIVE, Count::from(size));
+        }
+    }
+
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let all = [
+            (
+                self.missing_traces,
+                "stacks that samples name are not in the recording: their samples have none",
+            ),
+            (
+                self.missing_methods,
+                "methods that frames name are not in the recording: these frames have no names",
+            ),
+            (
+                self.lost,
+                "samples of processor time were lost, as the recorder says",
+            ),
+        ];
+        let said = all.iter().filter(|(count, _)| *count > 0);
+        said.map(|(count, what)| format!("{count} {what}"))
+            .collect()
+    }
+}
+
+/// The events of a chunk behind its header: their types, and where their contents are.
+struct Events<'a> {
+    cursor: JfrCursor<'a>,
+}
+
+impl<'a> Events<'a> {
+    fn new(chunk: JfrCursor<'a>) -> Events<'a> {
+        Events {
+            cursor: chunk.at(super::HEADER),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<(u64, JfrCursor<'a>)>, Error> {
+        let mut cursor = self.cursor;
+        if cursor.is_at_end() {
+            return Ok(None);
+        }
+        let size = cursor.number()?;
+        let end = usize::try_from(size).ok();
+        let end = end.and_then(|size| self.cursor.position.checked_add(size));
+        let end = end.filter(|end| *end > cursor.position && *end <= cursor.end());
+        let Some(end) = end else {
+            return Err(self.cursor.error(format!(
+                "expected an event that ends within its chunk, found one of {size} bytes"
+            )));
+        };
+        let mut cursor = cursor.until(end);
+        let of = cursor.number()?;
+        self.cursor = self.cursor.at(end);
+        Ok(Some((of, cursor)))
+    }
+
+    /// The next event; `None` behind the last one that is whole.
+    fn next_whole(&mut self) -> Option<(u64, JfrCursor<'a>)> {
+        self.next().ok().flatten()
+    }
+}
+
+/// Where the last metadata of a chunk and its checkpoints are, and whether its events go to its end.
+fn landmarks<'a>(
+    chunk: JfrCursor<'a>,
+) -> (Option<JfrCursor<'a>>, Vec<JfrCursor<'a>>, Result<(), Error>) {
+    let (mut metadata, mut checkpoints) = (None, Vec::new());
+    let mut events = Events::new(chunk);
+    loop {
+        match events.next() {
+            Ok(Some((0, cursor))) => metadata = Some(cursor),
+            Ok(Some((1, cursor))) => checkpoints.push(cursor),
+            Ok(Some(_)) => {}
+            Ok(None) => return (metadata, checkpoints, Ok(())),
+            Err(error) => return (metadata, checkpoints, Err(error)),
+        }
+    }
+}

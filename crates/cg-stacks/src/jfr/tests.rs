@@ -1,0 +1,221 @@
+use std::io::Read as _;
+
+use cg_reader::Options;
+use parsed::{Parsed, check_all_prefixes, shown_stacks};
+
+/// By `tests/data/src/jfr/make.py`, which has the figures.
+const ASYNC: &[u8] = include_bytes!("../../../../tests/data/jfr/async-profiler.jfr");
+
+fn parse(bytes: &[u8]) -> Parsed {
+    parsed::read(super::parse, bytes, &Options::default())
+}
+
+fn run_of(parsed: &Parsed) -> serde_json::Value {
+    serde_json::from_str(&parsed.records[0]).unwrap()
+}
+
+fn recorded(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../tests/data/jfr/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).unwrap();
+    let mut unpacked = flate2::read::MultiGzDecoder::new(file);
+    unpacked.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn events_count_what_they_say_by_stack_and_thread() {
+    let parsed = parse(ASYNC);
+    let run = run_of(&parsed);
+    assert_eq!(
+        run["total"],
+        serde_json::json!({
+            "samples": 11, "wall_samples": 204, "tlab_bytes": 108_192, "live_bytes": (1u64 << 40) + 64,
+            "malloc_bytes": 1137, "malloc_live_bytes": 1007,
+        })
+    );
+    assert_eq!(
+        (
+            &run["creator"],
+            &run["command"],
+            &run["pid"],
+            &run["sample_rate"],
+            &run["duration"]
+        ),
+        (
+            &"OpenJDK 64-Bit Server VM (21.0.8+9)".into(),
+            &"shop.Main 3".into(),
+            &4242.into(),
+            &100.into(),
+            &2_500_000_000u64.into()
+        )
+    );
+    assert_eq!(
+        shown_stacks(&parsed),
+        [
+            "5 main: shop.Cart.add<shop.Main.main",
+            "3 wörker 𝟙: __do_page_fault[kernel]<shop::fill()<java.util.HashMap.put<shop.Cart.add<shop.Main.main",
+            "1:",
+            "1 pooled: shop.Cart.add<shop.Main.main",
+            "1 gc-ü: shop.Cart.add<shop.Main$$Lambda+0x00007f0d8c001a48.run<shop.Main.main",
+            "0 wörker 𝟙: byte[]<shop.Cart.add<shop.Main.main",
+            "0 main: operator new(unsigned long)<shop::fill()<shop.Main.main",
+        ]
+    );
+    let cut: Vec<&str> = parsed.of("stack");
+    let cut = cut.iter().filter(|record| record.contains(r#""cut":true"#));
+    assert_eq!(cut.count(), 1);
+    assert!(
+        parsed.is_whole() && parsed.messages.is_empty(),
+        "{:?}",
+        parsed.messages
+    );
+}
+
+/// The figures are those of `jfr print --json --stack-depth 64`, chunk by chunk: the JDK takes names of one chunk for another's
+/// where it prints several.
+#[test]
+fn recordings_of_the_jvm_say_what_jfr_print_says() {
+    let parsed = parse(&recorded("jdk17.jfr.gz"));
+    assert_eq!(
+        run_of(&parsed)["total"],
+        serde_json::json!({ "samples": 120 })
+    );
+    let parsed = parse(&recorded("jdk25-chunks.jfr.gz"));
+    assert_eq!(
+        run_of(&parsed)["total"],
+        serde_json::json!({
+            "samples": 321, "cpu_time": 3_700_000_000u64, "cpu_time_samples": 366, "native_samples": 271,
+            "allocated_bytes": 6_012_005_432u64,
+        })
+    );
+    // A thread that gave itself a name in the first chunk has it in the second.
+    let samples_of = |thread: &str| -> u64 {
+        let of = format!(r#""thread":"{thread}","#);
+        let stacks = parsed
+            .of("stack")
+            .into_iter()
+            .filter(|record| record.contains(&of));
+        let counts = stacks.map(|record| {
+            let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+            record["cost"]["samples"].as_u64().unwrap()
+        });
+        counts.sum()
+    };
+    assert_eq!(
+        ["Thread-0", "wörker 1", "Thread-1", "main"].map(samples_of),
+        [146, 17, 130, 3]
+    );
+}
+
+#[test]
+fn a_chunk_that_is_not_finished_is_read_as_far_as_it_describes_itself() {
+    let zero = |bytes: &mut Vec<u8>, from: usize| bytes[from..from + 8].fill(0);
+    let mut unfinished = ASYNC.to_vec();
+    zero(&mut unfinished, 8);
+    zero(&mut unfinished, 16);
+    zero(&mut unfinished, 24);
+    let mut written = ASYNC.to_vec();
+    written[64] = 3;
+    // What the JVM had not yet written through stands behind, an event that is cut off among it.
+    let behind = [&unfinished[..], &[0x20, 0x65, 5]].concat();
+    for bytes in [unfinished.clone(), written, behind] {
+        let parsed = parse(&bytes);
+        assert_eq!(shown_stacks(&parsed).len(), 7);
+        assert!(
+            parsed.trouble && !parsed.is_whole(),
+            "{:?}",
+            parsed.messages
+        );
+    }
+    // The second of two chunks is cut in its events, before it describes them.
+    let two = [ASYNC, &ASYNC[..400]].concat();
+    let parsed = parse(&two);
+    assert_eq!(run_of(&parsed)["total"]["samples"], 11);
+    assert!(
+        parsed.trouble && !parsed.is_whole(),
+        "{:?}",
+        parsed.messages
+    );
+    let doubled = parse(&[ASYNC, ASYNC].concat());
+    assert_eq!(run_of(&doubled)["total"]["malloc_bytes"], 2274);
+    assert!(doubled.is_whole());
+}
+
+#[test]
+fn other_files_and_versions_are_refused() {
+    let with = |at: usize, byte: u8| {
+        let mut bytes = ASYNC.to_vec();
+        bytes[at] = byte;
+        parse(&bytes).messages
+    };
+    assert!(with(5, 1)[0].contains("expected version 2 of the format"));
+    assert!(with(67, 0)[0].contains("its integers are not compressed"));
+    let with_more = parse(&[ASYNC, b"more"].concat());
+    assert!(
+        with_more.messages[0].ends_with("expected a chunk of a recording, found something else")
+    );
+    assert!(with_more.trouble && shown_stacks(&with_more).len() == 7);
+}
+
+/// A chunk of these events.
+fn chunk(events: &[&[u8]]) -> Vec<u8> {
+    let body: Vec<u8> = events
+        .iter()
+        .flat_map(|event| [&[event.len() as u8 + 1][..], event].concat())
+        .collect();
+    let mut bytes = ASYNC[..super::HEADER].to_vec();
+    let size = (bytes.len() + body.len()) as u64;
+    bytes[8..16].copy_from_slice(&size.to_be_bytes());
+    [bytes, body].concat()
+}
+
+#[test]
+fn hostile_counts_and_types_end() {
+    const MANY: [u8; 9] = [0xff; 9];
+    // Metadata: no times, one text, an element that has endless children; then endless texts.
+    let deep = [&[0, 0, 0, 0, 1, 3, 1, b'x'][..], &[0, 0, 1].repeat(30)].concat();
+    let texts = [&[0, 0, 0, 0][..], &MANY].concat();
+    // A class that has itself for a field.
+    let words: [&[u8]; 9] = [
+        b"root",
+        b"class",
+        b"id",
+        b"5",
+        b"name",
+        b"A",
+        b"field",
+        b"f",
+        b"java.lang.Thread",
+    ];
+    let strings: Vec<u8> = words
+        .iter()
+        .flat_map(|word| [&[3, word.len() as u8][..], word].concat())
+        .collect();
+    let itself = [
+        &[0, 0, 0, 0, 9][..],
+        &strings,
+        &[0, 0, 1, 1, 2, 2, 3, 4, 8, 1, 6, 2, 4, 7, 1, 3, 0],
+    ]
+    .concat();
+    let pool = [&[1, 0, 0, 0, 0, 1, 5][..], &MANY, &[1]].concat();
+    for (events, said) in [
+        (vec![&deep[..]], "metadata is nested too deeply"),
+        (vec![&texts], "expected more of an event, found its end"),
+        (vec![&itself, &pool], "a type that is nested too deeply"),
+        (
+            vec![&[][..]],
+            "expected an event that ends within its chunk, found one of 1 bytes",
+        ),
+    ] {
+        let parsed = parse(&chunk(&events));
+        assert!(parsed.messages[0].contains(said), "{:?}", parsed.messages);
+    }
+    let no_size = [&chunk(&[])[..], &[0]].concat();
+    assert!(parse(&no_size).trouble);
+}
+
+#[test]
+fn no_prefix_panics_and_no_trouble_is_silent() {
+    check_all_prefixes(super::parse, ASYNC, &Options::default());
+}
