@@ -26,6 +26,7 @@ pub mod jstack;
 pub mod jfr;
 pub mod otlp;
 pub mod perf;
+pub mod perfetto;
 pub mod pprof;
 pub mod rbspy;
 pub mod sample;

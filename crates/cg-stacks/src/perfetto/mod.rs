@@ -1,0 +1,198 @@
+//! Traces of Perfetto in their protocol buffer: samples of perf, of Chrome and of other profilers, heaps of heapprofd, slices.
+//!
+//! `protos/perfetto/trace/trace_packet.proto` of google/perfetto is the format: a trace is a list of packets, of many producers.
+//! The packets of a sequence refer to what earlier ones of it said (`interned.rs`). Names of threads and symbols of modules can stand
+//! behind what they are of, so packets are walked twice. Packets can be packed into a packet, by deflate or zstd.
+//!
+//! - Samples count 1 under `samples`: `perf_sample`, `streaming_profile_packet`, `stack_sample` (`packets.rs`).
+//! - Heaps (`heap.rs`): what was allocated, and that less what was freed.
+//! - Slices (`slices.rs`): the time in them, less that in the slices inside; a track is the thread.
+//! - What else a trace can have, as counters and the scheduling of threads, has no stacks and is not read.
+
+use std::io::Read as _;
+
+use cg_reader::{Error, Head, Lines, Options, Out};
+use cg_stream::Diagnostics;
+use cg_stream::record::RunRecord;
+use flate2::read::ZlibDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+use super::wire::{MessageBytes, MessageFields, WireValue};
+use super::write::write;
+
+mod heap;
+mod interned;
+mod names;
+mod packets;
+mod slices;
+
+use names::TraceNames;
+use packets::PacketReader;
+
+/// Fields of a packet that have packets in them, by the way they are packed.
+const DEFLATED: u64 = 50;
+const ZSTD: u64 = 133;
+
+/// Reads a trace: a [`cg_reader::ReadRecords`].
+pub fn parse(
+    source: &str,
+    lines: &mut Lines,
+    options: &Options,
+    out: &mut Out,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+    let mut unpacked = Vec::new();
+    let is_unpacked = unpack(&bytes, &mut unpacked);
+    let mut names = TraceNames::default();
+    // What is wrong is said where all is read.
+    let _ = walk(&bytes, &unpacked, &mut |packet| names.read(packet));
+    let mut reader = PacketReader::new(&names, options.demangle);
+    let read = walk(&bytes, &unpacked, &mut |packet| reader.packet(packet));
+    let read = is_unpacked.and(read);
+    let mut run = RunRecord::new("perfetto");
+    run.source = vec![source.to_owned()];
+    let (table, complaints) = reader.finish(&mut run)?;
+    if table.events().is_empty() {
+        read?;
+        return Err(Error::whole(
+            "expected samples, a heap or slices in this trace of Perfetto, found none",
+        ));
+    }
+    for complaint in complaints {
+        diagnostics.warn(format!("{source}: {complaint}"));
+    }
+    write(run, &table, read, out)
+}
+
+/// Hands on all packets in their order, those that were packed where they were.
+fn walk<'a>(
+    bytes: &'a [u8],
+    unpacked: &'a [Vec<u8>],
+    take: &mut dyn FnMut(MessageBytes<'a>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut unpacked = unpacked.iter();
+    let mut fields = MessageFields::new(bytes);
+    while let Some((number, value)) = fields.next()? {
+        let (1, Some(packet)) = (number, value.message()) else {
+            continue;
+        };
+        match packed_in(packet)? {
+            None => take(packet)?,
+            Some(_) => {
+                let mut inner = MessageFields::new(unpacked.next().map_or(&[], Vec::as_slice));
+                while let Some((number, value)) = inner.next()? {
+                    if let (1, Some(packet)) = (number, value.message()) {
+                        take(packet)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is packed in a packet, and how.
+fn packed_in(packet: MessageBytes) -> Result<Option<(u64, MessageBytes)>, Error> {
+    let mut fields = packet.fields();
+    while let Some((number, value)) = fields.next()? {
+        if let (DEFLATED | ZSTD, Some(packed)) = (number, value.message()) {
+            return Ok(Some((number, packed)));
+        }
+    }
+    Ok(None)
+}
+
+/// Unpacks what packets have packed in them, up to the first that cannot be.
+fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
+    // Services pack at most some megabytes into one packet.
+    const MOST: u64 = 256 * 1024 * 1024;
+    let mut fields = MessageFields::new(bytes);
+    while let Some((number, value)) = fields.next()? {
+        let (1, Some(packet)) = (number, value.message()) else {
+            continue;
+        };
+        let Some((way, packed)) = packed_in(packet)? else {
+            continue;
+        };
+        let mut whole = Vec::new();
+        let read = match way {
+            DEFLATED => ZlibDecoder::new(packed.bytes)
+                .take(MOST)
+                .read_to_end(&mut whole),
+            _ => StreamingDecoder::new(packed.bytes)
+                .map_err(std::io::Error::other)
+                .and_then(|decoder| decoder.take(MOST).read_to_end(&mut whole)),
+        };
+        let is_too_long = whole.len() as u64 == MOST;
+        unpacked.push(whole);
+        let start = packed.start;
+        if let Err(error) = read {
+            return Err(Error::whole(format!(
+                "byte {start}: these packets cannot be unpacked: {error}"
+            )));
+        }
+        if is_too_long {
+            return Err(Error::whole(format!(
+                "byte {start}: more than {MOST} bytes are packed into one packet"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an input that begins like this is a trace. Other protocol buffers begin with the same byte: its first packets have to
+/// have fields of the kinds that packets have, and one that tells when it was written or by whom.
+pub fn is_trace(head: &Head) -> bool {
+    const ENOUGH: usize = 64;
+    let whole = MessageBytes {
+        bytes: head.bytes,
+        start: 0,
+    };
+    let mut packets = whole.beginning();
+    let mut has_proof = false;
+    for _ in 0..ENOUGH {
+        match packets.next() {
+            Ok(Some((1, WireValue::Bytes(packet)))) => match is_packet(packet) {
+                Some(is_proof) => has_proof |= is_proof,
+                None => return false,
+            },
+            Ok(None) => break,
+            Err(broken) if broken.is_cut => break,
+            Ok(Some(_)) | Err(_) => return false,
+        }
+    }
+    has_proof
+}
+
+/// Whether a message is a packet that tells when it was written or by whom and has something in it; `None` where it is none.
+fn is_packet(packet: MessageBytes) -> Option<bool> {
+    let (mut says_origin, mut has_content) = (false, false);
+    let mut fields = packet.beginning();
+    loop {
+        match fields.next() {
+            // Time, user, sequence, process.
+            Ok(Some((3 | 8 | 10 | 79, WireValue::Varint(_)))) => says_origin = true,
+            Ok(Some((13 | 41 | 42 | 58 | 87 | 98, WireValue::Varint(_)))) => {}
+            Ok(Some((3 | 8 | 10 | 13 | 41 | 42 | 58 | 79 | 87 | 98, _))) => return None,
+            // Packed packets have nothing beside them.
+            Ok(Some((DEFLATED, WireValue::Bytes(packed)))) => {
+                says_origin |= matches!(packed.bytes, [0x78, second, ..] if (0x7800 + u16::from(*second)) % 31 == 0);
+                has_content = true;
+            }
+            Ok(Some((ZSTD, WireValue::Bytes(packed)))) => {
+                says_origin |= packed.bytes.starts_with(b"\x28\xb5\x2f\xfd");
+                has_content = true;
+            }
+            Ok(Some((1..=200, WireValue::Bytes(_)))) => has_content = true,
+            Ok(Some((900.., _))) => {}
+            Ok(Some(_)) => return None,
+            Ok(None) => return Some(says_origin && has_content),
+            Err(broken) => return broken.is_cut.then_some(says_origin && has_content),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

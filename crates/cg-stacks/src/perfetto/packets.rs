@@ -1,0 +1,384 @@
+//! The packets of a trace, each with what its sequence said before.
+
+use cg_reader::Error;
+use cg_stream::intern::TooMany;
+use cg_stream::record::{Count, Name, RunRecord};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use super::super::rate::samples_a_second;
+use super::super::table::{StackKey, StackLinkId, StackTable};
+use super::super::wire::{MessageBytes, WireValue};
+use super::heap::{HeapSample, Heaps};
+use super::interned::Interned;
+use super::names::{THREAD_TRACK, TraceNames, TraceOrigin, Wanted};
+use super::slices::{BEGIN, END, SequenceClocks, Slices, TrackEvent};
+
+/// Reads packets into a table of stacks.
+pub(super) struct PacketReader<'n, 'a> {
+    names: &'n TraceNames<'a>,
+    is_demangled: bool,
+    table: StackTable,
+    sequences: HashMap<u64, Sequence<'a>, FixedState>,
+    heaps: Heaps,
+    slices: Slices,
+    /// Samples whose stack the trace does not have, samples that the profiler did not take, heaps that are not whole.
+    lost_stacks: u64,
+    lost_samples: u64,
+    lost_heaps: u64,
+    frequency: u64,
+}
+
+/// What packets of one writer said before.
+#[derive(Default)]
+struct Sequence<'a> {
+    interned: Interned<'a>,
+    clocks: SequenceClocks,
+    /// The thread of `streaming_profile_packet`, and of slices that name no track.
+    thread: Option<(u64, u64)>,
+    default_track: Option<u64>,
+    /// The time of the last slice that counts from the one before, in microseconds.
+    reference: u64,
+}
+
+/// The fields of a packet that say how the others are meant.
+#[derive(Default)]
+struct PacketHead {
+    sequence: u64,
+    is_cleared: bool,
+    timestamp: u64,
+    clock: Option<u64>,
+}
+
+/// The row of samples at some place, without their stack.
+pub(super) fn origin(of: TraceOrigin, table: &mut StackTable) -> Result<StackKey, TooMany> {
+    let thread = match (of.thread, of.tid) {
+        (b"", Some(tid)) => Some(table.text(tid.to_string().as_bytes())?),
+        (name, _) => table.given(name)?,
+    };
+    Ok(StackKey {
+        thread,
+        process: table.given(of.process)?,
+        pid: of.pid,
+        ..StackKey::default()
+    })
+}
+
+impl<'n, 'a> PacketReader<'n, 'a> {
+    pub(super) fn new(names: &'n TraceNames<'a>, is_demangled: bool) -> PacketReader<'n, 'a> {
+        PacketReader {
+            names,
+            is_demangled,
+            table: StackTable::default(),
+            sequences: HashMap::default(),
+            heaps: Heaps::default(),
+            slices: Slices::default(),
+            lost_stacks: 0,
+            lost_samples: 0,
+            lost_heaps: 0,
+            frequency: 0,
+        }
+    }
+
+    pub(super) fn packet(&mut self, packet: MessageBytes<'a>) -> Result<(), Error> {
+        let mut head = PacketHead::default();
+        let mut fields = packet.fields();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                8 => head.timestamp = value.number(),
+                10 => head.sequence = value.number(),
+                13 => head.is_cleared |= value.number() & 1 != 0,
+                41 => head.is_cleared |= value.number() != 0,
+                58 => head.clock = Some(value.number()),
+                _ => {}
+            }
+        }
+        let mut sequence = self.sequences.remove(&head.sequence).unwrap_or_default();
+        if head.is_cleared {
+            sequence = Sequence::default();
+        }
+        let read = self.contents(packet, &head, &mut sequence);
+        self.sequences.insert(head.sequence, sequence);
+        read
+    }
+
+    fn contents(
+        &mut self,
+        packet: MessageBytes<'a>,
+        head: &PacketHead,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        // What others of the packet refer to stands in no certain place.
+        let mut fields = packet.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value.message()) {
+                (6, Some(snapshot)) => sequence.clocks.set(snapshot)?,
+                (12, Some(data)) => sequence.interned.read(data)?,
+                (44, Some(thread)) => {
+                    let [pid, tid, reference] = Wanted::of(thread, [1, 2, 6])?.numbers;
+                    sequence.thread = Some((tid, pid));
+                    sequence.reference = reference;
+                }
+                (59, Some(defaults)) => self.defaults(defaults, sequence)?,
+                _ => {}
+            }
+        }
+        let mut fields = packet.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value.message()) {
+                (11, Some(event)) => self.slice(TrackEvent::read(event)?, head, sequence)?,
+                (37, Some(heap)) => self.heap(heap, sequence)?,
+                (54, Some(samples)) => self.streaming_samples(samples, sequence)?,
+                (66, Some(sample)) => self.perf_sample(sample, sequence)?,
+                (135, Some(sample)) => self.stack_sample(sample, sequence)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn defaults(
+        &mut self,
+        message: MessageBytes<'a>,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        let defaults = Wanted::of(message, [11, 12, 58])?;
+        if let Some(of_tracks) = defaults.messages[0] {
+            sequence.default_track = Some(Wanted::of(of_tracks, [11])?.numbers[0]);
+        }
+        if let Some(timebase) = defaults.messages[1] {
+            if let Some(timebase) = Wanted::of(timebase, [1])?.messages[0] {
+                self.frequency = Wanted::of(timebase, [2])?.numbers[0];
+            }
+        }
+        sequence.clocks.set_default(defaults.numbers[2]);
+        Ok(())
+    }
+
+    /// Counts a sample of a stack of the sequence.
+    fn count(
+        &mut self,
+        callstack: u64,
+        origin: StackKey,
+        sequence: &mut Sequence<'a>,
+        events: &[(&str, u64)],
+    ) -> Result<(), Error> {
+        let stack = self.stack(callstack, sequence)?;
+        let row = self.table.row(StackKey { stack, ..origin })?;
+        for (event, count) in events {
+            let event = self.table.event(event);
+            self.table.add(row, event, Count::from(*count));
+        }
+        Ok(())
+    }
+
+    fn stack(
+        &mut self,
+        callstack: u64,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<Option<StackLinkId>, Error> {
+        let table = &mut self.table;
+        let stack = sequence
+            .interned
+            .stack(callstack, self.names, self.is_demangled, table)?;
+        self.lost_stacks += u64::from(stack.is_none() && callstack != 0);
+        Ok(stack.flatten())
+    }
+
+    fn perf_sample(
+        &mut self,
+        sample: MessageBytes<'a>,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        /// Nothing went wrong with the stack.
+        const NONE: u64 = 1;
+        let (mut pid, mut tid, mut callstack, mut error) = (0, 0, 0, NONE);
+        let mut fields = sample.fields();
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                2 => pid = value.number(),
+                3 => tid = value.number(),
+                4 => callstack = value.number(),
+                16 => error = value.number(),
+                // No samples, but what was lost, or skipped; and what the profiler says of itself.
+                17 => {
+                    self.lost_samples = self.lost_samples.saturating_add(value.number());
+                    return Ok(());
+                }
+                18 => {
+                    self.lost_samples += 1;
+                    return Ok(());
+                }
+                19 => return Ok(()),
+                _ => {}
+            }
+        }
+        let origin = StackKey {
+            cut: error != NONE,
+            ..origin(self.names.of_thread(tid, pid), &mut self.table)?
+        };
+        self.count(callstack, origin, sequence, &[("samples", 1)])
+    }
+
+    fn streaming_samples(
+        &mut self,
+        samples: MessageBytes<'a>,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        let (tid, pid) = sequence.thread.unwrap_or_default();
+        let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
+        let mut callstacks = Vec::new();
+        let mut fields = samples.fields();
+        while let Some((number, value)) = fields.next()? {
+            if number == 1 {
+                value.push_to(&mut callstacks)?;
+            }
+        }
+        for callstack in callstacks {
+            self.count(callstack, origin, sequence, &[("samples", 1)])?;
+        }
+        Ok(())
+    }
+
+    fn stack_sample(
+        &mut self,
+        sample: MessageBytes<'a>,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        let sample = Wanted::of(sample, [1, 2, 6, 9, 10, 11])?;
+        let [_, task, callstack, _, counter, weight] = sample.numbers;
+        let task = sample.messages[0].or(sequence.interned.tasks.get(&task).copied());
+        let [pid, tid] = task.map_or(Ok([0; 2]), |task| {
+            Ok::<_, Error>(Wanted::of(task, [2, 3])?.numbers)
+        })?;
+        let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
+        let counter = sample.messages[3].or(sequence.interned.counters.get(&counter).copied());
+        let name = match counter {
+            Some(counter) => Name::from_bytes(Wanted::of(counter, [2])?.text(0)).into_string(),
+            None => String::new(),
+        };
+        let events = [("samples", 1), (&name[..], weight)];
+        let events = if name.is_empty() {
+            &events[..1]
+        } else {
+            &events
+        };
+        self.count(callstack, origin, sequence, events)
+    }
+
+    fn heap(&mut self, packet: MessageBytes<'a>, sequence: &mut Sequence<'a>) -> Result<(), Error> {
+        let mut is_continued = false;
+        let mut dumps = Vec::new();
+        let mut fields = packet.fields();
+        while let Some((number, value)) = fields.next()? {
+            match (number, value) {
+                (1..=4, WireValue::Bytes(message)) => {
+                    sequence.interned.read_of_heap(number, message)?
+                }
+                (5, WireValue::Bytes(dump)) => dumps.push(dump),
+                (6, _) => is_continued = value.number() != 0,
+                _ => {}
+            }
+        }
+        for dump in dumps {
+            let pid = Wanted::of(dump, [1])?.numbers[0];
+            let origin = origin(self.names.of_thread(0, pid), &mut self.table)?;
+            let mut fields = dump.fields();
+            while let Some((number, value)) = fields.next()? {
+                match (number, value.message()) {
+                    (2, Some(sample)) => {
+                        let sample = HeapSample::read(sample)?;
+                        let stack = self.stack(sample.callstack, sequence)?;
+                        let row = self.table.row(StackKey { stack, ..origin })?;
+                        self.heaps.add(row, &sample);
+                    }
+                    // Another session profiled it; the buffer was overrun, or broken.
+                    (4 | 7 | 8, None) => self.lost_heaps += u64::from(value.number() != 0),
+                    _ => {}
+                }
+            }
+        }
+        if !is_continued {
+            self.heaps.end_dump();
+        }
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        event: TrackEvent<'a>,
+        head: &PacketHead,
+        sequence: &mut Sequence<'a>,
+    ) -> Result<(), Error> {
+        let time = match (event.absolute, event.delta) {
+            (Some(absolute), _) => absolute.saturating_mul(1000),
+            (None, Some(delta)) => {
+                sequence.reference = sequence.reference.wrapping_add(delta);
+                sequence.reference.saturating_mul(1000)
+            }
+            (None, None) => sequence.clocks.time(head.clock, head.timestamp),
+        };
+        if ![BEGIN, END].contains(&event.kind) {
+            return Ok(());
+        }
+        let thread = sequence.thread.map(|(tid, _)| tid | THREAD_TRACK);
+        let track = event
+            .track
+            .or(sequence.default_track)
+            .or(thread)
+            .unwrap_or(0);
+        let name = match event.name {
+            b"" => sequence
+                .interned
+                .event_name(event.name_id)
+                .unwrap_or_default(),
+            name => name,
+        };
+        let begins = match event.kind {
+            BEGIN => Some(self.table.given(name)?),
+            _ => None,
+        };
+        self.slices.add(track, time, begins);
+        Ok(())
+    }
+
+    /// All stacks, and what is to be said of them; `run` gets what the trace says of how it was taken.
+    pub(super) fn finish(
+        mut self,
+        run: &mut RunRecord,
+    ) -> Result<(StackTable, Vec<String>), Error> {
+        self.heaps.finish(&mut self.table);
+        self.slices.finish(self.names, &mut self.table)?;
+        let events = self.table.events();
+        let units = Heaps::units()
+            .map(|event| (event, "bytes"))
+            .chain([("time", "ns")]);
+        for (event, unit) in units {
+            if events.iter().any(|known| known == event) {
+                run.sampling.units.insert(event.to_owned(), unit.to_owned());
+            }
+        }
+        run.sampling.sample_rate = samples_a_second(self.frequency as f64);
+        let said = [
+            (
+                self.lost_stacks,
+                "samples have no stack: the trace has lost the packets that it was in",
+            ),
+            (
+                self.lost_samples,
+                "records or samples were lost, as the profiler says",
+            ),
+            (
+                self.lost_heaps,
+                "dumps of heaps are not whole, as heapprofd says",
+            ),
+            (
+                self.slices.unbegun(),
+                "slices end that did not begin in the trace: they are not counted",
+            ),
+        ];
+        let said = said.iter().filter(|(count, _)| *count > 0);
+        let said = said.map(|(count, what)| format!("{count} {what}"));
+        Ok((self.table, said.collect()))
+    }
+}

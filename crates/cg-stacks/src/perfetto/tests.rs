@@ -1,0 +1,297 @@
+use cg_reader::{Head, Options};
+use parsed::{Parsed, check_all_prefixes, shown_stacks};
+
+use crate::wire::testing::{Message, message};
+
+/// By `tests/data/src/perfetto/make.py`, which has the figures.
+const EVERYTHING: &[u8] = include_bytes!("../../../../tests/data/perfetto/everything.pb");
+
+fn parse(bytes: &[u8]) -> Parsed {
+    parsed::read(super::parse, bytes, &Options::default())
+}
+
+fn total(parsed: &Parsed) -> serde_json::Value {
+    let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
+    run["total"].clone()
+}
+
+#[test]
+fn samples_and_slices_are_those_of_all_sequences() {
+    let parsed = parse(EVERYTHING);
+    assert_eq!(
+        total(&parsed),
+        serde_json::json!({ "samples": 10, "cycles": 5000, "time": 166_000 })
+    );
+    let samples = shown_stacks(&parsed);
+    assert_eq!(
+        samples[..8],
+        [
+            "2 CrBrowserMain: paint<main",
+            "2 wörker: shop::get@/opt/libshop.so[inlined]<shop::put@/opt/libshop.so<shop::main()@/opt/libshop.so",
+            "1 CrBrowserMain:",
+            "1 CrBrowserMain: gc",
+            "1 reader: ksys_read@[kernel.kallsyms][kernel]<libshop.so+0x2020@/opt/libshop.so<shop::main()@/opt/libshop.so",
+            "1 wörker: ksys_read@[kernel.kallsyms][kernel]<libshop.so+0x2020@/opt/libshop.so<shop::main()@/opt/libshop.so",
+            "1 CrBrowserMain: main",
+            "1 wörker: other",
+        ]
+    );
+    let records = parsed.of("stack");
+    assert!(records[5].contains(r#""cut":true"#), "{}", records[5]);
+    assert!(
+        records[1].contains(r#""file":"get.h","line":3"#),
+        "{}",
+        records[1]
+    );
+    let of_slices: Vec<String> = records[8..]
+        .iter()
+        .map(|record| {
+            let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+            let frames = record["stack"].as_array().unwrap().iter();
+            let names: Vec<&str> = frames.map(|frame| frame["fn"].as_str().unwrap()).collect();
+            format!(
+                "{} {}: {}",
+                record["cost"]["time"],
+                record["thread"].as_str().unwrap(),
+                names.join("<")
+            )
+        })
+        .collect();
+    assert_eq!(
+        of_slices,
+        [
+            "32000 wörker: frame",
+            "3000 wörker: frame<frame",
+            "16000 wörker: last",
+            "15000 wörker: layout<frame",
+            "100000 network: load; \"x\"",
+        ]
+    );
+    assert_eq!(
+        parsed.messages,
+        [
+            "in: 1 samples have no stack: the trace has lost the packets that it was in",
+            "in: 5 records or samples were lost, as the profiler says",
+            "in: 1 slices end that did not begin in the trace: they are not counted",
+        ]
+    );
+    assert!(parsed.is_whole());
+}
+
+fn string(id: i64, text: &str) -> Message {
+    message().number(1, id).bytes(2, text.as_bytes())
+}
+
+/// A packet of sequence 1 whose stack 1 is `leaf` below `main`.
+fn first_packet() -> Message {
+    let frame = |id| message().number(1, id).number(2, id);
+    let data = message()
+        .message(5, string(1, "main"))
+        .message(5, string(2, "leaf"))
+        .message(6, frame(1))
+        .message(6, frame(2))
+        .message(7, message().number(1, 1).number(2, 1).number(2, 2))
+        .message(7, message().number(1, 2).packed(2, &[1]));
+    packet().number(13, 1).message(12, data)
+}
+
+fn packet() -> Message {
+    message().number(8, 5).number(10, 1)
+}
+
+fn trace(packets: &[Message]) -> Vec<u8> {
+    let add = |trace: Message, packet: &Message| trace.message(1, packet.clone());
+    packets.iter().fold(message(), add).0
+}
+
+/// A sample of a heap: stack, bytes allocated and freed, blocks allocated and freed.
+fn heap_sample(figures: [i64; 5]) -> Message {
+    let [stack, allocated, freed, blocks, freed_blocks] = figures;
+    message()
+        .number(1, stack)
+        .number(2, allocated)
+        .number(3, freed)
+        .number(5, blocks)
+        .number(6, freed_blocks)
+}
+
+fn heap(is_continued: i64, samples: &[[i64; 5]]) -> Message {
+    let dump = samples
+        .iter()
+        .fold(message().number(1, 70), |dump, sample| {
+            dump.message(2, heap_sample(*sample))
+        });
+    packet().message(37, message().message(5, dump).number(6, is_continued))
+}
+
+#[test]
+fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
+    let json = |figures: [u64; 4]| {
+        let [allocated, live, blocks, live_blocks] = figures;
+        serde_json::json!({
+            "allocated_bytes": allocated, "live_bytes": live, "allocations": blocks, "live_allocations": live_blocks,
+        })
+    };
+    for (dumps, expected) in [
+        // One dump in two packets.
+        (
+            vec![heap(1, &[[1, 100, 30, 4, 1]]), heap(0, &[[2, 50, 0, 2, 0]])],
+            [150, 120, 6, 5],
+        ),
+        // Two dumps: the second counts what the first did, too.
+        (
+            vec![
+                heap(0, &[[1, 100, 30, 4, 1]]),
+                heap(0, &[[1, 160, 100, 6, 3]]),
+            ],
+            [160, 60, 6, 3],
+        ),
+        // A stack that is not in the second is as it was.
+        (
+            vec![
+                heap(0, &[[1, 100, 100, 4, 4], [2, 8, 0, 1, 0]]),
+                heap(0, &[[2, 16, 0, 2, 0]]),
+            ],
+            [116, 16, 6, 2],
+        ),
+        // One that heapprofd had forgotten counts anew.
+        (
+            vec![
+                heap(0, &[[1, 100, 100, 4, 4]]),
+                heap(0, &[[1, 10, 0, 1, 0]]),
+            ],
+            [110, 10, 5, 1],
+        ),
+    ] {
+        let parsed = parse(&trace(&[&[first_packet()][..], &dumps].concat()));
+        assert_eq!(total(&parsed), json(expected));
+        assert!(parsed.is_whole() && parsed.messages.is_empty());
+    }
+}
+
+#[test]
+fn heaps_of_android_10_have_their_tables_with_them() {
+    let tables = message()
+        .message(1, string(1, "main"))
+        .message(1, string(2, "lib"))
+        .message(4, message().number(1, 7).number(7, 2))
+        .message(
+            2,
+            message()
+                .number(1, 1)
+                .number(2, 1)
+                .number(3, 7)
+                .number(4, 0x10),
+        )
+        .message(3, message().number(1, 1).number(2, 1))
+        .message(
+            5,
+            message()
+                .number(1, 70)
+                .message(2, heap_sample([1, 9, 4, 1, 0])),
+        );
+    let parsed = parse(&trace(&[packet().message(37, tables)]));
+    assert_eq!(shown_stacks(&parsed), ["9: main@/lib"]);
+}
+
+#[test]
+fn a_number_means_what_its_sequence_last_said_it_means() {
+    let sample = |sequence: i64| {
+        let sample = message().number(2, 70).number(3, 71).number(4, 1);
+        message()
+            .number(8, 6)
+            .number(10, sequence)
+            .message(66, sample)
+    };
+    let anew = packet().number(13, 1);
+    let packets = [first_packet(), sample(1), sample(2), anew, sample(1)];
+    let parsed = parse(&trace(&packets));
+    assert_eq!(shown_stacks(&parsed), ["2 71:", "1 71: leaf<main"]);
+    assert_eq!(
+        parsed.messages,
+        ["in: 2 samples have no stack: the trace has lost the packets that it was in"]
+    );
+}
+
+#[test]
+fn slices_of_chromes_first_traces_have_times_and_phases_of_their_own() {
+    let thread = message()
+        .number(1, 70)
+        .number(2, 9)
+        .bytes(5, b"t")
+        .number(6, 1000);
+    let slice = |delta: i64, phase: u8, name: i64| {
+        let legacy = message().number(1, name).number(2, phase.into());
+        packet().message(11, message().number(1, delta).message(6, legacy))
+    };
+    let names = message()
+        .message(2, string(1, "outer"))
+        .message(2, string(2, "inner"));
+    let parsed = parse(&trace(&[
+        packet()
+            .number(13, 1)
+            .message(44, thread)
+            .message(12, names),
+        slice(10, b'B', 1),
+        slice(5, b'B', 2),
+        slice(2, b'E', 0),
+        slice(4, b'E', 0),
+    ]));
+    assert_eq!(
+        shown_stacks(&parsed),
+        ["9000 t: outer", "2000 t: inner<outer"]
+    );
+}
+
+#[test]
+fn what_is_cut_short_or_cannot_be_unpacked_is_an_error_behind_the_rest() {
+    let sample = packet().message(66, message().number(4, 1));
+    let whole = trace(&[first_packet(), sample.clone()]);
+    let bad = trace(&[
+        first_packet(),
+        sample,
+        message().bytes(50, b"\x78\x9cnothing"),
+    ]);
+    for bytes in [&bad[..], &[&whole[..], &[0x0a, 100, 8]].concat()] {
+        let parsed = parse(bytes);
+        assert_eq!(shown_stacks(&parsed), ["1: leaf<main"]);
+        assert!(
+            parsed.trouble && !parsed.is_whole(),
+            "{:?}",
+            parsed.messages
+        );
+    }
+    let nothing = parse(&trace(&[first_packet()]));
+    assert!(nothing.messages[0].contains("expected samples, a heap or slices"));
+    check_all_prefixes(super::parse, EVERYTHING, &Options::default());
+}
+
+#[test]
+fn other_messages_are_not_taken() {
+    let is_trace = |bytes: &[u8]| super::is_trace(&Head::new(bytes, true));
+    assert!(is_trace(EVERYTHING) && is_trace(&EVERYTHING[..100]));
+    let deflated = b"\x78\x9c\x03\x00\x00\x00\x00\x01";
+    assert!(is_trace(&trace(&[message().bytes(50, deflated)])));
+    let releases: [&[u8]; 2] = [
+        include_bytes!("../../../../tests/data/otlp/1.10.pb"),
+        include_bytes!("../../../../tests/data/otlp/1.7.pb"),
+    ];
+    for profile in releases {
+        assert!(!is_trace(profile));
+        assert!(!crate::otlp::is_profiles(&Head::new(EVERYTHING, true)));
+    }
+    for other in [
+        // The descriptor of a file; pprof's type of values; a message of numbers; nothing.
+        message()
+            .bytes(1, b"a.proto")
+            .bytes(2, b"a")
+            .bytes(3, b"b.proto"),
+        message().number(1, 1).number(2, 2),
+        message().number(8, 5).number(10, 1),
+        message().number(8, 5).bytes(10, b"x"),
+        message(),
+    ] {
+        assert!(!is_trace(&trace(&[other.clone()])), "{:?}", other.0);
+    }
+    assert!(!crate::pprof::is_profile(&Head::new(EVERYTHING, true)));
+}
