@@ -44,12 +44,6 @@ const BINARY: &[Unsupported] = &[
     },
     Unsupported {
         at: 0,
-        bytes: b"\x04\x22\x4d\x18",
-        of: "lz4 data",
-        then: "lz4 -dc FILE | cg-parse",
-    },
-    Unsupported {
-        at: 0,
         bytes: b"\x1f\x9d",
         of: "compress data",
         then: "gzip -dc FILE | cg-parse",
@@ -191,7 +185,10 @@ pub(crate) enum Binary {
 
 /// Whether an input that begins with these bytes is a binary file; text shows within its first line that it is none.
 pub(crate) fn binary(bytes: &[u8]) -> Binary {
-    let mut may_be = false;
+    if bytes.starts_with(LZ4) {
+        return lz4(bytes);
+    }
+    let mut may_be = LZ4.starts_with(bytes);
     for sign in BINARY {
         let (before, rest) = bytes.split_at(bytes.len().min(sign.at));
         if before.contains(&b'\n') {
@@ -203,6 +200,23 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         may_be |= sign.bytes.starts_with(rest);
     }
     if may_be { Binary::MayBe } else { Binary::IsNot }
+}
+
+/// What frames of LZ4 begin with.
+const LZ4: &[u8] = b"\x04\x22\x4d\x18";
+
+/// What data of LZ4 is. memray packs its recordings by itself: they begin with its name, which packing leaves as it is.
+fn lz4(bytes: &[u8]) -> Binary {
+    // Behind the header of the frame, the size of its first block, and two bytes for the length of what is not packed.
+    const NAME_AT: usize = 13;
+    const NAME: &[u8] = b"memray\0";
+    match bytes.get(NAME_AT..NAME_AT + NAME.len()) {
+        Some(NAME) => Binary::Is(
+            "this is a recording of memray; memray transform speedscope -f -o OUT.json FILE writes what cg-parse reads".to_owned(),
+        ),
+        Some(_) => Binary::Is("this is lz4 data; lz4 -dc FILE | cg-parse".to_owned()),
+        None => Binary::MayBe,
+    }
 }
 
 /// A message about text that no reader recognised, as far as its beginning tells what it is.
@@ -265,6 +279,21 @@ mod tests {
             for length in 0..sign.at + sign.bytes.len() {
                 assert_eq!(binary(&file[..length]), Binary::MayBe, "{}", sign.of);
             }
+        }
+    }
+
+    #[test]
+    fn a_recording_of_memray_is_no_other_lz4_data() {
+        let memray = b"\x04\x22\x4d\x18\x40\x40\xc0\xf6\x3a\0\0\xf9\x05memray\0\x0d\0";
+        let said = |bytes: &[u8]| match binary(bytes) {
+            Binary::Is(message) => message,
+            other => format!("{other:?}"),
+        };
+        assert!(said(memray).contains("; memray transform speedscope -f -o OUT.json FILE writes"));
+        let other = [&memray[..13], b"hello, world"].concat();
+        assert!(said(&other).contains("; lz4 -dc FILE | cg-parse"));
+        for length in 0..20 {
+            assert_eq!(binary(&memray[..length]), Binary::MayBe);
         }
     }
 
