@@ -235,8 +235,8 @@ mod tests {
     use super::*;
 
     /// Hands out so many bytes a read.
-    struct Pieces<'a>(&'a [u8], usize);
-    impl Read for Pieces<'_> {
+    struct PieceReader<'a>(&'a [u8], usize);
+    impl Read for PieceReader<'_> {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
             let length = self.1.min(self.0.len()).min(out.len());
             out[..length].copy_from_slice(&self.0[..length]);
@@ -247,7 +247,7 @@ mod tests {
 
     /// The elements of a list, as they are written, and what is wrong behind them.
     fn elements(text: &'static [u8], piece: usize) -> (Vec<String>, Result<(), String>) {
-        let input: Box<dyn Read> = Box::new(Pieces(text, piece));
+        let input: Box<dyn Read> = Box::new(PieceReader(text, piece));
         let mut lines = LineReader::new(input);
         let mut window = Window::new(&mut lines);
         let mut found = Vec::new();
@@ -272,14 +272,14 @@ mod tests {
     fn what_is_skipped_need_not_be_in_the_buffer() {
         let long = ["{\"a\":[", &"[\"}\",{\"b\":-1}],".repeat(1000), "null]} ,7"].concat();
         for piece in [1, 100, 1 << 20] {
-            let input: Box<dyn Read> = Box::new(Pieces(long.clone().leak().as_bytes(), piece));
+            let input: Box<dyn Read> = Box::new(PieceReader(long.clone().leak().as_bytes(), piece));
             let mut lines = LineReader::new(input);
             let mut window = Window::new(&mut lines);
             window.skip_value().unwrap();
             window.expect(b',').unwrap();
             window.skip_value().unwrap();
             window.expect_end().unwrap();
-            let cut: Box<dyn Read> = Box::new(Pieces(&b"{\"a\":[1,{\"b\":2"[..], piece));
+            let cut: Box<dyn Read> = Box::new(PieceReader(&b"{\"a\":[1,{\"b\":2"[..], piece));
             let mut lines = LineReader::new(cut);
             let error = Window::new(&mut lines)
                 .skip_value()

@@ -80,7 +80,7 @@ pub(super) fn parse(
 }
 
 /// A node of the tree whose end was not met yet.
-struct OpenNode {
+struct OpenCentre {
     frame: Option<FrameId>,
     outer: Option<StackLinkId>,
     costs: [Count; 2],
@@ -120,7 +120,7 @@ impl<'a> GhcDocument<'a> {
 
     /// Adds the tree that stands here.
     fn tree(&mut self, scanner: &mut Scanner<'a>, table: &mut StackTable) -> Result<(), Error> {
-        let begin = |outer| OpenNode {
+        let begin = |outer| OpenCentre {
             frame: None,
             outer,
             costs: [0; 2],
@@ -169,7 +169,7 @@ impl<'a> GhcDocument<'a> {
         Ok(())
     }
 
-    fn add(&mut self, node: &OpenNode, table: &mut StackTable) -> Result<(), Error> {
+    fn add(&mut self, node: &OpenCentre, table: &mut StackTable) -> Result<(), Error> {
         let stack = match node.frame {
             Some(frame) => Some(table.push(node.outer, frame)?),
             None => node.outer,
