@@ -216,7 +216,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
     let calm = ("calm", "steady 1000");
     let slow = ("calm", "steady 1100");
     let parse = ("x/parse", "steady 1000 parse");
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (
             "the same",
             &[calm],
@@ -239,6 +239,14 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             &[],
             &[slow],
             "'Ir>+1%'",
+            0,
+            "nothing to compare with",
+        ),
+        (
+            "the first run, with a limit on a function",
+            &[],
+            &[slow],
+            "'Ir[work]>+1%'",
             0,
             "nothing to compare with",
         ),
@@ -319,6 +327,8 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
         let ended = machine.run(&script, &[]);
         assert_eq!(ended.status, expected, "{name}: {ended:?}");
         assert!(ended.stdout.contains(says), "{name}: {ended:?}");
+        let unread = machine.run(&format!("{script} | true"), &[]);
+        assert_eq!(unread.status, expected, "{name}, unread: {unread:?}");
         // What is not judged is said, on GitHub where people see it.
         let on_github = machine.run(&script, GITHUB).stderr.contains("::notice::");
         let is_said = ["### new", "### gone", "nothing to"]
