@@ -40,7 +40,7 @@ pub struct RecordArgs {
     /// Look for objects and debug files below DIR too.
     ///
     /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
-    /// the names of addresses in profiles of samply and pprof that were saved without.
+    /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     debug_root: Vec<PathBuf>,
 

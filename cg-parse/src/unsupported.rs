@@ -159,7 +159,7 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     (
         "# to display the perf.data header info",
         "a printout of perf report",
-        "perf script -i perf.data | cg-parse",
+        "cg-parse perf.data",
     ),
     (
         "<?xml",

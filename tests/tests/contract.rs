@@ -342,14 +342,14 @@ fn packed_input_is_read_as_what_is_in_it() {
 
 #[test]
 fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
-    let recording = [&b"PERFILE2\x68\0\0\0\0\x1b[31m"[..], &[0xff; 9000]].concat();
+    let recording = [&b"SIMPLEPERF\0\x1b[31m"[..], &[0xff; 9000]].concat();
     let picture = b"<?xml version=\"1.0\"?>\n<svg>\n<title>main</title>\n</svg>\n";
     let archive = [&[b'x'; 257][..], b"ustar\0", b"\nevents: Ir\nfn=f\n1 2\n"].concat();
     let program = std::fs::read(tools::folder().join("cg-parse")).unwrap();
     let cases: [(&[u8], &str); 4] = [
         (
             &recording,
-            "this is a recording of perf; perf script -i FILE | cg-parse",
+            "this is a recording of simpleperf; simpleperf report-sample --show-callchain -i FILE | cg-parse",
         ),
         (
             picture,

@@ -31,6 +31,7 @@ mod one_door;
 mod packages;
 mod page;
 mod parts;
+mod perf_data;
 mod perf_oracle;
 mod readme;
 mod recipes;

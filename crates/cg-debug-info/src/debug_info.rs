@@ -110,6 +110,15 @@ impl DebugInfo {
 
     /// The rows of the line tables that lie in one of `ranges`, which are sorted and do not overlap; by address.
     pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<LineTableRow>, Chains) {
+        self.rows_of_units(ranges, |_, _, _| Ok(true))
+    }
+
+    /// The same of the units that are wanted.
+    fn rows_of_units(
+        &self,
+        ranges: &[Range<u64>],
+        is_wanted: impl for<'d> Fn(&DwarfUnits<'d>, &OpenUnit<'d>, &mut Steps) -> Result<bool, Stop>,
+    ) -> (Vec<LineTableRow>, Chains) {
         let mut builder = Builder::new(0);
         let mut kept = Vec::new();
         self.with_dwarf(|dwarf| {
@@ -120,6 +129,9 @@ impl DebugInfo {
             };
             for index in 0..units.len() {
                 let read = units.open(index, &mut steps).and_then(|open| {
+                    if !is_wanted(&units, &open, &mut steps)? {
+                        return Ok(());
+                    }
                     rows(
                         &units,
                         &open,
@@ -146,7 +158,19 @@ impl DebugInfo {
         let ranges: Vec<_> = (addresses.iter())
             .map(|address| *address..address.saturating_add(1))
             .collect();
-        let (rows, files) = self.rows(&ranges);
+        // Most units of a large program hold none of them.
+        let (rows, files) = self.rows_of_units(&ranges, |units, open, steps| {
+            let mut walk = Walk {
+                addresses,
+                innermost: &mut [],
+                written: None,
+                nodes: Vec::new(),
+                steps,
+                limits: units.limits,
+                dwarf: units.dwarf,
+            };
+            walk.may_hold(open)
+        });
         let mut places = vec![None; addresses.len()];
         for row in rows {
             let first = addresses.partition_point(|address| *address < row.begin);

@@ -42,8 +42,8 @@ pub struct DebugFile {
     pub source: DebugSource,
 }
 
-/// Places to look in, besides those that everybody looks in.
-#[derive(Debug, Clone, Default)]
+/// Places to look in, besides those that everybody looks in. The default is no folder but perf's own.
+#[derive(Debug, Clone)]
 pub struct Search {
     /// Directories that stand in for the root of the file system, hold debug files, or both.
     pub roots: Vec<PathBuf>,
@@ -51,6 +51,23 @@ pub struct Search {
     pub caches: Vec<PathBuf>,
     /// What reading a file may cost.
     pub limits: Limits,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            roots: Vec::new(),
+            caches: perf_caches().into_iter().collect(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Where perf keeps copies of objects (`set_buildid_dir` in tools/perf/util/config.c): where the environment says, or below
+/// the user's home.
+fn perf_caches() -> Option<PathBuf> {
+    let given = std::env::var_os("PERF_BUILDID_DIR").map(PathBuf::from);
+    given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".debug")))
 }
 
 impl Search {

@@ -1,18 +1,22 @@
 //! What the locations of a recording are called, found once for each when all samples are read.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use cg_debug_info::ObjectFile;
+use cg_names::demangle::demangle_path;
 use cg_reader::Search;
 use cg_stacks::address;
 use cg_stacks::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
-use cg_stacks::table::{FrameId, FrameParts, StackTable};
+use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::{FrameMarks, Name};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use crate::kernel::{KernelSymbols, RecordedKernel};
 use crate::locations::{CodePlace, Location, Locations, MappedObject, MappedObjectId, ObjectKind};
@@ -77,6 +81,31 @@ impl FoundFile {
     }
 }
 
+/// The table that frames go into, and names of functions that were looked up: few of them are of one location alone.
+struct NamedFrames<'t> {
+    table: &'t mut StackTable,
+    functions: HashMap<Vec<u8>, Option<NameId>, FixedState>,
+    demangle: bool,
+}
+
+impl NamedFrames<'_> {
+    /// The name of a symbol, without what compilers append to that of a part or a variety of a function: perf prints both by
+    /// the function's name.
+    fn function(&mut self, symbol: &[u8]) -> Result<Option<NameId>, TooMany> {
+        if let Some(known) = self.functions.get(symbol) {
+            return Ok(*known);
+        }
+        let name = match self.demangle {
+            true => demangle_path(symbol),
+            false => Cow::Borrowed(symbol),
+        };
+        let clone = memchr::memmem::find(&name, b" [clone ");
+        let name = self.table.given(&name[..clone.unwrap_or(name.len())])?;
+        self.functions.insert(symbol.to_vec(), name);
+        Ok(name)
+    }
+}
+
 /// Why frames of an object have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NamelessReason {
@@ -137,9 +166,14 @@ impl NameSources<'_> {
         let kernel = has_kernel
             .then(|| KernelSymbols::find(self.kernel, self.search))
             .flatten();
+        let mut to = NamedFrames {
+            table,
+            functions: HashMap::default(),
+            demangle: self.demangle,
+        };
         let mut named = Vec::new();
         for location in self.locations.all() {
-            named.push(self.name(location, &functions, kernel.as_ref(), table)?);
+            named.push(self.name(location, &functions, kernel.as_ref(), &mut to)?);
         }
         Ok(LocationNames {
             named,
@@ -181,15 +215,15 @@ impl NameSources<'_> {
         location: &Location,
         functions: &BTreeMap<usize, BTreeMap<u64, Vec<AddressSymbol>>>,
         kernel: Option<&KernelSymbols>,
-        table: &mut StackTable,
+        to: &mut NamedFrames,
     ) -> Result<NamedLocation, TooMany> {
         let (object, offset) = match location.place {
             CodePlace::Object(object, offset) => (object, offset),
-            CodePlace::Made(name) => return made(self.read.text_of(name).as_bytes(), table),
+            CodePlace::Made(name) => return made(self.read.text_of(name).as_bytes(), to.table),
             CodePlace::Nowhere => {
-                let mut frame = unknown(table)?;
+                let mut frame = unknown(to.table)?;
                 frame.marks.kernel = location.is_kernel;
-                return one(frame, false, table);
+                return one(frame, false, to.table);
             }
         };
         let mapped = self.locations.get(object);
@@ -199,30 +233,30 @@ impl NameSources<'_> {
                 mapped,
                 offset,
                 kernel.and_then(|known| known.at(wanted)),
-                table,
+                to,
             ),
             ObjectKind::KernelMade => {
                 let frame = FrameParts {
-                    name: table.given(&mapped.path)?,
-                    obj: table.given(&mapped.path)?,
+                    name: to.table.given(&mapped.path)?,
+                    obj: to.table.given(&mapped.path)?,
                     marks: KERNEL,
                     ..FrameParts::default()
                 };
-                one(frame, true, table)
+                one(frame, true, to.table)
             }
             ObjectKind::Made(_) => {
-                let mut frame = unknown(table)?;
-                frame.obj = table.given(&mapped.path)?;
-                one(frame, false, table)
+                let mut frame = unknown(to.table)?;
+                frame.obj = to.table.given(&mapped.path)?;
+                one(frame, false, to.table)
             }
             ObjectKind::File | ObjectKind::NoFile => {
                 let of_object = functions.get(&object.index());
                 match of_object.and_then(|found| found.get(&wanted)) {
-                    Some(found) => self.found(found, mapped, table),
+                    Some(found) => self.found(found, mapped, to),
                     None => one(
-                        address::in_object(table, &mapped.path, offset)?,
+                        address::in_object(to.table, &mapped.path, offset)?,
                         false,
-                        table,
+                        to.table,
                     ),
                 }
             }
@@ -234,9 +268,9 @@ impl NameSources<'_> {
         &self,
         found: &[AddressSymbol],
         object: &MappedObject,
-        table: &mut StackTable,
+        to: &mut NamedFrames,
     ) -> Result<NamedLocation, TooMany> {
-        let obj = table.given(&object.path)?;
+        let obj = to.table.given(&object.path)?;
         let mut frames = Vec::new();
         for (level, function) in found.iter().enumerate() {
             let marks = FrameMarks {
@@ -244,14 +278,14 @@ impl NameSources<'_> {
                 ..FrameMarks::default()
             };
             let frame = FrameParts {
-                name: table.function(without_clone(&function.name), self.demangle)?,
-                file: table.given(&function.file)?,
+                name: to.function(&function.name)?,
+                file: to.table.given(&function.file)?,
                 line: function.line,
                 obj,
                 marks,
                 ..FrameParts::default()
             };
-            frames.push(table.frame(frame)?);
+            frames.push(to.table.frame(frame)?);
         }
         let has_name = true;
         Ok(NamedLocation { frames, has_name })
@@ -262,7 +296,7 @@ impl NameSources<'_> {
         object: &MappedObject,
         address: u64,
         symbol: Option<(&[u8], Option<&[u8]>)>,
-        table: &mut StackTable,
+        to: &mut NamedFrames,
     ) -> Result<NamedLocation, TooMany> {
         let own = match object.kind {
             ObjectKind::Kernel => b"[kernel.kallsyms]".to_vec(),
@@ -271,17 +305,17 @@ impl NameSources<'_> {
         match symbol {
             Some((name, module)) => {
                 let frame = FrameParts {
-                    name: table.function(name, self.demangle)?,
-                    obj: table.given(module.unwrap_or(&own))?,
+                    name: to.function(name)?,
+                    obj: to.table.given(module.unwrap_or(&own))?,
                     marks: KERNEL,
                     ..FrameParts::default()
                 };
-                one(frame, true, table)
+                one(frame, true, to.table)
             }
             None => {
-                let mut frame = address::in_object(table, &own, address)?;
+                let mut frame = address::in_object(to.table, &own, address)?;
                 frame.marks = KERNEL;
-                one(frame, false, table)
+                one(frame, false, to.table)
             }
         }
     }
@@ -340,13 +374,6 @@ fn made(name: &[u8], table: &mut StackTable) -> Result<NamedLocation, TooMany> {
     }
     let has_name = true;
     Ok(NamedLocation { frames, has_name })
-}
-
-/// A mangled name of C++ without what compilers append to it for a part or a variety of a function, `_ZL3mixj.isra.0`: perf
-/// prints both by the function's name.
-fn without_clone(name: &[u8]) -> &[u8] {
-    let dot = memchr::memchr(b'.', name).filter(|_| name.starts_with(b"_Z"));
-    &name[..dot.unwrap_or(name.len())]
 }
 
 /// `/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz` is called `[ext4]`.

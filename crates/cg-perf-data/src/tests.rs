@@ -168,6 +168,7 @@ impl Pipe {
         let options = Options {
             search: Search {
                 roots,
+                caches: Vec::new(),
                 ..Search::default()
             },
             ..Options::default()
@@ -452,8 +453,11 @@ fn recorded(name: &str, roots: &[&Path]) -> Parsed {
     Pipe { endian, bytes }.read_below(roots)
 }
 
+/// Functions with their samples.
+type SampledFunctions<'a> = &'a [(&'a str, u64)];
+
 /// Samples by function, of frames that are not inlined: of those that ran, and of those that were on the stack.
-fn by_function(read: &Parsed) -> (Vec<(String, u64)>, Vec<(String, u64)>) {
+fn by_function(read: &Parsed) -> [Vec<(String, u64)>; 2] {
     let (mut own, mut inclusive) = (
         std::collections::BTreeMap::new(),
         std::collections::BTreeMap::new(),
@@ -473,13 +477,13 @@ fn by_function(read: &Parsed) -> (Vec<(String, u64)>, Vec<(String, u64)>) {
             *inclusive.entry(name).or_default() += samples;
         }
     }
-    (own.into_iter().collect(), inclusive.into_iter().collect())
+    [own, inclusive].map(|counts| counts.into_iter().collect())
 }
 
 #[test]
 fn samples_of_functions_are_those_that_perf_script_prints() {
     // perf script --no-inline -i FILE, counted with awk.
-    let cases: [(&str, &[(&str, u64)], &[(&str, u64)]); 2] = [
+    let cases: [(&str, SampledFunctions, SampledFunctions); 2] = [
         (
             "6.1-spin.data",
             &[("heavy", 43), ("spin", 104)],
@@ -514,13 +518,13 @@ fn samples_of_functions_are_those_that_perf_script_prints() {
             "{name}: {:?}",
             read.messages
         );
-        let text = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
+        let text = |counts: SampledFunctions| -> Vec<(String, u64)> {
             counts
                 .iter()
                 .map(|(name, count)| ((*name).to_owned(), *count))
                 .collect()
         };
-        assert_eq!(by_function(&read), (text(own), text(inclusive)), "{name}");
+        assert_eq!(by_function(&read), [text(own), text(inclusive)], "{name}");
         // What was inlined is what perf does not show: all of heavy's own time is spent in stir.
         let stir = read
             .of("stack")
@@ -567,7 +571,7 @@ fn another_build_gives_no_names_and_no_callers() {
     std::fs::copy(data().join("spin"), kept.join("elf")).unwrap();
     let read = recorded("6.1-spin.data", &[root.path()]);
     assert_eq!(
-        by_function(&read).0,
+        by_function(&read)[0],
         [("heavy".to_owned(), 43), ("spin".to_owned(), 104)]
     );
 }
@@ -586,7 +590,7 @@ fn packed_records_are_those_of_an_unpacked_recording() {
         let run: serde_json::Value = serde_json::from_str(&read.records[0]).unwrap();
         assert_eq!(run["total"]["samples"], 7, "{name}");
         assert_eq!(run["command"], "./spin", "{name}");
-        let (own, inclusive) = by_function(&read);
+        let [own, inclusive] = by_function(&read);
         assert_eq!(own.iter().map(|(_, count)| count).sum::<u64>(), 7);
         assert!(
             inclusive.contains(&("_start".to_owned(), 7)),

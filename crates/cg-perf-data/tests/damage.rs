@@ -27,6 +27,7 @@ fn check(name: &str, bytes: &[u8]) {
     let options = Options {
         search: Search {
             roots: vec![data()],
+            caches: Vec::new(),
             ..Search::default()
         },
         ..Options::default()

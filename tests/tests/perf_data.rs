@@ -1,0 +1,210 @@
+//! A recording of perf is, function by function, what perf script prints of it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use needs::needs;
+use serde_json::Value;
+use tempfile::TempDir;
+use tests::{data, tools};
+
+/// Counts of an event by function.
+type ByFunction = BTreeMap<String, i64>;
+
+/// What a stream says of an event.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Figures {
+    total: i64,
+    /// By process, thread and its name.
+    threads: BTreeMap<String, i64>,
+    own: ByFunction,
+    inclusive: ByFunction,
+}
+
+fn stdout(command: &mut Command) -> Vec<u8> {
+    let output = command.stderr(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}");
+    output.stdout
+}
+
+fn records(stream: &[u8]) -> Vec<Value> {
+    let lines = stream
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let records: Vec<Value> = lines
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert_eq!(records.last().unwrap()["type"], "end");
+    records
+}
+
+/// A function without its parameters, which perf leaves out; what has no name counts as that.
+fn plain(frame: &Value) -> String {
+    let name = frame["fn"].as_str().unwrap();
+    let has_place = frame["addr"].is_string() || name.starts_with("[unknown]");
+    match name.rfind('(').filter(|_| name.ends_with(')')) {
+        _ if has_place => "?".to_owned(),
+        Some(open) => name[..open].to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+fn figures(records: &[Value]) -> BTreeMap<String, Figures> {
+    let mut events: BTreeMap<String, Figures> = BTreeMap::new();
+    for record in records.iter().filter(|record| record["type"] == "stack") {
+        let frames = record["stack"].as_array().unwrap().iter();
+        let names: Vec<String> = frames
+            .filter(|frame| frame["inlined"] != true)
+            .map(plain)
+            .collect();
+        for (event, count) in record["cost"].as_object().unwrap() {
+            let count = count.as_i64().unwrap();
+            let figures = events.entry(event.clone()).or_default();
+            figures.total += count;
+            let thread = format!("{} {}", record["pid"], record["thread"]);
+            *figures.threads.entry(thread).or_default() += count;
+            if let Some(innermost) = names.first() {
+                *figures.own.entry(innermost.clone()).or_default() += count;
+            }
+            for name in names.iter().collect::<BTreeSet<_>>() {
+                *figures.inclusive.entry(name.clone()).or_default() += count;
+            }
+        }
+    }
+    events
+}
+
+/// What cg-parse makes of a recording, and of what perf script prints of it.
+fn both(folder: &Path, recording: &Path, root: Option<&Path>) -> [BTreeMap<String, Figures>; 2] {
+    let mut direct = tools::command("cg-parse");
+    let mut script = needs::command("perf");
+    script.args(["script", "--no-inline", "-F", "+pid,+period"]);
+    if let Some(root) = root {
+        direct.arg("--debug-root").arg(root);
+        script.arg("--symfs").arg(root);
+    }
+    let text = folder.join("script.txt");
+    std::fs::write(&text, stdout(script.arg("-i").arg(recording))).unwrap();
+    let direct = stdout(direct.arg(recording));
+    let printed = stdout(tools::command("cg-parse").arg(&text));
+    [direct, printed].map(|stream| figures(&records(&stream)))
+}
+
+/// The share of a total by which two counts of functions differ, one more than the other.
+fn difference(a: &ByFunction, b: &ByFunction, total: i64) -> f64 {
+    let names: BTreeSet<&String> = a
+        .keys()
+        .chain(b.keys())
+        .filter(|name| *name != "?")
+        .collect();
+    let count = |counts: &ByFunction, name: &String| counts.get(name).copied().unwrap_or(0);
+    let less = names
+        .iter()
+        .map(|name| (count(b, name) - count(a, name)).max(0));
+    less.sum::<i64>() as f64 / total.max(1) as f64
+}
+
+#[test]
+fn recordings_of_the_test_data_are_what_perf_script_prints() {
+    needs!("perf");
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().join("root");
+    let program = root.join("home/dev/work/spin");
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    std::fs::copy(data("perf-data/spin"), &program).unwrap();
+    for name in ["spin", "spin-dwarf", "spin-pipe"] {
+        let recording: PathBuf = folder.path().join(name);
+        std::fs::copy(data(&format!("perf-data/6.1-{name}.data")), &recording).unwrap();
+        let [direct, printed] = both(folder.path(), &recording, Some(&root));
+        assert!(direct["samples"].total >= 7, "{name}");
+        assert_eq!(direct, printed, "{name}");
+    }
+}
+
+#[test]
+fn samples_of_a_program_are_what_perf_script_prints() {
+    needs!("gcc", "perf");
+    let folder = TempDir::new().unwrap();
+    let program = folder.path().join("spin");
+    stdout(
+        needs::command("gcc")
+            .args([
+                "-O1",
+                "-g",
+                "-fno-omit-frame-pointer",
+                "-mno-omit-leaf-frame-pointer",
+            ])
+            .args([
+                "-fno-optimize-sibling-calls",
+                "-nostdlib",
+                "-static",
+                "-Wl,--eh-frame-hdr,--build-id",
+            ])
+            .arg("-o")
+            .arg(&program)
+            .arg(data("perf-data/spin.c")),
+    );
+    for arguments in [
+        &["-e", "cpu-clock:u", "-F", "499", "-g"][..],
+        &["-e", "task-clock:u", "-c", "1000000", "-g"],
+        &["-e", "cpu-clock:u", "-F", "499", "-g", "-z"],
+        &[
+            "-e",
+            "cpu-clock:u",
+            "-e",
+            "page-faults:u",
+            "-F",
+            "499",
+            "-g",
+        ],
+        &["-e", "cpu-clock:u", "-F", "499"],
+        &[
+            "-e",
+            "cpu-clock:u",
+            "-F",
+            "499",
+            "--call-graph",
+            "dwarf,1024",
+        ],
+    ] {
+        let recording = folder.path().join("perf.data");
+        let status = needs::command("perf")
+            .args(["record", "-q", "-o"])
+            .arg(&recording)
+            .args(arguments)
+            .arg("--")
+            .arg(&program)
+            .stderr(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            // Machines that do not let perf sample have the recordings above.
+            return;
+        }
+        let [direct, printed] = both(folder.path(), &recording, None);
+        assert!(direct["samples"].total > 10, "{arguments:?}");
+        for (event, printed) in &printed {
+            let direct = &direct[event];
+            let whole = (direct.total, &direct.threads);
+            assert_eq!(whole, (printed.total, &printed.threads), "{arguments:?}");
+            // What perf has, and this has not: of stacks that each follows by itself, a sample in a hundred.
+            let most = if arguments.contains(&"dwarf,1024") {
+                0.01
+            } else {
+                0.0
+            };
+            for (own, others) in [
+                (&direct.own, &printed.own),
+                (&direct.inclusive, &printed.inclusive),
+            ] {
+                let share = difference(own, others, direct.total);
+                assert!(
+                    share <= most,
+                    "{arguments:?}, {event}: {own:?} for {others:?}"
+                );
+            }
+        }
+    }
+}
