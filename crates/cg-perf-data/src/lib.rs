@@ -28,6 +28,7 @@ mod jit;
 mod kernel;
 mod locations;
 mod names;
+mod outcome;
 mod processes;
 mod reader;
 mod records;

@@ -1,15 +1,12 @@
 //! From records to stacks that are written.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use cg_reader::{Error, Lines, Options, Out};
-use cg_stacks::perf::{Recording, SAMPLES, SampledEvent};
-use cg_stacks::table::{NameId, StackKey, StackTable};
+use cg_stacks::table::{NameId, StackKey};
 use cg_stream::Diagnostics;
-use cg_stream::intern::{Id as _, TooMany};
-use cg_stream::record::RunRecord;
+use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -18,8 +15,8 @@ use crate::container::{Container, RecordHeader};
 use crate::features::Features;
 use crate::fields::RecordFields;
 use crate::kernel::RecordedKernel;
-use crate::locations::{CodePlace, MappedObjectId, ObjectKind};
-use crate::names::{KnownBuilds, NameSources, other_builds};
+use crate::locations::{MappedObjectId, ObjectKind};
+use crate::names::KnownBuilds;
 use crate::processes::{CodeMapping, Processes};
 use crate::records::{
     KernelSymbol, MappedCode, ProcessorMode, RecordedBuildId, ThreadBirth, ThreadName, kind,
@@ -52,40 +49,40 @@ pub fn parse(
 }
 
 /// An event, and how often it was sampled.
-struct ReadEvent {
-    attribute: EventAttribute,
-    samples: u64,
-    has_period: bool,
+pub(crate) struct ReadEvent {
+    pub(crate) attribute: EventAttribute,
+    pub(crate) samples: u64,
+    pub(crate) has_period: bool,
 }
 
 /// A recording while it is read.
-struct RecordingReader<'o> {
-    options: &'o Options,
-    events: Vec<ReadEvent>,
-    events_by_id: HashMap<u64, usize, FixedState>,
-    features: Features,
-    builds: KnownBuilds,
-    kernel: RecordedKernel,
-    kernel_object: Option<MappedObjectId>,
-    processes: Processes,
-    stacks: StackBuilder,
-    follower: StackFollower,
+pub(crate) struct RecordingReader<'o> {
+    pub(crate) options: &'o Options,
+    pub(crate) events: Vec<ReadEvent>,
+    pub(crate) events_by_id: HashMap<u64, usize, FixedState>,
+    pub(crate) features: Features,
+    pub(crate) builds: KnownBuilds,
+    pub(crate) kernel: RecordedKernel,
+    pub(crate) kernel_object: Option<MappedObjectId>,
+    pub(crate) processes: Processes,
+    pub(crate) stacks: StackBuilder,
+    pub(crate) follower: StackFollower,
     /// By process and thread: what it was called last.
-    threads: HashMap<(u32, u32), NameId, FixedState>,
-    times: Option<(u64, u64)>,
-    ends: StackEnds,
+    pub(crate) threads: HashMap<(u32, u32), NameId, FixedState>,
+    pub(crate) times: Option<(u64, u64)>,
+    pub(crate) ends: StackEnds,
     /// What perf says that it lost.
-    lost: u64,
+    pub(crate) lost: u64,
     /// Records that were too short for what they had to hold, or of no event that is described.
-    left_out: u64,
+    pub(crate) left_out: u64,
 }
 
 /// How the stacks ended that were followed here.
 #[derive(Clone, Copy, Debug, Default)]
-struct StackEnds {
-    followed: u64,
-    copied: u64,
-    lost: u64,
+pub(crate) struct StackEnds {
+    pub(crate) followed: u64,
+    pub(crate) copied: u64,
+    pub(crate) lost: u64,
 }
 
 impl<'o> RecordingReader<'o> {
@@ -436,191 +433,6 @@ impl<'o> RecordingReader<'o> {
         };
         self.threads.insert((pid, tid), name);
         Ok(Some(name))
-    }
-
-    /// Names everything and writes it.
-    fn write(
-        mut self,
-        source: &str,
-        read: Result<(), Error>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
-        let names = self.event_names();
-        let mut run = RunRecord::new("perf");
-        run.source = vec![source.to_owned()];
-        self.features.tell(&mut run);
-        let sampled = self
-            .events
-            .iter()
-            .filter(|event| !event.attribute.is_dummy());
-        run.sampling.sample_rate = (sampled
-            .filter_map(|event| event.attribute.frequency())
-            .next())
-        .map(Into::into);
-        for build in self.features.build_ids() {
-            self.builds.by_path.insert(build.path, build.id);
-        }
-        self.builds.are_all = true;
-        if self.kernel.build_id.is_none() {
-            self.kernel.build_id = (self.builds.by_path)
-                .get(&b"[kernel.kallsyms]"[..])
-                .cloned();
-        }
-        self.kernel.release = self.features.os_release();
-        self.tell(source, diagnostics);
-
-        let mut table = StackTable::new([SAMPLES]);
-        let mut events: Vec<SampledEvent> = Vec::new();
-        // By column of what was read: the column that is written.
-        let mut columns = vec![0];
-        for (event, name) in self.events.iter().zip(&names) {
-            let new = SampledEvent::new(name);
-            let known = events.iter().position(|known| known.name == new.name);
-            if event.samples == 0 {
-                columns.push(0);
-                continue;
-            }
-            let position = known.unwrap_or(events.len());
-            if known.is_none() {
-                events.push(new);
-            }
-            events[position].samples += event.samples;
-            events[position].has_period |= event.has_period;
-            columns.push(table.event(&events[position].name));
-        }
-        self.name_stacks(source, &columns, &mut table, diagnostics)?;
-        let mut threads = BTreeMap::new();
-        let known = |id: u32| (id != u32::MAX).then_some(u64::from(id));
-        for ((pid, tid), name) in &self.threads {
-            let name = table.text(self.stacks.table.text_of(*name).as_bytes())?;
-            threads.insert((known(*pid), known(*tid)), name);
-        }
-        let recording = Recording {
-            run,
-            table,
-            events,
-            threads,
-            duration: self.times.map(|(first, last)| last - first).filter(|time| *time > 0),
-        };
-        recording.write(read, out)
-    }
-
-    /// What events are called: as perf says, else by their numbers.
-    fn event_names(&self) -> Vec<Vec<u8>> {
-        let mut names: Vec<Vec<u8>> = (self.events.iter())
-            .map(|event| match event.attribute.name.is_empty() {
-                true => event.attribute.name_by_number().into_bytes(),
-                false => event.attribute.name.clone(),
-            })
-            .collect();
-        for (position, described) in self.features.events().into_iter().enumerate() {
-            let by_id = described
-                .ids
-                .iter()
-                .find_map(|id| self.events_by_id.get(id));
-            let event = by_id
-                .copied()
-                .or(described.ids.is_empty().then_some(position));
-            if let Some(name) = event.and_then(|event| names.get_mut(event)) {
-                *name = described.name;
-            }
-        }
-        names
-    }
-
-    /// Puts the stacks into `table`, their frames named.
-    fn name_stacks(
-        &self,
-        source: &str,
-        columns: &[usize],
-        table: &mut StackTable,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), TooMany> {
-        let StackBuilder {
-            table: read,
-            locations,
-            ..
-        } = &self.stacks;
-        let sources = NameSources {
-            locations,
-            builds: &self.builds,
-            kernel: &self.kernel,
-            search: &self.options.search,
-            demangle: self.options.demangle,
-            read,
-        };
-        let mut names = sources.find(table)?;
-        let others = other_builds(
-            self.follower.files(),
-            locations,
-            &self.builds,
-            &self.options.search,
-        );
-        let mut through_others = 0u64;
-        let mut frames = Vec::new();
-        for position in 0..read.row_count() {
-            let row = read.row_at(position);
-            let samples = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
-            frames.clear();
-            let mut is_cut = row.cut;
-            let mut is_other = false;
-            for frame in read.frames_of(row.stack) {
-                let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
-                let location = &locations.all()[number];
-                if location.is_unwound && is_other {
-                    is_cut = true;
-                    through_others += samples;
-                    break;
-                }
-                is_other = matches!(location.place, CodePlace::Object(object, _) if others.contains(&object.index()));
-                names.push(number, location, samples, &mut frames);
-            }
-            let stack = table.stack(&frames)?;
-            let thread = read.name(row.thread).unwrap_or_default();
-            let thread = table.given(thread.as_bytes())?;
-            let cut = is_cut;
-            let written = table.row(StackKey {
-                stack,
-                thread,
-                cut,
-                ..row
-            })?;
-            for (column, to) in columns.iter().enumerate() {
-                if column == 0 || *to > 0 {
-                    table.add(written, *to, read.cost(position, column));
-                }
-            }
-        }
-        names.tell(source, locations, diagnostics);
-        if through_others > 0 {
-            diagnostics.warn(format!(
-                "{source}: {through_others} stacks are cut at objects that are another build now than was recorded; --debug-root DIR looks below DIR too"
-            ));
-        }
-        Ok(())
-    }
-
-    /// Says what a reader of the figures should know.
-    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
-        if self.lost > 0 {
-            diagnostics.warn(format!(
-                "{source}: perf lost {} samples or other records while it recorded",
-                self.lost
-            ));
-        }
-        let StackEnds {
-            followed,
-            copied,
-            lost,
-        } = self.ends;
-        if copied + lost > 0 {
-            let share = (copied + lost) as f64 / followed as f64 * 100.0;
-            diagnostics.warn(format!(
-                "{source}: {} of {followed} stacks ({share:.1} %) are cut: {copied} where perf's copy of the stack ends (perf record --call-graph dwarf,65528 copies more), {lost} at code of which nothing says who called it",
-                copied + lost
-            ));
-        }
     }
 }
 
