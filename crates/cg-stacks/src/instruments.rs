@@ -220,6 +220,34 @@ fn headings(line: &[u8]) -> Columns {
     columns
 }
 
+/// Units as they are shown, and how many of an event they are.
+type ShownUnits = &'static [(&'static [u8], Count)];
+
+const NANOSECONDS: ShownUnits = &[
+    (b"ns", 1),
+    ("µs".as_bytes(), 1_000),
+    (b"us", 1_000),
+    (b"ms", 1_000_000),
+    (b"s", 1_000_000_000),
+    (b"min", 60_000_000_000),
+];
+const CYCLES: ShownUnits = &[
+    (b"cycles", 1),
+    (b"Kc", 1_000),
+    (b"Mc", 1_000_000),
+    (b"Gc", 1_000_000_000),
+    (b"Tc", 1_000_000_000_000),
+];
+const SIZES: ShownUnits = &[
+    (b"Bytes", 1),
+    (b"bytes", 1),
+    (b"KB", 1 << 10),
+    (b"KiB", 1 << 10),
+    (b"MB", 1 << 20),
+    (b"MiB", 1 << 20),
+    (b"GB", 1 << 30),
+];
+
 /// `4.93 s  100.0%`, `4273.0ms   99.9%`, `532 cycles`, `-`: the event and the cost in its unit.
 fn weight(cell: &[u8]) -> Option<(&'static str, Count)> {
     let cell = cell.trim_ascii();
@@ -233,35 +261,7 @@ fn weight(cell: &[u8]) -> Option<(&'static str, Count)> {
     let (number, rest) = cell.split_at(digits);
     let rest = rest.trim_ascii_start();
     let unit = rest.split(|byte| *byte == b' ').next().unwrap_or_default();
-    const NANOSECONDS: [(&[u8], Count); 6] = [
-        (b"ns", 1),
-        ("µs".as_bytes(), 1_000),
-        (b"us", 1_000),
-        (b"ms", 1_000_000),
-        (b"s", 1_000_000_000),
-        (b"min", 60_000_000_000),
-    ];
-    const CYCLES: [(&[u8], Count); 5] = [
-        (b"cycles", 1),
-        (b"Kc", 1_000),
-        (b"Mc", 1_000_000),
-        (b"Gc", 1_000_000_000),
-        (b"Tc", 1_000_000_000_000),
-    ];
-    const SIZES: [(&[u8], Count); 7] = [
-        (b"Bytes", 1),
-        (b"bytes", 1),
-        (b"KB", 1 << 10),
-        (b"KiB", 1 << 10),
-        (b"MB", 1 << 20),
-        (b"MiB", 1 << 20),
-        (b"GB", 1 << 30),
-    ];
-    let units: [(&str, &[(&[u8], Count)]); 3] = [
-        ("time", &NANOSECONDS),
-        ("cycles", &CYCLES),
-        ("bytes", &SIZES),
-    ];
+    let units = [("time", NANOSECONDS), ("cycles", CYCLES), ("bytes", SIZES)];
     units.into_iter().find_map(|(event, units)| {
         let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
         Some((event, scaled(number, *factor)?))
