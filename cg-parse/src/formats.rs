@@ -272,6 +272,7 @@ pub static FORMATS: &[Format] = &[
             "pprof/*.gz",
             "pprof/*.cpu",
             "pprof/*.heap",
+            "pprof/*.raw",
         ],
     },
     Format {

@@ -44,6 +44,13 @@ pub struct RecordArgs {
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     debug_root: Vec<PathBuf>,
 
+    /// Take names of functions from PROGRAM.
+    ///
+    /// For profiles that say where the profiled program was in memory, and neither its names nor its build: those of
+    /// gperftools and jemalloc. PROGRAM is the one that ran, wherever it lies now; it may be called differently.
+    #[arg(long, value_name = "PROGRAM", hide_short_help = true)]
+    exe: Option<PathBuf>,
+
     /// Have stack records: who called whom.
     ///
     /// Of callgrind profiles, instead of other records. Stacks are exact where the profile was taken with
@@ -63,6 +70,7 @@ impl RecordArgs {
             inline: self.inline,
             search: Search {
                 roots: self.debug_root.clone(),
+                exe: self.exe.clone(),
                 ..Search::default()
             },
             stacks: self.stacks,
@@ -74,13 +82,14 @@ impl RecordArgs {
     ///
     /// To be used as `#[command(mut_args(RecordArgs::only_in_long_help))]`.
     pub fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
-        const IDS: [&str; 8] = [
+        const IDS: [&str; 9] = [
             "per_part",
             "lines",
             "calls",
             "instr",
             "inline",
             "debug_root",
+            "exe",
             "stacks",
             "snapshots",
         ];

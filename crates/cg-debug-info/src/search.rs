@@ -49,6 +49,9 @@ pub struct Search {
     pub roots: Vec<PathBuf>,
     /// Where perf keeps copies of objects by their build ids: `~/.debug` unless it is told otherwise.
     pub caches: Vec<PathBuf>,
+    /// The program that was profiled, wherever it lies and whatever it is called: for profiles that do not say by a build
+    /// id which one it was.
+    pub exe: Option<PathBuf>,
     /// What reading a file may cost.
     pub limits: Limits,
 }

@@ -115,6 +115,19 @@ impl FoundObject {
         FoundObject { file }
     }
 
+    /// The program that the search names, which nothing in the profile vouches for; `None` where none is named.
+    ///
+    /// # Errors
+    /// A message where the file cannot be read or is no object.
+    pub(super) fn program(search: &Search) -> Result<Option<FoundObject>, String> {
+        let Some(path) = &search.exe else {
+            return Ok(None);
+        };
+        let file = ObjectFile::open(path, &search.limits)
+            .map_err(|error| format!("--exe {}: {error}", path.display()))?;
+        Ok(Some(FoundObject { file }))
+    }
+
     /// The functions at each of these addresses; none where nothing is known of one.
     pub fn functions(
         &self,

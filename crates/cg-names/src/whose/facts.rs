@@ -152,7 +152,7 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     {
         return certain(Replacement);
     }
-    if is_allocator(name, file, base) {
+    if is_allocator(name, file, base) || is_allocator_library(object) {
         return certain(Allocator);
     }
     if is_start(name, base, place) {
@@ -315,6 +315,11 @@ fn is_allocator(name: &str, file: &str, base: &str) -> bool {
             .any(|known| file.ends_with(known))
         || (file == "alloc.rs"
             && INLINED_ALLOCATORS.contains(&symbol.split('<').next().unwrap_or_default()))
+}
+
+fn is_allocator_library(object: &str) -> bool {
+    let library = base_name(object);
+    library.contains(".so") && begins_with_any(library, &ALLOCATOR_LIBRARIES)
 }
 
 /// The runtime of a sanitizer.

@@ -157,6 +157,18 @@ pub(super) const ALLOCATORS: [&str; 56] = [
     "tc_new",
 ];
 
+/// Libraries that are nothing but an allocator, whatever their functions are called.
+pub(super) const ALLOCATOR_LIBRARIES: [&str; 8] = [
+    "libjemalloc",
+    "libtcmalloc",
+    "libmimalloc",
+    "libhoard",
+    "libsnmalloc",
+    "librpmalloc",
+    "libscalloc",
+    "libtbbmalloc",
+];
+
 /// Beginnings of names: every form of C++'s operators, Rust's allocator shims and the functions that only pass an
 /// allocation on.
 pub(super) const ALLOCATOR_PREFIXES: [&str; 16] = [

@@ -45,13 +45,20 @@ impl Profile {
         Ok(functions)
     }
 
-    /// The function that a stack's cost is self cost of.
+    /// The function that a stack's cost is self cost of: where the program was, the innermost; of memory the blamed one, as
+    /// the innermost is always the allocator.
     pub fn own_function(&self, of: RecordType, key: &Key) -> FunctionKey {
         let innermost = key
             .stack
-            .filter(|_| of == RecordType::Stack)
+            .filter(|_| of == RecordType::Stack && !self.is_of_memory())
             .and_then(|stack| self.names.stacks.frames(stack).first());
         innermost.map_or(key.function, |frame| frame.function)
+    }
+
+    /// Whether stacks are those that allocated what the events count, as pprof's heaps name them.
+    fn is_of_memory(&self) -> bool {
+        let is_space = |event: &String| matches!(event.as_str(), "inuse_space" | "alloc_space");
+        self.events.iter().any(is_space)
     }
 
     /// Charges the functions of one stack with its cost.

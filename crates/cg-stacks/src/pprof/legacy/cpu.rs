@@ -79,6 +79,9 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     let read = loop {
         let word = |position| words.at(&bytes, position);
         let (Some(count), Some(depth)) = (word(position), word(position + 1)) else {
+            if profile.is_raw && position * words.size == bytes.len() {
+                break Ok(());
+            }
             break Err(cut(words, position));
         };
         let first = position + 2;
@@ -101,7 +104,10 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
             *address = address.wrapping_sub(1);
         }
     }
-    let dropped = drop_signal_frames(&mut samples);
+    let dropped = match profile.is_raw {
+        true => 0,
+        false => drop_signal_frames(&mut samples),
+    };
     if dropped > 0 {
         profile.warnings.push(format!(
             "{dropped} frames behind innermost ones, which nearly all samples have in common, are left out as those of the profiler's signal"
@@ -111,7 +117,8 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
         profile.addresses.extend_from_slice(addresses);
         profile.add([*count, count * nanoseconds, 0, 0]);
     }
-    for line in bytes[position * words.size..].split(|byte| *byte == b'\n') {
+    let behind = bytes.get(position * words.size..).unwrap_or_default();
+    for line in behind.split(|byte| *byte == b'\n') {
         profile.maps.read_line(line);
     }
     read

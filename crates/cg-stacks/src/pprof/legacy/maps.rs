@@ -35,6 +35,13 @@ impl ObjectMaps {
         self.mappings.extend(mapping(line));
     }
 
+    /// The objects in the order that they are listed in.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        self.mappings
+            .iter()
+            .map(|mapping| mapping.object.as_slice())
+    }
+
     /// The object that an address is in, and the place in its file.
     pub(super) fn find(&self, address: u64) -> Option<(&[u8], u64)> {
         let holds = |mapping: &&LegacyMapping| (mapping.start..mapping.end).contains(&address);

@@ -8,6 +8,7 @@
 //! | `goroutine profile: total N` and its like | Go (`?debug=1`) | [`counts`] |
 //! | `--- mutex:`, `--- contention:`, `--- contentionz N ---` | Go, gperftools | [`counts`] |
 //! | machine words `0 3 0 PERIOD 0` | gperftools' CPU profiler | [`cpu`] |
+//! | `--- symbol`, and one of these | `pprof --raw` of gperftools, `jeprof --raw` | [`raw`] |
 //!
 //! They are read by the rules of pprof's `profile/legacy_profile.go`: counts of a heap that was sampled are scaled to what
 //! they stand for, return addresses are moved back into the call. The symbols that Go writes beside its stacks, which
@@ -31,6 +32,8 @@ mod cpu;
 mod fields;
 mod heap;
 mod maps;
+mod program;
+mod raw;
 
 use maps::ObjectMaps;
 
@@ -42,6 +45,7 @@ pub(super) enum LegacyKind {
     Counts,
     Contention,
     Cpu,
+    Raw,
 }
 
 /// Which format the first bytes of an input show, if one of these.
@@ -55,7 +59,9 @@ pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
     let heap = first
         .strip_prefix(b"heap profile:")
         .map(<[u8]>::trim_ascii_start);
-    if heap.is_some_and(|counts| matches!(counts, [] | [b'0'..=b'9', ..])) {
+    if raw::begins(first) {
+        Some(LegacyKind::Raw)
+    } else if heap.is_some_and(|counts| matches!(counts, [] | [b'0'..=b'9', ..])) {
         Some(LegacyKind::Heap)
     } else if first.starts_with(b"heap_v2/") {
         Some(LegacyKind::Jemalloc)
@@ -81,13 +87,11 @@ pub(super) fn parse(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut profile = LegacyProfile::default();
-    let read = match kind {
-        LegacyKind::Heap => heap::read(lines, &mut profile),
-        LegacyKind::Jemalloc => heap::read_jemalloc(lines, &mut profile),
-        LegacyKind::Counts => counts::read(lines, &mut profile),
-        LegacyKind::Contention => counts::read_contention(lines, &mut profile),
-        LegacyKind::Cpu => cpu::read(lines, &mut profile),
-    };
+    let read = read(kind, lines, &mut profile);
+    let missing = program::name(&mut profile, &options.search);
+    if let Err(message) = missing {
+        diagnostics.trouble(format!("{source}: {message}"));
+    }
     for warning in &profile.warnings {
         diagnostics.warn(format!("{source}: {warning}"));
     }
@@ -96,6 +100,17 @@ pub(super) fn parse(
     run.source = vec![source.to_owned()];
     run.sampling = profile.facts;
     write(run, &table, read, out)
+}
+
+fn read(kind: LegacyKind, lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
+    match kind {
+        LegacyKind::Heap => heap::read(lines, profile),
+        LegacyKind::Jemalloc => heap::read_jemalloc(lines, profile),
+        LegacyKind::Counts => counts::read(lines, profile),
+        LegacyKind::Contention => counts::read_contention(lines, profile),
+        LegacyKind::Cpu => cpu::read(lines, profile),
+        LegacyKind::Raw => raw::read(lines, profile),
+    }
 }
 
 /// What is read of a profile before its addresses can be named.
@@ -109,6 +124,8 @@ struct LegacyProfile {
     symbols: SymbolsByAddress,
     maps: ObjectMaps,
     facts: SamplingFacts,
+    /// Whether it was written by `pprof --raw`, which leaves out the end of a profile and the frames of its signal.
+    is_raw: bool,
     warnings: Vec<String>,
 }
 
@@ -203,6 +220,7 @@ impl LegacyProfile {
 /// By address: the functions there, the innermost inlined one first.
 type SymbolsByAddress = HashMap<u64, Vec<LegacySymbol>, FixedState>;
 
+#[derive(Clone)]
 struct LegacySymbol {
     name: Vec<u8>,
     file: Vec<u8>,

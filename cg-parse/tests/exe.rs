@@ -1,0 +1,122 @@
+//! Names out of a program that nothing in the profile vouches for: `--exe`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use cg_parse::{Options, Search};
+use cg_stream::Diagnostics;
+use serde_json::Value;
+
+fn data(name: &str) -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    workspace.join("tests/data").join(name)
+}
+
+/// The stacks of a profile and what was said.
+fn read(profile: &str, exe: Option<PathBuf>) -> (Vec<Value>, Vec<String>) {
+    let options = Options {
+        search: Search {
+            exe,
+            ..Search::default()
+        },
+        ..Options::default()
+    };
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::clone(&messages);
+    let mut diagnostics =
+        Diagnostics::to(move |message, _| said.lock().unwrap().push(message.to_owned()));
+    let mut output = Vec::new();
+    let inputs = [data(profile)];
+    cg_parse::parse(&inputs, None, &options, &mut output, &mut diagnostics).unwrap();
+    drop(diagnostics);
+    let lines = String::from_utf8(output).unwrap();
+    let records = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let stacks = records.filter(|record: &Value| record["type"] == "stack");
+    let messages = Arc::into_inner(messages).unwrap().into_inner().unwrap();
+    (stacks.collect(), messages)
+}
+
+/// By function of the program: the samples of the stacks that it is in.
+fn samples(stacks: &[Value]) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for stack in stacks {
+        let frames = stack["stack"].as_array().unwrap();
+        let mut names: Vec<&str> = frames
+            .iter()
+            .map(|frame| frame["fn"].as_str().unwrap())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| !name.contains('+')) {
+            *found.entry(name.to_owned()).or_default() +=
+                stack["cost"]["samples"].as_u64().unwrap();
+        }
+    }
+    found
+}
+
+#[test]
+fn a_profile_without_names_has_those_of_the_program() {
+    let program = Some(data("exe/program.unstripped"));
+    // As google-pprof counts them.
+    let expected = [
+        ("_start", 146),
+        ("crunch", 146),
+        ("descend", 45),
+        ("main", 146),
+        ("middle", 94),
+    ];
+    let expected = expected.map(|(name, samples)| (name.to_owned(), samples));
+    let (stacks, messages) = read("exe/gperftools.cpu", program.clone());
+    assert_eq!(samples(&stacks), BTreeMap::from(expected));
+    assert_eq!(
+        messages
+            .iter()
+            .filter(|message| message.contains("--exe"))
+            .count(),
+        0
+    );
+    // What pprof wrote with its names has the same.
+    let (stacks, _) = read("pprof/gperftools.raw", None);
+    for (name, count) in samples(&stacks) {
+        assert!(
+            name.starts_with("__libc_start")
+                || samples(&read("exe/gperftools.cpu", program.clone()).0)[&name] == count,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn allocators_are_not_blamed_for_what_was_allocated() {
+    let (stacks, messages) = read("exe/jemalloc.heap", Some(data("exe/program.unstripped")));
+    assert_eq!(messages, [""; 0]);
+    let of_hold = |stack: &&Value| stack["fn"] == "hold";
+    let bytes = |stack: &Value| stack["cost"]["inuse_space"].as_u64().unwrap();
+    let held: u64 = stacks.iter().filter(of_hold).map(bytes).sum();
+    // 10,253,286 and 3,072,200 bytes of two callers, each cut off to an integer.
+    assert_eq!(held, 13_325_486);
+}
+
+#[test]
+fn without_the_program_it_is_said_how() {
+    for (exe, expected) in [
+        (
+            None,
+            "12 addresses of native have no names, as the profile has none; cg-parse --exe PROGRAM FILE takes them from the program",
+        ),
+        (Some(data("README.md")), "--exe "),
+    ] {
+        let (stacks, messages) = read("exe/gperftools.cpu", exe);
+        assert_eq!(samples(&stacks), BTreeMap::new());
+        assert!(
+            messages.iter().any(|message| message.contains(expected)),
+            "{messages:?}"
+        );
+    }
+}

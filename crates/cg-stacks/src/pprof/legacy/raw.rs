@@ -1,0 +1,146 @@
+//! What `pprof --raw` of gperftools and `jeprof --raw` write: the symbols of a profile, and the profile.
+//!
+//! ```text
+//! file    := "--- symbol\n" "binary=" path "\n" (address " " names "\n")* "---\n" "--- " kind "\n" profile
+//! names   := name ("--" name)*                   outermost first: what was inlined follows what it is in
+//! kind    := "profile" | "heap" | "growth" | "contention"
+//! ```
+//!
+//! Names end in the address of the function where the program has several of a name: `main<0000000000001278>`. The body is
+//! one of the other formats; a heap is written as machine words with bytes for counts. Callers have their addresses as the
+//! symbols have them, or, in what a server sent (`/pprof/profile`), one more.
+
+use cg_reader::number::whole_u64;
+use cg_reader::{Error, Lines, excerpt};
+
+use super::{LegacyKind, LegacyProfile, LegacySymbol, SymbolsByAddress};
+
+/// True of the line that begins such a file.
+pub(super) fn begins(line: &[u8]) -> bool {
+    line.trim_ascii_end() == b"--- symbol"
+}
+
+/// Reads the symbols and then the profile behind them.
+pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
+    let mut symbols = SymbolsByAddress::default();
+    let mut is_open = false;
+    loop {
+        if !lines.advance().map_err(Error::Input)? {
+            return Err(Error::whole(
+                "expected a profile behind the symbols, found the end of the file: it is cut short",
+            ));
+        }
+        let (line, number) = (lines.last_line().trim_ascii_end(), lines.line_number());
+        match line {
+            b"--- symbol" if !is_open => is_open = true,
+            b"---" | b"" => {}
+            _ if line.starts_with(b"binary=") => {}
+            b"--- profile" | b"--- heap" | b"--- growth" | b"--- contention" => break,
+            _ => {
+                let (address, names) = symbol(line).ok_or_else(|| {
+                    Error::at(
+                        number,
+                        format!(
+                            "expected an address and its function, found {}",
+                            excerpt(line)
+                        ),
+                    )
+                })?;
+                symbols.insert(address, names);
+            }
+        }
+    }
+    let head = lines.peek(HEAD).map_err(Error::Input)?;
+    let kind = super::kind(head).filter(|kind| *kind != LegacyKind::Raw);
+    let kind = kind.ok_or_else(|| {
+        Error::whole(
+            "expected a profile of gperftools or jemalloc behind the symbols, found another",
+        )
+    })?;
+    profile.is_raw = true;
+    let read = super::read(kind, lines, profile);
+    // Callers were moved back into their calls, perhaps once too often.
+    for address in &profile.addresses {
+        let found = symbols
+            .get(address)
+            .or_else(|| symbols.get(&address.wrapping_add(1)));
+        if let Some(found) = found {
+            profile
+                .symbols
+                .entry(*address)
+                .or_insert_with(|| found.clone());
+        }
+    }
+    read
+}
+
+/// So many bytes tell the formats apart.
+const HEAD: usize = 4096;
+
+/// `0x55664d460181 outer--inner`
+fn symbol(line: &[u8]) -> Option<(u64, Vec<LegacySymbol>)> {
+    let blank = memchr::memchr(b' ', line)?;
+    let address = whole_u64(&line[..blank]).filter(|_| line.starts_with(b"0x"))?;
+    let mut names = Vec::new();
+    let mut rest = &line[blank + 1..];
+    loop {
+        let end = memchr::memmem::find(rest, b"--")
+            .filter(|end| !rest.starts_with(b"operator") && *end > 0);
+        names.push(LegacySymbol {
+            name: without_address(&rest[..end.unwrap_or(rest.len())]).to_vec(),
+            file: Vec::new(),
+            line: None,
+        });
+        match end {
+            Some(end) => rest = &rest[end + 2..],
+            None => break,
+        }
+    }
+    names.reverse();
+    Some((address, names))
+}
+
+/// The name without `<0000000000001278>`.
+fn without_address(name: &[u8]) -> &[u8] {
+    let digits = name.strip_suffix(b">").and_then(|name| {
+        let open = memchr::memrchr(b'<', name)?;
+        Some((open, &name[open + 1..]))
+    });
+    match digits {
+        Some((open, digits))
+            if open > 0 && digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit) =>
+        {
+            &name[..open]
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_an_address_and_functions() {
+        for (line, expected) in [
+            ("0x10 main", Some("10 main")),
+            (
+                "0x10 outer<0000000000001278>--inner",
+                Some("10 inner outer"),
+            ),
+            ("0x10 operator--", Some("10 operator--")),
+            ("0x10 std::vector<int>", Some("10 std::vector<int>")),
+            ("10 main", None),
+            ("0x10", None),
+        ] {
+            let found = symbol(line.as_bytes()).map(|(address, names)| {
+                let names: Vec<_> = names
+                    .iter()
+                    .map(|symbol| String::from_utf8_lossy(&symbol.name))
+                    .collect();
+                format!("{address:x} {}", names.join(" "))
+            });
+            assert_eq!(found.as_deref(), expected, "{line}");
+        }
+    }
+}
