@@ -5,6 +5,7 @@
 //! is shown.
 
 use cg_reader::json::Scanner;
+use serde::de::IgnoredAny;
 
 /// How a kind of input is told, and what to do with it.
 struct Unsupported {
@@ -41,6 +42,13 @@ const BINARY: &[Unsupported] = &[
         bytes: b"1AY&SY",
         of: "bzip2 data",
         then: "bzip2 -dc FILE | cg-parse",
+    },
+    // Recordings that are not packed (`src/memray/_memray/records.h`: `MAGIC`).
+    Unsupported {
+        at: 0,
+        bytes: b"memray\0",
+        of: "a recording of memray",
+        then: "memray transform speedscope -f -o memray.json FILE writes what cg-parse reads",
     },
     Unsupported {
         at: 0,
@@ -94,7 +102,7 @@ const BINARY: &[Unsupported] = &[
         at: 0,
         bytes: b"gmon\x01\0\0\0",
         of: "a profile of gprof",
-        then: "gprof PROGRAM FILE shows it as text",
+        then: "it has no stacks and is not read; perf record -g and valgrind --tool=callgrind write what is",
     },
     Unsupported {
         at: 0,
@@ -145,7 +153,32 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
         "a printout of heaptrack_print",
         BEHIND,
     ),
-    ("flat profile:", "a printout of gprof", BEHIND),
+    ("flat profile:", "a printout of gprof", STACKS),
+    ("v8-version,", "a log of node --prof", V8),
+    ("code-creation,builtin,", "a log of node --prof", V8),
+    (
+        "  task                  |   runtime ms",
+        "a printout of perf sched latency",
+        SAMPLES,
+    ),
+    (
+        "           time    cpu  ",
+        "a printout of perf sched timehist",
+        SAMPLES,
+    ),
+    (" ms): ", "a printout of perf trace", SAMPLES),
+    (
+        "shared data cache line table",
+        "a printout of perf c2c",
+        SAMPLES,
+    ),
+    ("# baseline  delta", "a printout of perf diff", SAMPLES),
+    ("# event '", "a printout of perf diff", SAMPLES),
+    (
+        " percent |\tsource code & disassembly of",
+        "a printout of perf annotate",
+        SAMPLES,
+    ),
     (
         "performance counter stats for",
         "a printout of perf stat",
@@ -168,6 +201,10 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const SAMPLES: &str = "perf script -i perf.data | cg-parse reads the samples behind it";
+const STACKS: &str =
+    "it has no samples; perf record -g and valgrind --tool=callgrind write what cg-parse reads";
+const V8: &str = "node --cpu-prof PROGRAM writes a profile that cg-parse reads";
 const METRICS: &str = "output of perf stat without counters (--metric-only)";
 const COUNTERS: &str = "perf stat -x, -o FILE PROGRAM writes what cg-parse reads";
 const BEHIND: &str = "cg-parse reads the profile that it was made of";
@@ -230,6 +267,12 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     if let Some((_, of, then)) = printout {
         return Some(format!("this is {of}; {then}"));
     }
+    if head.starts_with(b"goroutine ") && memchr::memmem::find(&head, b"]:\n").is_some() {
+        return Some(
+            "this is a dump of goroutines (?debug=2); cg-parse reads what ?debug=1 writes"
+                .to_owned(),
+        );
+    }
     match bytes.trim_ascii_start().first() {
         Some(b'{') => Some(match keys(bytes).as_slice() {
             [] => "this is JSON, and no profile that cg-parse reads".to_owned(),
@@ -238,9 +281,24 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
                 keys.join(", ")
             ),
         }),
-        Some(b'[') => Some("this is a JSON array, and no profile that cg-parse reads".to_owned()),
+        Some(b'[') if is_array(bytes) => {
+            Some("this is a JSON array, and no profile that cg-parse reads".to_owned())
+        }
         _ if bytes.contains(&0) => Some("this is binary data of an unknown kind".to_owned()),
         _ => None,
+    }
+}
+
+/// Whether a text is a list of JSON's: logs begin with times and levels in brackets.
+fn is_array(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii();
+    let mut scanner = Scanner::new(text);
+    match scanner.skip_value() {
+        Ok(value) => {
+            value.len() == text.len() && serde_json::from_slice::<IgnoredAny>(value).is_ok()
+        }
+        // Not seen to its end.
+        Err(_) => matches!(text[1..].trim_ascii_start(), [b'{' | b'[' | b'"', ..]),
     }
 }
 

@@ -147,8 +147,8 @@ impl Recording {
                 [b'x' | b'm', b' ', ..] => {
                     return Err(Error::at(
                         lines.line_number(),
-                        "this is a raw recording of heaptrack; heaptrack_interpret < FILE | cg-parse, on the machine \
-                         that it was made on",
+                        "this is a raw recording of heaptrack; zstd -dcf FILE | PATH=$PATH:/usr/lib/heaptrack/libexec \
+                         heaptrack_interpret | cg-parse, on the machine that it was made on",
                     ));
                 }
                 _ => Err(Wrong::Line),

@@ -394,7 +394,7 @@ fn what_cannot_be_is_refused_with_its_line_and_what_was_read_is_written() {
         (
             "X ./p\n",
             "x ./p\n",
-            "in:2: this is a raw recording of heaptrack; heaptrack_interpret < FILE | cg-parse, on the machine that it was made on",
+            "in:2: this is a raw recording of heaptrack; zstd -dcf FILE | PATH=$PATH:/usr/lib/heaptrack/libexec heaptrack_interpret | cg-parse, on the machine that it was made on",
         ),
     ] {
         let text = sized("./p").replacen(from, to, 1);
