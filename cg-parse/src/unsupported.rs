@@ -69,12 +69,6 @@ const BINARY: &[Unsupported] = &[
         then: "7z x -so FILE MEMBER | cg-parse",
     },
     Unsupported {
-        at: 257,
-        bytes: b"ustar",
-        of: "a tar archive",
-        then: "tar -xOf FILE MEMBER | cg-parse",
-    },
-    Unsupported {
         at: 0,
         bytes: b"!<arch>\n",
         of: "a static library",
@@ -133,6 +127,12 @@ const BINARY: &[Unsupported] = &[
         bytes: b"\x89PNG\r\n",
         of: "a PNG picture",
         then: "it is the profile behind it that cg-parse reads",
+    },
+    Unsupported {
+        at: 257,
+        bytes: b"ustar",
+        of: "a tar archive",
+        then: "tar -xOf FILE MEMBER | cg-parse",
     },
 ];
 
@@ -231,7 +231,8 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         if before.contains(&b'\n') {
             continue;
         }
-        if rest.starts_with(sign.bytes) {
+        // An earlier sign says more of a file than a later one: memray's is packed by LZ4.
+        if rest.starts_with(sign.bytes) && !may_be {
             return Binary::Is(format!("this is {}; {}", sign.of, sign.then));
         }
         may_be |= sign.bytes.starts_with(rest);
@@ -331,7 +332,7 @@ mod tests {
         for sign in BINARY {
             let mut file = vec![b'x'; sign.at];
             file.extend_from_slice(sign.bytes);
-            file.extend_from_slice(b"\0\xff\x1b[31m");
+            file.extend_from_slice(b"\0\xff\x1b[31m and some more");
             let message = format!("this is {}; {}", sign.of, sign.then);
             assert_eq!(binary(&file), Binary::Is(message));
             for length in 0..sign.at + sign.bytes.len() {
