@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use cg_names::whose::CodeOwner;
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
@@ -16,6 +17,7 @@ use crate::pattern::{PatternOptions, Patterns};
 use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
 use crate::rank::Selection;
+use crate::whose::WantedOwners;
 
 /// Keep the records of a cost stream that match.
 ///
@@ -122,9 +124,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
     callee: Vec<String>,
 
+    /// Keep what is own, dependency, std, system or kernel; several are separated by commas.
+    ///
+    /// Whose code the function is: the program's own, another project's that it uses (cargo's registry, vendor folders,
+    /// /usr/include, site-packages, node_modules, …), the library of its language, the system's or the kernel's. Of a call,
+    /// either end's.
+    #[arg(long, value_name = "WHOSE", value_delimiter = ',', value_parser = Suggested(OWNERS).try_map(|word| owner(&word)), hide_possible_values = true, hide_short_help = true)]
+    whose: Vec<CodeOwner>,
+
     /// Keep the records that the patterns do not match.
     ///
-    /// Of all regular expressions taken together.
+    /// Of all regular expressions and --whose taken together.
     #[arg(short = 'v', long)]
     invert_match: bool,
 
@@ -238,6 +248,13 @@ fn sort_key(key: &str) -> Result<CountKey, String> {
     key.strip_prefix('-').unwrap_or(key).parse()
 }
 
+/// The words of --whose.
+const OWNERS: &[&str] = &["own", "dependency", "std", "system", "kernel"];
+
+fn owner(word: &str) -> Result<CodeOwner, String> {
+    CodeOwner::with_word(word).ok_or_else(|| format!("expected one of {}", OWNERS.join(", ")))
+}
+
 /// The keys that shells complete.
 const SORT_KEYS: &[&str] = &[
     "Ir",
@@ -305,6 +322,7 @@ impl Args {
                 callee: patterns("--callee", &self.callee)?,
                 thread: patterns("--thread", &self.thread)?,
                 process: patterns("--process", &self.process)?,
+                whose: WantedOwners::new(&self.whose),
                 invert: self.invert_match,
             },
             minimums: self.min.clone(),

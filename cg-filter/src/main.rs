@@ -23,6 +23,7 @@ mod count;
 mod hold;
 mod pattern;
 mod rank;
+mod whose;
 
 fn main() -> ExitCode {
     tool::main(

@@ -5,6 +5,7 @@ use cg_stream::{Error, Line};
 
 use crate::pattern::Patterns;
 use crate::record::{Field, NamedFrame, RecordFields};
+use crate::whose::WantedOwners;
 
 /// The types that `--type` lists; none means all.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub(crate) struct NamePredicates {
     pub(crate) thread: Option<Patterns>,
     /// The same of a process.
     pub(crate) process: Option<Patterns>,
+    /// Whose code it is.
+    pub(crate) whose: Option<WantedOwners>,
     /// Keep what all of these together do not match.
     pub(crate) invert: bool,
 }
@@ -78,6 +81,7 @@ impl NamePredicates {
             && self.obj.is_none()
             && self.thread.is_none()
             && self.process.is_none()
+            && self.whose.is_none()
     }
 
     /// Whether it matters who calls whom.
@@ -118,7 +122,13 @@ impl NamePredicates {
                 RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
                 _ => false,
             };
-        if !is_met || !self.match_task(record)? {
+        let is_met = is_met
+            && self.match_task(record)?
+            && match &self.whose {
+                Some(whose) => whose.match_record(record, kind)?,
+                None => true,
+            };
+        if !is_met {
             return Ok(false);
         }
         match &self.frame {

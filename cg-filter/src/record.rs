@@ -222,6 +222,8 @@ pub(crate) struct NamedFrame<'a> {
     pub(crate) obj: Cow<'a, [u8]>,
     /// The line number as it is written.
     pub(crate) line: &'a [u8],
+    pub(crate) addr: Cow<'a, [u8]>,
+    pub(crate) is_kernel: bool,
 }
 
 impl<'a> NamedFrame<'a> {
@@ -234,6 +236,8 @@ impl<'a> NamedFrame<'a> {
                 b"file" => frame.file = value.text().unwrap_or_default(),
                 b"obj" => frame.obj = value.text().unwrap_or_default(),
                 b"line" => frame.line = value.raw(),
+                b"addr" => frame.addr = value.text().unwrap_or_default(),
+                b"kernel" => frame.is_kernel = value.raw() == b"true",
                 _ => {}
             }
         }

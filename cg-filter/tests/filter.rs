@@ -191,6 +191,39 @@ fn a_sampled_stack_is_of_the_function_it_is_blamed_on_and_of_its_innermost() {
 }
 
 #[test]
+fn functions_are_kept_by_whose_code_they_are() {
+    let records = [
+        r#"{"type":"fn","fn":"app::run","file":"src/main.rs","cost":{"Ir":1}}"#,
+        r#"{"type":"fn","fn":"text::cut","file":"/home/dev/.cargo/registry/src/i-1949cf8c6b5b557f/text-1.0.0/src/lib.rs","cost":{"Ir":1}}"#,
+        r#"{"type":"fn","fn":"core::fmt::write","cost":{"Ir":1}}"#,
+        r#"{"type":"fn","fn":"memcpy","obj":"/usr/lib/libc.so.6","cost":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"app::run","file":"src/main.rs","callee":{"fn":"memcpy","obj":"/usr/lib/libc.so.6"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"stack","fn":"app::run","cost":{"Ir":1},"stack":[{"fn":"do_read","kernel":true},{"fn":"app::run"}]}"#,
+        // The address says that the bare name was inlined into the library's function.
+        r#"{"type":"leak","fn":"with","file":"cell.rs","kind":"definite","cost":{"bytes":1},"stack":[{"fn":"malloc","addr":"0x1"},{"fn":"with","file":"cell.rs","addr":"0x2"},{"fn":"std::rt::init","file":"rt.rs","addr":"0x2"}]}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["--whose", "own"], &[0, 4, 5]),
+        (&["--whose", "own,dependency"], &[0, 1, 4, 5]),
+        (&["--whose", "std"], &[2, 6]),
+        (&["--whose", "system"], &[3, 4]),
+        (&["--whose", "kernel"], &[5]),
+        (&["--whose", "own", "-v"], &[1, 2, 3, 6]),
+        (&["--whose", "own", "--type", "fn", "run"], &[0]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &records), *expect, "{args:?}");
+    }
+    let output = filter(&["--whose", "mine"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("own, dependency, std, system, kernel"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn records_that_were_asked_for_and_are_not_there_are_named() {
     for (option, kind) in [
         ("--calls", "call"),

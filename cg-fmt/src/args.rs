@@ -58,9 +58,10 @@ pub(crate) struct Args {
     )]
     kind: Option<RecordType>,
 
-    /// Sum by file, obj, crate, module, fn, thread or process.
+    /// Sum by file, obj, crate, module, fn, thread, whose, …
     ///
-    /// Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
+    /// Also by process. whose is whose code it is: own, dependency (cargo's registry, vendor folders, /usr/include, site-packages, node_modules, …), std, system or
+    /// kernel. Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
     /// in C, are grouped by their object. Groups of stacks have inclusive cost too: that of all stacks that a function of
     /// the group is in.
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]

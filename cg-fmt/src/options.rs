@@ -240,6 +240,9 @@ pub(crate) enum GroupBy {
     Function,
     Thread,
     Process,
+    /// By whose code it is: own, dependency, std, system, kernel.
+    #[value(alias = "owner")]
+    Whose,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -86,10 +86,10 @@ impl Stack {
         self.iter().cloned().collect()
     }
 
-    /// For each frame behind these innermost ones whether it is the program's own.
+    /// For each frame behind these innermost ones whether it is the program's own, or of what the program is built with.
     pub(crate) fn own_behind(&self, before: usize) -> Vec<bool> {
         (0..self.len() - before)
-            .map(|position| whose_at(position, |at| self.facts(at + before)) == Whose::Own)
+            .map(|position| whose_at(position, |at| self.facts(at + before)).is_of_program())
             .collect()
     }
 

@@ -1,7 +1,7 @@
 //! Colours: whose code a frame is, or how its cost changed.
 
-use cg_names::whose::Whose;
-use cg_stream::record::{Count, Frame};
+use cg_names::whose::CodeOwner;
+use cg_stream::record::Count;
 use inferno::flamegraph::color::PaletteMap;
 
 pub(crate) use inferno::flamegraph::color::Color;
@@ -20,22 +20,28 @@ impl Palette {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shade {
     Own,
+    Dependency,
     Library,
     System,
     Kernel,
 }
 
 impl Shade {
-    pub(crate) const ALL: [Shade; 4] = [Shade::Own, Shade::Library, Shade::System, Shade::Kernel];
+    pub(crate) const ALL: [Shade; 5] = [
+        Shade::Own,
+        Shade::Dependency,
+        Shade::Library,
+        Shade::System,
+        Shade::Kernel,
+    ];
 
-    pub(crate) fn of_frame(frame: &Frame, whose: Whose) -> Shade {
-        if frame.kernel {
-            return Shade::Kernel;
-        }
-        match whose {
-            Whose::Own => Shade::Own,
-            Whose::Runtime => Shade::Library,
-            Whose::Allocator | Whose::Replacement | Whose::System => Shade::System,
+    pub(crate) fn of_owner(owner: CodeOwner) -> Shade {
+        match owner {
+            CodeOwner::Own => Shade::Own,
+            CodeOwner::Dependency => Shade::Dependency,
+            CodeOwner::Std => Shade::Library,
+            CodeOwner::System => Shade::System,
+            CodeOwner::Kernel => Shade::Kernel,
         }
     }
 
@@ -43,6 +49,7 @@ impl Shade {
     pub(crate) fn of(self) -> &'static str {
         match self {
             Shade::Own => "own code",
+            Shade::Dependency => "dependencies",
             Shade::Library => "std",
             Shade::System => "system",
             Shade::Kernel => "kernel",
@@ -52,6 +59,7 @@ impl Shade {
     pub(crate) fn color_word(self) -> &'static str {
         match self {
             Shade::Own => "orange",
+            Shade::Dependency => "yellow",
             Shade::Library => "blue",
             Shade::System => "green",
             Shade::Kernel => "violet",
@@ -62,6 +70,7 @@ impl Shade {
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Shade::Own => " [own]",
+            Shade::Dependency => " [dependency]",
             Shade::Library => " [std]",
             Shade::System => " [system]",
             Shade::Kernel => " [kernel]",
@@ -72,6 +81,7 @@ impl Shade {
     pub(crate) fn color(self, text: &str) -> Color {
         let (from, to) = match self {
             Shade::Own => ([240, 120, 40], [255, 180, 90]),
+            Shade::Dependency => ([215, 195, 70], [240, 225, 130]),
             Shade::Library => ([120, 165, 220], [175, 205, 240]),
             Shade::System => ([140, 190, 130], [190, 220, 175]),
             Shade::Kernel => ([180, 140, 205], [215, 185, 230]),

@@ -81,7 +81,11 @@ pub(crate) fn choose_columns(
         table.choose_for(audience);
         return Ok(());
     }
-    let names = options.columns.iter().map(|name| column_name(name, first));
+    let has_groups = table.column("whose").is_ok();
+    let names = options.columns.iter().map(|name| match name.as_str() {
+        "whose" if !has_groups => CODE.to_owned(),
+        name => column_name(name, first),
+    });
     table.choose(&names.collect::<Vec<_>>())
 }
 

@@ -1,10 +1,10 @@
 //! Columns that several reports have: events, and what names a function.
 
 use cg_document::{Audience, Cell, Column, Layout, Worth};
-use cg_names::whose::{Facts, Whose, whose_by};
+use cg_names::whose::CodeOwner;
 use cg_stream::derived::Formula;
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 
 use super::events::{EventColumn, EventColumns};
 use crate::options::{PercentOf, RatioColumn};
@@ -149,18 +149,9 @@ pub(crate) fn push_function<'a>(
 }
 
 /// The column `code`: whose code a function is. Hidden by default; pages use it to put the program's own code first.
-pub(crate) fn code<'a>(frame: impl Fn(usize) -> Frame<'a> + 'a) -> Column<'a> {
+pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {
-        let whose = whose_by(&[Facts::of(&frame(row))]);
-        Cell::Text(
-            match whose.first() {
-                Some(Whose::Own) => OWN,
-                Some(Whose::Runtime) => "std",
-                Some(Whose::Allocator | Whose::Replacement) => "allocator",
-                Some(Whose::System) | None => "system",
-            }
-            .into(),
-        )
+        Cell::Text(owner(row).word().into())
     })
     .for_audience(Audience::Nobody)
 }

@@ -3,6 +3,8 @@
 use bstr::BString;
 use cg_names::paths::base_name;
 use cg_names::structure::ParsedName;
+use cg_names::whose::{Facts, owners_by};
+use cg_stream::record::{Frame, Name};
 
 use crate::options::GroupBy;
 
@@ -20,6 +22,7 @@ impl GroupBy {
             GroupBy::Module => "module",
             GroupBy::Thread => "thread",
             GroupBy::Process => "process",
+            GroupBy::Whose => "whose",
         }
     }
 
@@ -32,6 +35,7 @@ impl GroupBy {
             GroupBy::Module => ("module", "modules"),
             GroupBy::Thread => ("thread", "threads"),
             GroupBy::Process => ("process", "processes"),
+            GroupBy::Whose => ("owner", "owners"),
         };
         if count == 1 { one } else { many }
     }
@@ -59,8 +63,17 @@ pub(crate) fn group_of(
         GroupBy::Function => known(name),
         GroupBy::File => known(file),
         GroupBy::Object => known(obj),
-        GroupBy::Crate => of_path(function.crate_name()),
-        GroupBy::Module => of_path(function.module_name()),
+        GroupBy::Crate => of_path(function.crate_name_in(file.unwrap_or_default())),
+        GroupBy::Module => of_path(function.module_name_in(file.unwrap_or_default())),
+        GroupBy::Whose => {
+            let facts = Facts::of(&Frame {
+                name: name.map(Name::from),
+                file: file.map(Name::from),
+                obj: obj.map(Name::from),
+                ..Frame::default()
+            });
+            owners_by(&[facts])[0].word().to_owned()
+        }
         // A function does not tell its thread or process.
         GroupBy::Thread | GroupBy::Process => known(None),
     }

@@ -22,6 +22,7 @@ pub(crate) mod events;
 pub(crate) mod kinds;
 pub(crate) mod lack;
 pub(crate) mod origin;
+pub(crate) mod owners;
 pub(crate) mod totals_table;
 
 mod arrange;

@@ -6,7 +6,7 @@
 
 use cg_stream::record::{ErrorKind, Frame};
 
-use crate::whose::{Facts, Whose, whose_at};
+use crate::whose::{Facts, whose_at};
 
 /// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
 /// there is no frame.
@@ -17,7 +17,8 @@ pub fn frame_to_blame(stack: &[Frame]) -> usize {
 
 /// [`frame_to_blame`] for a stack of this length of which the facts are known.
 pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> usize {
-    let is_own = |position: &usize| whose_at(*position, at) == Whose::Own;
+    // A dependency is part of the program: nobody else brings its code, and its frame says where to look.
+    let is_own = |position: &usize| whose_at(*position, at).is_of_program();
     // A function without a name tells nobody where to look; the one that it was inlined into does.
     let is_nameless = |position: &usize| match (at(*position), at(position + 1)) {
         (Some(inner), Some(outer)) => inner.is_nameless_part_of(outer) && is_own(&(position + 1)),

@@ -11,7 +11,7 @@ use std::io::Write;
 use anyhow::ensure;
 use cg_document::Picture;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
-use cg_names::whose::{Facts, whose_by};
+use cg_names::whose::{Facts, owners_by};
 use cg_stream::intern::{Id, Made};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
@@ -399,8 +399,8 @@ impl Shading {
             let facts = self.facts.of(number, || anyhow::Ok(Facts::of(frame)))?;
             self.facts_of_stack.push(facts);
         }
-        for ((number, frame), whose) in stack.frames().zip(whose_by(&self.facts_of_stack)) {
-            let shade = Shade::of_frame(frame, whose);
+        for ((number, frame), owner) in stack.frames().zip(owners_by(&self.facts_of_stack)) {
+            let shade = Shade::of_owner(owner);
             let mut text =
                 (self.texts).of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?;
             if text.index() == self.shades.len() {

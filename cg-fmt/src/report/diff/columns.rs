@@ -1,6 +1,7 @@
 //! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
+use cg_names::whose::{Facts, owners_by};
 use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, Name};
 
 use super::{DiffEvent, Diffs, why};
@@ -225,12 +226,13 @@ impl Diffs<'_> {
         self.push_explanations(columns);
         columns.push(code(move |row| {
             let record: &DiffRecord = &records[row];
-            Frame {
+            let facts = Facts::of(&Frame {
                 name: record.name.as_deref().map(Name::from),
                 file: record.file.as_deref().map(Name::from),
                 obj: record.obj.as_deref().map(Name::from),
                 ..Frame::default()
-            }
+            });
+            owners_by(&[facts])[0]
         }));
     }
 

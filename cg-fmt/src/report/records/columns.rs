@@ -1,5 +1,6 @@
 //! The columns of records that add up: functions, lines, calls, findings, allocations.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
@@ -10,6 +11,7 @@ use cg_stream::sorting::Order as _;
 use super::points;
 use crate::report::columns::{code, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
+use crate::report::owners::FunctionOwners;
 
 /// The rows of a record type as a table, in the order of their cost.
 pub(crate) fn table<'a>(
@@ -41,8 +43,9 @@ pub(crate) fn table_of<'a>(
         points::push_columns(&mut columns, profile, rows);
     }
     push_keys(&mut columns, profile, rows, kind);
+    let owners = RefCell::new(FunctionOwners::of(profile));
     columns.push(code(move |row| {
-        rows.key(row).function.frame(profile.symbols())
+        owners.borrow_mut().of_function(rows.key(row).function)
     }));
     if kind != RecordType::Call {
         set_totals(&mut columns, events);

@@ -15,6 +15,7 @@ use crate::report::columns::{push_events, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::grouping::{UNKNOWN, group_of};
 use crate::report::kinds;
+use crate::report::owners::FunctionOwners;
 
 /// Groups of the rows of one record type.
 pub(crate) struct Groups {
@@ -56,28 +57,64 @@ impl Groups {
             GroupBy::Thread | GroupBy::Process => Origins::of(profile, rows, by),
             _ => Origins::default(),
         };
+        let mut owners = FunctionOwners::of(profile);
         for row in 0..rows.len() {
             let key = rows.key(row);
+            if by == GroupBy::Whose {
+                groups.add_by_owner(&mut owners, profile, kind, row);
+                continue;
+            }
             let own = match by {
                 GroupBy::Thread | GroupBy::Process => {
                     groups.labelled(origins.label(profile, rows, row, by))
                 }
                 _ => groups.of_function(profile, profile.own_function(kind, key)),
             };
-            groups.members[own] += 1;
-            let stride = groups.stride;
-            add(
-                &mut groups.cost[own * stride..(own + 1) * stride],
-                rows.cost(row),
-            );
+            groups.add_own(own, row, rows.cost(row));
             if groups.has_incl {
-                groups.charge(own, row, rows.cost(row));
                 if !matches!(by, GroupBy::Thread | GroupBy::Process) {
                     groups.charge_stack(profile, key, row, rows.cost(row));
                 }
             }
         }
         groups
+    }
+
+    /// Adds a row to the group whose self cost it is.
+    fn add_own(&mut self, group: usize, row: usize, cost: &[Count]) {
+        self.members[group] += 1;
+        let range = group * self.stride..(group + 1) * self.stride;
+        add(&mut self.cost[range], cost);
+        if self.has_incl {
+            self.charge(group, row, cost);
+        }
+    }
+
+    /// Adds a row to the groups of those whose code it is. The frames of a stack tell together whose each is.
+    fn add_by_owner(
+        &mut self,
+        owners: &mut FunctionOwners<'_>,
+        profile: &Profile,
+        kind: RecordType,
+        row: usize,
+    ) {
+        let rows = profile.table(kind);
+        let (key, cost) = (rows.key(row), rows.cost(row));
+        let own = profile.own_function(kind, key);
+        let frames = key.stack.map(|stack| profile.stacks().frames(stack));
+        let frames = frames.filter(|_| self.has_incl).unwrap_or_default();
+        let position = frames.iter().position(|frame| frame.function == own);
+        let of_stack = owners.of_stack(frames);
+        let owner = match position {
+            Some(position) => of_stack[position],
+            None => owners.of_function(own),
+        };
+        let group = self.labelled(owner.word().to_owned());
+        self.add_own(group, row, cost);
+        for owner in of_stack {
+            let group = self.labelled(owner.word().to_owned());
+            self.charge(group, row, cost);
+        }
     }
 
     /// Self cost of a group, in the order of the profile's events.

@@ -3,11 +3,15 @@
 //! From the innermost frame outwards this is Massif's tree and DHAT's (who called the allocator, and who called that);
 //! from the outermost frame inwards it says where a program spends what it has.
 
+use std::cell::RefCell;
+
 use cg_document::{Audience, Block, Cell, Column, Layout, Table};
 use cg_stream::profile::{FrameKey, Profile};
 use cg_stream::record::Count;
 
 use super::arrange;
+use super::columns::CODE;
+use super::owners::FunctionOwners;
 use crate::options::Options;
 
 mod tree;
@@ -121,6 +125,16 @@ impl<'a> Branches<'a> {
             ShownNode::Folded { places } => Cell::Count(places),
             _ => Cell::Empty,
         });
+        let owners = RefCell::new(FunctionOwners::of(self.profile));
+        columns.push(
+            Column::new(CODE, Layout::Text, move |row| {
+                match frame(&self.shown[row]) {
+                    Some(frame) => Cell::Text(owners.borrow_mut().of_frame(frame).word().into()),
+                    None => Cell::Empty,
+                }
+            })
+            .for_audience(Audience::Nobody),
+        );
         columns
     }
 }

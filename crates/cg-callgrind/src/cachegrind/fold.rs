@@ -46,7 +46,10 @@ pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<Funct
                 file: Some(Name::from_bytes(file)),
                 ..Frame::default()
             };
-            let of_library = matches!(whose(&[place])[..], [Whose::Runtime | Whose::System]);
+            let of_library = matches!(
+                whose(&[place])[..],
+                [Whose::Runtime | Whose::System | Whose::Installed]
+            );
             let cost = part.cost(*id).first().copied();
             (is_source(key), !of_library, cost, Reverse(file))
         };

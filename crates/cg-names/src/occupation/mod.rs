@@ -85,7 +85,7 @@ pub fn occupation(
             _ => role.service,
         };
         service = service.or(known);
-        if whose != Whose::Own || known.is_some() {
+        if !whose.is_of_program() || known.is_some() {
             // A framework's object can be one that the system brings.
             if let Some(framework) = role.framework.filter(|_| known.is_none()) {
                 return (Occupation::Framework(framework), Some(position));
@@ -109,7 +109,7 @@ pub fn occupation(
 /// True for code that is neither the program's nor that of its language: what is inlined of a language's own library is
 /// hard to tell from the program.
 fn is_of_library(whose: Whose) -> bool {
-    whose == Whose::System
+    matches!(whose, Whose::System | Whose::Kernel | Whose::Installed)
 }
 
 fn framework(name: &str, object: &str) -> Option<&'static str> {

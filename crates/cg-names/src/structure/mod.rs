@@ -79,6 +79,33 @@ impl<'a> ParsedName<'a> {
         (!scope.is_empty()).then(|| bstr::join("::", scope).into())
     }
 
+    /// [`ParsedName::crate_name`] of a function in this file. The methods of built-in types are `core`'s, but for those
+    /// that the file says are of `alloc` or `std`: `<[u8]>::to_vec`.
+    pub fn crate_name_in(&self, file: &str) -> Option<BString> {
+        self.library_of_built_in(file).or_else(|| self.crate_name())
+    }
+
+    /// [`ParsedName::module_name`] of a function in this file.
+    pub fn module_name_in(&self, file: &str) -> Option<BString> {
+        let module = self.module_name()?;
+        Some(match self.library_of_built_in(file) {
+            Some(library) => {
+                let behind = module.find("::").map_or(&b""[..], |at| &module[at..]);
+                [&library[..], behind].concat().into()
+            }
+            None => module,
+        })
+    }
+
+    /// The library that a file is of, for a method of a built-in type.
+    fn library_of_built_in(&self, file: &str) -> Option<BString> {
+        let (_, behind) = file.rsplit_once("library/")?;
+        let (library, _) = behind.split_once("/src/")?;
+        let (kind, of_trait, _) = implementor(&self.tokens[self.path.clone()])?;
+        let is_known = matches!(library, "alloc" | "core" | "std");
+        (is_known && is_at_home_in_core(kind, of_trait)).then(|| library.into())
+    }
+
     /// True for a name of one segment: C's, and those that debug information gives to inlined functions.
     pub fn is_bare(&self) -> bool {
         self.segments().len() == 1
@@ -115,7 +142,7 @@ impl<'a> ParsedName<'a> {
         let (kind, of_trait, _) = implementor(path)?;
         let first = |tokens: &[NameToken]| home_of_path(tokens).into_iter().next();
         Some(Implementor {
-            of_type: first(kind),
+            of_type: first(kind).filter(|_| built_in(kind).is_none()),
             of_trait: of_trait.and_then(first),
         })
     }
@@ -206,6 +233,12 @@ pub struct Implementor {
     /// The crate of the trait.
     pub of_trait: Option<BString>,
 }
+
+/// The types of Rust that are words.
+pub(crate) const PRIMITIVES: [&str; 17] = [
+    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
+    "f64", "bool", "char", "str",
+];
 
 /// What stands in front of a type's path in Rust.
 const TYPE_WORDS: [&str; 4] = ["mut", "const", "dyn", "impl"];
@@ -351,12 +384,64 @@ fn implementor<'t, 'a>(
 /// Where the type before `::` is at home: the segments of its own path, or of the trait's where the type is a built-in
 /// one, a reference or a parameter.
 fn home_of(kind: &[NameToken], of_trait: Option<&[NameToken]>) -> Vec<BString> {
-    let own = home_of_path(kind);
-    if own.len() > 1 {
-        return own;
-    }
     let of_trait = of_trait.map(home_of_path).unwrap_or_default();
-    if of_trait.len() > 1 { of_trait } else { own }
+    let own = match built_in(kind) {
+        Some(_) if of_trait.len() > 1 => return of_trait,
+        Some(module) => return vec!["core".into(), module.into()],
+        None => home_of_path(kind),
+    };
+    match own.len() {
+        ..=1 if of_trait.len() > 1 => of_trait,
+        _ => own,
+    }
+}
+
+/// Whether [`home_of`] is `core` because the type, or the one that the trait's path begins with, is built in.
+fn is_at_home_in_core(kind: &[NameToken], of_trait: Option<&[NameToken]>) -> bool {
+    let begins_built_in = |path: &[NameToken]| {
+        implementor(behind_blanks(path))
+            .is_some_and(|(kind, of_trait, _)| is_at_home_in_core(kind, of_trait))
+    };
+    built_in(kind).is_some() && of_trait.is_none_or(begins_built_in)
+}
+
+fn behind_blanks<'t, 'a>(tokens: &'t [NameToken<'a>]) -> &'t [NameToken<'a>] {
+    let blanks = tokens
+        .iter()
+        .take_while(|token| token.kind == TokenKind::Blank);
+    &tokens[blanks.count()..]
+}
+
+/// The module of `core` that has the methods of a type without a crate: a number, `str`, a slice, a pointer, …, also
+/// behind references. A slice of somebody's type is a slice. `None` for any other type.
+fn built_in(kind: &[NameToken]) -> Option<&'static str> {
+    let is_front = |token: &NameToken| {
+        matches!(token.kind, TokenKind::Blank | TokenKind::Quoted)
+            || token.text == "&"
+            || token.text == "mut"
+    };
+    let front = kind.iter().take_while(|token| is_front(token)).count();
+    let (first, behind) = kind[front..].split_first()?;
+    if first.text == "*" {
+        return Some("ptr");
+    }
+    if first.kind == TokenKind::Open {
+        let is_array = behind
+            .iter()
+            .any(|token| token.text == ";" && token.depth == first.depth);
+        return match first.text.as_bytes() {
+            b"[" if is_array => Some("array"),
+            b"[" => Some("slice"),
+            b"(" => Some("tuple"),
+            _ => None,
+        };
+    }
+    let is_whole = behind.iter().all(|token| token.kind == TokenKind::Blank);
+    let word = PRIMITIVES.iter().find(|word| first.text == **word)?;
+    is_whole.then_some(match *word {
+        "bool" | "char" | "str" => *word,
+        _ => "num",
+    })
 }
 
 /// The identifiers that a type's path begins with, behind `&`, `*`, `[` and words such as `dyn`.

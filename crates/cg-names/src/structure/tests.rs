@@ -308,3 +308,79 @@ fn identifiers_are_those_of_the_mangled_name() {
         assert_eq!(words.join(" "), expected, "{name}");
     }
 }
+
+#[test]
+fn methods_of_built_in_types_are_of_the_library_that_has_them() {
+    for (function, file, crate_of, module_of) in [
+        ("<u8>::is_ascii", "", "core", "core::num"),
+        (
+            "<f64>::sin",
+            "/rustc/x/library/std/src/f64.rs",
+            "std",
+            "std::num",
+        ),
+        ("<str>::trim", "", "core", "core::str"),
+        ("<char>::to_digit", "", "core", "core::char"),
+        ("<[u8]>::sort", "", "core", "core::slice"),
+        ("<[demo::Item]>::sort::<fn()>", "", "core", "core::slice"),
+        ("<[u8; 4]>::map", "", "core", "core::array"),
+        ("<*const demo::Item>::add", "", "core", "core::ptr"),
+        ("<*mut [u8]>::len", "", "core", "core::ptr"),
+        (
+            "<[u8]>::to_vec",
+            "/rustc/x/library/alloc/src/slice.rs",
+            "alloc",
+            "alloc::slice",
+        ),
+        (
+            "<[u8]>::to_vec",
+            "library/alloc/src/slice.rs",
+            "alloc",
+            "alloc::slice",
+        ),
+        (
+            "<[u8]>::to_vec",
+            "/home/dev/library/demo/src/slice.rs",
+            "core",
+            "core::slice",
+        ),
+        (
+            "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
+            "library/alloc/src/slice.rs",
+            "alloc",
+            "alloc::slice",
+        ),
+        // A trait's methods are of the crate of the trait, whatever file they were inlined into.
+        (
+            "<u8 as core::clone::Clone>::clone",
+            "library/alloc/src/slice.rs",
+            "core",
+            "core::clone",
+        ),
+        ("<&str as text::Pattern>::find", "", "text", "text"),
+        ("<u8 as wire::Codec>::encode", "", "wire", "wire"),
+        ("<[demo::Item] as wire::Codec>::encode", "", "wire", "wire"),
+        (
+            "<(u8, demo::Item) as core::cmp::Ord>::cmp",
+            "",
+            "core",
+            "core::cmp",
+        ),
+        ("<&demo::Item as core::fmt::Debug>::fmt", "", "demo", "demo"),
+        (
+            "<demo::Item>::len",
+            "library/alloc/src/slice.rs",
+            "demo",
+            "demo",
+        ),
+        ("<u8x::Lane>::add", "", "u8x", "u8x"),
+    ] {
+        let name = ParsedName::new(function.as_bytes());
+        let found = (
+            text(name.crate_name_in(file)),
+            text(name.module_name_in(file)),
+        );
+        let expected = (Some(crate_of.to_owned()), Some(module_of.to_owned()));
+        assert_eq!(found, expected, "{function} {file}");
+    }
+}

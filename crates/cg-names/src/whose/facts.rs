@@ -3,10 +3,11 @@
 use bstr::{BStr, ByteSlice};
 use cg_stream::record::Frame;
 
-use super::Whose;
+use super::dependencies::is_dependency;
 use super::tables::*;
+use super::{CodeOwner, Whose};
 use crate::paths::base_name;
-use crate::structure::ParsedName;
+use crate::structure::{PRIMITIVES, ParsedName};
 
 /// What a frame tells of whose it is, and what its neighbours want to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Facts {
     pub(super) is_hash_collection: bool,
     /// Rust's start code, which calls the program's `main`.
     pub(super) is_lang_start: bool,
+    /// Of an allocator's function: whether it is one of the language and not of C's library.
+    is_of_language: bool,
 }
 
 /// What Valgrind calls an inlined function whose name it did not find (`m_debuginfo/readdwarf3.c:get_inlFnName`).
@@ -57,7 +60,7 @@ impl Facts {
         let place = Directory::of(file);
         Facts {
             alone: match frame.kernel {
-                true => Alone::Certain(Whose::System),
+                true => Alone::Certain(Whose::Kernel),
                 false => alone(name, file, object, place),
             },
             address: frame.addr.as_deref().map_or(0, address),
@@ -68,6 +71,23 @@ impl Facts {
             is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),
             is_lang_start: name.starts_with("std::rt::lang_start"),
+            is_of_language: place == Directory::Runtime
+                || name.contains("::")
+                || name.starts_with("operator ")
+                || name.starts_with("__r")
+                || file.ends_with(".rs"),
+        }
+    }
+
+    /// Whose code this frame is, in the words that people are shown, where it is known of which kind it is.
+    pub fn owner(self, whose: Whose) -> CodeOwner {
+        match whose {
+            Whose::Own => CodeOwner::Own,
+            Whose::Dependency | Whose::Installed => CodeOwner::Dependency,
+            Whose::Runtime => CodeOwner::Std,
+            Whose::Allocator if self.is_of_language => CodeOwner::Std,
+            Whose::Allocator | Whose::Replacement | Whose::System => CodeOwner::System,
+            Whose::Kernel => CodeOwner::Kernel,
         }
     }
 
@@ -93,6 +113,10 @@ enum Directory {
     BelowSrc,
     Runtime,
     System,
+    /// Another project's.
+    Dependency,
+    /// Another project's, where the system installs such.
+    Installed,
     /// Any other directory.
     Elsewhere,
 }
@@ -103,6 +127,11 @@ impl Directory {
             Directory::None
         } else if is_runtime_source(path) {
             Directory::Runtime
+        } else if is_dependency(path) {
+            match is_system_source(path) {
+                true => Directory::Installed,
+                false => Directory::Dependency,
+            }
         } else if is_system_source(path) {
             Directory::System
         } else if !path.contains('/') {
@@ -143,31 +172,18 @@ fn is_versioned(name: &str) -> bool {
 }
 
 fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
-    use Whose::{Allocator, Own, Replacement, Runtime, System};
+    use Whose::{Dependency, Installed, Own, Runtime, System};
     let certain = Alone::Certain;
     let base = base_name(file);
-    if base_name(object).starts_with("vgpreload_")
-        || REPLACEMENT_FILES.contains(&base)
-        || is_of_sanitizer(name, file, object)
-    {
-        return certain(Replacement);
-    }
-    if is_allocator(name, file, base) || is_allocator_library(object) {
-        return certain(Allocator);
-    }
-    if is_start(name, base, place) {
-        return certain(Runtime);
-    }
-    if is_system_object(object) {
-        return certain(System);
-    }
-    if is_intercepted(name, file, object) {
-        return certain(Replacement);
+    if let Some(known) = well_known(name, file, object, place) {
+        return certain(known);
     }
     if is_unknown(name) {
         return certain(match place {
             Directory::Runtime => Runtime,
             Directory::System => System,
+            Directory::Dependency => Dependency,
+            Directory::Installed => Installed,
             // Code that nothing is known of: neither a file nor an object.
             Directory::None if is_unknown(object) => System,
             _ => Own,
@@ -180,11 +196,18 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     if name.contains("::")
         && let Some(by_path) = by_path(name, &ParsedName::new(name.as_bytes()), place)
     {
-        return by_path;
+        return match by_path {
+            // The name says that it is nobody else's; where its file lies, whose project it is of.
+            Alone::Certain(Own) if is_of_dependency(place, object) => certain(Dependency),
+            by_path => by_path,
+        };
     }
     match place {
         Directory::Runtime => return certain(Runtime),
         Directory::System => return certain(System),
+        Directory::Dependency => return certain(Dependency),
+        Directory::Installed => return certain(Installed),
+        _ if is_of_dependency(place, object) => return certain(Dependency),
         Directory::Elsewhere => return certain(Own),
         Directory::None | Directory::Bare | Directory::BelowSrc => {}
     }
@@ -223,6 +246,46 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
         };
     }
     certain(Own)
+}
+
+/// What replaces, allocates, starts, and what comes from an object of the kernel's or the system's.
+fn well_known(name: &str, file: &str, object: &str, place: Directory) -> Option<Whose> {
+    use Whose::{Allocator, Installed, Kernel, Replacement, Runtime, System};
+    let base = base_name(file);
+    if base_name(object).starts_with("vgpreload_")
+        || REPLACEMENT_FILES.contains(&base)
+        || is_of_sanitizer(name, file, object)
+    {
+        return Some(Replacement);
+    }
+    if is_allocator(name, file, base) || is_allocator_library(object) {
+        return Some(Allocator);
+    }
+    if is_start(name, base, place) {
+        return Some(Runtime);
+    }
+    if is_kernel_object(object) {
+        return Some(Kernel);
+    }
+    if is_system_object(object) {
+        return Some(match is_dependency(object) {
+            true => Installed,
+            false => System,
+        });
+    }
+    if is_intercepted(name, file, object) {
+        return Some(Replacement);
+    }
+    None
+}
+
+/// Whether the file, or the object where the file does not tell, is another project's.
+fn is_of_dependency(place: Directory, object: &str) -> bool {
+    match place {
+        Directory::Dependency | Directory::Installed => true,
+        Directory::None | Directory::Bare | Directory::BelowSrc => is_dependency(object),
+        Directory::Runtime | Directory::System | Directory::Elsewhere => false,
+    }
 }
 
 /// What a name with a path says; `None` for a bare one.
@@ -277,17 +340,14 @@ fn of_dependency(place: Directory) -> Option<Alone> {
     Some(match place {
         Directory::Runtime | Directory::System => Alone::Certain(Whose::Runtime),
         Directory::Elsewhere => Alone::Certain(Whose::Own),
+        Directory::Dependency | Directory::Installed => Alone::Certain(Whose::Dependency),
         Directory::None | Directory::Bare | Directory::BelowSrc => Alone::DependencyOfStd,
     })
 }
 
 /// True for a type without a crate, and for a parameter: `u8`, `str`, `T`.
 fn is_primitive(name: &BStr) -> bool {
-    const PRIMITIVE: [&str; 17] = [
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
-        "f32", "f64", "bool", "char", "str",
-    ];
-    PRIMITIVE.iter().any(|known| name == known)
+    PRIMITIVES.iter().any(|known| name == known)
         || name == "fn"
         || name.first().is_some_and(u8::is_ascii_uppercase)
 }
@@ -349,6 +409,22 @@ fn is_start(name: &str, base: &str, place: Directory) -> bool {
                 || place == Directory::Runtime
                 || GLIBC_FILES.contains(base)
                 || symbol.starts_with("__rust")))
+}
+
+/// The kernel and its modules as perf and others name them: `[kernel.kallsyms]`, `[ext4]`, `/lib/modules/…/ext4.ko.xz`.
+fn is_kernel_object(path: &str) -> bool {
+    // What Linux maps into every process, memory that is no file, and what perf does not know.
+    const OF_PROCESS: [&str; 7] = [
+        "[v", "[heap", "[stack", "[anon", "[uprobes", "[JIT", "[unknown",
+    ];
+    if path.starts_with('[') {
+        return path.ends_with(']') && !begins_with_any(path, &OF_PROCESS);
+    }
+    let base = base_name(path);
+    let is_module = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"]
+        .iter()
+        .any(|end| base.ends_with(end));
+    is_module || base.starts_with("vmlinux") || path.starts_with("/System/Library/Kernels/")
 }
 
 /// `/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`: what the system installs, not what a project builds; and its own

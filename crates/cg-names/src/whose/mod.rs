@@ -1,4 +1,5 @@
-//! Whose code a frame is: an allocator's, Valgrind's, a language runtime's, the system's, or the program's own.
+//! Whose code a frame is: an allocator's, Valgrind's, a language runtime's, the system's, the kernel's, another project's that
+//! the program uses, or the program's own.
 //!
 //! Nobody looks for a leak in `malloc`, `strdup` or `Vec::push`, and their names change with every update of libc and
 //! compiler. So own frames are where findings are blamed and what fingerprints are made of.
@@ -8,6 +9,7 @@
 //! `read_volatile<u8> (mod.rs:2091)`. There the neighbouring frames decide ([`whose_at`]), so that every account of one
 //! stack comes to the same answer.
 
+mod dependencies;
 mod facts;
 mod neighbours;
 mod tables;
@@ -30,8 +32,59 @@ pub enum Whose {
     Runtime,
     /// A library that the system brings.
     System,
+    /// The operating system's kernel.
+    Kernel,
+    /// Another project's, which is built and run with the program: cargo's registry, `vendor`, `node_modules`.
+    Dependency,
+    /// Another project's that the system installed as source, of which nothing but a bare name is known:
+    /// `/usr/include`, `/usr/lib/python3/dist-packages`.
+    Installed,
     /// The program's own.
     Own,
+}
+
+/// Whose code it is, in the words that people are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CodeOwner {
+    /// The program's own.
+    Own,
+    /// Another project's that the program uses.
+    Dependency,
+    /// The runtime and the library of the program's language.
+    Std,
+    /// What the system brings, C's allocator and what stands in for it among that.
+    System,
+    /// The operating system's kernel.
+    Kernel,
+}
+
+impl CodeOwner {
+    /// All of them, the nearest to the program first.
+    pub const ALL: [CodeOwner; 5] = [
+        CodeOwner::Own,
+        CodeOwner::Dependency,
+        CodeOwner::Std,
+        CodeOwner::System,
+        CodeOwner::Kernel,
+    ];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            CodeOwner::Own => "own",
+            CodeOwner::Dependency => "dependency",
+            CodeOwner::Std => "std",
+            CodeOwner::System => "system",
+            CodeOwner::Kernel => "kernel",
+        }
+    }
+
+    /// The one with this word.
+    pub fn with_word(word: &str) -> Option<CodeOwner> {
+        CodeOwner::ALL
+            .into_iter()
+            .find(|owner| owner.word() == word)
+    }
 }
 
 impl Whose {
@@ -39,6 +92,18 @@ impl Whose {
     pub fn is_allocator_or_replacement(self) -> bool {
         matches!(self, Whose::Allocator | Whose::Replacement)
     }
+
+    /// True for what a program is built of, its own code and that of its dependencies: what can be to blame, and what is
+    /// never folded.
+    pub fn is_of_program(self) -> bool {
+        matches!(self, Whose::Own | Whose::Dependency)
+    }
+}
+
+/// Whose each frame of a stack is of which the facts are known, in the words that people are shown.
+pub fn owners_by(facts: &[Facts]) -> Vec<CodeOwner> {
+    let whose = whose_by(facts).into_iter().zip(facts);
+    whose.map(|(whose, facts)| facts.owner(whose)).collect()
 }
 
 /// Whose each frame of a stack is, innermost first.
@@ -59,19 +124,20 @@ pub fn whose_by(facts: &[Facts]) -> Vec<Whose> {
 pub enum StackLine {
     /// The frame at this position.
     Frame(usize),
-    /// Frames in a row that are not the program's own.
+    /// Frames in a row that are not of the program or what it is built with.
     Libraries {
         /// Their positions.
         frames: Range<usize>,
-        /// What they are of: `std`, `the allocator`, `the system`, or `libraries` of several sorts.
+        /// What they are of: `std`, `the allocator`, `the system`, `the kernel`, `dependencies`, or `libraries` of several
+        /// sorts.
         of: &'static str,
     },
 }
 
 /// A stack with its runs of frames that are not own folded: nobody has to read the twenty frames with which a test
-/// harness calls a test. One frame alone stays, and so does a stack that has no own frame.
+/// harness calls a test. One frame alone stays, and so does a stack of nothing else.
 pub fn folded(whose: &[Whose]) -> Vec<StackLine> {
-    if !whose.contains(&Whose::Own) {
+    if !whose.iter().any(|whose| whose.is_of_program()) {
         return (0..whose.len()).map(StackLine::Frame).collect();
     }
     let mut pieces = Vec::new();
@@ -79,7 +145,7 @@ pub fn folded(whose: &[Whose]) -> Vec<StackLine> {
     while position < whose.len() {
         let run = whose[position..]
             .iter()
-            .take_while(|whose| **whose != Whose::Own)
+            .take_while(|whose| !whose.is_of_program())
             .count();
         let frames = position..position + run.max(1);
         position = frames.end;
@@ -94,16 +160,17 @@ pub fn folded(whose: &[Whose]) -> Vec<StackLine> {
     pieces
 }
 
-/// What frames that are not own are of. The allocator behind a library is not worth a word.
+/// What folded frames are of. The allocator behind a library is not worth a word, nor is the kernel behind the system.
 fn sort(whose: &[Whose]) -> &'static str {
-    match (
-        whose.contains(&Whose::Runtime),
-        whose.contains(&Whose::System),
-    ) {
-        (true, true) => "libraries",
-        (true, false) => "std",
-        (false, true) => "the system",
-        (false, false) => "the allocator",
+    let has = |wanted: Whose| whose.contains(&wanted);
+    let system = has(Whose::System) || has(Whose::Kernel);
+    match (has(Whose::Runtime), system, has(Whose::Installed)) {
+        (false, true, false) if !has(Whose::System) => "the kernel",
+        (false, true, false) => "the system",
+        (true, false, false) => "std",
+        (false, false, true) => "dependencies",
+        (false, false, false) => "the allocator",
+        _ => "libraries",
     }
 }
 

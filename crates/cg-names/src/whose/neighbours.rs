@@ -73,9 +73,14 @@ fn bare_rust(
     }
     // The library's hash tables are in another crate, whose files have no directory: only their callers tell. A closure
     // can be the program's.
+    let is_in_tables = |facts: &Facts| match facts.alone {
+        Alone::BareRust { is_closure } => !is_closure,
+        Alone::Certain(whose) => whose == Whose::Runtime && facts.is_file_bare && facts.is_bare,
+        _ => false,
+    };
     let caller = (position + 1..=host_position)
         .map_while(at)
-        .find(|facts| !matches!(facts.alone, Alone::BareRust { is_closure: false }));
+        .find(|facts| !is_in_tables(facts));
     if !is_closure && caller.is_some_and(|caller| caller.is_hash_collection) {
         Whose::Runtime
     } else {
@@ -90,6 +95,8 @@ fn dependency(position: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> Wh
         .find(|facts| !matches!(facts.alone, Alone::DependencyOfStd | Alone::BareRust { .. }));
     match caller.map(|facts| facts.alone) {
         Some(Alone::Certain(Whose::Own)) => Whose::Own,
+        // What a dependency calls of the crates that Rust's library uses too is a dependency.
+        Some(Alone::Certain(Whose::Dependency)) => Whose::Dependency,
         _ => Whose::Runtime,
     }
 }

@@ -284,6 +284,58 @@ pub(super) const DEPENDENCIES_OF_STD: [&str; 10] = [
     "memchr",
 ];
 
+/// Folders that hold other projects' sources, by the tool or the custom that puts them there.
+pub(super) const DEPENDENCY_FOLDERS: [&str; 27] = [
+    // Copied into a project.
+    "vendor",
+    "vendored",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "3rdparty",
+    // npm, Bower.
+    "node_modules",
+    "bower_components",
+    // Python, Debian's Python, R.
+    "site-packages",
+    "dist-packages",
+    "site-library",
+    // Ruby, Maven, Gradle, NuGet, Dart, Elixir, OCaml, Haskell, Julia.
+    "gems",
+    ".m2",
+    ".gradle",
+    ".nuget",
+    ".pub-cache",
+    ".hex",
+    ".opam",
+    ".cabal",
+    ".stack",
+    ".julia",
+    // CMake, Conan, vcpkg, CocoaPods, Carthage.
+    "_deps",
+    ".conan",
+    ".conan2",
+    "vcpkg_installed",
+    "Pods",
+    "Carthage",
+];
+
+/// Parts of paths to other projects' sources: cargo's registry (on Windows too, and as Debian packages crates) and its
+/// checkouts, Go's modules and Debian's packages of them, Swift's checkouts, and what is installed outside of `/usr`.
+pub(super) const DEPENDENCY_PLACES: [&str; 11] = [
+    "/registry/src/",
+    "\\registry\\src\\",
+    "/cargo/registry/",
+    "/git/checkouts/",
+    "\\git\\checkouts\\",
+    "/pkg/mod/",
+    "/share/gocode/src/",
+    "/.build/checkouts/",
+    "/SourcePackages/checkouts/",
+    "/usr/local/include/",
+    "/opt/homebrew/",
+];
+
 /// Packages of Go's runtime, as they begin the names of its functions.
 pub(super) const GO_RUNTIME: [&str; 7] = [
     "runtime.",

@@ -98,6 +98,9 @@ fn letters(frames: &[&str]) -> String {
             Whose::Replacement => 'r',
             Whose::Runtime => 'R',
             Whose::System => 'S',
+            Whose::Kernel => 'K',
+            Whose::Dependency => 'D',
+            Whose::Installed => 'I',
             Whose::Own => 'O',
         })
         .collect()
@@ -178,7 +181,7 @@ fn hash_tables_are_the_librarys_where_the_library_calls_them() {
             "hashbrown::map::HashMap<K,V,S,A>::insert|/home/dev/.cargo/registry/src/x/hashbrown-0.15.2/src/map.rs",
             "std::rt::lang_start"
         ]),
-        "OR"
+        "DR"
     );
 }
 
@@ -205,6 +208,20 @@ fn an_impl_is_in_the_crate_of_its_type_or_of_its_trait() {
         ),
         ("<u8 as m::Go>::go", "", "O"),
         ("<[T] as core::fmt::Debug>::fmt", "", "R"),
+        ("<[m::Item]>::to_vec", "slice.rs", "R"),
+        ("<*const m::Item>::add", "", "R"),
+        (
+            "<&[m::Item] as core::iter::IntoIterator>::into_iter",
+            "",
+            "R",
+        ),
+        ("<[u8] as m::Go>::go", "", "O"),
+        (
+            "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>",
+            "library/alloc/src/slice.rs",
+            "R",
+        ),
+        ("<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec", "", "R"),
     ] {
         assert_eq!(letters(&[&format!("{name}|{file}")]), expected, "{name}");
     }
@@ -311,14 +328,24 @@ fn code_of_which_nothing_is_known_is_not_own() {
 }
 
 #[test]
-fn the_kernel_is_the_system() {
+fn the_kernel_is_known_by_its_mark_and_by_its_objects() {
     let read = named("my_read");
     let kernel = Frame {
         kernel: true,
         ..read.clone()
     };
-    assert_eq!(whose(&[kernel, read]), [Whose::System, Whose::Own]);
-    assert_eq!(letters(&["__vdso_gettimeofday||[vdso]"]), "S");
+    assert_eq!(whose(&[kernel, read]), [Whose::Kernel, Whose::Own]);
+    assert_eq!(
+        letters(&[
+            "do_syscall_64||[kernel.kallsyms]",
+            "ext4_write||[ext4]",
+            "nf_hook||/lib/modules/6.1/kernel/net/nf.ko.xz",
+            "__vdso_gettimeofday||[vdso]",
+            "f||[heap]",
+            "f||[unknown]"
+        ]),
+        "KKKSOO"
+    );
 }
 
 #[test]
@@ -356,8 +383,138 @@ fn runs_of_library_frames_fold() {
         shown(&[A, R, R, O, O, R, O, S, S]),
         ["0..3 std", "3", "4", "5", "6", "7..9 the system"]
     );
+    use Whose::{Dependency as D, Installed as I, Kernel as K};
+    assert_eq!(shown(&[K, K, O]), ["0..2 the kernel", "2"]);
+    assert_eq!(shown(&[K, S, O]), ["0..2 the system", "2"]);
+    assert_eq!(shown(&[I, I, O]), ["0..2 dependencies", "2"]);
+    assert_eq!(shown(&[I, R, O]), ["0..2 libraries", "2"]);
+    // What can be to blame is never folded.
+    assert_eq!(shown(&[D, D, R, R]), ["0", "1", "2..4 std"]);
     assert_eq!(shown(&[A, A, O]), ["0..2 the allocator", "2"]);
     assert_eq!(shown(&[R, S, O]), ["0..2 libraries", "2"]);
     assert_eq!(shown(&[A, R, R]), ["0", "1", "2"]);
     assert!(shown(&[]).is_empty());
+}
+
+#[test]
+fn what_package_managers_fetched_is_a_dependency() {
+    for path in [
+        "/home/dev/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/serde-1.0.1/src/de.rs",
+        "C:\\Users\\dev\\.cargo\\registry\\src\\index-1949cf8c6b5b557f\\serde-1.0.1\\src\\de.rs",
+        "/usr/share/cargo/registry/memchr-2.5.0/src/lib.rs",
+        "/home/dev/.cargo/git/checkouts/ring-0123456789abcdef/a1b2c3d/src/lib.rs",
+        "/home/dev/app/vendor/serde/src/de.rs",
+        "vendor/zlib/inflate.c",
+        "/src/third_party/abseil/base.cc",
+        "/home/dev/app/build/_deps/fmt-src/include/fmt/core.h",
+        "/home/dev/app/node_modules/left-pad/index.js",
+        "file:///home/dev/app/node_modules/left-pad/index.js",
+        "/home/dev/venv/lib/python3.11/site-packages/numpy/core/numeric.py",
+        "/usr/local/lib/python3.11/dist-packages/yaml/loader.py",
+        "/home/dev/go/pkg/mod/example.org/text@v0.3.1/width/width.go",
+        "example.org/text@v0.3.1/width/width.go",
+        "/home/dev/.m2/repository/org/lib/1.0/Lib.java",
+        "/var/lib/gems/3.1.0/gems/rack-2.2.4/lib/rack.rb",
+        "/usr/local/include/boost/any.hpp",
+    ] {
+        // With a path, with a bare name, and without a name.
+        for name in ["lib::parse", "parse", "???"] {
+            assert_eq!(letters(&[&format!("{name}|{path}")]), "D", "{name} {path}");
+        }
+    }
+    // What the system installed, where only a bare name is known.
+    for path in [
+        "/usr/include/eigen3/Eigen/src/Core/Matrix.h",
+        "/usr/include/zlib.h",
+        "/usr/lib/python3/dist-packages/yaml/loader.py",
+    ] {
+        assert_eq!(letters(&[&format!("parse|{path}")]), "I", "{path}");
+        assert_eq!(letters(&[&format!("lib::parse|{path}")]), "D", "{path}");
+    }
+    for (frame, expected) in [
+        ("f|/usr/include/x86_64-linux-gnu/bits/stdlib-bsearch.h", "S"),
+        ("f|/usr/include/x86_64-linux-gnu/sys/stat.h", "S"),
+        ("f|/usr/include/stdlib.h", "S"),
+        ("f|/usr/include/c++/12/bits/stl_vector.h", "R"),
+        ("f||/usr/lib/python3/dist-packages/yaml/_yaml.so", "I"),
+        (
+            "f||/home/dev/venv/lib/python3.11/site-packages/np/_np.so",
+            "D",
+        ),
+        ("f||/home/dev/app/node_modules/a/build/a.node", "D"),
+        ("f||/usr/lib/x86_64-linux-gnu/libz.so.1", "S"),
+        // Names of folders, and nothing that only begins or ends like one.
+        ("f|/home/dev/vendors/src/main.rs", "O"),
+        ("f|/home/dev/vendor.c", "O"),
+        ("f|/home/dev/app/src/registry/src.rs", "O"),
+        ("app::f|/home/dev/app/src/main.rs", "O"),
+        // A function of the library's in a file of a dependency's is the library's: code was inlined into it.
+        (
+            "core::fmt::write|/home/dev/.cargo/registry/src/x-1/a-1.0.0/src/lib.rs",
+            "R",
+        ),
+    ] {
+        assert_eq!(letters(&[frame]), expected, "{frame}");
+    }
+}
+
+#[test]
+fn whose_code_it_is_has_five_answers() {
+    let owner = |name: &'static str, file: &'static str, obj: &'static str| {
+        let given = |text: &'static str| (!text.is_empty()).then(|| Name::from(text));
+        let frame = Frame {
+            name: given(name),
+            file: given(file),
+            obj: given(obj),
+            ..Frame::default()
+        };
+        owners_by(&[Facts::of(&frame)])[0].word()
+    };
+    assert_eq!(owner("app::f", "src/main.rs", ""), "own");
+    assert_eq!(owner("f", "/home/dev/vendor/z/z.c", ""), "dependency");
+    assert_eq!(owner("f", "/usr/include/eigen3/E.h", ""), "dependency");
+    assert_eq!(owner("core::fmt::write", "", ""), "std");
+    assert_eq!(
+        owner("<alloc::raw_vec::RawVec<u8>>::grow_one", "", ""),
+        "std"
+    );
+    assert_eq!(owner("operator new(unsigned long)", "", ""), "std");
+    assert_eq!(owner("malloc", "", ""), "system");
+    assert_eq!(owner("read", "", "/usr/lib/libc.so.6"), "system");
+    assert_eq!(owner("do_read", "", "[kernel.kallsyms]"), "kernel");
+    for owner in CodeOwner::ALL {
+        assert_eq!(CodeOwner::with_word(owner.word()), Some(owner));
+    }
+}
+
+#[test]
+fn nameless_code_of_the_librarys_hash_tables_is_not_own() {
+    // The innermost stack of a log of Valgrind 3.19 about a HashMap.
+    let inlined = |caller: &str| {
+        letters(&[
+            "UnknownInlinedFun|src/raw/mod.rs^",
+            "find<(u64, u64), alloc::alloc::Global>|src/raw/mod.rs^",
+            "find<u64, alloc::alloc::Global>|src/map.rs^",
+            caller,
+            "demo::hold_map|demo.rs",
+        ])
+    };
+    assert_eq!(
+        inlined("insert<u64, u64>|library/std/src/collections/hash/map.rs^"),
+        "RRRRO"
+    );
+    // Called by the program's own, it is the hash tables that the program brings.
+    assert_eq!(inlined("put|demo.rs^"), "ORROO");
+    // A function of the program's that the library's tables hash by.
+    assert_eq!(
+        letters(&[
+            "hash<u64>|src/key.rs^",
+            "{closure#0}<u64>|src/map.rs^",
+            "insert<u64, u64>|library/std/src/collections/hash/map.rs^",
+            "demo::hold_map|demo.rs",
+        ])
+        .chars()
+        .next(),
+        Some('O')
+    );
 }

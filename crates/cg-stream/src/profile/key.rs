@@ -251,6 +251,11 @@ impl Stacks {
         Ok(id)
     }
 
+    /// Every distinct frame of all stacks, in no order that means anything.
+    pub fn distinct_frames(&self) -> &[FrameKey] {
+        self.frames.all()
+    }
+
     /// The frames of a stack, innermost first.
     pub fn frames(&self, id: StackId) -> StackFrames<'_> {
         StackFrames {
