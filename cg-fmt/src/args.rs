@@ -8,6 +8,8 @@ use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
 use clap::{Parser, ValueEnum};
 
+use regex::Regex;
+
 use crate::options::{
     Directions, Events, GroupBy, Options, OutputFormat, PercentOf, Places, Top, View,
 };
@@ -34,6 +36,7 @@ use crate::toolchain;
   cg-fmt -f csv -o profile.csv callgrind.out.1234
   cg-diff old.out new.out | cg-fmt -f markdown
   cg-fmt --tree callers callgrind.out.1234
+  cg-fmt --peek '^malloc$' callgrind.out.1234
   cg-fmt --source callgrind.out.1234
   cg-fmt -f html -o profile.html callgrind.out.1234
   cg-fmt -f svg -o memory.svg massif.out.1234
@@ -93,6 +96,21 @@ pub(crate) struct Args {
         conflicts_with_all = ["group_by", "kind"]
     )]
     tree: Option<TreeOf>,
+
+    /// Show the functions that match: who calls them, what they call, and which own functions brought the program there.
+    ///
+    /// Callers (<), the function (*) and its callees (>), each with its calls, inclusive cost and share, and nobody else;
+    /// then (^) the nearest own functions on the ways that lead there, however far. Of stacks all of it is exact, without
+    /// counts of calls; of a graph of calls (cg-parse --calls) what came through a function with several callers is divided
+    /// by the cost of their calls, and a note says that it is estimated.
+    #[arg(
+        long,
+        value_name = "REGEX",
+        value_parser = Regex::new,
+        conflicts_with_all = ["group_by", "kind", "tree", "source"],
+        hide_short_help = true
+    )]
+    peek: Option<Regex>,
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
     ///
@@ -408,6 +426,9 @@ impl Args {
     }
 
     fn view(&self) -> View {
+        if let Some(wanted) = &self.peek {
+            return View::Peek(wanted.clone());
+        }
         match self.tree {
             Some(TreeOf::Calls(directions)) => return View::Tree(directions),
             Some(TreeOf::Snapshot(number)) => return View::Snapshot(number),

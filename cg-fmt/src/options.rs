@@ -6,6 +6,7 @@ use cg_parse::Search;
 use cg_stream::derived::Formula;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Output;
+use regex::Regex;
 
 /// How the records are shown.
 #[derive(Clone, Debug)]
@@ -245,12 +246,14 @@ pub(crate) enum GroupBy {
     Whose,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum View {
     /// A row a record.
     List,
     /// Functions, or the frames of stacks, with what is around them.
     Tree(Directions),
+    /// The functions whose names match, with what is around them.
+    Peek(Regex),
     /// What the heap held at one Massif snapshot.
     Snapshot(u64),
     /// Source lines with their costs.
@@ -260,6 +263,12 @@ pub(crate) enum View {
         /// How many lines are shown around one with a cost.
         context: usize,
     },
+}
+
+impl View {
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self, View::List)
+    }
 }
 
 /// Where sources are looked for and may be shown from.
@@ -311,7 +320,7 @@ impl Options {
     pub(crate) fn ensure_for_people(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.format.is_for_people(),
-            "--tree and --source are for tables and markdown; --type call and --type line list the records they are made of"
+            "--tree, --peek and --source are for tables and markdown, and --peek for CSV and TSV; --type call and --type line list the records they are made of"
         );
         Ok(())
     }

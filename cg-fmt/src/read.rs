@@ -105,7 +105,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
     let is_heap_report = is_heap_report(options);
     cg_parse::Options {
         calls: is_source
-            || matches!(options.view, View::Tree(_))
+            || matches!(options.view, View::Tree(_) | View::Peek(_))
             || options.kind == Some(RecordType::Call)
             || options.format.is_of_calls(),
         lines: is_source || options.kind == Some(RecordType::Line),

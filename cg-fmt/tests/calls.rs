@@ -114,3 +114,151 @@ fn a_view_without_its_records_is_2_and_names_the_whole_command() {
         assert!(run.stderr.ends_with(command), "{}", run.stderr);
     }
 }
+
+/// The rows of a peek in CSV: role, function, self and inclusive cost, calls.
+fn peeked(run: &Run) -> Vec<String> {
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let rows = run.stdout.lines().skip(1);
+    rows.map(str::to_owned).collect()
+}
+
+const COLUMNS: [&str; 4] = ["-f", "csv", "--columns", "role,fn,Ir,incl.Ir,calls"];
+
+#[test]
+fn a_peek_shows_callers_the_function_its_callees_and_nobody_else() {
+    let peek = |wanted| {
+        of_records(
+            &[&["--peek", wanted][..], &COLUMNS].concat(),
+            &[0, 1, 2, 3, 4, 5],
+        )
+    };
+    assert_eq!(
+        peeked(&peek("^f$")),
+        ["<,main,,16,2", "*,f,10,16,", ">,g,,6,3", "^,main,,16,"]
+    );
+    // The nearest own callers are its callers: all are own.
+    assert_eq!(
+        peeked(&peek("^g$")),
+        [
+            "<,f,,6,3",
+            "<,main,,2,1",
+            "*,g,8,8,",
+            "^,f,,6,",
+            "^,main,,2,"
+        ]
+    );
+    let nobody = of_records(&["--peek", "^h$"], &[0, 1, 2, 3, 4, 5]);
+    assert_eq!((nobody.status, nobody.stdout.as_str()), (Some(2), ""));
+    assert!(
+        nobody.stderr.contains("no function matches \"^h$\""),
+        "{}",
+        nobody.stderr
+    );
+    let without = of_records(&["--peek", "^f$"], &[0, 1, 2]);
+    assert_eq!(without.status, Some(2));
+    let command = "cg-parse --calls 'out 7' | cg-fmt --peek '^f$'\n";
+    assert!(without.stderr.ends_with(command), "{}", without.stderr);
+}
+
+/// `read` and `write` of C's library call `lock`, which calls `spin`; own `a` calls `read` for 30, own `b` `write` for 10.
+#[test]
+fn own_functions_behind_a_library_share_what_came_through_it() {
+    let libc = "\"obj\":\"/usr/lib/libc.so.6\"";
+    let function = |name: &str, obj: &str, incl: u64| {
+        format!(
+            "{{\"type\":\"fn\",\"fn\":\"{name}\"{obj},\"calls\":1,\"cost\":{{\"Ir\":0}},\"incl\":{{\"Ir\":{incl}}}}}\n"
+        )
+    };
+    let call = |from: String, to: &str, incl: u64| {
+        format!(
+            "{{\"type\":\"call\",{from},\"callee\":{{\"fn\":\"{to}\",{libc}}},\"calls\":1,\"incl\":{{\"Ir\":{incl}}}}}\n"
+        )
+    };
+    let own = |name: &str| format!("\"fn\":\"{name}\",\"file\":\"a.c\"");
+    let of_libc = |name: &str| format!("\"fn\":\"{name}\",{libc}");
+    let stream = |spin: u64| {
+        let mut text = "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":40}}\n".to_owned();
+        text += &function("spin", &format!(",{libc}"), spin);
+        for (from, to, incl) in [
+            (own("a"), "read", 30),
+            (own("b"), "write", 10),
+            (of_libc("read"), "lock", 30),
+            (of_libc("write"), "lock", 10),
+            // A circle, out of which all comes in the end.
+            (of_libc("spin"), "lock", 0),
+            (of_libc("lock"), "spin", spin),
+        ] {
+            text += &call(from, to, incl);
+        }
+        text + "{\"type\":\"end\",\"records\":7}\n"
+    };
+    let args = [&["--peek", "^spin$"][..], &COLUMNS].concat();
+    let run = cg_fmt(&args, &stream(20));
+    // Of the 20, three parts of four came by `a`.
+    assert_eq!(
+        peeked(&run),
+        [
+            "<,lock,,20,1",
+            "*,spin,0,20,",
+            ">,lock,,0,1",
+            "^,a,,15,",
+            "^,b,,5,"
+        ]
+    );
+    let told = cg_fmt(&["--peek", "^spin$"], &stream(20)).stdout;
+    assert!(told.contains("several callers are estimated"), "{told}");
+    let told = cg_fmt(&["--peek", "^read$"], &stream(20)).stdout;
+    assert!(!told.contains("estimated"), "{told}");
+}
+
+#[test]
+fn a_peek_at_stacks_is_exact() {
+    let stacks = [
+        ("write;lock;copy;b;main", 5),
+        ("write;lock;copy;a;main", 7),
+        ("lock;a;main", 2),
+        // Recursion counts once.
+        ("lock;copy;lock;copy;a;main", 3),
+        ("a;main", 11),
+    ];
+    let mut text = "{\"type\":\"run\",\"stream\":1,\"tool\":\"perf\",\"events\":[\"samples\"],\"total\":{\"samples\":28}}\n".to_owned();
+    for (stack, samples) in stacks {
+        let frame = |name: &str| match name {
+            "a" | "b" | "main" => format!("{{\"fn\":\"{name}\",\"file\":\"a.c\"}}"),
+            name => format!("{{\"fn\":\"{name}\",\"obj\":\"/usr/lib/libc.so.6\"}}"),
+        };
+        let frames: Vec<String> = stack.split(';').map(frame).collect();
+        let innermost = stack.split(';').next().unwrap();
+        text += &format!(
+            "{{\"type\":\"stack\",\"fn\":\"{innermost}\",\"cost\":{{\"samples\":{samples}}},\"stack\":[{}]}}\n",
+            frames.join(",")
+        );
+    }
+    text += "{\"type\":\"end\",\"records\":5}\n";
+    let columns = "role,fn,samples,incl.samples,calls";
+    let run = cg_fmt(
+        &["--peek", "^lock$", "-f", "csv", "--columns", columns],
+        &text,
+    );
+    assert_eq!(
+        peeked(&run),
+        [
+            "<,copy,,15,",
+            "<,a,,2,",
+            "*,lock,5,17,",
+            ">,write,,12,",
+            "^,a,,12,",
+            "^,b,,5,",
+        ]
+    );
+    let markdown = cg_fmt(&["--peek", "^lock$", "-f", "markdown"], &text).stdout;
+    assert!(
+        markdown.contains("| | | 15 | 53.57% | &lt; | `copy` |"),
+        "{markdown}"
+    );
+    let told = cg_fmt(&["--peek", "^lock$"], &text).stdout;
+    assert!(
+        told.contains("nearest on each way") && !told.contains("estimated"),
+        "{told}"
+    );
+}

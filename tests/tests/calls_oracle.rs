@@ -1,4 +1,4 @@
-//! Five programs under the real callgrind: trees of calls, and what filters keep of them, are those of
+//! Five programs under the real callgrind: trees of calls, peeks, and what filters keep of them, are those of
 //! `callgrind_annotate --tree=both`, function by function.
 //!
 //! callgrind_annotate has a row for each file that was inlined into a function and for each level of a recursion, so
@@ -20,7 +20,7 @@ type Arc = (String, u64, u64);
 
 /// A function of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Around {
+struct TreeBlock {
     incl: u64,
     callers: BTreeSet<Arc>,
     callees: BTreeSet<Arc>,
@@ -140,8 +140,8 @@ fn with_calls(text: &str) -> (String, u64) {
 }
 
 /// The rows of a tree (mark, name, calls, cost) by the function in the middle.
-fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, Vec<Around>> {
-    let mut functions: BTreeMap<String, Vec<Around>> = BTreeMap::new();
+fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, Vec<TreeBlock>> {
+    let mut functions: BTreeMap<String, Vec<TreeBlock>> = BTreeMap::new();
     let mut callers = BTreeSet::new();
     let mut current: Option<String> = None;
     for (mark, name, cost) in rows {
@@ -154,7 +154,7 @@ fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, V
                 callers.insert(arc(&name));
             }
             '*' => {
-                functions.entry(name.clone()).or_default().push(Around {
+                functions.entry(name.clone()).or_default().push(TreeBlock {
                     incl: cost,
                     callers: std::mem::take(&mut callers),
                     callees: BTreeSet::new(),
@@ -171,7 +171,7 @@ fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, V
 }
 
 /// What callgrind_annotate shows: `8,572 (12.4%)  < file:add_order (40x) [object]`.
-fn theirs(profile: &Path) -> BTreeMap<String, Vec<Around>> {
+fn theirs(profile: &Path) -> BTreeMap<String, Vec<TreeBlock>> {
     let text = output(
         needs::command("callgrind_annotate")
             .args([
@@ -203,7 +203,7 @@ fn theirs(profile: &Path) -> BTreeMap<String, Vec<Around>> {
 }
 
 /// What cg-fmt shows: `1,284 (1.86%)  32,712 (47.39%)  *  add_order`, with nothing behind the name.
-fn ours(tree: &str) -> BTreeMap<String, Vec<Around>> {
+fn ours(tree: &str) -> BTreeMap<String, Vec<TreeBlock>> {
     let row = |line: &str| {
         let marks = ["  <  ", "  *  ", "  >  "];
         let mark = marks.iter().find_map(|mark| line.find(mark))?;
@@ -224,14 +224,14 @@ const COLUMNS: [&str; 6] = [
     "all",
 ];
 
-fn tree_of(profile: &Path) -> BTreeMap<String, Vec<Around>> {
+fn tree_of(profile: &Path) -> BTreeMap<String, Vec<TreeBlock>> {
     let profile = profile.to_str().unwrap();
     let args = [&["--tree", "both", profile][..], &COLUMNS].concat();
     ours(&String::from_utf8(stdout("cg-fmt", &args, b"")).unwrap())
 }
 
 /// The functions that both can be asked about: one row, and so have all around it.
-fn comparable(theirs: &BTreeMap<String, Vec<Around>>) -> Vec<(&str, &Around)> {
+fn comparable(theirs: &BTreeMap<String, Vec<TreeBlock>>) -> Vec<(&str, &TreeBlock)> {
     let is_one = |name: &str| {
         let has_level = |name: &str| name.contains('\'');
         let rows = theirs.get(name).map_or(1, Vec::len);
@@ -248,8 +248,17 @@ fn comparable(theirs: &BTreeMap<String, Vec<Around>>) -> Vec<(&str, &Around)> {
         .collect()
 }
 
+/// A name as a regular expression.
+fn escaped(name: &str) -> String {
+    let escaped = name.chars().map(|c| match c.is_ascii_punctuation() {
+        true => format!("\\{c}"),
+        false => c.to_string(),
+    });
+    escaped.collect()
+}
+
 #[test]
-fn trees_and_filters_have_the_calls_that_callgrind_annotate_has() {
+fn trees_peeks_and_filters_have_the_calls_that_callgrind_annotate_has() {
     needs!("gcc", "g++", "valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     for profile in profiles(folder.path()) {
@@ -280,6 +289,10 @@ fn trees_and_filters_have_the_calls_that_callgrind_annotate_has() {
             );
             assert_eq!(shown.len(), 1, "{name}");
             assert_eq!(stderr, "", "{name}");
+            let wanted = format!("^{}$", escaped(name));
+            let args = [&["--peek", &wanted, profile][..], &COLUMNS].concat();
+            let peeked = run("cg-fmt", &args, b"").stdout;
+            assert_eq!(ours(&String::from_utf8(peeked).unwrap()), shown, "{name}");
         }
     }
 }

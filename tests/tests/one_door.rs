@@ -60,6 +60,8 @@ const VIEWS: &[(&[&str], &[&str])] = &[
     (&["-f", "csv", "--group-by", "obj"], &[]),
     (&["-f", "csv", "--tree=callees"], &["--calls"]),
     (&["--tree=both", "--top", "5"], &["--calls"]),
+    (&["--peek", "ma"], &["--calls"]),
+    (&["-f", "csv", "--group-by", "whose"], &[]),
     (&["-f", "csv", "--type", "line"], &["--lines"]),
     (&["-f", "csv", "--type", "call"], &["--calls"]),
     (&["--source"], &["--lines", "--calls"]),

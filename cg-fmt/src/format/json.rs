@@ -6,7 +6,7 @@ use cg_stream::Writer;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Counts, FnRecord, Name, RecordType};
 
-use crate::options::{Events, GroupBy, Options, View};
+use crate::options::{Events, GroupBy, Options};
 use crate::read::ReadProfile;
 use crate::report::diff::{self, Diffs};
 use crate::report::events::events_of;
@@ -19,7 +19,7 @@ pub(crate) fn write(
     options: &Options,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    if options.view != View::List {
+    if !options.view.is_list() {
         options.ensure_for_people()?;
     }
     let profile = &read.profile;

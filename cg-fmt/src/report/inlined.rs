@@ -7,7 +7,7 @@ use cg_stream::record::{Count, RecordType};
 use super::events::EventColumns;
 use super::records::{listed, table_of};
 use super::{kinds, origin};
-use crate::options::{Options, OutputFormat, View};
+use crate::options::{Options, OutputFormat};
 
 /// The functions of a profile whose inlined code is known by name.
 pub(crate) struct InlinedListing<'a> {
@@ -85,7 +85,7 @@ fn is_wanted(profile: &Profile, options: &Options) -> bool {
     let is_document = options.format.is_for_people()
         || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv);
     is_document
-        && options.view == View::List
+        && options.view.is_list()
         && options.kind.is_none()
         && options.group_by.is_none()
         && !profile.table(RecordType::Inline).is_empty()

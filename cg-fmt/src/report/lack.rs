@@ -17,6 +17,10 @@ pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Opti
     }
     let inputs = inputs(profile);
     let view = view(options);
+    if let View::Peek(_) = options.view {
+        // What brought a program to a function is told by the calls of others.
+        return Some(format!("cg-parse {option} {inputs} | cg-fmt {view}"));
+    }
     let some = format!("cg-filter {option} REGEX {inputs} | cg-fmt {view}");
     Some(match profile.is_filtered() || profile.runs().is_empty() {
         true => some,
@@ -64,6 +68,7 @@ fn view(options: &Options) -> String {
             }
             _ => "--source".to_owned(),
         },
+        View::Peek(wanted) => format!("--peek {}", shell_word(wanted.as_str())),
         View::List | View::Snapshot(_) => {
             let format = options.format.to_possible_value();
             format.map_or_else(String::new, |format| format!("-f {}", format.get_name()))

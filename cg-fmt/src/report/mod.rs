@@ -64,6 +64,9 @@ pub(crate) enum Report<'a> {
 impl<'a> Report<'a> {
     /// The report that was asked for, else the one that tells most of what was read.
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Report<'a>> {
+        if let View::Peek(wanted) = &options.view {
+            return Trees::peek(profile, wanted, options).map(Report::Tree);
+        }
         if options.format == OutputFormat::Svg {
             return MemoryGraph::of(profile, options).map(Report::Graph);
         }
@@ -79,13 +82,15 @@ impl<'a> Report<'a> {
         if let Some(samples) = SampledFunctions::of(profile, options)? {
             return Ok(Report::Samples(Box::new(samples)));
         }
-        if options.view == View::List
+        if options.view.is_list()
             && let Some(totals) = Totals::of(profile, options)
         {
             return Ok(Report::Totals(totals));
         }
         match &options.view {
-            View::List | View::Snapshot(_) => Listings::of(profile, options).map(Report::Records),
+            View::List | View::Snapshot(_) | View::Peek(_) => {
+                Listings::of(profile, options).map(Report::Records)
+            }
             View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
             View::Source { places, context } => {
                 AnnotatedSource::of(profile, places, *context, options).map(Report::Source)

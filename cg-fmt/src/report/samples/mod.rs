@@ -10,7 +10,7 @@ use cg_stream::record::RecordType;
 use super::events::EventColumns;
 use super::records::{listed, table_of};
 use super::{kinds, origin};
-use crate::options::{Options, OutputFormat, View};
+use crate::options::{Options, OutputFormat};
 
 mod pattern;
 
@@ -72,7 +72,7 @@ pub(crate) fn is_wanted(profile: &Profile, options: &Options) -> bool {
     let is_document = options.format.is_for_people()
         || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv);
     is_document
-        && options.view == View::List
+        && options.view.is_list()
         && options.kind.is_none()
         && options.group_by.is_none()
         && profile.types().eq([RecordType::Stack])

@@ -4,22 +4,28 @@
 //! the number of calls and the inclusive cost of these calls. Where the profile has chains of inlined functions, all
 //! this is as the source has it: see [`chains`].
 
-use cg_document::{Block, Cell, Column, Cut, Document, Layout, NAMELESS, Table, number};
+use std::cell::RefCell;
+
+use cg_document::{Audience, Block, Cell, Column, Cut, Document, Layout, NAMELESS, Table, number};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
+use regex::Regex;
 
 use super::lost;
-use crate::options::{Directions, Options, OutputFormat};
-use crate::report::columns::{push_events, push_function, set_totals};
+use crate::options::{Directions, Options, OutputFormat, View};
+use crate::report::columns::{code, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
+use crate::report::owners::FunctionOwners;
 use crate::report::passed_through::PassedThrough;
 use crate::report::{arrange, kinds, lack, origin, records};
 
 mod arcs;
 mod chains;
+mod peek;
 
 use arcs::CallArcs;
 use chains::ShownChains;
+use peek::OwnCallers;
 
 /// The top functions of a profile with what is around them.
 pub(crate) struct CallTree<'a> {
@@ -34,6 +40,10 @@ pub(crate) struct CallTree<'a> {
     pub(super) lost: Vec<String>,
     /// Whether it is known what functions cost themselves.
     has_self_cost: bool,
+    /// The functions were asked for by name, and the own ones that brought the program there are shown.
+    is_peek: bool,
+    /// The shares of these are estimated.
+    is_estimated: bool,
     threshold: f64,
     /// Callers and callees stand below their function and fold with it.
     folds: bool,
@@ -56,6 +66,8 @@ enum ArcEnd {
     Caller,
     Function,
     Callee,
+    /// An own function that brought the program there, however far.
+    Own,
 }
 
 /// What a row stands for.
@@ -65,6 +77,8 @@ enum ArcRow {
     Function(FunctionKey),
     /// A function at the other end of so many calls.
     Called(FunctionKey, Count),
+    /// A function around another of which no calls are counted.
+    Around(FunctionKey),
     /// A function that is inlined, or that others are inlined into.
     Inlined(FunctionKey, PassedThrough),
     /// So many more, each below the threshold.
@@ -88,6 +102,73 @@ impl<'a> CallTree<'a> {
         directions: Directions,
         options: &Options,
     ) -> anyhow::Result<CallTree<'a>> {
+        CallTree::chosen(profile, directions, None, options)
+    }
+
+    /// The functions whose names match, each with its callers and callees, and the own functions that brought the program
+    /// there: of calls where there are arcs, else of the stacks of records of this type.
+    ///
+    /// # Errors
+    /// As [`CallTree::of`], and where no name matches.
+    pub(super) fn peek(
+        profile: &'a Profile,
+        wanted: &Regex,
+        of_stacks: Option<RecordType>,
+        options: &Options,
+    ) -> anyhow::Result<CallTree<'a>> {
+        let both = Directions {
+            callers: true,
+            callees: true,
+        };
+        let tree = match of_stacks {
+            None => CallTree::chosen(profile, both, Some(wanted), options)?,
+            Some(kind) => {
+                let events = EventColumns::choose(profile, kind, options)?;
+                let mut tree = CallTree::empty(profile, events, options);
+                let event = tree.events.first_index();
+                for rows in peek::of_stacks(profile, kind, wanted, event) {
+                    tree.begin_group();
+                    tree.rows.extend(rows);
+                }
+                tree
+            }
+        };
+        anyhow::ensure!(
+            !tree.rows.is_empty(),
+            "no function matches \"{wanted}\"; cg-fmt --top all lists them"
+        );
+        Ok(tree)
+    }
+
+    fn empty(profile: &'a Profile, events: EventColumns, options: &Options) -> CallTree<'a> {
+        CallTree {
+            profile,
+            events,
+            rows: Vec::new(),
+            group_starts: Vec::new(),
+            cut: None,
+            lost: Vec::new(),
+            has_self_cost: true,
+            is_peek: matches!(options.view, View::Peek(_)),
+            is_estimated: false,
+            threshold: options.threshold(),
+            folds: options.format == OutputFormat::Html,
+        }
+    }
+
+    /// The rows to come are of another function.
+    fn begin_group(&mut self) {
+        if !self.rows.is_empty() {
+            self.group_starts.push(self.rows.len());
+        }
+    }
+
+    fn chosen(
+        profile: &'a Profile,
+        directions: Directions,
+        wanted: Option<&Regex>,
+        options: &Options,
+    ) -> anyhow::Result<CallTree<'a>> {
         let events = EventColumns::choose(profile, RecordType::Fn, options)?;
         ensure_calls(profile, options)?;
         let has_chains = !profile.table(RecordType::Inline).is_empty();
@@ -98,18 +179,12 @@ impl<'a> CallTree<'a> {
             (false, true) => None,
         };
         let functions = derived.as_ref().unwrap_or(profile.table(RecordType::Fn));
-        let (order, cut) = top(profile, functions, &events, options)?;
-        let first = events.first_index();
+        let (order, cut) = top(profile, functions, &events, wanted, options)?;
         let mut tree = CallTree {
-            profile,
-            events,
-            rows: Vec::new(),
-            group_starts: Vec::new(),
             cut,
-            lost: lost::sentences(profile, directions, first),
             has_self_cost: has_chains || has_functions,
-            threshold: options.threshold(),
-            folds: options.format == OutputFormat::Html,
+            lost: lost::sentences(profile, directions, events.first_index()),
+            ..CallTree::empty(profile, events, options)
         };
         if has_chains {
             let shown = order.iter().map(|row| {
@@ -117,14 +192,20 @@ impl<'a> CallTree<'a> {
                 of_part(key, key.function)
             });
             let chains = ShownChains::of(profile, shown.collect(), tree.pruning());
-            tree.fill(functions, &order, directions, |function, role| {
-                chains.around(function, role)
+            tree.fill(functions, &order, directions, |function, role| match role {
+                // A chain's calls are those of the function that it is in, so nobody's way to it is known.
+                ArcEnd::Own => Vec::new(),
+                role => chains.around(function, role),
             });
         } else {
-            let arcs = CallArcs::of(profile, tree.events.first_index());
-            tree.fill(functions, &order, directions, |function, role| {
-                arcs.around(function, role)
+            let event = tree.events.first_index();
+            let arcs = CallArcs::of(profile, event);
+            let own = OwnCallers::of(profile, event);
+            tree.fill(functions, &order, directions, |function, role| match role {
+                ArcEnd::Own => own.around(&arcs, function),
+                role => arcs.around(function, role),
             });
+            tree.is_estimated = own.is_estimated.get();
         }
         Ok(tree)
     }
@@ -137,9 +218,7 @@ impl<'a> CallTree<'a> {
         around: impl Fn(FunctionOfPart, ArcEnd) -> Vec<TreeRow>,
     ) {
         for row in order {
-            if !self.rows.is_empty() {
-                self.group_starts.push(self.rows.len());
-            }
+            self.begin_group();
             let key = functions.key(*row);
             let function = of_part(key, key.function);
             let middle = TreeRow {
@@ -161,6 +240,9 @@ impl<'a> CallTree<'a> {
             self.rows.extend(below);
             if directions.callees {
                 self.rows.extend(around(function, ArcEnd::Callee));
+            }
+            if self.is_peek {
+                self.rows.extend(around(function, ArcEnd::Own));
             }
         }
     }
@@ -184,6 +266,17 @@ impl<'a> CallTree<'a> {
             let share = arrange::share(cut, &self.events);
             let noun = kinds::noun(RecordType::Fn, cut.rows);
             document.push(arrange::left_out(cut, noun, share));
+        }
+        if self.rows.iter().any(|row| row.role == ArcEnd::Own) {
+            let estimated = match self.is_estimated {
+                true => {
+                    "; shares through functions with several callers are estimated by the cost of the calls"
+                }
+                false => "",
+            };
+            document.push(Block::Note(format!(
+                "^ own functions that brought the program there, the nearest on each way{estimated}"
+            )));
         }
         if (self.rows.iter()).any(|row| matches!(row.what, ArcRow::Pruned(_))) {
             document.push(Block::Note(format!(
@@ -211,6 +304,7 @@ impl<'a> CallTree<'a> {
                     ArcEnd::Caller => "<",
                     ArcEnd::Function => "*",
                     ArcEnd::Callee => ">",
+                    ArcEnd::Own => "^",
                 };
                 Cell::Text(mark.into())
             })
@@ -224,6 +318,19 @@ impl<'a> CallTree<'a> {
             })
             .titled("function");
         }
+        if self.is_peek {
+            columns.push(
+                Column::new("calls", Layout::Number, move |row| {
+                    match self.rows[row].what {
+                        ArcRow::Called(_, calls) => Cell::Count(calls),
+                        _ => Cell::Empty,
+                    }
+                })
+                .for_audience(Audience::Programs),
+            );
+        }
+        let owners = RefCell::new(FunctionOwners::of(self.profile));
+        columns.push(code(move |row| owners.borrow_mut().of_function(key(row))));
         set_totals(&mut columns, &self.events);
         let mut table = Table::new(columns, (0..self.rows.len()).collect());
         table.group_starts.clone_from(&self.group_starts);
@@ -253,9 +360,14 @@ fn top(
     profile: &Profile,
     functions: &Rows,
     events: &EventColumns,
+    wanted: Option<&Regex>,
     options: &Options,
 ) -> anyhow::Result<(Vec<usize>, Option<Cut>)> {
     let mut table = records::table_of(profile, functions, RecordType::Fn, events);
+    if let Some(wanted) = wanted {
+        let name = |row: usize| profile.text(functions.key(row).function.name);
+        (table.rows).retain(|row| wanted.is_match(name(*row).unwrap_or_default()));
+    }
     let first = events.first_name();
     let key = options.sort.as_deref().unwrap_or("incl");
     arrange::sort(&mut table, Some(key), first, options)?;
@@ -268,6 +380,7 @@ impl ArcRow {
         match *self {
             ArcRow::Function(function)
             | ArcRow::Called(function, _)
+            | ArcRow::Around(function)
             | ArcRow::Inlined(function, _) => Some(function),
             ArcRow::Pruned(_) => None,
         }
@@ -283,7 +396,7 @@ impl TreeRow {
             false => "  ".repeat(self.depth.saturating_sub(1)),
         };
         match self.what {
-            ArcRow::Function(function) => Cell::Name(text(function)),
+            ArcRow::Function(function) | ArcRow::Around(function) => Cell::Name(text(function)),
             ArcRow::Called(function, calls) if self.depth == 1 => Cell::Called {
                 name: text(function),
                 calls,
@@ -296,7 +409,7 @@ impl TreeRow {
             ArcRow::Inlined(function, through) => {
                 let how = match self.role {
                     ArcEnd::Caller => "inlined into",
-                    ArcEnd::Function | ArcEnd::Callee => "inlined",
+                    ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => "inlined",
                 };
                 Cell::Placed {
                     lead: lead.into(),

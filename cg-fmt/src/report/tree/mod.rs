@@ -5,6 +5,7 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
+use regex::Regex;
 
 use super::events::EventColumns;
 use super::stack_tree::{Branches, Root, StackTree};
@@ -75,6 +76,22 @@ impl<'a> Trees<'a> {
             }
         }
         Ok(Trees::Stacks { profile, trees })
+    }
+
+    /// What `--peek` shows: of calls where there are arcs, else of stacks.
+    pub(crate) fn peek(
+        profile: &'a Profile,
+        wanted: &Regex,
+        options: &Options,
+    ) -> anyhow::Result<Trees<'a>> {
+        anyhow::ensure!(
+            profile.diffs().is_empty(),
+            "a diff has no callers and callees; --peek is for the profiles that it was made from"
+        );
+        let mut kinds = kinds::listed(profile, options);
+        kinds.retain(|kind| kind.has_stack() && *kind != RecordType::Inline);
+        let tree = CallTree::peek(profile, wanted, kinds.first().copied(), options);
+        tree.map(Trees::Calls)
     }
 
     pub(crate) fn document(

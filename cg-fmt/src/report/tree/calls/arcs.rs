@@ -60,11 +60,23 @@ impl CallArcs {
         arcs
     }
 
+    /// The callers of a function, in no order: their names, how often they call it, and what that costs.
+    pub(super) fn callers(
+        &self,
+        function: FunctionOfPart,
+    ) -> impl Iterator<Item = (FunctionKey, Count, &[Count])> {
+        let arcs = self.incoming.get(&function).into_iter().flatten();
+        arcs.map(|arc| {
+            let arc = &self.arcs[*arc];
+            (arc.caller, arc.calls, &arc.incl[..])
+        })
+    }
+
     /// The callers or callees of a function.
     pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
         let arcs = match role {
             ArcEnd::Caller => &self.incoming,
-            ArcEnd::Function | ArcEnd::Callee => &self.outgoing,
+            ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => &self.outgoing,
         };
         let mut arcs = arcs.get(&function).cloned().unwrap_or_default();
         arcs.order_by_key(|arc| self.places[*arc]);
@@ -72,7 +84,7 @@ impl CallArcs {
             let arc = &self.arcs[arc];
             let other = match role {
                 ArcEnd::Caller => arc.caller,
-                ArcEnd::Function | ArcEnd::Callee => arc.callee,
+                ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => arc.callee,
             };
             TreeRow {
                 role,

@@ -92,7 +92,7 @@ impl<'p> ShownChains<'p> {
     pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
         let ways = match role {
             ArcEnd::Caller => self.outwards(function),
-            ArcEnd::Function | ArcEnd::Callee => self.inwards(function),
+            ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => self.inwards(function),
         };
         let mut rows = Vec::new();
         ways.show(0, 0, role, self.pruning, &mut rows);
@@ -256,7 +256,7 @@ impl<'p> Ways<'p> {
         let mut children: Vec<(usize, PassedThrough)> = (self.nodes[node].children.iter())
             .map(|child| match role {
                 ArcEnd::Caller => (*child, PassedThrough::Nothing),
-                ArcEnd::Function | ArcEnd::Callee => self.passed_through(*child),
+                ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => self.passed_through(*child),
             })
             .collect();
         children.order_by(|(a, _), (b, _)| {
