@@ -71,10 +71,8 @@ impl Groups {
                 _ => groups.of_function(profile, profile.own_function(kind, key)),
             };
             groups.add_own(own, row, rows.cost(row));
-            if groups.has_incl {
-                if !matches!(by, GroupBy::Thread | GroupBy::Process) {
-                    groups.charge_stack(profile, key, row, rows.cost(row));
-                }
+            if groups.has_incl && !matches!(by, GroupBy::Thread | GroupBy::Process) {
+                groups.charge_stack(profile, key, row, rows.cost(row));
             }
         }
         groups
