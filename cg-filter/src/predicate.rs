@@ -117,7 +117,10 @@ impl NamePredicates {
     fn match_own(&self, record: &mut RecordFields<'_>, kind: RecordType) -> Result<bool, Error> {
         let is_met = self.match_fields(record)?
             || match kind {
-                RecordType::Call | RecordType::Cause => self.match_any(&record.other_ends()?),
+                RecordType::Call | RecordType::Cause => {
+                    self.match_any(record.callee()?.as_slice())
+                        || self.match_any(&record.inlined()?)
+                }
                 // Its cost is self cost of the innermost function.
                 RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
                 _ => false,

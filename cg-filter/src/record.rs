@@ -161,13 +161,23 @@ impl<'a> RecordFields<'a> {
     /// The functions of a call but for the one that the profile names as its caller: the called one, and those inlined
     /// functions that the call leaves from, which are in the caller's object.
     pub(crate) fn other_ends(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
-        let mut ends = self.list_of_frames(Field::Inlined, usize::MAX)?;
-        if !ends.is_empty() {
-            let obj = self.text(Field::Obj)?;
-            ends.iter_mut().for_each(|end| end.obj = obj.clone());
-        }
+        let mut ends = self.inlined()?;
         ends.extend(self.callee()?);
         Ok(ends)
+    }
+
+    /// The inlined functions that a call leaves from. Most calls leave from none: a look for the key spares them the walk
+    /// over all their fields.
+    pub(crate) fn inlined(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
+        if memchr::memmem::find(self.line.bytes, b"inlined").is_none() {
+            return Ok(Vec::new());
+        }
+        let mut inlined = self.list_of_frames(Field::Inlined, usize::MAX)?;
+        if !inlined.is_empty() {
+            let obj = self.text(Field::Obj)?;
+            inlined.iter_mut().for_each(|frame| frame.obj = obj.clone());
+        }
+        Ok(inlined)
     }
 
     /// The first frames of a field that is a list of them; none where the record has no such field.

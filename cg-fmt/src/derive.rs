@@ -50,7 +50,7 @@ pub(crate) fn add(profile: &mut Profile, options: &mut Options) -> anyhow::Resul
             false => Events::Named(events),
         };
     }
-    let adds_up = !options.format.has_columns() || options.view != View::List;
+    let adds_up = !options.format.has_columns() || !options.view.is_list();
     if let Some(ratio) = ratios.first().filter(|_| adds_up) {
         anyhow::bail!(
             "{} is a ratio, which does not add up: tables, CSV and TSV have columns of it",

@@ -95,7 +95,7 @@ pub(crate) fn read(
 
 /// The heap report draws the composition of the heap over time, so it needs all snapshots.
 fn is_heap_report(options: &Options) -> bool {
-    options.view == View::List && options.kind.is_none() && !options.wants_listing()
+    options.view.is_list() && options.kind.is_none() && !options.wants_listing()
 }
 
 /// How raw profiles are read: with as much as the view needs.
