@@ -553,7 +553,7 @@ pub static FORMATS: &[Format] = &[
         without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(cg_stacks::async_profiler::is_header_line)],
         reader: FormatReader::Records(cg_stacks::async_profiler::parse),
-        seeds: &["async-profiler/traces.txt"],
+        seeds: &["printouts/async-profiler.txt"],
     },
     Format {
         name: "rbspy",

@@ -52,7 +52,7 @@ pub fn parse(
         .filter(|said| read.is_ok() && *said > report.samples);
     if let Some(said) = said {
         diagnostics.warn(format!(
-            "{source}: {} of {said} samples are of stacks that were not printed; asprof -o collapsed prints all",
+            "{source}: {} of {said} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
             said - report.samples
         ));
     }
@@ -211,7 +211,7 @@ mod tests {
     use cg_reader::Options;
     use parsed::{Parsed, check_all_prefixes, shown_stacks};
 
-    const TEXT: &str = include_str!("../../../tests/data/async-profiler/traces.txt");
+    const TEXT: &str = include_str!("../../../tests/data/printouts/async-profiler.txt");
 
     fn read(text: &str) -> Parsed {
         parsed::read(super::parse, text.as_bytes(), &Options::default())
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(
             calls.messages,
             [
-                "in: 1 of 2 samples are of stacks that were not printed; asprof -o collapsed prints all"
+                "in: 1 of 2 samples are left out: their stacks were not printed; asprof -o collapsed prints all"
             ]
         );
         let total = read(
