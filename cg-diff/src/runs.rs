@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
@@ -213,8 +215,7 @@ impl Runs {
                     }
                 }
                 let name = side.name_of(files);
-                derive(&mut profile, &how.limited)
-                    .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+                derive(&mut profile, &how.limited).with_context(|| name.clone())?;
                 leak_kinds.add(&profile, name.clone(), is_filtered);
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;

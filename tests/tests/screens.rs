@@ -9,8 +9,11 @@ const WIDTHS: [usize; 4] = [60, 80, 100, 120];
 
 /// The headings of tables, which name a function, and a figure in front of it.
 fn headings(text: &str) -> Vec<Vec<String>> {
-    let is_heading =
-        |words: &Vec<String>| words.iter().any(|word| word == "function") && words[0] != "columns";
+    let is_heading = |words: &Vec<String>| {
+        words.iter().any(|word| word == "function")
+            && words[0] != "columns"
+            && !words[0].starts_with(|first: char| first.is_ascii_digit())
+    };
     let lines = text
         .lines()
         .map(|line| line.split_whitespace().map(str::to_owned).collect());

@@ -1,7 +1,7 @@
 //! Tables on screens that are narrower than they are: which columns give way, and how a cell is shortened.
 //!
 //! Columns of lower [`Worth`](crate::Worth) give way first. Paths and explanations are shortened, then names, but not
-//! below [`ENOUGH`] columns as long as a column of lower worth can be left out instead. A percentage stays as long as its
+//! below [`ENOUGH`] columns as long as a column of low worth can be left out instead. A percentage stays as long as its
 //! figure does, and the first of the figures as long as there is any room for the name.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::{Cell, Column, Layout, Worth, visible};
 const NARROWEST: usize = 16;
 /// The least width of a text.
 const FEW_WORDS: usize = 24;
-/// The least width of a row's function as long as another column can be left out.
+/// The least width of a row's function as long as a column can be left out that tells less than why and where.
 const ENOUGH: usize = 40;
 
 /// The columns that are shown, and how wide they are.
@@ -70,13 +70,19 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
     };
     let worth = |index: usize| worth(index, columns);
     loop {
-        let figures = shown.iter().filter(|index| Some(**index) != function);
-        let is_last_figure = figures
-            .clone()
-            .all(|index| pair(*index, columns).start == pair(shown[0], columns).start);
-        let enough = match is_last_figure && worth(shown[0]) >= Worth::Share {
-            true => NARROWEST,
-            false => ENOUGH,
+        let others = shown.iter().filter(|index| Some(**index) != function);
+        let least = others
+            .min_by_key(|index| (worth(**index), std::cmp::Reverse(**index)))
+            .copied();
+        // Where all are worth the same, the first stays.
+        let least = pair(least.unwrap_or(shown[shown.len() - 1]), columns);
+        let are_others_gone = shown
+            .iter()
+            .all(|index| Some(*index) == function || least.contains(index));
+        let enough = match worth(least.start) {
+            Worth::Figure if are_others_gone => NARROWEST,
+            worth if worth >= Worth::Explanation => FEW_WORDS,
+            _ => ENOUGH,
         };
         let mut widths: Vec<usize> = shown.iter().map(|index| natural[*index]).collect();
         for layout in [Layout::Path, Layout::Text, Layout::Name] {
@@ -102,11 +108,6 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
                 columns: shown.into_iter().zip(widths).collect(),
             };
         }
-        let least = figures
-            .min_by_key(|index| (worth(**index), std::cmp::Reverse(**index)))
-            .copied();
-        // Where all are worth the same, the first stays.
-        let least = pair(least.unwrap_or(shown[shown.len() - 1]), columns);
         shown.retain(|index| !least.contains(index));
     }
 }
@@ -331,7 +332,7 @@ mod tests {
             (200, "Ir 9, Ir% 8, calls 6, fn 90, file 16, obj 16, why 44"),
             (150, "Ir 9, Ir% 8, calls 6, fn 60, file 16, obj 16, why 24"),
             (120, "Ir 9, Ir% 8, calls 6, fn 48, file 16, why 24"),
-            (100, "Ir 9, Ir% 8, fn 62, file 16"),
+            (100, "Ir 9, Ir% 8, fn 36, file 16, why 24"),
             (80, "Ir 9, Ir% 8, fn 42, file 16"),
             (61, "Ir 9, Ir% 8, fn 41"),
             (55, "Ir 9, Ir% 8, fn 35"),

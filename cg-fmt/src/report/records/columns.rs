@@ -95,7 +95,7 @@ fn push_keys<'a>(
     if kind == RecordType::Error {
         columns.push(
             Column::new("what", Layout::Text, move |row| text(rows.key(row).what))
-                .worth(Worth::Figure),
+                .worth(Worth::Explanation),
         );
     }
     if kind == RecordType::Heap {
@@ -110,7 +110,7 @@ fn push_keys<'a>(
             Column::new("line", Layout::Number, move |row| {
                 Cell::ordinal(rows.key(row).line)
             })
-            .worth(Worth::Detail),
+            .worth(Worth::File),
         );
     }
     if kind == RecordType::Line {
