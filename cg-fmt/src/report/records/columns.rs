@@ -40,7 +40,11 @@ pub(crate) fn table_of<'a>(
     }
     push_numbers(&mut columns, rows, kind);
     if kind == RecordType::ProgramPoint {
+        let before = columns.len();
         points::push_columns(&mut columns, profile, rows);
+        for column in &mut columns[before..] {
+            column.worth = Worth::Other;
+        }
     }
     push_keys(&mut columns, profile, rows, kind);
     let owners = RefCell::new(FunctionOwners::of(profile));
