@@ -145,7 +145,7 @@ fn is_own(head: &str, tail: &str) -> bool {
         head.starts_with(first) && others.iter().all(|word| head.contains(word))
     };
     head.is_empty()
-        || FORMS.iter().any(|form| has_form(&form))
+        || FORMS.iter().any(has_form)
         || is_report(head)
         || has_known_columns(head)
         || is_of_stacks(head)
