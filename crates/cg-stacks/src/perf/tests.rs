@@ -50,7 +50,7 @@ inl  5029  1180.268769:    1003009 cpu-clock:
 \t            1342 run+0x22 (/opt/inl)
 \t           d44a3 [unknown] (/usr/lib/libstdc++.so.6)
 
-inl  5029  1180.269770:    1003009 cpu-clock: 
+inl  5019  1180.269770:    1003009 cpu-clock: 
 \t            12e9 work+0x19 (/opt/inl)
 \t            1342 run+0x22 (/opt/inl)
 \t           d44a3 [unknown] (/usr/lib/libstdc++.so.6)
@@ -64,8 +64,8 @@ fn samples_of_a_stack_add_up() {
         parsed.records,
         [
             r#"{"type":"run","stream":1,"tool":"perf","source":["in"],"events":["cpu-clock","samples"],"total":{"cpu-clock":3009027,"samples":3},"threads":[{"thread":5019,"thread_name":"inl"},{"thread":5029,"thread_name":"inl"}],"duration":16005000,"units":{"cpu-clock":"ns"}}"#,
-            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","cost":{"cpu-clock":2006018,"samples":2},"stack":[{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
-            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","cost":{"cpu-clock":1003009,"samples":1},"stack":[{"fn":"do_syscall_64","obj":"[kernel.kallsyms]","kernel":true},{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
+            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","tid":5019,"cost":{"cpu-clock":2006018,"samples":2},"stack":[{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
+            r#"{"type":"stack","fn":"work","obj":"/opt/inl","thread":"inl","tid":5029,"cost":{"cpu-clock":1003009,"samples":1},"stack":[{"fn":"do_syscall_64","obj":"[kernel.kallsyms]","kernel":true},{"fn":"work","obj":"/opt/inl"},{"fn":"run","obj":"/opt/inl"},{"fn":"[unknown]","obj":"/usr/lib/libstdc++.so.6"}]}"#,
             r#"{"type":"end","records":2}"#,
         ]
     );
@@ -300,7 +300,7 @@ fn lines_of_source_are_those_of_the_frame_before() {
     assert_eq!(
         parsed.of("stack"),
         [concat!(
-            r#""fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","thread":"inl","cost":{"cycles":7,"samples":1},"stack":["#,
+            r#""fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","thread":"inl","tid":5,"cost":{"cycles":7,"samples":1},"stack":["#,
             r#"{"fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","inlined":true},"#,
             r#"{"fn":"relocate","file":"dl-reloc.c","line":301,"obj":"/lib/ld.so"},{"fn":"start","obj":"/lib/ld.so"}]}"#
         )]
