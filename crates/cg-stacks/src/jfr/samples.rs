@@ -15,12 +15,12 @@ use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkI
 /// A kind of events that are read.
 struct SampleKind {
     name: &'static [u8],
-    counts: Counts,
+    counts: JfrCounts,
 }
 
 /// What an event of a kind counts. Its weight is in the third of its wanted fields, and more in the fourth.
 #[derive(Clone, Copy)]
-enum Counts {
+enum JfrCounts {
     /// 1 in this event.
     One(usize),
     /// As much as a field says.
@@ -55,47 +55,47 @@ const MALLOC_LIVE: usize = 9;
 const KINDS: [SampleKind; 11] = [
     SampleKind {
         name: b"jdk.ExecutionSample",
-        counts: Counts::One(0),
+        counts: JfrCounts::One(0),
     },
     SampleKind {
         name: b"jdk.NativeMethodSample",
-        counts: Counts::One(4),
+        counts: JfrCounts::One(4),
     },
     SampleKind {
         name: b"jdk.CPUTimeSample",
-        counts: Counts::Period,
+        counts: JfrCounts::Period,
     },
     SampleKind {
         name: b"jdk.CPUTimeSamplesLost",
-        counts: Counts::Lost,
+        counts: JfrCounts::Lost,
     },
     SampleKind {
         name: b"profiler.WallClockSample",
-        counts: Counts::Field(3, "samples"),
+        counts: JfrCounts::Field(3, "samples"),
     },
     SampleKind {
         name: b"jdk.ObjectAllocationSample",
-        counts: Counts::Field(5, "weight"),
+        counts: JfrCounts::Field(5, "weight"),
     },
     SampleKind {
         name: b"jdk.ObjectAllocationInNewTLAB",
-        counts: Counts::Field(6, "tlabSize"),
+        counts: JfrCounts::Field(6, "tlabSize"),
     },
     SampleKind {
         name: b"jdk.ObjectAllocationOutsideTLAB",
-        counts: Counts::Field(6, "allocationSize"),
+        counts: JfrCounts::Field(6, "allocationSize"),
     },
     SampleKind {
         name: b"profiler.LiveObject",
-        counts: Counts::Field(7, "allocationSize"),
+        counts: JfrCounts::Field(7, "allocationSize"),
     },
     SampleKind {
         name: b"profiler.Malloc",
-        counts: Counts::Malloc,
+        counts: JfrCounts::Malloc,
     },
     SampleKind {
         name: b"profiler.Free",
-        counts: Counts::Free,
+        counts: JfrCounts::Free,
     },
 ];
 
@@ -107,14 +107,14 @@ const WEIGHT: usize = 3;
 const TIME: usize = 4;
 const ADDRESS: usize = 5;
 
-impl Counts {
+impl JfrCounts {
     fn wanted(self) -> [&'static str; 6] {
         let weight = match self {
-            Counts::One(_) | Counts::Free => "",
-            Counts::Field(_, name) => name,
-            Counts::Period => "samplingPeriod",
-            Counts::Malloc => "size",
-            Counts::Lost => "lostSamples",
+            JfrCounts::One(_) | JfrCounts::Free => "",
+            JfrCounts::Field(_, name) => name,
+            JfrCounts::Period => "samplingPeriod",
+            JfrCounts::Malloc => "size",
+            JfrCounts::Lost => "lostSamples",
         };
         [
             "sampledThread",
@@ -129,7 +129,7 @@ impl Counts {
 
 /// What is known of a method of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct FrameKey {
+struct JfrFrameKey {
     method: u64,
     line: u64,
     kind: u64,
@@ -158,7 +158,7 @@ struct MallocEvent {
 struct ChunkCaches {
     threads: HashMap<u64, Option<NameId>, FixedState>,
     traces: HashMap<u64, (Option<StackLinkId>, bool), FixedState>,
-    frames: HashMap<FrameKey, FrameId, FixedState>,
+    frames: HashMap<JfrFrameKey, FrameId, FixedState>,
 }
 
 /// A chunk that is being read.
@@ -219,7 +219,7 @@ impl JfrSamples {
     }
 
     fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
-        let mut layouts: HashMap<u64, (Counts, Vec<Step>), FixedState> = HashMap::default();
+        let mut layouts: HashMap<u64, (JfrCounts, Vec<Step>), FixedState> = HashMap::default();
         let mut told: HashMap<u64, (&'static [u8], Vec<Step>), FixedState> = HashMap::default();
         for (id, name) in types.all() {
             if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
@@ -230,7 +230,7 @@ impl JfrSamples {
             }
         }
         let mut caches = ChunkCaches::default();
-        let mut events = Events::new(chunk.cursor);
+        let mut events = ChunkEvents::new(chunk.cursor);
         while let Some((of, mut cursor)) = events.next_whole() {
             if let Some((counts, steps)) = layouts.get(&of) {
                 let mut taken = Taken::default();
@@ -247,7 +247,7 @@ impl JfrSamples {
 
     fn sample(
         &mut self,
-        counts: Counts,
+        counts: JfrCounts,
         numbers: &[u64],
         chunk: &Chunk,
         caches: &mut ChunkCaches,
@@ -255,11 +255,11 @@ impl JfrSamples {
         let weight = numbers[WEIGHT];
         let (time, address) = (numbers[TIME], numbers[ADDRESS]);
         match counts {
-            Counts::Lost => {
+            JfrCounts::Lost => {
                 self.lost = self.lost.saturating_add(weight);
                 return Ok(());
             }
-            Counts::Free => {
+            JfrCounts::Free => {
                 let block = None;
                 self.mallocs.push(MallocEvent {
                     time,
@@ -294,13 +294,13 @@ impl JfrSamples {
             ..StackKey::default()
         })?;
         match counts {
-            Counts::One(event) => self.table.add(row, event, 1),
-            Counts::Field(event, _) => self.table.add(row, event, Count::from(weight)),
-            Counts::Period => {
+            JfrCounts::One(event) => self.table.add(row, event, 1),
+            JfrCounts::Field(event, _) => self.table.add(row, event, Count::from(weight)),
+            JfrCounts::Period => {
                 self.table.add(row, CPU_TIME, Count::from(weight));
                 self.table.add(row, CPU_TIME + 1, 1);
             }
-            Counts::Malloc => {
+            JfrCounts::Malloc => {
                 self.table.add(row, MALLOC, Count::from(weight));
                 let block = Some((row, weight));
                 self.mallocs.push(MallocEvent {
@@ -309,7 +309,7 @@ impl JfrSamples {
                     block,
                 });
             }
-            Counts::Free | Counts::Lost => {}
+            JfrCounts::Free | JfrCounts::Lost => {}
         }
         Ok(())
     }
@@ -335,7 +335,7 @@ impl JfrSamples {
                 return Err(cursor.error("expected frames that say something"));
             }
             let [method, line, kind, ..] = taken.numbers;
-            let key = FrameKey { method, line, kind };
+            let key = JfrFrameKey { method, line, kind };
             let frame = match caches.frames.get(&key) {
                 Some(known) => *known,
                 None => {
@@ -349,7 +349,7 @@ impl JfrSamples {
         Ok((self.table.stack(&frames)?, cut))
     }
 
-    fn frame(&mut self, key: FrameKey, pools: &JfrPools) -> Result<FrameId, Error> {
+    fn frame(&mut self, key: JfrFrameKey, pools: &JfrPools) -> Result<FrameId, Error> {
         let (class, method) = pools.method(key.method).unwrap_or_else(|| {
             self.missing_methods += 1;
             (b"", b"")
@@ -405,7 +405,7 @@ impl JfrSamples {
         &self.table
     }
 
-    /// What of the native memory was not freed, where frees were recorded at all. Events of several threads are not in the
+    /// What of the native memory was not freed, where frees were recorded at all. ChunkEvents of several threads are not in the
     /// order of their times.
     fn replay_mallocs(&mut self) {
         if self.mallocs.iter().all(|event| event.block.is_some()) {
@@ -446,13 +446,13 @@ impl JfrSamples {
 }
 
 /// The events of a chunk behind its header: their types, and where their contents are.
-struct Events<'a> {
+struct ChunkEvents<'a> {
     cursor: JfrCursor<'a>,
 }
 
-impl<'a> Events<'a> {
-    fn new(chunk: JfrCursor<'a>) -> Events<'a> {
-        Events {
+impl<'a> ChunkEvents<'a> {
+    fn new(chunk: JfrCursor<'a>) -> ChunkEvents<'a> {
+        ChunkEvents {
             cursor: chunk.at(super::HEADER),
         }
     }
@@ -488,7 +488,7 @@ fn landmarks<'a>(
     chunk: JfrCursor<'a>,
 ) -> (Option<JfrCursor<'a>>, Vec<JfrCursor<'a>>, Result<(), Error>) {
     let (mut metadata, mut checkpoints) = (None, Vec::new());
-    let mut events = Events::new(chunk);
+    let mut events = ChunkEvents::new(chunk);
     loop {
         match events.next() {
             Ok(Some((0, cursor))) => metadata = Some(cursor),

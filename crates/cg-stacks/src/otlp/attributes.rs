@@ -17,7 +17,7 @@ pub(super) struct OtlpAttribute<'a> {
 /// What the attributes of a sample and of its resource say of where it was taken, by the names of OpenTelemetry's
 /// semantic conventions (`docs/registry/attributes/{process,thread}.md` of open-telemetry/semantic-conventions).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct OtlpOrigin {
     pub(super) thread: Option<Vec<u8>>,
     pub(super) thread_number: Option<Vec<u8>>,
     pub(super) process: Option<Vec<u8>>,
@@ -93,7 +93,7 @@ fn text<'a>(any: MessageBytes<'a>, strings: &[&'a [u8]]) -> Result<Option<Cow<'a
     Ok(text)
 }
 
-/// The keys that [`Origin`] is read from.
+/// The keys that [`OtlpOrigin`] is read from.
 const THREAD: &[u8] = b"thread.name";
 const THREAD_NUMBER: &[u8] = b"thread.id";
 const PROCESS: &[u8] = b"process.executable.name";
@@ -107,7 +107,7 @@ impl OtlpAttribute<'_> {
     }
 }
 
-impl Origin {
+impl OtlpOrigin {
     /// Takes what an attribute says.
     pub(super) fn read(&mut self, attribute: &OtlpAttribute) {
         let value = attribute.value.as_deref();

@@ -35,7 +35,7 @@ mod attributes;
 mod dictionary;
 mod profiles;
 
-use attributes::Origin;
+use attributes::OtlpOrigin;
 use dictionary::OtlpDictionary;
 use profiles::{OtlpProfile, OtlpSamples};
 
@@ -49,7 +49,7 @@ pub fn parse(
 ) -> Result<(), Error> {
     let mut bytes = Vec::new();
     lines.read_to_end(&mut bytes).map_err(Error::Input)?;
-    let outline = Outline::of(&bytes);
+    let outline = OtlpMessages::of(&bytes);
     let Some(dictionary) = outline.dictionary else {
         outline.read?;
         return Err(Error::whole(
@@ -87,15 +87,15 @@ pub fn parse(
 }
 
 /// The messages of a file, as far as it can be read.
-struct Outline<'a> {
+struct OtlpMessages<'a> {
     resources: Vec<MessageBytes<'a>>,
     dictionary: Option<MessageBytes<'a>>,
     read: Result<(), Error>,
 }
 
-impl<'a> Outline<'a> {
-    fn of(bytes: &'a [u8]) -> Outline<'a> {
-        let mut outline = Outline {
+impl<'a> OtlpMessages<'a> {
+    fn of(bytes: &'a [u8]) -> OtlpMessages<'a> {
+        let mut outline = OtlpMessages {
             resources: Vec::new(),
             dictionary: None,
             read: Ok(()),
@@ -137,7 +137,7 @@ impl<'a> Resources<'a> {
         resource: MessageBytes<'a>,
         dictionary: &mut OtlpDictionary<'a>,
     ) -> Result<(), Error> {
-        let mut origin = Origin::default();
+        let mut origin = OtlpOrigin::default();
         let mut scopes = Vec::new();
         let mut fields = resource.fields();
         while let Some((number, value)) = fields.next()? {
@@ -161,7 +161,7 @@ impl<'a> Resources<'a> {
     fn scope(
         &mut self,
         scope: MessageBytes<'a>,
-        origin: &Origin,
+        origin: &OtlpOrigin,
         dictionary: &mut OtlpDictionary<'a>,
     ) -> Result<(), Error> {
         let mut fields = scope.fields();

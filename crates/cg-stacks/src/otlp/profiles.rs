@@ -11,7 +11,7 @@ use super::super::pprof::samples::PprofSamples;
 use super::super::pprof::tables::{ValueType, each};
 use super::super::table::{FrameId, StackKey, StackLinkId};
 use super::super::wire::{MessageBytes, WireValue};
-use super::attributes::Origin;
+use super::attributes::OtlpOrigin;
 use super::dictionary::OtlpDictionary;
 
 /// A profile without what is in its samples.
@@ -22,7 +22,7 @@ pub(super) struct OtlpProfile<'a> {
     /// The positions of its sample types among those of all profiles.
     columns: Vec<usize>,
     pub(super) attributes: Vec<u64>,
-    origin: Origin,
+    origin: OtlpOrigin,
     pub(super) time: u64,
     pub(super) duration: u64,
     pub(super) period: Option<(ValueType, i64)>,
@@ -81,7 +81,7 @@ impl<'a> OtlpProfile<'a> {
     /// Reads a profile; its sample types become columns of the dictionary's tables.
     pub(super) fn read(
         message: MessageBytes<'a>,
-        origin: Origin,
+        origin: OtlpOrigin,
         dictionary: &mut OtlpDictionary<'a>,
     ) -> Result<OtlpProfile<'a>, Error> {
         let mut profile = OtlpProfile {

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::super::table::{StackKeyId, StackTable};
 use super::super::wire::MessageBytes;
-use super::names::Wanted;
+use super::names::WantedFields;
 
 /// Bytes and blocks that were allocated and freed, and the bytes that lived when most did.
 type HeapCounts = [u64; 5];
@@ -65,7 +65,7 @@ pub(super) struct HeapSample {
 
 impl HeapSample {
     pub(super) fn read(message: MessageBytes) -> Result<HeapSample, Error> {
-        let [callstack, counts @ ..] = Wanted::of(message, [1, 2, 3, 5, 6, 8])?.numbers;
+        let [callstack, counts @ ..] = WantedFields::of(message, [1, 2, 3, 5, 6, 8])?.numbers;
         Ok(HeapSample { callstack, counts })
     }
 }

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::super::address;
 use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::wire::MessageBytes;
-use super::names::{SymbolLine, TraceNames, Wanted};
+use super::names::{SymbolLine, TraceNames, WantedFields};
 
 type ById<T> = HashMap<u64, T, FixedState>;
 
@@ -54,7 +54,7 @@ impl<'a> Interned<'a> {
                         50 => &mut self.counters,
                         _ => continue,
                     };
-                    let id = Wanted::of(message, [1])?.numbers[0];
+                    let id = WantedFields::of(message, [1])?.numbers[0];
                     messages.insert(id, message);
                     // A producer may give a number anew.
                     match number {
@@ -65,7 +65,7 @@ impl<'a> Interned<'a> {
                     continue;
                 }
             };
-            let string = Wanted::of(message, [1, 2])?;
+            let string = WantedFields::of(message, [1, 2])?;
             strings.insert(string.numbers[0], string.text(1));
         }
         Ok(())
@@ -77,7 +77,7 @@ impl<'a> Interned<'a> {
         number: u64,
         message: MessageBytes<'a>,
     ) -> Result<(), Error> {
-        let id = Wanted::of(message, [1, 2])?;
+        let id = WantedFields::of(message, [1, 2])?;
         let key = id.numbers[0];
         match number {
             // One table of strings serves names, paths and build ids.
@@ -146,7 +146,7 @@ impl<'a> Interned<'a> {
         let Some(frame) = self.frames.get(&id) else {
             return Ok(vec![table.frame(FrameParts::default())?]);
         };
-        let frame = Wanted::of(*frame, [2, 3, 4, 5, 6, 7])?;
+        let frame = WantedFields::of(*frame, [2, 3, 4, 5, 6, 7])?;
         let [function, mapping, address, source, line, kind] = frame.numbers;
         let (object, build_id) = self.mapping(mapping)?;
         let text = |strings: &ById<&'a [u8]>, id| strings.get(&id).copied().unwrap_or_default();
@@ -188,7 +188,7 @@ impl<'a> Interned<'a> {
         let Some(mapping) = self.mappings.get(&id) else {
             return Ok((Vec::new(), &[]));
         };
-        let build_id = Wanted::of(*mapping, [2])?.numbers[0];
+        let build_id = WantedFields::of(*mapping, [2])?.numbers[0];
         let mut parts = Vec::new();
         let mut fields = mapping.fields();
         while let Some((number, value)) = fields.next()? {

@@ -49,15 +49,18 @@ pub(super) struct TraceOrigin<'a> {
 }
 
 /// The fields of a message that are wanted, numbers and texts alike.
-pub(super) struct Wanted<'a, const N: usize> {
+pub(super) struct WantedFields<'a, const N: usize> {
     pub(super) numbers: [u64; N],
     pub(super) messages: [Option<MessageBytes<'a>>; N],
 }
 
-impl<'a, const N: usize> Wanted<'a, N> {
+impl<'a, const N: usize> WantedFields<'a, N> {
     /// Reads the fields with these numbers; of several of one number the first text and the last number count.
-    pub(super) fn of(message: MessageBytes<'a>, wanted: [u64; N]) -> Result<Wanted<'a, N>, Error> {
-        let mut found = Wanted {
+    pub(super) fn of(
+        message: MessageBytes<'a>,
+        wanted: [u64; N],
+    ) -> Result<WantedFields<'a, N>, Error> {
+        let mut found = WantedFields {
             numbers: [0; N],
             messages: [None; N],
         };
@@ -97,11 +100,11 @@ impl<'a> TraceNames<'a> {
         while let Some((number, value)) = fields.next()? {
             match (number, value.message()) {
                 (1, Some(process)) => {
-                    let process = Wanted::of(process, [1, 3])?;
+                    let process = WantedFields::of(process, [1, 3])?;
                     self.processes.insert(process.numbers[0], process.text(1));
                 }
                 (2, Some(thread)) => {
-                    let thread = Wanted::of(thread, [1, 2, 3])?;
+                    let thread = WantedFields::of(thread, [1, 2, 3])?;
                     let [tid, _, pid] = thread.numbers;
                     self.threads.insert(tid, (thread.text(1), pid));
                 }
@@ -113,7 +116,7 @@ impl<'a> TraceNames<'a> {
 
     /// A process's descriptor: which one it is of.
     fn process(&mut self, process: MessageBytes<'a>) -> Result<u64, Error> {
-        let process = Wanted::of(process, [1, 6])?;
+        let process = WantedFields::of(process, [1, 6])?;
         let pid = process.numbers[0];
         if !process.text(1).is_empty() {
             self.processes.insert(pid, process.text(1));
@@ -123,7 +126,7 @@ impl<'a> TraceNames<'a> {
 
     /// A thread's descriptor.
     fn thread(&mut self, thread: MessageBytes<'a>) -> Result<u64, Error> {
-        let thread = Wanted::of(thread, [1, 2, 5])?;
+        let thread = WantedFields::of(thread, [1, 2, 5])?;
         let [pid, tid, _] = thread.numbers;
         let known = self.threads.entry(tid).or_default();
         known.1 = pid;
@@ -134,7 +137,7 @@ impl<'a> TraceNames<'a> {
     }
 
     fn track(&mut self, track: MessageBytes<'a>) -> Result<(), Error> {
-        let wanted = Wanted::of(track, [1, 2, 3, 4, 5, 10])?;
+        let wanted = WantedFields::of(track, [1, 2, 3, 4, 5, 10])?;
         let [uuid, _, _, _, parent, _] = wanted.numbers;
         let mut track = TraceTrack {
             name: wanted.text(1),
@@ -151,18 +154,18 @@ impl<'a> TraceNames<'a> {
     }
 
     fn module(&mut self, module: MessageBytes<'a>) -> Result<(), Error> {
-        let build_id = Wanted::of(module, [2])?.text(0);
+        let build_id = WantedFields::of(module, [2])?.text(0);
         let mut fields = module.fields();
         while let Some((number, value)) = fields.next()? {
             let (3, Some(symbols)) = (number, value.message()) else {
                 continue;
             };
-            let address = Wanted::of(symbols, [1])?.numbers[0];
+            let address = WantedFields::of(symbols, [1])?.numbers[0];
             let mut functions = Vec::new();
             let mut fields = symbols.fields();
             while let Some((number, value)) = fields.next()? {
                 if let (2, Some(line)) = (number, value.message()) {
-                    let line = Wanted::of(line, [1, 2, 3])?;
+                    let line = WantedFields::of(line, [1, 2, 3])?;
                     functions.push(SymbolLine {
                         function: line.text(0),
                         file: line.text(1),

@@ -11,8 +11,8 @@ use super::super::table::{StackKey, StackLinkId, StackTable};
 use super::super::wire::{MessageBytes, WireValue};
 use super::heap::{HeapSample, Heaps};
 use super::interned::Interned;
-use super::names::{THREAD_TRACK, TraceNames, TraceOrigin, Wanted};
-use super::slices::{BEGIN, END, SequenceClocks, Slices, TrackEvent};
+use super::names::{THREAD_TRACK, TraceNames, TraceOrigin, WantedFields};
+use super::slices::{BEGIN, END, SequenceClocks, TraceSlices, TrackEvent};
 
 /// Reads packets into a table of stacks.
 pub(super) struct PacketReader<'n, 'a> {
@@ -21,7 +21,7 @@ pub(super) struct PacketReader<'n, 'a> {
     table: StackTable,
     sequences: HashMap<u64, Sequence<'a>, FixedState>,
     heaps: Heaps,
-    slices: Slices,
+    slices: TraceSlices,
     /// Samples whose stack the trace does not have, samples that the profiler did not take, heaps that are not whole.
     lost_stacks: u64,
     lost_samples: u64,
@@ -72,7 +72,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             table: StackTable::default(),
             sequences: HashMap::default(),
             heaps: Heaps::default(),
-            slices: Slices::default(),
+            slices: TraceSlices::default(),
             lost_stacks: 0,
             lost_samples: 0,
             lost_heaps: 0,
@@ -115,7 +115,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
                 (6, Some(snapshot)) => sequence.clocks.set(snapshot)?,
                 (12, Some(data)) => sequence.interned.read(data)?,
                 (44, Some(thread)) => {
-                    let [pid, tid, reference] = Wanted::of(thread, [1, 2, 6])?.numbers;
+                    let [pid, tid, reference] = WantedFields::of(thread, [1, 2, 6])?.numbers;
                     sequence.thread = Some((tid, pid));
                     sequence.reference = reference;
                 }
@@ -142,14 +142,14 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         message: MessageBytes<'a>,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        let defaults = Wanted::of(message, [11, 12, 58])?;
+        let defaults = WantedFields::of(message, [11, 12, 58])?;
         if let Some(of_tracks) = defaults.messages[0] {
-            sequence.default_track = Some(Wanted::of(of_tracks, [11])?.numbers[0]);
+            sequence.default_track = Some(WantedFields::of(of_tracks, [11])?.numbers[0]);
         }
-        if let Some(timebase) = defaults.messages[1] {
-            if let Some(timebase) = Wanted::of(timebase, [1])?.messages[0] {
-                self.frequency = Wanted::of(timebase, [2])?.numbers[0];
-            }
+        if let Some(of_samples) = defaults.messages[1]
+            && let Some(timebase) = WantedFields::of(of_samples, [1])?.messages[0]
+        {
+            self.frequency = WantedFields::of(timebase, [2])?.numbers[0];
         }
         sequence.clocks.set_default(defaults.numbers[2]);
         Ok(())
@@ -245,16 +245,18 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         sample: MessageBytes<'a>,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        let sample = Wanted::of(sample, [1, 2, 6, 9, 10, 11])?;
+        let sample = WantedFields::of(sample, [1, 2, 6, 9, 10, 11])?;
         let [_, task, callstack, _, counter, weight] = sample.numbers;
         let task = sample.messages[0].or(sequence.interned.tasks.get(&task).copied());
         let [pid, tid] = task.map_or(Ok([0; 2]), |task| {
-            Ok::<_, Error>(Wanted::of(task, [2, 3])?.numbers)
+            Ok::<_, Error>(WantedFields::of(task, [2, 3])?.numbers)
         })?;
         let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
         let counter = sample.messages[3].or(sequence.interned.counters.get(&counter).copied());
         let name = match counter {
-            Some(counter) => Name::from_bytes(Wanted::of(counter, [2])?.text(0)).into_string(),
+            Some(counter) => {
+                Name::from_bytes(WantedFields::of(counter, [2])?.text(0)).into_string()
+            }
             None => String::new(),
         };
         let events = [("samples", 1), (&name[..], weight)];
@@ -281,7 +283,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             }
         }
         for dump in dumps {
-            let pid = Wanted::of(dump, [1])?.numbers[0];
+            let pid = WantedFields::of(dump, [1])?.numbers[0];
             let origin = origin(self.names.of_thread(0, pid), &mut self.table)?;
             let mut fields = dump.fields();
             while let Some((number, value)) = fields.next()? {

@@ -9,11 +9,11 @@ use hashbrown::HashMap;
 
 use super::super::table::{FrameParts, NameId, StackKey, StackLinkId, StackTable};
 use super::super::wire::MessageBytes;
-use super::names::{TraceNames, Wanted};
+use super::names::{TraceNames, WantedFields};
 
 /// All slices of a trace, until they are nested.
 #[derive(Default)]
-pub(super) struct Slices {
+pub(super) struct TraceSlices {
     /// By track, in the order of the file.
     tracks: HashMap<u64, Vec<SliceEvent>, FixedState>,
     last: u64,
@@ -69,7 +69,7 @@ impl<'a> TrackEvent<'a> {
             }
         }
         if let (0, Some(legacy)) = (event.kind, event.legacy) {
-            let legacy = Wanted::of(legacy, [1, 2])?;
+            let legacy = WantedFields::of(legacy, [1, 2])?;
             event.kind = match u8::try_from(legacy.numbers[1]) {
                 Ok(b'B') => BEGIN,
                 Ok(b'E') => END,
@@ -83,7 +83,7 @@ impl<'a> TrackEvent<'a> {
     }
 }
 
-impl Slices {
+impl TraceSlices {
     /// Takes the beginning of a slice, or the end of the last that is open on its track.
     pub(super) fn add(&mut self, track: u64, time: u64, begins: Option<Option<NameId>>) {
         self.last = self.last.max(time);
@@ -179,7 +179,7 @@ impl SequenceClocks {
         let mut fields = snapshot.fields();
         while let Some((number, value)) = fields.next()? {
             if let (1, Some(clock)) = (number, value.message()) {
-                clocks.push(Wanted::of(clock, [1, 2, 3, 4])?.numbers);
+                clocks.push(WantedFields::of(clock, [1, 2, 3, 4])?.numbers);
             }
         }
         let is_own = |clock: &&[u64; 4]| clock[0] >= FIRST_OWN;

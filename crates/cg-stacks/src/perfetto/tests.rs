@@ -291,7 +291,11 @@ fn other_messages_are_not_taken() {
         message().number(8, 5).bytes(10, b"x"),
         message(),
     ] {
-        assert!(!is_trace(&trace(&[other.clone()])), "{:?}", other.0);
+        assert!(
+            !is_trace(&trace(std::slice::from_ref(&other))),
+            "{:?}",
+            other.0
+        );
     }
     assert!(!crate::pprof::is_profile(&Head::new(EVERYTHING, true)));
 }
