@@ -11,7 +11,7 @@ use super::super::wire::MessageBytes;
 use super::names::WantedFields;
 
 /// Bytes and blocks that were allocated and freed, and the bytes that lived when most did.
-type HeapCounts = [u64; 5];
+type DumpCounts = [u64; 5];
 
 /// The events of a heap; what is live is what was allocated less what was freed.
 const EVENTS: [(&str, usize, Option<usize>); 5] = [
@@ -33,16 +33,16 @@ pub(super) struct Heaps {
 struct HeapRow {
     /// The dump that it was in last.
     dump: u64,
-    last: HeapCounts,
+    last: DumpCounts,
     /// The dump before.
-    previous: HeapCounts,
+    previous: DumpCounts,
     /// What was counted before heapprofd forgot the stack, as it does where all of it was freed, and counted it anew.
-    forgotten: HeapCounts,
+    forgotten: DumpCounts,
 }
 
 impl HeapRow {
     /// What was counted in all.
-    fn settle(&mut self) -> HeapCounts {
+    fn settle(&mut self) -> DumpCounts {
         if self.last[0] < self.previous[0] {
             for (sum, count) in self.forgotten.iter_mut().zip(self.previous) {
                 *sum = sum.saturating_add(count);
@@ -60,7 +60,7 @@ impl HeapRow {
 /// A stack of a heap.
 pub(super) struct HeapSample {
     pub(super) callstack: u64,
-    counts: HeapCounts,
+    counts: DumpCounts,
 }
 
 impl HeapSample {

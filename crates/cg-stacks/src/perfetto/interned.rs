@@ -3,15 +3,12 @@
 
 use cg_reader::Error;
 use cg_stream::record::FrameMarks;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::address;
+use super::super::pprof::tables::ById;
 use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::wire::MessageBytes;
 use super::names::{SymbolLine, TraceNames, WantedFields};
-
-type ById<T> = HashMap<u64, T, FixedState>;
 
 #[derive(Default)]
 pub(super) struct Interned<'a> {

@@ -4,9 +4,8 @@ use cg_reader::Error;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use super::super::pprof::tables::ById;
 use super::super::wire::MessageBytes;
-
-type ById<T> = HashMap<u64, T, FixedState>;
 
 /// Marks the numbers that slices of old get for their tracks, which were those of threads.
 pub(super) const THREAD_TRACK: u64 = 1 << 63;
