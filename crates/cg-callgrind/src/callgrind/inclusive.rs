@@ -174,6 +174,14 @@ impl FunctionSums {
         add_calls(&mut self.called, part.called[index])
     }
 
+    /// Adds an arc to another function.
+    fn add_outgoing(&mut self, cost: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+        for (dearest, cost) in self.dearest.iter_mut().zip(cost) {
+            *dearest = (*dearest).max(*cost);
+        }
+        add_inclusive_row(&mut self.outgoing, cost, signedness)
+    }
+
     /// The incoming cost if the function was called, else self cost plus outgoing cost.
     fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
         out.clear();
@@ -257,11 +265,7 @@ fn add_inclusive_without_levels(
     folded.order_by_key(|node| (node.function, node.node.index()));
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
     functions.dedup();
-    let place: HashMap<FunctionId, usize> = functions
-        .iter()
-        .enumerate()
-        .map(|(place, function)| (*function, place))
-        .collect();
+    let place: HashMap<FunctionId, usize> = functions.iter().copied().zip(0..).collect();
     let mut sums: Vec<FunctionSums> = functions.iter().map(|_| FunctionSums::new(part)).collect();
     for node in folded.iter() {
         let own = part.own.row(node.node.index());
@@ -281,19 +285,14 @@ fn add_inclusive_without_levels(
         let cost = arcs.inclusive(row);
         add_calls(&mut sums[callee].called, calls)?;
         add_inclusive_row(&mut sums[callee].incoming, cost, signedness)?;
-        let caller_sums = &mut sums[caller];
-        add_inclusive_row(&mut caller_sums.outgoing, cost, signedness)?;
-        for (dearest, cost) in caller_sums.dearest.iter_mut().zip(cost) {
-            *dearest = (*dearest).max(*cost);
+        sums[caller].add_outgoing(cost, signedness)?;
+        if !matches!(cycles, Cycles::Timed(_)) {
+            between.push(circles::Between {
+                caller,
+                callee,
+                row,
+            });
         }
-        if matches!(cycles, Cycles::Timed(_)) {
-            continue;
-        }
-        between.push(circles::Between {
-            caller,
-            callee,
-            row,
-        });
     }
     let pairs = between.iter().map(|arc| (arc.caller, arc.callee));
     let circle_of = circles::find(functions.len(), pairs);

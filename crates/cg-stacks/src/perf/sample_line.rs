@@ -532,6 +532,15 @@ mod tests {
                 "inl|-|-|-|12345678901234|cycles:u|-",
             ),
             ("   1003009 cpu-clock: ", "|-|-|-|1003009|cpu-clock|-"),
+            // Names of threads and texts of tracepoints have colons.
+            (
+                "io: 2 31126    6666666 cpu-clock:u: ",
+                "io: 2|-|31126|-|6666666|cpu-clock:u|-",
+            ),
+            (
+                "perf 7 sched:sched_switch: prev_comm=io: 2 ==> next_pid=9",
+                "perf|-|7|-|-|sched:sched_switch|-",
+            ),
             // Without anything to tell fields by but an address.
             (
                 "             inl  5321      55d8ba1fe2e6 work+0x16 (/x)",
