@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cg_parse::Search;
+use cg_parse::record_args::SearchArgs;
 use cg_stream::record::RecordType;
 use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
@@ -157,9 +157,8 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     inline: bool,
 
-    /// Look for objects and debug files below DIR too.
-    #[arg(long, value_name = "DIR", requires = "inline", hide_short_help = true)]
-    debug_root: Vec<PathBuf>,
+    #[command(flatten)]
+    search: SearchArgs,
 
     /// How many lines of source to show around a line with a cost.
     #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true)]
@@ -385,10 +384,8 @@ impl Args {
             by_function: self.by.is_some(),
             group_by: self.group_by,
             view: self.view(),
-            inline: self.inline.then(|| Search {
-                roots: self.debug_root.clone(),
-                ..Search::default()
-            }),
+            inline: self.inline,
+            search: self.search.search(),
             threshold: self.threshold,
             all_frames: self.all_frames,
             is_diff: self.diff,

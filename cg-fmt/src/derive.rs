@@ -3,7 +3,7 @@
 use cg_stream::derived::Formula;
 use cg_stream::profile::Profile;
 
-use crate::options::{Events, Options, RatioColumn, View};
+use crate::options::{Events, Options, RatioColumn};
 
 /// Puts what the options name into the profile, if it is a sum, or among the ratios of the options. What is an event, and
 /// what is neither, stays as it is.

@@ -34,8 +34,10 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     pub(crate) group_by: Option<GroupBy>,
     pub(crate) view: View,
-    /// Where objects are looked for, if inlined functions of raw profiles are wanted.
-    pub(crate) inline: Option<Search>,
+    /// Whether inlined functions of raw profiles are wanted.
+    pub(crate) inline: bool,
+    /// Where objects of raw profiles are looked for.
+    pub(crate) search: Search,
     /// Branches of a tree of stacks below this percentage are folded; 1 for people, as `ms_print` has it.
     pub(crate) threshold: Option<f64>,
     /// Show every frame of a stack, of libraries too.

@@ -101,7 +101,7 @@ fn is_heap_report(options: &Options) -> bool {
 /// How raw profiles are read: with as much as the view needs.
 fn parse_options(options: &Options) -> cg_parse::Options {
     let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
-    let is_inline = options.inline.is_some();
+    let is_inline = options.inline;
     let is_heap_report = is_heap_report(options);
     cg_parse::Options {
         calls: is_source
@@ -117,7 +117,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
         stacks: options.format.is_of_stacks()
             && !is_inline
             && matches!(options.kind, None | Some(RecordType::Stack)),
-        search: options.inline.clone().unwrap_or_default(),
+        search: options.search.clone(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
             _ if options.is_full_page()

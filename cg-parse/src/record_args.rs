@@ -37,19 +37,8 @@ pub struct RecordArgs {
     #[arg(long)]
     inline: bool,
 
-    /// Look for objects and debug files below DIR too.
-    ///
-    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
-    /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    debug_root: Vec<PathBuf>,
-
-    /// Take names of functions from PROGRAM.
-    ///
-    /// For profiles that say where the profiled program was in memory, and neither its names nor its build: those of
-    /// gperftools and jemalloc. PROGRAM is the one that ran, wherever it lies now; it may be called differently.
-    #[arg(long, value_name = "PROGRAM", hide_short_help = true)]
-    exe: Option<PathBuf>,
+    #[command(flatten)]
+    search: SearchArgs,
 
     /// Have stack records: who called whom.
     ///
@@ -68,11 +57,7 @@ impl RecordArgs {
             calls: self.calls,
             instr: self.instr,
             inline: self.inline,
-            search: Search {
-                roots: self.debug_root.clone(),
-                exe: self.exe.clone(),
-                ..Search::default()
-            },
+            search: self.search.search(),
             stacks: self.stacks,
             ..Options::default()
         }
@@ -96,6 +81,36 @@ impl RecordArgs {
         let is_of_these = IDS.contains(&arg.get_id().as_str());
         let hides = is_of_these || arg.is_hide_short_help_set();
         arg.hide_short_help(hides)
+    }
+}
+
+/// Where objects and debug information of raw profiles are.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Records of raw profiles")]
+pub struct SearchArgs {
+    /// Look for objects and debug files below DIR too.
+    ///
+    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
+    /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    debug_root: Vec<PathBuf>,
+
+    /// Take names of functions from PROGRAM.
+    ///
+    /// For profiles that say where the profiled program was in memory, and neither its names nor its build: those of
+    /// gperftools and jemalloc. PROGRAM is the one that ran, wherever it lies now; it may be called differently.
+    #[arg(long, value_name = "PROGRAM", hide_short_help = true)]
+    exe: Option<PathBuf>,
+}
+
+impl SearchArgs {
+    /// Where to look by these options.
+    pub fn search(&self) -> Search {
+        Search {
+            roots: self.debug_root.clone(),
+            exe: self.exe.clone(),
+            ..Search::default()
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
 
 mod adding;
-mod ci;
 mod calls_oracle;
+mod ci;
 mod command_line;
 mod consumers;
 mod contract;

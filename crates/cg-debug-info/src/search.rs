@@ -59,6 +59,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Search {
         Search {
+            exe: None,
             roots: Vec::new(),
             caches: perf_caches().into_iter().collect(),
             limits: Limits::default(),

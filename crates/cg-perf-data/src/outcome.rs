@@ -78,7 +78,9 @@ impl RecordingReader<'_> {
             table,
             events,
             threads,
-            duration: (self.times).map(|(first, last)| last - first).filter(|time| *time > 0),
+            duration: (self.times)
+                .map(|(first, last)| last - first)
+                .filter(|time| *time > 0),
         };
         recording.write(read, out)
     }

@@ -6,7 +6,7 @@ use cg_debug_info::Search;
 use cg_names::paths::base_name;
 use cg_stream::record::Name;
 
-use super::super::super::symbols::{CountedFrom, FoundObject};
+use super::super::super::symbols::{CountedFrom, FoundObject, OutermostName};
 use super::{LegacyProfile, LegacySymbol};
 
 /// Names the addresses of the program that have no name yet, and says where that leaves any without.
@@ -27,7 +27,12 @@ pub(super) fn name(profile: &mut LegacyProfile, search: &Search) -> Result<(), S
         return Ok(());
     };
     let offsets: BTreeSet<u64> = addresses.values().copied().collect();
-    let found = program.functions(&offsets, CountedFrom::File, search);
+    let found = program.functions(
+        &offsets,
+        CountedFrom::File,
+        OutermostName::DebugInfo,
+        search,
+    );
     let mut left = 0;
     for (address, offset) in &addresses {
         let Some(functions) = found.get(offset) else {
