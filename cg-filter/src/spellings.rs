@@ -149,10 +149,7 @@ pub(crate) const SPELLINGS: Spellings = &[
     (&["--inclusive", "--incl"], "--sort incl.EVENT"),
     (&["--tid"], "--thread REGEX"),
     (&["--pid", "--comm"], "--process REGEX"),
-    (
-        &["--snapshots", "--snapshot", "--peak"],
-        "cg-parse --snapshots WHICH before cg-filter",
-    ),
+    (&["--snapshot", "--peak"], "--snapshots WHICH"),
     (&["--exit-code", "--fail", "--error"], "--exit-status"),
     (
         &["-d", "--debug"],

@@ -8,7 +8,8 @@ use std::io::Read;
 use cg_reader::{Error, FARTHEST_LOOK, Head, Reach, excerpt};
 use cg_stream::lines::LineReader;
 
-use crate::formats::{FORMATS, Format, Sign};
+use crate::format::{Format, Sign};
+use crate::formats::FORMATS;
 use crate::unsupported::{self, Binary};
 
 /// The format of an input: the one asked for, else the one its first lines show.

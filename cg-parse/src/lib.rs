@@ -6,6 +6,7 @@
 
 mod detect;
 mod directory;
+mod format;
 mod formats;
 mod input;
 mod layouts;
@@ -21,7 +22,8 @@ pub mod stream;
 
 pub use cg_findings as findings;
 pub use cg_reader::{Error, Options, Revision, Search, Snapshots};
-pub use formats::{Answer, FORMATS, Format};
+pub use format::{Answer, Format};
+pub use formats::FORMATS;
 pub use input::without_empty_bases;
 pub use layouts::two_layouts;
 pub use profiles::parse;

@@ -11,7 +11,7 @@ use cg_reader::{Error, Lines, Options, Out, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
-use crate::formats::{Format, FormatReader};
+use crate::format::{Format, FormatReader};
 use crate::input::{self, Input};
 use crate::layouts::two_layouts;
 use crate::stable_names::StableNames;

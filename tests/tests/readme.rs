@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use tests::{data, tools, workspace};
 
 /// The files that the commands of the table name, and the profiles that these are.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("callgrind.out", "pair/before.callgrind.out"),
     ("old.out", "pair/before.callgrind.out"),
     ("new.out", "pair/after.callgrind.out"),
@@ -16,6 +16,7 @@ const FILES: [(&str, &str); 9] = [
     ("valgrind.1.xml", "memcheck/3.27.1-leaky.xml"),
     ("valgrind.2.xml", "memcheck/3.27.1-clean.xml"),
     ("heaptrack.zst", "heaptrack/1.4.0-shapes.zst"),
+    ("perf.data", "perf-data/6.1-spin.data"),
     ("src/wordcount.rs", "pair/wordcount.rs"),
 ];
 

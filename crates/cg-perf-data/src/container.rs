@@ -1,5 +1,7 @@
 //! The container: what stands around the records.
 
+use std::ops::Range;
+
 use cg_reader::{Error, Lines};
 
 use crate::attributes::EventAttribute;
@@ -72,6 +74,9 @@ const MOST_IN_FRONT: u64 = 64 << 20;
 /// What may stand behind them.
 const MOST_BEHIND: usize = 256 << 20;
 const FILE_HEADER: usize = 104;
+/// Two recordings that were put together.
+const ANOTHER: &str =
+    "another recording follows, which is not read; give the recordings one by one";
 const PIPE_HEADER: u64 = 16;
 
 impl<'l> Container<'l> {
@@ -235,6 +240,9 @@ impl<'l> Container<'l> {
             _ => {}
         }
         self.input.take(RecordHeader::LENGTH, record)?;
+        if FileEndian::of_magic(record).is_some() {
+            return Err(self.input.trouble(ANOTHER.to_owned()));
+        }
         let size = RecordHeader::split(record, self.endian).map_or(0, |(header, _)| header.size);
         let size = usize::from(size);
         if size < RecordHeader::LENGTH || size as u64 > left {
@@ -288,8 +296,16 @@ impl<'l> Container<'l> {
             found.extend(place.map(|place| (*bit, place)));
         }
         let is_cut = found.len() < bits.len();
+        let table = bits.len() * 16;
+        let end = found
+            .iter()
+            .map(|(_, place): &(u32, Range<usize>)| place.end)
+            .max();
+        let is_another = (behind.get(end.unwrap_or(0).max(table)..))
+            .is_some_and(|rest| FileEndian::of_magic(rest).is_some());
         features.set(behind, found);
         match is_cut {
+            _ if is_another => Err(self.input.trouble(ANOTHER.to_owned())),
             true => Err(self.input.trouble(
                 "the recording is cut short: what stands behind the records (names of events, build ids, the host) is not whole".to_owned(),
             )),

@@ -35,7 +35,7 @@ enum Law {
 use Law::{Agreed, Any, Counts, CountsOrCost, Key, Max, Min, One, Sum};
 
 /// A field of records: its type, or `*` for all of them that have no row of their own.
-const RECORD_FIELDS: [(&str, &str, Law); 41] = [
+const RECORD_FIELDS: [(&str, &str, Law); 42] = [
     ("*", "fn", Key),
     ("*", "file", Key),
     ("*", "obj", Key),
@@ -51,6 +51,7 @@ const RECORD_FIELDS: [(&str, &str, Law); 41] = [
     ("*", "thread", Key),
     ("error", "thread", One),
     ("*", "process", Key),
+    ("*", "tid", Key),
     ("*", "cut", Key),
     ("call", "inlined", Key),
     ("line", "inlined", One),
@@ -215,6 +216,7 @@ const OTHER_WORDS: &str = "
     bytes count ns ms samples cpu heap_bytes rss_bytes
     allocations temporary peak_bytes leaked_bytes suppressed_bytes total_bytes total_blocks gmax_bytes gmax_blocks end_bytes
     end_blocks read_bytes write_bytes
+    args name raw_lines slices start node_modules vendor
     bench interval cmdline comment default_sample_type drop_frames keep_frames period
 ";
 

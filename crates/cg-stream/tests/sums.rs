@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const FORMAT: &str = include_str!("../FORMAT.md");
 
 /// What makes records the same one, besides their type.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "fn",
     "file",
     "obj",
@@ -28,6 +28,7 @@ const KEYS: [&str; 18] = [
     "part",
     "thread",
     "process",
+    "tid",
     "cut",
     "inlined",
     "ambiguous",

@@ -3,6 +3,8 @@
 //! Numbers are added up as doubles, as the viewers of these files do. Where one has a fraction, its event is left out: how
 //! fractions become integers is not for a second reader to know.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::Sums;
@@ -26,7 +28,7 @@ pub(super) fn read(document: &Value) -> Option<Sums> {
         cpu_profile(document, &mut counted);
     } else if document["head"].get("selfSize").is_some() {
         heap_profile(&document["head"], &mut counted);
-    } else if document["traceEvents"].is_array() {
+    } else if document["traceEvents"].is_array() || document[0].get("ph").is_some() {
         trace(document, &mut counted);
     } else if document.get("benchmark_exe").is_some() {
         summary(document, &mut sums)?;
@@ -143,7 +145,14 @@ fn cpu_profile(document: &Value, counted: &mut Counted) {
 
 /// Samples of the profiles in a trace, and the times in front of them.
 fn trace(document: &Value, counted: &mut Counted) {
-    for event in list(&document["traceEvents"]) {
+    let events = match document.as_array() {
+        Some(events) => events,
+        None => list(&document["traceEvents"]),
+    };
+    if !events.iter().any(|event| event["name"] == "ProfileChunk") {
+        return slices(events, counted);
+    }
+    for event in events {
         let data = &event["args"]["data"];
         for _ in list(&data["cpuProfile"]["samples"]) {
             counted.add("samples", 1.0);
@@ -151,6 +160,45 @@ fn trace(document: &Value, counted: &mut Counted) {
         for delta in list(&data["timeDeltas"]) {
             counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
         }
+    }
+}
+
+/// The time that the slices of each thread cover, however they nest: the length of the union of their spans.
+fn slices(events: &[Value], counted: &mut Counted) {
+    let ns = |event: &Value, key: &str| (event[key].as_f64().unwrap_or(0.0) * 1e3).round() as i64;
+    let mut spans: BTreeMap<(String, String), Vec<(i64, i64)>> = BTreeMap::new();
+    let mut open: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
+    let mut sorted: Vec<&Value> = events.iter().collect();
+    sorted.sort_by_key(|event| ns(event, "ts"));
+    for event in sorted {
+        let thread = (event["pid"].to_string(), event["tid"].to_string());
+        let begin = ns(event, "ts");
+        // Clang's sums of other slices, each on a thread of its own.
+        let is_sum = event["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("Total "));
+        match event["ph"].as_str() {
+            Some("X") if !is_sum => {
+                (spans.entry(thread).or_default()).push((begin, begin + ns(event, "dur")));
+            }
+            Some("B") => open.entry(thread).or_default().push(begin),
+            Some("E") => {
+                if let Some(from) = open.entry(thread.clone()).or_default().pop() {
+                    spans.entry(thread).or_default().push((from, begin));
+                }
+            }
+            _ => {}
+        }
+    }
+    for mut spans in spans.into_values() {
+        spans.sort_unstable();
+        let mut reached = i64::MIN;
+        let mut covered = 0;
+        for (begin, end) in spans {
+            covered += (end - begin.max(reached)).max(0);
+            reached = reached.max(end);
+        }
+        counted.add("time", covered as f64);
     }
 }
 
