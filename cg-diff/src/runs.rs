@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
-use cg_stream::profile::{FunctionKey, Key, Names, Profile};
+use cg_stream::profile::{FunctionKey, InlinedFunctions, Key, Names, Profile};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
@@ -172,6 +172,36 @@ fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Some inputs have chains of inlined functions, and some have none.
+const SOME_CHAINS: &str =
+    "not all inputs have inline records, so functions are compared with what was inlined into them";
+
+/// Makes functions as if nothing were inlined, so that a compiler's decision to inline moves no cost, where the chains of
+/// all inputs are known. Returns what of each is out of line; nothing where functions stay as they are.
+fn undo_inlining(
+    profiles: &mut [Profile],
+    inlined: Vec<Option<InlinedFunctions>>,
+    known_chains: &[(String, Option<f64>)],
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Vec<Vec<Vec<Count>>>> {
+    let mut out_of_line = Vec::new();
+    if !inlined.iter().all(Option::is_some) {
+        if inlined.iter().any(Option::is_some) {
+            diagnostics.warn(SOME_CHAINS);
+        }
+        return Ok(out_of_line);
+    }
+    for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
+        let inlined = std::mem::take(profile).as_if_nothing_were_inlined(functions)?;
+        *profile = inlined.0;
+        out_of_line.push(inlined.1);
+    }
+    if let Some(message) = unequally_known(known_chains) {
+        diagnostics.warn(message);
+    }
+    Ok(out_of_line)
+}
+
 impl Runs {
     /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
     ///
@@ -234,22 +264,10 @@ impl Runs {
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
-        let mut out_of_line = Vec::new();
-        if inlined.iter().all(Option::is_some) {
-            // Functions as if nothing were inlined, so that a compiler's decision to inline moves no cost.
-            for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
-                let inlined = std::mem::take(profile).as_if_nothing_were_inlined(functions)?;
-                *profile = inlined.0;
-                out_of_line.push(inlined.1);
-            }
-            if let Some(message) = unequally_known(&known_chains) {
-                diagnostics.warn(message);
-            }
-        } else if has_chains_in_part || inlined.iter().any(Option::is_some) {
-            diagnostics.warn(
-                "not all inputs have inline records, so functions are compared with what was inlined into them",
-            );
+        if has_chains_in_part && inlined.iter().all(Option::is_none) {
+            diagnostics.warn(SOME_CHAINS);
         }
+        let out_of_line = undo_inlining(&mut profiles, inlined, &known_chains, diagnostics)?;
         leak_kinds.finish(&names.symbols, how.by_function);
         leak_kinds.add_unprinted(&mut profiles, &mut names)?;
         Ok(Runs {

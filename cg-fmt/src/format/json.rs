@@ -35,7 +35,12 @@ pub(crate) fn write(
         }
         writer.run(run)?;
     }
-    if let Some(diffs) = &diffs {
+    for cause in diffs.iter().flat_map(|diffs| diffs.causes) {
+        writer.record(cause)?;
+    }
+    if let Some(diffs) = &diffs
+        && options.kind != Some(RecordType::Cause)
+    {
         for row in diffs.rows(options)? {
             writer.record(&diffs.records[row])?;
         }

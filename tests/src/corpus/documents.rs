@@ -28,6 +28,11 @@ pub(super) fn read(document: &Value) -> Option<Sums> {
         cpu_profile(document, &mut counted);
     } else if document["head"].get("selfSize").is_some() {
         heap_profile(&document["head"], &mut counted);
+    } else if document["head"].get("functionName").is_some() {
+        // Each sample is one; the times of V8 before 2017 are those at which samples were taken.
+        counted.add("samples", list(&document["samples"]).len() as f64);
+    } else if document["ticks"].is_array() {
+        counted.add("samples", list(&document["ticks"]).len() as f64);
     } else if document["traceEvents"].is_array() || document[0].get("ph").is_some() {
         trace(document, &mut counted);
     } else if document.get("benchmark_exe").is_some() {

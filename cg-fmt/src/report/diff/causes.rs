@@ -1,7 +1,7 @@
 //! Where the difference of the totals comes from: a table of causes that add up to it.
 
 use cg_document::number::{grouped, quotient, signed};
-use cg_document::{Audience, Block, Cell, Column, Layout, Table};
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
 use cg_stream::record::{CauseKind, CauseRecord, Count, PerRun};
 
 use super::{DiffEvent, Diffs};
@@ -40,6 +40,20 @@ impl Diffs<'_> {
         blocks
     }
 
+    /// A document of the causes and nothing else.
+    pub(super) fn causes_alone(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        anyhow::ensure!(
+            !self.causes.is_empty(),
+            "there are no causes; cg-diff --causes writes them"
+        );
+        let mut document = Document::default();
+        document.push(Block::Heading(format!("cg-diff: {}", self.title)));
+        document
+            .blocks
+            .extend(self.causes(&self.events(options)?, options));
+        Ok(document)
+    }
+
     fn cause_table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
         let causes = self.causes;
         let mut columns = Vec::new();
@@ -66,16 +80,16 @@ impl Diffs<'_> {
                 .with_total(Cell::change(total, before)),
             );
         }
-        let event = events.first().map_or("", |event| event.name);
-        columns.push(Column::new("cause", Layout::Text, move |row| {
-            Cell::Text(sentence(&causes[row], event).into())
-        }));
         let mut function = Column::new("fn", Layout::Name, move |row: usize| {
             Cell::function(causes[row].name.as_deref())
         });
         function = function.titled("function");
         function.total = Cell::Text("PROGRAM TOTALS".into());
         columns.push(function);
+        let event = events.first().map_or("", |event| event.name);
+        columns.push(Column::new("cause", Layout::Text, move |row| {
+            Cell::Text(sentence(&causes[row], event).into())
+        }));
         let has_callees = causes.iter().any(|cause| cause.callee.is_some());
         let callee = Column::new("callee.fn", Layout::Name, move |row: usize| {
             let callee = causes[row].callee.as_ref();

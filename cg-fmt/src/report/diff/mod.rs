@@ -54,7 +54,8 @@ pub(crate) struct Diffs<'a> {
 /// Whether what was read is a diff, and nothing else of it was asked for.
 pub(crate) fn is_wanted(profile: &Profile, options: &Options) -> bool {
     let has_diff = !profile.diffs().is_empty() || profile.runs().iter().any(RunRecord::is_diff);
-    options.kind == Some(RecordType::Diff) || (has_diff && options.kind.is_none())
+    let is_of_diff = matches!(options.kind, Some(RecordType::Diff | RecordType::Cause));
+    is_of_diff || (has_diff && options.kind.is_none())
 }
 
 /// One event as it is shown.
@@ -140,6 +141,7 @@ impl<'a> Diffs<'a> {
     /// The diff as a comment on a pull request in markdown, else as a listing.
     pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         match options.format {
+            _ if options.kind == Some(RecordType::Cause) => self.causes_alone(options),
             OutputFormat::Markdown => self.comment(options),
             _ => self.listing(options),
         }
