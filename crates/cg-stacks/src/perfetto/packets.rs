@@ -12,7 +12,9 @@ use super::super::wire::{MessageBytes, WireValue};
 use super::heap::{HeapSample, Heaps};
 use super::interned::Interned;
 use super::names::{THREAD_TRACK, TraceNames, TraceOrigin, WantedFields};
-use super::slices::{BEGIN, END, SequenceClocks, TraceSlices, TrackEvent};
+use super::slices::{
+    ASYNCHRONOUS, BEGIN, COMPLETE, END, SequenceClocks, TraceSlices, TrackEvent, TrackMark,
+};
 
 /// Reads packets into a table of stacks.
 pub(super) struct PacketReader<'n, 'a> {
@@ -26,6 +28,9 @@ pub(super) struct PacketReader<'n, 'a> {
     lost_stacks: u64,
     lost_samples: u64,
     lost_heaps: u64,
+    /// Slices of Chrome's older form that are of no thread, and those that do not say how long they lasted.
+    asynchronous: u64,
+    unended: u64,
     frequency: u64,
 }
 
@@ -76,6 +81,8 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             lost_stacks: 0,
             lost_samples: 0,
             lost_heaps: 0,
+            asynchronous: 0,
+            unended: 0,
             frequency: 0,
         }
     }
@@ -320,7 +327,8 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             }
             (None, None) => sequence.clocks.time(head.clock, head.timestamp),
         };
-        if ![BEGIN, END].contains(&event.kind) {
+        self.asynchronous += u64::from(event.kind == ASYNCHRONOUS);
+        if ![BEGIN, END, COMPLETE].contains(&event.kind) {
             return Ok(());
         }
         let thread = sequence.thread.map(|(tid, _)| tid | THREAD_TRACK);
@@ -336,11 +344,17 @@ impl<'n, 'a> PacketReader<'n, 'a> {
                 .unwrap_or_default(),
             name => name,
         };
-        let begins = match event.kind {
-            BEGIN => Some(self.table.given(name)?),
-            _ => None,
+        let mark = match event.kind {
+            BEGIN => TrackMark::Begins(self.table.given(name)?),
+            END => TrackMark::Ends,
+            // Chrome gives slices that were still open -1.
+            _ if i64::try_from(event.duration).is_err() => {
+                self.unended += 1;
+                return Ok(());
+            }
+            _ => TrackMark::Lasts(self.table.given(name)?, event.duration.saturating_mul(1000)),
         };
-        self.slices.add(track, time, begins);
+        self.slices.add(track, time, mark);
         Ok(())
     }
 
@@ -377,6 +391,18 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             (
                 self.slices.unbegun(),
                 "slices end that did not begin in the trace: they are not counted",
+            ),
+            (
+                self.slices.overlapping(),
+                "slices go on behind the end of one that they began in: they are counted to that end",
+            ),
+            (
+                self.unended,
+                "slices do not say how long they lasted: they are not counted",
+            ),
+            (
+                self.asynchronous,
+                "asynchronous slices of Chrome are of no thread: they are not counted",
             ),
         ];
         let said = said.iter().filter(|(count, _)| *count > 0);

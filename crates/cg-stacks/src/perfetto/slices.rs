@@ -2,7 +2,10 @@
 //!
 //! Packets of one track can come from several sequences, so its events are put in the order of their times before they are nested.
 
+use std::cmp::Reverse;
+
 use cg_reader::Error;
+use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -19,13 +22,43 @@ pub(super) struct TraceSlices {
     last: u64,
     /// Ends without a beginning, which an earlier part of the trace had that was overwritten.
     unbegun: u64,
+    /// Slices that go on behind the end of one that they began in.
+    overlapping: u64,
 }
 
 struct SliceEvent {
     /// Nanoseconds.
     time: u64,
-    /// `None` where a slice ends.
-    begins: Option<Option<NameId>>,
+    mark: TrackMark,
+}
+
+/// What an event says of a slice.
+#[derive(Clone, Copy)]
+pub(super) enum TrackMark {
+    Begins(Option<NameId>),
+    Ends,
+    /// It begins, and lasts this many nanoseconds.
+    Lasts(Option<NameId>, u64),
+}
+
+impl SliceEvent {
+    /// Of slices that begin at one time the longest has the others inside. What else is at one time stays in its order.
+    fn order(&self) -> (u64, Reverse<u64>) {
+        let length = match self.mark {
+            TrackMark::Begins(_) | TrackMark::Ends => u64::MAX,
+            TrackMark::Lasts(_, length) => length,
+        };
+        (self.time, Reverse(length))
+    }
+}
+
+/// A slice that has not ended yet.
+struct OpenSlice {
+    stack: StackLinkId,
+    /// When it ends, or one that it is in: the first of these that is known, else `u64::MAX`.
+    ends: u64,
+    /// Another event ends it.
+    is_open_ended: bool,
 }
 
 /// What a track event says.
@@ -39,10 +72,16 @@ pub(super) struct TrackEvent<'a> {
     /// Microseconds since the last event, and since the thread's reference.
     pub(super) delta: Option<u64>,
     pub(super) absolute: Option<u64>,
+    /// Microseconds that a slice of the kind [`COMPLETE`] lasts.
+    pub(super) duration: u64,
 }
 
 pub(super) const BEGIN: u64 = 1;
 pub(super) const END: u64 = 2;
+/// What only events of Chrome's older form are, by the letters of their phases: a whole slice, and the beginnings of slices that
+/// are of no thread.
+pub(super) const COMPLETE: u64 = b'X' as u64;
+pub(super) const ASYNCHRONOUS: u64 = b'b' as u64;
 
 impl<'a> TrackEvent<'a> {
     pub(super) fn read(message: MessageBytes<'a>) -> Result<TrackEvent<'a>, Error> {
@@ -54,6 +93,7 @@ impl<'a> TrackEvent<'a> {
             legacy: None,
             delta: None,
             absolute: None,
+            duration: 0,
         };
         let mut fields = message.fields();
         while let Some((number, value)) = fields.next()? {
@@ -69,12 +109,15 @@ impl<'a> TrackEvent<'a> {
             }
         }
         if let (0, Some(legacy)) = (event.kind, event.legacy) {
-            let legacy = WantedFields::of(legacy, [1, 2])?;
+            let legacy = WantedFields::of(legacy, [1, 2, 3])?;
             event.kind = match u8::try_from(legacy.numbers[1]) {
                 Ok(b'B') => BEGIN,
                 Ok(b'E') => END,
+                Ok(b'X') => COMPLETE,
+                Ok(b'b' | b'S') => ASYNCHRONOUS,
                 _ => 0,
             };
+            event.duration = legacy.numbers[2];
             if event.name_id == 0 {
                 event.name_id = legacy.numbers[0];
             }
@@ -84,11 +127,15 @@ impl<'a> TrackEvent<'a> {
 }
 
 impl TraceSlices {
-    /// Takes the beginning of a slice, or the end of the last that is open on its track.
-    pub(super) fn add(&mut self, track: u64, time: u64, begins: Option<Option<NameId>>) {
-        self.last = self.last.max(time);
+    /// Takes a slice, the beginning of one, or the end of the last that is open on its track.
+    pub(super) fn add(&mut self, track: u64, time: u64, mark: TrackMark) {
+        let length = match mark {
+            TrackMark::Lasts(_, length) => length,
+            TrackMark::Begins(_) | TrackMark::Ends => 0,
+        };
+        self.last = self.last.max(time.saturating_add(length));
         let events = self.tracks.entry(track).or_default();
-        events.push(SliceEvent { time, begins });
+        events.push(SliceEvent { time, mark });
     }
 
     /// Adds the time in all slices to a table.
@@ -104,47 +151,115 @@ impl TraceSlices {
         }
         let time = table.event("time");
         for (track, mut events) in tracks {
-            events.sort_by_key(|event| event.time);
-            let origin = super::packets::origin(names.of_track(track), table)?;
-            let mut open: Vec<StackLinkId> = Vec::new();
-            let mut since = 0;
-            // A slice without an end goes to the end of the trace.
-            let end = SliceEvent {
-                time: self.last,
-                begins: None,
+            events.sort_by_key(SliceEvent::order);
+            let mut track = OpenTrack {
+                origin: super::packets::origin(names.of_track(track), table)?,
+                event: time,
+                open: Vec::new(),
+                open_ended: 0,
+                since: 0,
+                overlapping: 0,
             };
-            for event in events.iter().chain([&end]) {
-                if let Some(stack) = open.last()
-                    && event.time > since
-                {
-                    let row = table.row(StackKey {
-                        stack: Some(*stack),
-                        ..origin
-                    })?;
-                    table.add(row, time, Count::from(event.time - since));
-                }
-                since = event.time;
-                match event.begins {
-                    Some(name) => {
-                        let frame = table.frame(FrameParts {
-                            name,
-                            ..FrameParts::default()
-                        })?;
-                        open.push(table.push(open.last().copied(), frame)?);
+            for event in events {
+                track.go_to(event.time, table)?;
+                match event.mark {
+                    TrackMark::Begins(name) => track.begin(name, None, table)?,
+                    TrackMark::Lasts(name, length) => {
+                        track.begin(name, Some(event.time.saturating_add(length)), table)?;
                     }
-                    None if open.pop().is_none() => {
-                        self.unbegun += u64::from(!std::ptr::eq(event, &end));
-                    }
-                    None => {}
+                    TrackMark::Ends if track.open_ended == 0 => self.unbegun += 1,
+                    TrackMark::Ends => track.end(),
                 }
             }
+            // A slice without an end goes to the end of the trace.
+            track.go_to(self.last, table)?;
+            self.overlapping += track.overlapping;
         }
         Ok(())
+    }
+
+    /// How many slices went on behind the end of one that they began in.
+    pub(super) fn overlapping(&self) -> u64 {
+        self.overlapping
     }
 
     /// How many slices ended that had not begun.
     pub(super) fn unbegun(&self) -> u64 {
         self.unbegun
+    }
+}
+
+/// The slices of a track that are open at some time.
+struct OpenTrack {
+    /// The row of the track, without a stack.
+    origin: StackKey,
+    event: usize,
+    /// Outermost first.
+    open: Vec<OpenSlice>,
+    /// How many of them another event ends.
+    open_ended: usize,
+    /// What is before this time was added.
+    since: u64,
+    overlapping: u64,
+}
+
+impl OpenTrack {
+    /// Adds the time up to this one, and ends the slices that are known to have ended by then.
+    fn go_to(&mut self, time: u64, table: &mut StackTable) -> Result<(), TooMany> {
+        while let Some(innermost) = self.open.last() {
+            let (until, has_ended) = (innermost.ends.min(time), innermost.ends <= time);
+            if until > self.since {
+                let row = table.row(StackKey {
+                    stack: Some(innermost.stack),
+                    ..self.origin
+                })?;
+                table.add(row, self.event, Count::from(until - self.since));
+                self.since = until;
+            }
+            if !has_ended {
+                break;
+            }
+            let cut = self.close().is_some_and(|slice| slice.is_open_ended);
+            self.overlapping += u64::from(cut);
+        }
+        self.since = time;
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        name: Option<NameId>,
+        ends: Option<u64>,
+        table: &mut StackTable,
+    ) -> Result<(), TooMany> {
+        let frame = table.frame(FrameParts {
+            name,
+            ..FrameParts::default()
+        })?;
+        let outer = self.open.last();
+        let outer_ends = outer.map_or(u64::MAX, |outer| outer.ends);
+        let stack = table.push(outer.map(|outer| outer.stack), frame)?;
+        self.overlapping += u64::from(ends.is_some_and(|ends| ends > outer_ends));
+        self.open_ended += usize::from(ends.is_none());
+        self.open.push(OpenSlice {
+            stack,
+            ends: ends.unwrap_or(u64::MAX).min(outer_ends),
+            is_open_ended: ends.is_none(),
+        });
+        Ok(())
+    }
+
+    /// Ends the innermost slice that another event ends, with what is still open inside.
+    fn end(&mut self) {
+        while self.close().is_some_and(|slice| !slice.is_open_ended) {
+            self.overlapping += 1;
+        }
+    }
+
+    fn close(&mut self) -> Option<OpenSlice> {
+        let slice = self.open.pop()?;
+        self.open_ended -= usize::from(slice.is_open_ended);
+        Some(slice)
     }
 }
 

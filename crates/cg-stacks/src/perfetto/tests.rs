@@ -243,6 +243,119 @@ fn slices_of_chromes_first_traces_have_times_and_phases_of_their_own() {
     );
 }
 
+/// A trace of one thread with events of Chrome's older form: microseconds, phase, duration, name.
+fn older_events(events: &[(i64, u8, i64, i64)]) -> Parsed {
+    let thread = message()
+        .number(1, 7)
+        .number(2, 8)
+        .bytes(5, b"t")
+        .number(6, 1000);
+    let names = (1..).zip(["outer", "inner", "third"]);
+    let names = names.fold(message(), |all, (id, name)| {
+        all.message(2, string(id, name))
+    });
+    let first = packet()
+        .number(13, 1)
+        .message(44, thread)
+        .message(12, names);
+    let events = events.iter().map(|(time, phase, duration, name)| {
+        let legacy = message()
+            .number(1, *name)
+            .number(2, (*phase).into())
+            .number(3, *duration);
+        packet().message(11, message().number(16, *time).message(6, legacy))
+    });
+    parse(&trace(&Vec::from_iter([first].into_iter().chain(events))))
+}
+
+#[test]
+fn whole_slices_nest_by_their_times_in_any_order() {
+    let events = [
+        (10, b'X', 20, 1),
+        (10, b'X', 5, 2),
+        (15, b'X', 5, 2),
+        (18, b'X', 1, 3),
+        (30, b'X', 4, 3),
+    ];
+    for shift in 0..events.len() {
+        let mut turned = events;
+        turned.rotate_left(shift);
+        let parsed = older_events(&turned);
+        assert_eq!(
+            sorted(&parsed),
+            [
+                "1000 t: third<inner<outer",
+                "10000 t: outer",
+                "4000 t: third",
+                "9000 t: inner<outer",
+            ]
+        );
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+}
+
+#[test]
+fn whole_slices_stand_in_others_that_begin_and_end() {
+    let parsed = older_events(&[
+        (10, b'B', 0, 1),
+        (12, b'X', 6, 2),
+        (13, b'B', 0, 3),
+        (15, b'E', 0, 0),
+        (40, b'E', 0, 0),
+    ]);
+    assert_eq!(
+        sorted(&parsed),
+        [
+            "2000 t: third<inner<outer",
+            "24000 t: outer",
+            "4000 t: inner<outer",
+        ]
+    );
+    assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+}
+
+#[test]
+fn slices_that_do_not_nest_and_those_of_no_thread_are_told() {
+    let parsed = older_events(&[
+        (10, b'X', 10, 1),
+        (15, b'X', 10, 2),
+        (22, b'X', -1, 3),
+        (23, b'b', 0, 3),
+        (24, b'e', 0, 3),
+        (30, b'B', 0, 1),
+        (31, b'X', 9, 2),
+        (33, b'E', 0, 0),
+        (50, b'X', 4, 1),
+        (51, b'B', 0, 3),
+        (60, b'X', 1, 3),
+        (70, b'E', 0, 0),
+    ]);
+    assert_eq!(
+        sorted(&parsed),
+        [
+            "1000 t: third",
+            "3000 t: third<outer",
+            "7000 t: inner<outer",
+            "7000 t: outer",
+        ]
+    );
+    assert_eq!(
+        parsed.messages,
+        [
+            "in: 1 slices end that did not begin in the trace: they are not counted",
+            "in: 3 slices go on behind the end of one that they began in: they are counted to that end",
+            "in: 1 slices do not say how long they lasted: they are not counted",
+            "in: 1 asynchronous slices of Chrome are of no thread: they are not counted",
+        ]
+    );
+}
+
+fn sorted(parsed: &Parsed) -> Vec<String> {
+    let mut stacks = shown_stacks(parsed);
+    stacks.sort_unstable();
+    stacks
+}
+
 #[test]
 fn what_is_cut_short_or_cannot_be_unpacked_is_an_error_behind_the_rest() {
     let sample = packet().message(66, message().number(4, 1));
