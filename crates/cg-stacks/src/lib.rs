@@ -24,6 +24,7 @@ pub mod ghc;
 pub mod instruments;
 pub mod jfr;
 pub mod jstack;
+pub mod memray;
 pub mod otlp;
 pub mod perf;
 pub mod perfetto;

@@ -146,13 +146,13 @@ fn blanks(text: &[u8]) -> usize {
 
 /// The fields of a line of comma-separated values.
 #[derive(Default)]
-struct CsvFields {
+pub(super) struct CsvFields {
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl CsvFields {
-    fn read(&mut self, line: &[u8], delimiter: u8) {
+    pub(super) fn read(&mut self, line: &[u8], delimiter: u8) {
         // A line is a record, whatever carriage returns are in it.
         let mut reader = csv_core::ReaderBuilder::new()
             .delimiter(delimiter)
@@ -169,7 +169,7 @@ impl CsvFields {
         self.ends.truncate(ends + more);
     }
 
-    fn get(&self, position: usize) -> Option<&[u8]> {
+    pub(super) fn get(&self, position: usize) -> Option<&[u8]> {
         let start = position
             .checked_sub(1)
             .map_or(Some(0), |before| self.ends.get(before).copied())?;
