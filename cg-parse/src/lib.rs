@@ -27,3 +27,4 @@ pub use formats::FORMATS;
 pub use input::without_empty_bases;
 pub use layouts::two_layouts;
 pub use profiles::parse;
+pub use unsupported::hints;

@@ -22,8 +22,9 @@ const BINARY: &[Unsupported] = &[
     Unsupported {
         at: 0,
         bytes: b"SIMPLEPERF",
-        of: "a recording of simpleperf",
-        then: "simpleperf report-sample --show-callchain -i FILE | cg-parse",
+        // `cmd_report_sample.proto` of simpleperf: its recordings begin as those of perf.
+        of: "a report of simpleperf (report-sample --protobuf)",
+        then: "report_sample.py -i perf.data | cg-parse reads the recording that it was made of",
     },
     Unsupported {
         at: 0,
@@ -47,8 +48,8 @@ const BINARY: &[Unsupported] = &[
     Unsupported {
         at: 0,
         bytes: b"memray\0",
-        of: "a recording of memray",
-        then: "memray transform speedscope -f -o memray.json FILE writes what cg-parse reads",
+        of: MEMRAY.0,
+        then: MEMRAY.1,
     },
     Unsupported {
         at: 0,
@@ -60,43 +61,43 @@ const BINARY: &[Unsupported] = &[
         at: 0,
         bytes: b"PK\x03\x04",
         of: "a zip archive",
-        then: "unzip -p FILE MEMBER | cg-parse",
+        then: "unzip -p FILE | cg-parse, with the name of a member behind FILE where it has several",
     },
     Unsupported {
         at: 0,
         bytes: b"7z\xbc\xaf\x27\x1c",
         of: "a 7z archive",
-        then: "7z x -so FILE MEMBER | cg-parse",
+        then: "7z x -so FILE | cg-parse, with the name of a member behind FILE where it has several",
     },
     Unsupported {
         at: 0,
         bytes: b"!<arch>\n",
         of: "a static library",
-        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+        then: CALLGRIND,
     },
     Unsupported {
         at: 0,
         bytes: b"\x7fELF",
         of: "an ELF file (a program, a library or a core dump)",
-        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+        then: CALLGRIND,
     },
     Unsupported {
         at: 0,
         bytes: b"\xcf\xfa\xed\xfe",
         of: "a Mach-O file (a program or a library)",
-        then: "a profiler runs a program and writes what cg-parse reads: valgrind --tool=callgrind PROGRAM",
+        then: "samply record --save-only -o profile.json PROGRAM writes what cg-parse reads",
     },
     Unsupported {
         at: 0,
         bytes: b"SQLite format 3\0",
         of: "an SQLite database",
-        then: "sqlite3 FILE .dump shows it as text",
+        then: "cg-parse reads no databases",
     },
     Unsupported {
         at: 0,
         bytes: b"gmon\x01\0\0\0",
-        of: "a profile of gprof",
-        then: "it has no stacks and is not read; perf record -g and valgrind --tool=callgrind write what is",
+        of: "a profile of gprof, which has no stacks",
+        then: CALLGRIND,
     },
     Unsupported {
         at: 0,
@@ -132,7 +133,7 @@ const BINARY: &[Unsupported] = &[
         at: 257,
         bytes: b"ustar",
         of: "a tar archive",
-        then: "tar -xOf FILE MEMBER | cg-parse",
+        then: "tar -xOf FILE | cg-parse, with the name of a member behind FILE where it has several",
     },
 ];
 
@@ -153,7 +154,7 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
         "a printout of heaptrack_print",
         BEHIND,
     ),
-    ("flat profile:", "a printout of gprof", STACKS),
+    ("flat profile:", "a printout of gprof", CALLGRIND),
     ("v8-version,", "a log of node --prof", V8),
     ("code-creation,builtin,", "a log of node --prof", V8),
     (
@@ -192,7 +193,7 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     (
         "# to display the perf.data header info",
         "a printout of perf report",
-        "cg-parse perf.data",
+        SAMPLES,
     ),
     (
         "<?xml",
@@ -201,13 +202,36 @@ const PRINTOUTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const SAMPLES: &str = "perf script -i perf.data | cg-parse reads the samples behind it";
-const STACKS: &str =
-    "it has no samples; perf record -g and valgrind --tool=callgrind write what cg-parse reads";
-const V8: &str = "node --cpu-prof PROGRAM writes a profile that cg-parse reads";
+const SAMPLES: &str = "cg-parse perf.data reads the samples behind it";
+const CALLGRIND: &str = "valgrind --tool=callgrind PROGRAM writes what cg-parse reads";
+const V8: &str = "node --prof-process --preprocess FILE | cg-parse";
 const METRICS: &str = "output of perf stat without counters (--metric-only)";
-const COUNTERS: &str = "perf stat -x, -o FILE PROGRAM writes what cg-parse reads";
+const COUNTERS: &str = "perf stat -x, -o stat.csv PROGRAM writes what cg-parse reads";
 const BEHIND: &str = "cg-parse reads the profile that it was made of";
+
+/// What the other messages say, each with what an input is: of packed data, and of text that no words show.
+const MEMRAY: (&str, &str) = (
+    "a recording of memray",
+    "memray transform csv -f -o memray.csv FILE writes what cg-parse reads",
+);
+const LZ4_DATA: (&str, &str) = ("lz4 data", "lz4 -dc FILE | cg-parse");
+const GOROUTINES: (&str, &str) = (
+    "a dump of goroutines (?debug=2)",
+    "cg-parse reads what ?debug=1 writes",
+);
+
+/// All that is said of inputs that no reader takes: what each is, and a command that makes something readable of it, or what
+/// else helps. In commands `FILE` is the input and `PROGRAM` what is to be profiled.
+pub fn hints() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let binary = BINARY.iter().map(|sign| (sign.of, sign.then));
+    let printed = PRINTOUTS.iter().map(|(_, of, then)| (*of, *then));
+    binary.chain(printed).chain([MEMRAY, LZ4_DATA, GOROUTINES])
+}
+
+/// How they are put.
+fn said((of, then): (&str, &str)) -> String {
+    format!("this is {of}; {then}")
+}
 
 /// What the first bytes of an input say of binary files.
 #[derive(Debug, PartialEq, Eq)]
@@ -233,7 +257,7 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         }
         // An earlier sign says more of a file than a later one: memray's is packed by LZ4.
         if rest.starts_with(sign.bytes) && !may_be {
-            return Binary::Is(format!("this is {}; {}", sign.of, sign.then));
+            return Binary::Is(said((sign.of, sign.then)));
         }
         may_be |= sign.bytes.starts_with(rest);
     }
@@ -249,10 +273,8 @@ fn lz4(bytes: &[u8]) -> Binary {
     const NAME_AT: usize = 13;
     const NAME: &[u8] = b"memray\0";
     match bytes.get(NAME_AT..NAME_AT + NAME.len()) {
-        Some(NAME) => Binary::Is(
-            "this is a recording of memray; memray transform speedscope -f -o OUT.json FILE writes what cg-parse reads".to_owned(),
-        ),
-        Some(_) => Binary::Is("this is lz4 data; lz4 -dc FILE | cg-parse".to_owned()),
+        Some(NAME) => Binary::Is(said(MEMRAY)),
+        Some(_) => Binary::Is(said(LZ4_DATA)),
         None => Binary::MayBe,
     }
 }
@@ -266,13 +288,10 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
         .iter()
         .find(|(words, ..)| memchr::memmem::find(&head, words.as_bytes()).is_some());
     if let Some((_, of, then)) = printout {
-        return Some(format!("this is {of}; {then}"));
+        return Some(said((*of, *then)));
     }
     if head.starts_with(b"goroutine ") && memchr::memmem::find(&head, b"]:\n").is_some() {
-        return Some(
-            "this is a dump of goroutines (?debug=2); cg-parse reads what ?debug=1 writes"
-                .to_owned(),
-        );
+        return Some(said(GOROUTINES));
     }
     match bytes.trim_ascii_start().first() {
         Some(b'{') => Some(match keys(bytes).as_slice() {
@@ -348,7 +367,7 @@ mod tests {
             Binary::Is(message) => message,
             other => format!("{other:?}"),
         };
-        assert!(said(memray).contains("; memray transform speedscope -f -o OUT.json FILE writes"));
+        assert!(said(memray).contains("; memray transform csv -f -o memray.csv FILE writes"));
         let other = [&memray[..13], b"hello, world"].concat();
         assert!(said(&other).contains("; lz4 -dc FILE | cg-parse"));
         for length in 0..20 {
@@ -380,7 +399,7 @@ mod tests {
             (
                 "\n Performance counter stats for 'ls':\n",
                 Some(
-                    "this is a printout of perf stat; perf stat -x, -o FILE PROGRAM writes what cg-parse reads",
+                    "this is a printout of perf stat; perf stat -x, -o stat.csv PROGRAM writes what cg-parse reads",
                 ),
             ),
             (

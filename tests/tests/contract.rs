@@ -349,7 +349,8 @@ fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
     let cases: [(&[u8], &str); 4] = [
         (
             &recording,
-            "this is a recording of simpleperf; simpleperf report-sample --show-callchain -i FILE | cg-parse",
+            "this is a report of simpleperf (report-sample --protobuf); report_sample.py -i perf.data | cg-parse reads the \
+             recording that it was made of",
         ),
         (
             picture,
@@ -357,12 +358,12 @@ fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
         ),
         (
             &archive,
-            "this is a tar archive; tar -xOf FILE MEMBER | cg-parse",
+            "this is a tar archive; tar -xOf FILE | cg-parse, with the name of a member behind FILE where it has several",
         ),
         (
             &program,
-            "this is an ELF file (a program, a library or a core dump); a profiler runs a program and writes what \
-             cg-parse reads: valgrind --tool=callgrind PROGRAM",
+            "this is an ELF file (a program, a library or a core dump); valgrind --tool=callgrind PROGRAM writes \
+             what cg-parse reads",
         ),
     ];
     for (tool, args, _) in READERS {

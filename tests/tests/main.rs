@@ -22,6 +22,7 @@ mod fuzzed;
 mod habits;
 mod heap_oracle;
 mod heaptrack_oracle;
+mod hints;
 mod house;
 mod inline;
 mod laws;

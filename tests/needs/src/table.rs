@@ -110,6 +110,13 @@ pub const CAPABILITIES: &[Capability] = &[
         commands: &["heaptrack", "heaptrack_print"],
     },
     Capability {
+        name: "archives",
+        purpose: "packs profiles, and unpacks them by the commands that messages name",
+        probe: "for packer in xz bzip2 lz4 tar gzip; do $packer --version || exit; done && unzip -v && zip -v",
+        install: Debian(&["xz-utils", "bzip2", "lz4", "tar", "gzip", "unzip", "zip"]),
+        commands: &["xz", "bzip2", "lz4", "unzip", "zip"],
+    },
+    Capability {
         name: "dot",
         purpose: "draws the graphs that cg-fmt writes",
         probe: "echo 'digraph { a -> b }' | dot -Tsvg",
@@ -165,6 +172,20 @@ pub const CAPABILITIES: &[Capability] = &[
         probe: "gprof2dot --help",
         install: Python(&["gprof2dot==2025.4.14"]),
         commands: &["gprof2dot"],
+    },
+    Capability {
+        name: "pyprof2calltree",
+        purpose: "makes a profile of Callgrind's form of one of cProfile's",
+        probe: "pyprof2calltree --help",
+        install: Python(&["pyprof2calltree==1.4.5"]),
+        commands: &["pyprof2calltree"],
+    },
+    Capability {
+        name: "memray",
+        purpose: "records the memory of a program in Python",
+        probe: "memray transform --help",
+        install: Python(&["memray==1.20.0"]),
+        commands: &["memray"],
     },
     Capability {
         name: "jsonschema",

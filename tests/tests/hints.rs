@@ -1,0 +1,395 @@
+//! Every command that cg-parse names for an input that it does not read works: it is run, and what it writes is read.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tests::tools;
+
+/// A message and how it is tried.
+struct HintRow {
+    /// What the message says that the input is.
+    of: &'static str,
+    needs: &'static [&'static str],
+    /// Bash that makes the input, `given`, and what else the command takes; the test data is in `$DATA`.
+    makes: &'static str,
+    /// What the stream of the command's output has to have.
+    shows: &'static str,
+    /// A program that cannot be installed here: its name, and bash that does what it does for this command.
+    stub: Option<(&'static str, &'static str)>,
+}
+
+const ROW: HintRow = HintRow {
+    of: "",
+    needs: &[],
+    makes: "",
+    shows: COUNT,
+    stub: None,
+};
+
+/// A function of the folded stacks that are packed.
+const COUNT: &str = "wordcount::count";
+/// The program of `perf-data/6.1-spin.data`, which the printouts are taken to be of.
+const SPIN: &str = "\"thread\":\"spin\"";
+/// What every program runs through.
+const START: &str = "\"type\":\"fn\"";
+
+const ROWS: &[HintRow] = &[
+    // simpleperf's scripts/report_sample.py: `perf script`'s lines, with a tab behind the thread's name and before frames.
+    HintRow {
+        of: "a report of simpleperf (report-sample --protobuf)",
+        makes: "printf 'SIMPLEPERF\\1\\0\\0\\0\\0\\0' >given; touch perf.data",
+        shows: "\"fn\":\"work\"",
+        stub: Some((
+            "report_sample.py",
+            "[ \"$1\" = -i ] && [ -e \"$2\" ] || exit 1
+            printf 'app\\t7/9 [001] 12.000345: 250000 cpu-clock:\\n\\t%16x work (/data/app)\\n\\t%16x main (/data/app)\\n\\n' 4096 8192",
+        )),
+        ..ROW
+    },
+    HintRow {
+        of: "xz data",
+        needs: &["archives"],
+        makes: "xz -c $DATA/stacks/before.folded >given",
+        ..ROW
+    },
+    HintRow {
+        of: "lzma data",
+        needs: &["archives"],
+        makes: "xz --format=lzma -c $DATA/stacks/before.folded >given",
+        ..ROW
+    },
+    HintRow {
+        of: "bzip2 data",
+        needs: &["archives"],
+        makes: "bzip2 -c $DATA/stacks/before.folded >given",
+        ..ROW
+    },
+    HintRow {
+        of: "lz4 data",
+        needs: &["archives"],
+        makes: "lz4 -c $DATA/stacks/before.folded >given",
+        ..ROW
+    },
+    // compress is seldom installed. Of less than 255 bytes it writes each as a code of nine bits, lowest first.
+    HintRow {
+        of: "compress data",
+        needs: &["archives", "python"],
+        makes: "python3 -c '
+text = open(\"'$DATA'/stacks/before.folded\", \"rb\").read().splitlines(True)[1]
+assert len(text) < 255
+bits = sum(byte << 9 * at for at, byte in enumerate(text))
+open(\"given\", \"wb\").write(b\"\\x1f\\x9d\\x90\" + bits.to_bytes((9 * len(text) + 7) // 8, \"little\"))'",
+        ..ROW
+    },
+    HintRow {
+        of: "a zip archive",
+        needs: &["archives"],
+        makes: "zip -q - -j $DATA/stacks/before.folded >given",
+        ..ROW
+    },
+    // 7zFormat.txt of 7-Zip: behind 32 bytes stand the packed streams, which the method Copy leaves as they are. `-so` writes
+    // them out, and all else on standard error.
+    HintRow {
+        of: "a 7z archive",
+        makes: "{ printf '7z\\274\\257\\047\\034\\0\\4%24s'; cat $DATA/stacks/before.folded; } >given",
+        stub: Some(("7z", "[ \"$1 $2 $#\" = 'x -so 3' ] && tail -c +33 \"$3\"")),
+        ..ROW
+    },
+    HintRow {
+        of: "a tar archive",
+        needs: &["archives"],
+        makes: "tar -cf given -C $DATA/stacks before.folded",
+        ..ROW
+    },
+    HintRow {
+        of: "a recording of memray",
+        needs: &["memray"],
+        makes: "echo 'def hold(): return [bytearray(4096) for _ in range(99)]\nheld = hold()' >app.py
+            memray run -q -f -o given app.py",
+        shows: "\"fn\":\"hold\"",
+        ..ROW
+    },
+    // What memray leaves behind where the program did not end by itself.
+    HintRow {
+        of: "a recording of memray",
+        needs: &["memray", "archives"],
+        makes: "echo 'def hold(): return [bytearray(4096) for _ in range(99)]\nheld = hold()' >app.py
+            memray run -q -f -o packed app.py; lz4 -dc packed >given; rm packed",
+        shows: "\"fn\":\"hold\"",
+        ..ROW
+    },
+    HintRow {
+        of: "a profile of Python's cProfile",
+        needs: &["pyprof2calltree", "python"],
+        makes: "echo 'def work(): return sum(range(99999))' >app.py; echo 'work()' >>app.py; python3 -m cProfile -o given app.py",
+        shows: "work",
+        ..ROW
+    },
+    // What older versions of Python wrote.
+    HintRow {
+        of: "a profile of Python's cProfile",
+        needs: &["pyprof2calltree", "python"],
+        makes: "python3 -c '
+import cProfile, marshal
+def work(): return sum(range(99999))
+profile = cProfile.Profile()
+profile.runcall(work)
+profile.create_stats()
+open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
+        shows: "work",
+        ..ROW
+    },
+    HintRow {
+        of: "a static library",
+        needs: &["gcc", "valgrind"],
+        makes: "echo 'int f(void) { return 0; }' | gcc -c -o f.o -x c - && ar rc given f.o",
+        shows: START,
+        ..ROW
+    },
+    HintRow {
+        of: "an ELF file (a program, a library or a core dump)",
+        needs: &["valgrind"],
+        makes: "cp /bin/true given",
+        shows: START,
+        ..ROW
+    },
+    // samply's `record --help`: `--save-only`, `-o FILE`, then the program. It writes a profile of the Firefox Profiler.
+    HintRow {
+        of: "a Mach-O file (a program or a library)",
+        needs: &["archives"],
+        makes: "printf '\\317\\372\\355\\376\\14\\0\\0\\1' >given",
+        shows: "\"type\":\"stack\"",
+        stub: Some((
+            "samply",
+            "[ \"$1 $2 $3 $5\" = 'record --save-only -o /bin/true' ] && gzip -dc $DATA/firefox/samply-bash.json.gz >\"$4\"",
+        )),
+        ..ROW
+    },
+    HintRow {
+        of: "a profile of gprof, which has no stacks",
+        needs: &["gcc", "valgrind"],
+        makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && mv gmon.out given",
+        shows: START,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of gprof",
+        needs: &["gcc", "valgrind"],
+        makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && gprof a.out >given",
+        shows: START,
+        ..ROW
+    },
+    HintRow {
+        of: "a log of node --prof",
+        needs: &["npm"],
+        makes: "echo 'function work(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(s + i); return s }
+            for (let i = 0; i < 300; i++) work(100000)' >app.js; node --prof --no-logfile-per-isolate --logfile=given app.js",
+        shows: "\"fn\":\"work\"",
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf sched latency",
+        makes: "printf '\\n %65s\\n  Task                  |   Runtime ms  | Switches | Avg delay ms    |\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf sched timehist",
+        makes: "printf '           time    cpu  task name                       wait time  sch delay   run time\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf trace",
+        makes: "printf '     0.000 ( 0.008 ms): ls/417 brk() = 0x55d6\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf c2c",
+        makes: "printf '%40sShared Data Cache Line Table\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf diff",
+        makes: "printf '# Event \\047cpu-clock:u\\047\\n#\\n# Baseline  Delta Abs  Shared Object\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf annotate",
+        makes: "cp $DATA/others/perf-annotate.txt given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf report",
+        makes: "cp $DATA/others/perf-report.txt given; cp $DATA/perf-data/6.1-spin.data perf.data",
+        shows: SPIN,
+        ..ROW
+    },
+    HintRow {
+        of: "a printout of perf stat",
+        needs: &["perf"],
+        makes: "cp $DATA/others/perf-stat.txt given",
+        shows: "task-clock",
+        ..ROW
+    },
+    HintRow {
+        of: "output of perf stat without counters (--metric-only)",
+        needs: &["perf"],
+        makes: "echo '{\"metric-value\" : \"0.31\"}' >given",
+        shows: "task-clock",
+        ..ROW
+    },
+];
+
+const PICTURES: &str = "which profile it was made of is not known";
+const BEHIND: &str = "cg-parse reads the profile that it was made of";
+
+/// Messages that name no command to run, as they stand, and why.
+const WITHOUT_COMMAND: &[(&str, &str, &str)] = &[
+    ("an SVG picture", BEHIND, PICTURES),
+    ("a web page", BEHIND, PICTURES),
+    (
+        "a PDF document",
+        "it is the profile behind it that cg-parse reads",
+        PICTURES,
+    ),
+    (
+        "a PNG picture",
+        "it is the profile behind it that cg-parse reads",
+        PICTURES,
+    ),
+    (
+        "a printout of callgrind_annotate or cg_annotate",
+        BEHIND,
+        "its file has any name",
+    ),
+    ("a printout of cg_annotate", BEHIND, "its file has any name"),
+    ("a printout of ms_print", BEHIND, "its file has any name"),
+    (
+        "a printout of heaptrack_print",
+        BEHIND,
+        "its file has any name",
+    ),
+    (
+        "an SQLite database",
+        "cg-parse reads no databases",
+        "nothing makes a profile of any database",
+    ),
+    (
+        "an XML document",
+        "cg-parse reads that of valgrind --xml=yes and of xctrace export",
+        "what wrote it is not known",
+    ),
+    (
+        "a dump of goroutines (?debug=2)",
+        "cg-parse reads what ?debug=1 writes",
+        "the address of the program is not known",
+    ),
+];
+
+#[test]
+fn every_hint_has_a_row_and_every_row_a_hint() {
+    let hints: BTreeSet<_> = cg_parse::hints().collect();
+    let silent = |of: &str, then: &str| {
+        let rows = WITHOUT_COMMAND.iter();
+        rows.filter(|row| (row.0, row.1) == (of, then)).count()
+    };
+    for (of, then) in &hints {
+        let tried = ROWS.iter().any(|row| row.of == *of);
+        assert_eq!(
+            usize::from(tried) + silent(of, then),
+            1,
+            "{of}; {then}: one row of a table has to try its command, or say why it has none"
+        );
+    }
+    let of_row = ROWS.iter().map(|row| row.of);
+    for of in of_row.chain(WITHOUT_COMMAND.iter().map(|(of, ..)| *of)) {
+        assert!(hints.iter().any(|hint| hint.0 == of), "{of}: no such hint");
+    }
+}
+
+#[test]
+fn every_command_of_a_hint_works_and_its_output_is_read() {
+    for row in ROWS {
+        if needs::is_there(row.needs) {
+            try_command(row);
+        }
+    }
+}
+
+/// Makes the input of a row, is told a command for it, runs that, and has its output read.
+fn try_command(row: &HintRow) {
+    let folder = tempfile::tempdir().unwrap();
+    let (stubs, work) = (folder.path().join("stubs"), folder.path().join("work"));
+    fs::create_dir(&stubs).unwrap();
+    fs::create_dir(&work).unwrap();
+    if let Some((name, script)) = row.stub {
+        let stub = stubs.join(name);
+        fs::write(&stub, format!("#!/bin/bash\n{script}\n")).unwrap();
+        fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let bash = |script: &str| -> Output {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", &format!("set -eo pipefail\n{script}")])
+            .env("PATH", format!("{}:{}", stubs.display(), tools::path()))
+            .env("DATA", tests::data(""))
+            .current_dir(&work);
+        command.output().unwrap()
+    };
+    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let made = bash(row.makes);
+    assert!(made.status.success(), "{}: {}", row.of, told(&made));
+    let refused = bash("cg-parse given");
+    let message = told(&refused);
+    let then = message
+        .strip_prefix(&format!("cg-parse: given: this is {}; ", row.of))
+        .unwrap_or_else(|| panic!("{}: {message}", row.of));
+    assert_eq!(refused.status.code(), Some(2), "{}", row.of);
+    let command = command_of(then.trim_end());
+    let filled = command
+        .replace("FILE", "given")
+        .replace("PROGRAM", "/bin/true");
+    let before = files(&work);
+    let run = bash(&filled);
+    assert!(run.status.success(), "{command}: {}", told(&run));
+    let read = if command.contains("cg-parse") {
+        run
+    } else {
+        let written = Vec::from_iter(files(&work).difference(&before).cloned());
+        let [written] = &written[..] else {
+            panic!("{command}: {written:?} is what it wrote");
+        };
+        bash(&format!("cg-parse {}", written.display()))
+    };
+    assert!(read.status.success(), "{command}: {}", told(&read));
+    let stream = String::from_utf8(read.stdout).unwrap();
+    assert!(stream.contains(row.shows), "{command}: {stream}");
+}
+
+/// The command that a message begins with.
+fn command_of(then: &str) -> &str {
+    // The comma of `perf stat -x,` is of the command.
+    let comma = then
+        .match_indices(", ")
+        .map(|(at, _)| at)
+        .find(|at| !then[..*at].ends_with("-x"));
+    let words = [" writes ", " reads "].map(|word| then.find(word));
+    let end = words.into_iter().chain([comma]).flatten().min();
+    &then[..end.unwrap_or(then.len())]
+}
+
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into())
+        .collect()
+}
