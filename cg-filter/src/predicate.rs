@@ -97,7 +97,10 @@ impl NamePredicates {
         if self.is_empty() {
             return Ok(Match::Keep);
         }
-        let matched = self.match_own(record, kind)?;
+        let matched = [&self.name, &self.file, &self.obj]
+            .into_iter()
+            .all(|patterns| may_be_met(patterns, record))
+            && self.match_own(record, kind)?;
         if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
             return Ok(Match::AskArcs);
         }
@@ -118,8 +121,7 @@ impl NamePredicates {
         let is_met = self.match_fields(record)?
             || match kind {
                 RecordType::Call | RecordType::Cause => {
-                    self.match_any(record.callee()?.as_slice())
-                        || self.match_any(&record.inlined()?)
+                    self.match_callee(record)? || self.match_any(&record.inlined()?)
                 }
                 // Its cost is self cost of the innermost function.
                 RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
@@ -172,6 +174,15 @@ impl NamePredicates {
         Ok(true)
     }
 
+    /// Whether the called function of an arc matches. Most ask for its name alone: its other fields are left aside then.
+    fn match_callee(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
+        if self.file.is_none() && self.obj.is_none() {
+            let name = record.callee_name()?;
+            return Ok(name.is_some_and(|name| is_met(&self.name, &name)));
+        }
+        Ok(self.match_any(record.callee()?.as_slice()))
+    }
+
     /// Whether a function that is not the one at a record's top level matches.
     fn match_any(&self, functions: &[NamedFrame<'_>]) -> bool {
         functions.iter().any(|function| {
@@ -188,7 +199,9 @@ impl NamePredicates {
         kind: RecordType,
     ) -> Result<bool, Error> {
         match &self.name {
-            Some(patterns) if !self.invert && self.frame.is_none() => {
+            Some(patterns)
+                if !self.invert && self.frame.is_none() && may_be_met(&self.name, record) =>
+            {
                 Ok(record.get(Field::Stack)?.is_some() && match_frame(patterns, record, kind)?)
             }
             _ => Ok(false),
@@ -239,4 +252,11 @@ fn is_met(patterns: &Option<Patterns>, text: &[u8]) -> bool {
     patterns
         .as_ref()
         .is_none_or(|patterns| patterns.match_in(text))
+}
+
+/// Whether any text of a record may match.
+fn may_be_met(patterns: &Option<Patterns>, record: &RecordFields<'_>) -> bool {
+    patterns
+        .as_ref()
+        .is_none_or(|patterns| patterns.may_match_within(record.bytes()))
 }

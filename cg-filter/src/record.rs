@@ -1,10 +1,18 @@
 //! A line of a stream, looked at field by field and no further than a condition asks.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use cg_stream::fields::{Fields, Malformed, Value};
 use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
+use memchr::memmem::Finder;
+
+/// Built once: that takes longer than to search what is left of a line.
+static INLINED_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("inlined"));
+/// How our own writers begin the called function of an arc.
+static CALLEE_START: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new(r#""callee":{"fn":""#));
 
 /// The fields that conditions look at and keys are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +91,11 @@ impl<'a> RecordFields<'a> {
             }),
             Err(Malformed) => Err(malformed(&line)),
         }
+    }
+
+    /// The whole line.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.line.bytes
     }
 
     /// The type of the records it is about: for a record of a diff, the type that was compared.
@@ -166,10 +179,12 @@ impl<'a> RecordFields<'a> {
         Ok(ends)
     }
 
-    /// The inlined functions that a call leaves from. Most calls leave from none: a look for the key spares them the walk
-    /// over all their fields.
+    /// The inlined functions that a call leaves from. Most calls leave from none: a look for the key in what was not
+    /// stepped over yet spares them the walk over it.
     pub(crate) fn inlined(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
-        if memchr::memmem::find(self.line.bytes, b"inlined").is_none() {
+        if self.found[Field::Inlined as usize].is_none()
+            && INLINED_KEY.find(self.rest.rest()).is_none()
+        {
             return Ok(Vec::new());
         }
         let mut inlined = self.list_of_frames(Field::Inlined, usize::MAX)?;
@@ -205,6 +220,34 @@ impl<'a> RecordFields<'a> {
                 .map(Some)
                 .map_err(|Malformed| malformed(&self.line)),
         }
+    }
+
+    /// The name of the called function of an arc; empty where the arc tells its other fields only.
+    pub(crate) fn callee_name(&mut self) -> Result<Option<Cow<'a, [u8]>>, Error> {
+        if let Some(name) = self.plain_callee_name() {
+            return Ok(Some(Cow::Borrowed(name)));
+        }
+        let Some(fields) = self.object(Field::Callee)? else {
+            return Ok(None);
+        };
+        match fields.find("fn") {
+            Ok(name) => Ok(Some(name.and_then(Value::text).unwrap_or_default())),
+            Err(Malformed) => Err(self.malformed()),
+        }
+    }
+
+    /// The name of the called function where it is written as our own writers do, and can be found without a step over
+    /// each field: no escape stands before or in it, and no list or object that it might be a part of.
+    fn plain_callee_name(&self) -> Option<&'a [u8]> {
+        if self.found[Field::Callee as usize].is_some() {
+            return None;
+        }
+        let rest = self.rest.rest();
+        let (before, after) = rest.split_at(CALLEE_START.find(rest)?);
+        let name = &after[CALLEE_START.needle().len()..];
+        let length = memchr::memchr2(b'"', b'\\', name)?;
+        let is_plain = name[length] == b'"' && memchr::memchr3(b'\\', b'{', b'[', before).is_none();
+        is_plain.then(|| &name[..length])
     }
 
     /// An error about a value of this record.

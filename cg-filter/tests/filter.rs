@@ -171,6 +171,34 @@ fn calls_from_inlined_code_are_of_the_function_that_it_is_of() {
 }
 
 #[test]
+fn the_called_function_is_found_however_the_call_is_written() {
+    let calls = [
+        r#"{"type":"call","fn":"f","obj":"p","callee":{"fn":"g<{closure}>","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","callee":{"obj":"libc","fn":"g"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"callee":{"fn":"g"},"calls":1,"incl":{"Ir":1},"fn":"f","type":"call"}"#,
+        r#"{"type":"call", "fn": "f", "callee": {"fn": "g"}, "calls": 1, "incl": {"Ir": 1}}"#,
+        r#"{"type":"call","fn":"f","callee":{"fn":"\u0067"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","later":{"callee":{"fn":"g"}},"callee":{"fn":"h"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","later":[{"x":0,"callee":{"fn":"g"}}],"callee":{"fn":"h"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","x\"callee":{"fn":"g"},"callee":{"fn":"h"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","callee":{"obj":"g"},"calls":1,"incl":{"Ir":1}}"#,
+        r#"{"type":"call","fn":"f","callee":{"fn":"h\"g"},"inlined":[{"fn":"g"}],"calls":1,"incl":{"Ir":1}}"#,
+    ];
+    let cases: &[(&[&str], &[usize])] = &[
+        (&["^g"], &[0, 1, 2, 3, 4, 9]),
+        (&["^[g]"], &[0, 1, 2, 3, 4, 9]),
+        (&["g$"], &[1, 2, 3, 4, 9]),
+        (&["^h$"], &[5, 6, 7]),
+        (&["^$"], &[8]),
+        (&["-v", "^g"], &[5, 6, 7, 8]),
+        (&["g", "--obj", "libc"], &[0, 1]),
+    ];
+    for (args, expect) in cases {
+        assert_eq!(kept(args, &calls), *expect, "{args:?}");
+    }
+}
+
+#[test]
 fn a_sampled_stack_is_of_the_function_it_is_blamed_on_and_of_its_innermost() {
     let stacks = [
         r#"{"type":"stack","fn":"make","cost":{"Ir":7},"stack":[{"fn":"malloc","obj":"libc"},{"fn":"make","obj":"p"},{"fn":"main","obj":"p"}]}"#,
