@@ -128,7 +128,7 @@ impl DebugInfo {
                 return;
             };
             for index in 0..units.len() {
-                let read = units.open(index, &mut steps).and_then(|open| {
+                let read = units.open_root(index, &mut steps).and_then(|open| {
                     if !is_wanted(&units, &open, &mut steps)? {
                         return Ok(());
                     }
@@ -160,16 +160,7 @@ impl DebugInfo {
             .collect();
         // Most units of a large program hold none of them.
         let (rows, files) = self.rows_of_units(&ranges, |units, open, steps| {
-            let mut walk = Walk {
-                addresses,
-                innermost: &mut [],
-                written: None,
-                nodes: Vec::new(),
-                steps,
-                limits: units.limits,
-                dwarf: units.dwarf,
-            };
-            walk.may_hold(open)
+            Walk::new(units, addresses, &mut [], steps).may_hold(open)
         });
         let mut places = vec![None; addresses.len()];
         for row in rows {
@@ -239,18 +230,33 @@ impl Resolve<'_> {
             .transpose()?;
         let mut names = DwarfNames::new(&units, alternate.as_ref());
         for index in 0..units.len() {
-            let done =
-                (units.open(index, &mut self.steps)).and_then(|open| match open.split_name {
-                    Some(name) => self.split(&units, &open, &mut names, name),
-                    None => self.unit(&units, &open, &mut names),
-                });
-            if let Err(stop) = done
+            if let Err(stop) = self.in_unit(&units, index, &mut names)
                 && note(self.builder.troubles(), &stop)
             {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Finds what one unit has of the addresses, or its split unit.
+    fn in_unit<'d>(
+        &mut self,
+        units: &DwarfUnits<'d>,
+        index: usize,
+        names: &mut DwarfNames<'_, 'd>,
+    ) -> Result<(), Stop> {
+        let root = units.open_root(index, &mut self.steps)?;
+        if !Walk::new(units, self.addresses, &mut [], &mut self.steps).may_hold(&root)? {
+            return Ok(());
+        }
+        match root.split_name {
+            Some(name) => self.split(units, &root, names, name),
+            None => {
+                let open = units.open(index, &mut self.steps)?;
+                self.unit(units, &open, names)
+            }
+        }
     }
 
     /// Walks one unit and keeps what it found, even if the walk failed midway.
@@ -260,18 +266,7 @@ impl Resolve<'_> {
         open: &OpenUnit<'d>,
         names: &mut DwarfNames<'_, 'd>,
     ) -> Result<(), Stop> {
-        let mut walk = Walk {
-            addresses: self.addresses,
-            innermost: &mut self.raw,
-            written: None,
-            nodes: Vec::new(),
-            steps: &mut self.steps,
-            limits: units.limits,
-            dwarf: units.dwarf,
-        };
-        if !walk.may_hold(open)? {
-            return Ok(());
-        }
+        let mut walk = Walk::new(units, self.addresses, &mut self.raw, &mut self.steps);
         let walked = walk.walk(open);
         let nodes = walk.nodes;
         let Some(written) = walk.written else {
@@ -350,18 +345,6 @@ impl Resolve<'_> {
         names: &mut DwarfNames<'_, 'd>,
         name: Slice<'d>,
     ) -> Result<(), Stop> {
-        let mut walk = Walk {
-            addresses: self.addresses,
-            innermost: &mut self.raw,
-            written: None,
-            nodes: Vec::new(),
-            steps: &mut self.steps,
-            limits: units.limits,
-            dwarf: units.dwarf,
-        };
-        if !walk.may_hold(skeleton)? {
-            return Ok(());
-        }
         let mut files = |number, builder: &mut Builder, steps: &mut Steps| {
             names.file(skeleton, number, builder, steps)
         };

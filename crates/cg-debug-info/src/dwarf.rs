@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use gimli::{
-    Abbreviations, AttributeValue, DebugAbbrev, DebugInfoOffset, DebugLineOffset, Dwarf,
-    DwarfSections, EndianSlice, Reader, RunTimeEndian, Section, SectionId, Unit, UnitHeader,
-    UnitType, constants,
+    Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugInfoOffset,
+    DebugLineOffset, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, Reader,
+    RunTimeEndian, Section, SectionId, Unit, UnitHeader, UnitType, constants,
 };
 use hashbrown::HashMap;
 
@@ -245,13 +245,35 @@ impl<'a> DwarfUnits<'a> {
         Ok(unit)
     }
 
+    /// A unit by its number, to be asked what its first entry says and for its line table, nothing else: of its
+    /// abbreviations only the one of that entry has been parsed. Most units of a large program are of no interest, and their
+    /// abbreviations are what takes time.
+    pub(crate) fn open_root(&self, index: usize, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
+        let header = self
+            .dwarf
+            .unit_header(DebugInfoOffset(self.offsets[index]))?;
+        let abbreviation = self.root_abbreviation(&header, steps)?;
+        let unit = unit_without_bases(header, abbreviation, self.dwarf.file_type);
+        let root = unit.entry(header.root_offset())?;
+        self.read_root(unit, &root)
+    }
+
     /// Parses the abbreviations of a unit and its first entry. `Unit::new` would parse its line table's header, too,
     /// which is not bounded and of use to few units.
     fn open_anew(&self, offset: DebugInfoOffset, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
         let header = self.dwarf.unit_header(offset)?;
         let abbreviations = self.parse_abbreviations(&header, steps)?;
-        let mut unit = unit_without_bases(header, abbreviations, self.dwarf.file_type);
-        let root = unit.entry(unit.header.root_offset())?;
+        let unit = unit_without_bases(header, abbreviations, self.dwarf.file_type);
+        let root = unit.entry(header.root_offset())?;
+        self.read_root(unit, &root)
+    }
+
+    /// What the first entry of a unit says.
+    fn read_root(
+        &self,
+        mut unit: Unit<Slice<'a>>,
+        root: &DebuggingInformationEntry<Slice<'a>>,
+    ) -> Result<OpenUnit<'a>, Stop> {
         // Strings and addresses need the bases, which can stand behind them.
         for attribute in root.attrs() {
             match (attribute.name(), attribute.value()) {
@@ -321,24 +343,71 @@ impl<'a> DwarfUnits<'a> {
         header: &UnitHeader<Slice<'a>>,
         steps: &mut Steps,
     ) -> Result<Arc<Abbreviations>, Stop> {
-        let offset = header.debug_abbrev_offset();
+        let end = self.end_of_abbreviations(header);
+        let length = end.saturating_sub(header.debug_abbrev_offset().0);
+        steps.take(10 * length as u64)?;
+        Ok(Arc::new(header.abbreviations(&self.abbreviations_to(end))?))
+    }
+
+    /// The abbreviation of the first entry of a unit. GCC sorts them by how often they are used, so it can be the last.
+    fn root_abbreviation(
+        &self,
+        header: &UnitHeader<Slice<'a>>,
+        steps: &mut Steps,
+    ) -> Result<Arc<Abbreviations>, Stop> {
+        let mut entry = *self.dwarf.debug_info.reader();
+        let root = header.root_offset().to_debug_info_offset(header);
+        entry.skip(root.map_or(usize::MAX, |root| root.0))?;
+        let code = entry.read_uleb128()?;
+        let end = self.end_of_abbreviations(header);
+        let mut rest = *self.abbreviations_to(end).reader();
+        let offset = header.debug_abbrev_offset().0;
+        rest.skip(offset)?;
+        let (mut begin, mut found) = (offset, false);
+        while !found && !rest.is_empty() {
+            begin = end - rest.len();
+            found = match rest.read_uleb128()? {
+                0 => break,
+                other => other == code,
+            };
+            skip_abbreviation(&mut rest)?;
+        }
+        let behind = end - rest.len();
+        steps.take((behind - offset) as u64)?;
+        let own = &self.dwarf.debug_abbrev.reader().slice()[begin..behind];
+        let own = DebugAbbrev::new(own, rest.endian());
+        Ok(Arc::new(own.abbreviations(DebugAbbrevOffset(0))?))
+    }
+
+    /// Where the abbreviations of a unit end at the latest. A longer table than the limit is cut; one that ends before the
+    /// cut is not affected.
+    fn end_of_abbreviations(&self, header: &UnitHeader<Slice<'a>>) -> usize {
+        let offset = header.debug_abbrev_offset().0;
+        let next = (self.abbreviations).partition_point(|begin| *begin <= offset);
+        let end = *self.abbreviations.get(next).unwrap_or(&usize::MAX);
+        end.min(offset.saturating_add(self.limits.abbreviations))
+            .min(self.dwarf.debug_abbrev.reader().len())
+    }
+
+    fn abbreviations_to(&self, end: usize) -> DebugAbbrev<Slice<'a>> {
         let section = self.dwarf.debug_abbrev.reader();
-        let next = self
-            .abbreviations
-            .partition_point(|begin| *begin <= offset.0);
-        let end =
-            (self.abbreviations.get(next)).map_or(section.len(), |next| (*next).min(section.len()));
-        let length = end.saturating_sub(offset.0);
-        let table = DebugAbbrev::new(&section.slice()[..end], section.endian());
-        // A longer table is cut; one that ends before the cut is not affected.
-        let table = if length > self.limits.abbreviations {
-            let cut = offset.0.saturating_add(self.limits.abbreviations).min(end);
-            DebugAbbrev::new(&section.slice()[..cut], section.endian())
-        } else {
-            table
-        };
-        steps.take(10 * length.min(self.limits.abbreviations) as u64)?;
-        Ok(Arc::new(header.abbreviations(&table)?))
+        DebugAbbrev::new(&section.slice()[..end], section.endian())
+    }
+}
+
+/// Skips what follows the code of an abbreviation: tag, whether it has children, pairs of attribute and form up to one of
+/// zeros (DWARF 5, section 7.5.3).
+fn skip_abbreviation(input: &mut Slice) -> Result<(), gimli::Error> {
+    input.read_uleb128()?;
+    input.read_u8()?;
+    loop {
+        let (attribute, form) = (input.read_uleb128()?, input.read_uleb128()?);
+        if form == u64::from(constants::DW_FORM_implicit_const.0) {
+            input.read_sleb128()?;
+        }
+        if (attribute, form) == (0, 0) {
+            return Ok(());
+        }
     }
 }
 

@@ -42,8 +42,16 @@ pub(crate) fn rows<'a>(
     let Some(program) = program(units, open, steps) else {
         return Ok(());
     };
-    let overlaps = |begin: u64, end: u64| {
-        let next = ranges.partition_point(|range| range.end <= begin);
+    // Rows ascend but for the beginnings of sequences, so the range of the last one is nearly always that of the next.
+    let (mut next, mut last_begin) = (0, u64::MAX);
+    let mut overlaps = |begin: u64, end: u64| {
+        let is_passed = |range: &Range<u64>| range.end <= begin;
+        if begin < last_begin {
+            next = ranges.partition_point(is_passed);
+        } else if ranges.get(next).is_some_and(is_passed) {
+            next += ranges[next..].partition_point(is_passed);
+        }
+        last_begin = begin;
         ranges.get(next).is_some_and(|range| range.start < end)
     };
     let mut rows = program.rows();

@@ -143,19 +143,31 @@ fn read_table(
     let table = file.read(table.as_bytes(), &mut budget)?;
     let strings = file.read(strings.as_bytes(), &mut budget)?;
     let code: Vec<Range<u64>> = file.code().collect();
-    let mut entries: Vec<Entry> = entries(&table, file.is_64_bit(), file.endian())
-        .filter(|entry| code.iter().any(|range| range.contains(&entry.start)))
+    let functions = || {
+        entries(&table, file.is_64_bit(), file.endian())
+            .filter(|entry| code.iter().any(|range| range.contains(&entry.start)))
+    };
+    // The few that say no size, each with where the next symbol begins: the least start that is greater. A start needs to be
+    // compared with the last of them before it alone, for their own are among the starts.
+    let mut endless: Vec<(u64, u64)> = (functions().filter(|entry| entry.size == 0))
+        .map(|entry| (entry.start, u64::MAX))
         .collect();
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.start));
-    // In descending order of starts: `before` is the start of the last symbol, `beyond` the next greater start.
-    let (mut before, mut beyond) = (u64::MAX, u64::MAX);
-    let mut bytes_left = MOST_NAMES;
-    for entry in &entries {
-        if entry.start != before {
-            (before, beyond) = (entry.start, before);
+    endless.sort_unstable();
+    endless.dedup();
+    let begun_before = |endless: &[(u64, u64)], address: u64| {
+        let begun = endless.partition_point(|(start, _)| *start < address);
+        begun.checked_sub(1)
+    };
+    for entry in functions() {
+        if let Some(last) = begun_before(&endless, entry.start) {
+            endless[last].1 = entry.start.min(endless[last].1);
         }
+    }
+    let mut bytes_left = MOST_NAMES;
+    for entry in functions() {
         let end = match entry.size {
-            0 => beyond,
+            0 => begun_before(&endless, entry.start.saturating_add(1))
+                .map_or(u64::MAX, |own| endless[own].1),
             size => entry.start.saturating_add(size),
         };
         let section = code.iter().find(|range| range.contains(&entry.start));

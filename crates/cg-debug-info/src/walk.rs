@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, EntriesRaw, UnitOffset, constants};
 
-use crate::dwarf::{OpenUnit, Slice, Stop};
+use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
 use crate::limits::{Limits, Steps};
 
 /// A function that holds an address, in the unit that is being walked.
@@ -33,14 +33,14 @@ pub(crate) const NOTHING: u32 = u32::MAX;
 
 /// One unit's walk. `innermost` has a place for each address.
 pub(crate) struct Walk<'w, 'a> {
-    pub(crate) addresses: &'w [u64],
-    pub(crate) innermost: &'w mut [u32],
+    addresses: &'w [u64],
+    innermost: &'w mut [u32],
     /// The range of `innermost` that was written to; `None` if nothing was.
     pub(crate) written: Option<Range<usize>>,
     pub(crate) nodes: Vec<RawNode>,
-    pub(crate) steps: &'w mut Steps,
-    pub(crate) limits: &'w Limits,
-    pub(crate) dwarf: &'w gimli::Dwarf<Slice<'a>>,
+    steps: &'w mut Steps,
+    limits: &'w Limits,
+    dwarf: &'w gimli::Dwarf<Slice<'a>>,
 }
 
 /// An enclosing function of the entry that is being read, with its depth. Entries of other tags are not kept.
@@ -61,7 +61,25 @@ struct FunctionEntry<'w> {
     call_line: u32,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'w, 'a> Walk<'w, 'a> {
+    /// A walk that found nothing yet. It finds what `innermost` has places for; [`Walk::may_hold`] needs none.
+    pub(crate) fn new(
+        units: &'w DwarfUnits<'a>,
+        addresses: &'w [u64],
+        innermost: &'w mut [u32],
+        steps: &'w mut Steps,
+    ) -> Walk<'w, 'a> {
+        Walk {
+            addresses,
+            innermost,
+            written: None,
+            nodes: Vec::new(),
+            steps,
+            limits: units.limits,
+            dwarf: units.dwarf,
+        }
+    }
+
     /// True where the unit may hold one of the addresses: it does, or does not say what it holds.
     pub(crate) fn may_hold(&mut self, open: &OpenUnit<'a>) -> Result<bool, Stop> {
         if !matches!(
