@@ -391,20 +391,24 @@ fn module_name(path: &[u8]) -> Vec<u8> {
 }
 
 impl LocationNames {
-    /// Adds the frames of a location to those of a stack that was sampled so often.
-    pub(crate) fn push(
-        &mut self,
+    /// The frames of a location, and the object of one that has no name.
+    pub(crate) fn of(
+        &self,
         position: usize,
         location: &Location,
-        samples: u64,
-        frames: &mut Vec<FrameId>,
-    ) {
+    ) -> (&[FrameId], Option<MappedObjectId>) {
         let named = &self.named[position];
-        frames.extend_from_slice(&named.frames);
-        if let (false, CodePlace::Object(object, _)) = (named.has_name, location.place) {
-            let count = self.nameless.entry(object.index()).or_default();
-            *count = count.saturating_add(samples);
-        }
+        let nameless = match (named.has_name, location.place) {
+            (false, CodePlace::Object(object, _)) => Some(object),
+            _ => None,
+        };
+        (&named.frames, nameless)
+    }
+
+    /// Counts frames of an object that have no name, in stacks that were sampled so often.
+    pub(crate) fn count_nameless(&mut self, object: MappedObjectId, samples: u64) {
+        let count = self.nameless.entry(object.index()).or_default();
+        *count = count.saturating_add(samples);
     }
 
     /// Says which frames have no names, and what would give them some.

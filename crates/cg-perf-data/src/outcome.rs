@@ -4,15 +4,27 @@ use std::collections::BTreeMap;
 
 use cg_reader::{Error, Out};
 use cg_stacks::perf::{Recording, SAMPLES, SampledEvent};
-use cg_stacks::table::{StackKey, StackTable};
+use cg_stacks::table::{StackKey, StackLinkId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
-use crate::locations::CodePlace;
+use crate::locations::{CodePlace, MappedObjectId};
 use crate::names::{NameSources, other_builds};
 use crate::reader::{RecordingReader, StackEnds};
 use crate::stacks::StackBuilder;
+
+/// A stack whose frames were named.
+#[derive(Default)]
+struct NamedStack {
+    stack: Option<StackLinkId>,
+    /// It was followed through another build of an object than was recorded, and ends there.
+    is_cut: bool,
+    /// For each of its frames that has no name, the object.
+    nameless: Vec<MappedObjectId>,
+}
 
 impl RecordingReader<'_> {
     /// Names everything and writes it.
@@ -138,31 +150,41 @@ impl RecordingReader<'_> {
         );
         let mut through_others = 0u64;
         let mut frames = Vec::new();
+        // Many threads have the same stacks.
+        let mut known: HashMap<Option<StackLinkId>, NamedStack, FixedState> = HashMap::default();
         for position in 0..read.row_count() {
             let row = read.row_at(position);
             let samples = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
-            frames.clear();
-            let mut is_cut = row.cut;
-            let mut is_other = false;
-            for frame in read.frames_of(row.stack) {
-                let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
-                let location = &locations.all()[number];
-                if location.is_unwound && is_other {
-                    is_cut = true;
-                    through_others += samples;
-                    break;
+            if !known.contains_key(&row.stack) {
+                let mut named = NamedStack::default();
+                frames.clear();
+                let mut is_other = false;
+                for frame in read.frames_of(row.stack) {
+                    let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
+                    let location = &locations.all()[number];
+                    if location.is_unwound && is_other {
+                        named.is_cut = true;
+                        break;
+                    }
+                    is_other = matches!(location.place, CodePlace::Object(object, _) if others.contains(&object.index()));
+                    let (own, nameless) = names.of(number, location);
+                    frames.extend_from_slice(own);
+                    named.nameless.extend(nameless);
                 }
-                is_other = matches!(location.place, CodePlace::Object(object, _) if others.contains(&object.index()));
-                names.push(number, location, samples, &mut frames);
+                named.stack = table.stack(&frames)?;
+                known.insert(row.stack, named);
             }
-            let stack = table.stack(&frames)?;
+            let named = &known[&row.stack];
+            through_others += if named.is_cut { samples } else { 0 };
+            for object in &named.nameless {
+                names.count_nameless(*object, samples);
+            }
             let thread = read.name(row.thread).unwrap_or_default();
             let thread = table.given(thread.as_bytes())?;
-            let cut = is_cut;
             let written = table.row(StackKey {
-                stack,
+                stack: named.stack,
                 thread,
-                cut,
+                cut: row.cut || named.is_cut,
                 ..row
             })?;
             for (column, to) in columns.iter().enumerate() {

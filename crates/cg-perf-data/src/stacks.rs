@@ -24,6 +24,8 @@ pub(crate) struct StackBuilder {
     /// Direct-mapped cache by address.
     recent: Vec<Option<RecentAddress>>,
     hasher: FixedState,
+    /// By location: its frame.
+    frame_of: Vec<FrameId>,
     made: HashMap<u32, MadeCode, FixedState>,
     /// Files that a runtime wrote of its code, by process.
     dumps: HashMap<u32, Vec<Vec<u8>>, FixedState>,
@@ -79,6 +81,7 @@ impl StackBuilder {
             locations: Locations::default(),
             recent: vec![None; RECENT],
             hasher: FixedState::default(),
+            frame_of: Vec::new(),
             made: HashMap::default(),
             dumps: HashMap::default(),
             frames: Vec::new(),
@@ -221,10 +224,14 @@ impl SampleStack<'_> {
             is_caller: is_caller && !matches!(place, CodePlace::Made(_)),
             is_unwound,
         })?;
-        let frame = builder.table.frame(FrameParts {
-            addr: Some(location.index() as u64),
-            ..FrameParts::default()
-        })?;
+        if location.index() == builder.frame_of.len() {
+            let frame = FrameParts {
+                addr: Some(location.index() as u64),
+                ..FrameParts::default()
+            };
+            builder.frame_of.push(builder.table.frame(frame)?);
+        }
+        let frame = builder.frame_of[location.index()];
         builder.frames.push(frame);
         builder.recent[slot] = is_lasting.then_some(RecentAddress {
             version,
