@@ -62,6 +62,13 @@ pub(crate) struct Change {
     pub(crate) has_several_names: bool,
 }
 
+impl Change {
+    /// Whether anything differs, however little.
+    pub(crate) fn is_one(&self) -> bool {
+        self.status != Status::Same || self.is_minor
+    }
+}
+
 /// Compares all rows. They come ranked: by type, by change, by name.
 pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
     let totals = figures::totals(runs);

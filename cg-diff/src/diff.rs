@@ -5,8 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use cg_stream::percent::Percent;
-use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
-use cg_stream::sorting::Order as _;
+use cg_stream::record::{DiffSummary, RecordType, SamplingSummary};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
@@ -266,7 +265,6 @@ fn compare_runs(
     refuse_other_caches(&runs, options, diagnostics);
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
-    let rules = &options.join.rules;
     let sampling = Sampling::of(runs, options.shares);
     let compare_options = CompareOptions {
         reference,
@@ -278,22 +276,16 @@ fn compare_runs(
     let mut changes = compare::compare(runs, &joined, compare_options);
     let rows = FunctionRows::of(runs, &joined);
     let explanations = explain::explain(runs, &joined, &changes, &rows, compare_options);
-    let causes = match options.causes {
-        true => {
-            let sides = [reference, runs.sides.len() - 1];
-            causes::of(runs, &joined, &changes, &rows, sides)
-        }
-        false => Ok(Causes::default()),
-    };
-    let causes = causes.unwrap_or_else(|refusal| {
-        diagnostics.trouble(refusal);
-        Causes::default()
-    });
-    // Rows whose change is explained by one callee are sorted behind the others of their type.
-    changes.order_by_key(|change| {
-        let is_explained = explanations.explained_by.contains_key(&change.row);
-        (joined.rows[change.row].of, is_explained)
-    });
+    let causes = causes_of(
+        runs,
+        &joined,
+        &changes,
+        &rows,
+        reference,
+        options,
+        diagnostics,
+    );
+    explanations.rank(&joined, &mut changes);
 
     let mut summary = summarise(
         runs,
@@ -316,9 +308,8 @@ fn compare_runs(
         summary.broken_limits = Some(judgement.broken.clone());
     }
     // The first of what could not be done; a document says it before its figures.
-    summary
-        .troubles
-        .extend(diagnostics.troubles().iter().cloned());
+    let troubles = diagnostics.troubles().iter().cloned();
+    summary.troubles.extend(troubles);
     summary.troubles.dedup();
     let comparison = Comparison {
         runs,
@@ -327,20 +318,37 @@ fn compare_runs(
         explanations: &explanations,
         causes: &causes,
         summary: &summary,
-        rules,
+        rules: &options.join.rules,
         options: compare_options,
         first_events: runs.first_events(&options.join.types),
     };
     write::write(&comparison, options.all, diagnostics, out)?;
     tell_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
-        differs: changes
-            .iter()
-            .any(|change| change.status != Status::Same || change.is_minor)
-            || totals::differ(runs),
+        differs: changes.iter().any(Change::is_one) || totals::differ(runs),
         judgement,
         events: gate::limited_events(runs),
         types: notes::possible_types(runs),
+    })
+}
+
+/// Where the difference of the totals comes from, if that is asked for; what cannot be told is trouble.
+fn causes_of(
+    runs: &Runs,
+    joined: &join::Joined,
+    changes: &[Change],
+    rows: &FunctionRows,
+    reference: usize,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Causes {
+    if !options.causes {
+        return Causes::default();
+    }
+    let sides = [reference, runs.sides.len() - 1];
+    causes::of(runs, joined, changes, rows, sides).unwrap_or_else(|refusal| {
+        diagnostics.trouble(refusal);
+        Causes::default()
     })
 }
 

@@ -30,6 +30,16 @@ pub(crate) struct Explanations {
     pub(crate) explained_by: BTreeMap<usize, usize>,
 }
 
+impl Explanations {
+    /// Puts rows whose change is explained by one callee behind the others of their type.
+    pub(crate) fn rank(&self, joined: &Joined, changes: &mut [Change]) {
+        changes.order_by_key(|change| {
+            let is_explained = self.explained_by.contains_key(&change.row);
+            (joined.rows[change.row].of, is_explained)
+        });
+    }
+}
+
 /// Explains the rows that changed.
 pub(crate) fn explain(
     runs: &Runs,

@@ -45,6 +45,7 @@ const PROFILERS: &[&str] = &[
     "instruments",
     "jfr",
     "jstack",
+    "memray",
     "node-prof",
     "otlp",
     "perfetto",
