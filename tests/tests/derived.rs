@@ -1,5 +1,4 @@
 //! Figures that follow from events, threads of one name, and two runs in one flame graph.
-#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
 

@@ -167,7 +167,6 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
             "samply",
             "[ \"$1 $2 $3 $5\" = 'record --save-only -o /bin/true' ] && gzip -dc $DATA/firefox/samply-bash.json.gz >\"$4\"",
         )),
-        ..ROW
     },
     HintRow {
         of: "a profile of gprof, which has no stacks",

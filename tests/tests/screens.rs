@@ -1,5 +1,4 @@
 //! First screens: what cg-fmt shows of a file of each format, at the widths of terminals.
-#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use tests::data;
 use tests::tools::run;

@@ -286,13 +286,13 @@ impl CallGraph {
             self.starts[node + 1] += self.starts[node];
         }
         self.arcs = arcs;
-        for node in 0..nodes {
-            let calls = self.calls[node].max(incoming[node]);
+        for (node, incoming) in incoming.into_iter().enumerate() {
+            let calls = self.calls[node].max(incoming);
             let ran = calls > 0
                 || self.cost[node].iter().any(|cost| *cost != 0)
                 || !self.from(node).is_empty();
             self.calls[node] = if ran { calls.max(1) } else { 0 };
-            self.entered[node] = self.calls[node] - incoming[node];
+            self.entered[node] = self.calls[node] - incoming;
         }
     }
 
