@@ -12,8 +12,8 @@
 //!
 //! A file is read from its beginning to its end as a pipe is, and never sought in: perf writes what it takes to understand
 //! the data in front of it, and what is wanted at last (names of events, build ids, the host) behind it. The steps:
-//! [`container`] hands out records, unpacked where perf packed them; [`rounds`] puts them in order; [`processes`] follows
-//! what is mapped where; a sample becomes a stack of [`locations`], each an object and an offset in it; once all are read,
+//! `container` hands out records, unpacked where perf packed them; `rounds` puts them in order; `processes` follows
+//! what is mapped where; a sample becomes a stack of `locations`, each an object and an offset in it; once all are read,
 //! each location is named once, and the stacks are written by the readers' common table.
 //!
 //! The crate `linux-perf-data` reads the same format. It seeks, which no pipe and no packed input can; it allocates what
