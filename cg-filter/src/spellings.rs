@@ -1,6 +1,6 @@
 //! What users of other programs type by habit, and what to write instead.
 
-use cg_stream::tool::Spellings;
+use cg_stream::tool::{FILES_OF_VIEWS, Spellings};
 
 /// The habits that this tool knows.
 pub(crate) const SPELLINGS: Spellings = &[
@@ -190,19 +190,7 @@ pub(crate) const SPELLINGS: Spellings = &[
         "| cg-fmt with that option behind cg-filter",
     ),
     (
-        &[
-            "-o .csv",
-            "-o .tsv",
-            "-o .html",
-            "-o .htm",
-            "-o .svg",
-            "-o .md",
-            "-o .xlsx",
-            "-o .dot",
-            "-o .folded",
-            "-o .pdf",
-            "-o .png",
-        ],
+        FILES_OF_VIEWS,
         "| cg-fmt with that option behind cg-filter, which writes streams",
     ),
 ];

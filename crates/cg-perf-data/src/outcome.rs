@@ -4,26 +4,28 @@ use std::collections::BTreeMap;
 
 use cg_reader::{Error, Out};
 use cg_stacks::perf::{Recording, SAMPLES, SampledEvent};
-use cg_stacks::table::{StackKey, StackLinkId, StackTable};
+use cg_stacks::table::{StackLinkId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use crate::locations::{CodePlace, MappedObjectId};
-use crate::names::{NameSources, other_builds};
+use crate::names::{LocationNames, NameSources, other_builds};
 use crate::reader::{RecordingReader, StackEnds};
 use crate::stacks::StackBuilder;
 
 /// A stack whose frames were named.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct NamedStack {
     stack: Option<StackLinkId>,
+    /// In the table that was read: the stack that it goes on from.
+    outer: Option<StackLinkId>,
     /// It was followed through another build of an object than was recorded, and ends there.
     is_cut: bool,
-    /// For each of its frames that has no name, the object.
-    nameless: Vec<MappedObjectId>,
+    /// Its innermost frame was found by following the one that this calls.
+    is_unwound: bool,
+    /// The object of that frame, where it has no name.
+    nameless: Option<MappedObjectId>,
 }
 
 impl RecordingReader<'_> {
@@ -142,55 +144,39 @@ impl RecordingReader<'_> {
             read,
         };
         let mut names = sources.find(table)?;
-        let others = other_builds(
-            self.follower.files(),
-            locations,
-            &self.builds,
-            &self.options.search,
-        );
+        let named = self.named_stacks(&names, table)?;
+        // By stack: how many samples are of it, or of stacks that go on from it.
+        let mut samples = vec![0u64; named.len()];
         let mut through_others = 0u64;
-        let mut frames = Vec::new();
-        // Many threads have the same stacks.
-        let mut known: HashMap<Option<StackLinkId>, NamedStack, FixedState> = HashMap::default();
         for position in 0..read.row_count() {
             let row = read.row_at(position);
-            let samples = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
-            if !known.contains_key(&row.stack) {
-                let mut named = NamedStack::default();
-                frames.clear();
-                let mut is_other = false;
-                for frame in read.frames_of(row.stack) {
-                    let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
-                    let location = &locations.all()[number];
-                    if location.is_unwound && is_other {
-                        named.is_cut = true;
-                        break;
-                    }
-                    is_other = matches!(location.place, CodePlace::Object(object, _) if others.contains(&object.index()));
-                    let (own, nameless) = names.of(number, location);
-                    frames.extend_from_slice(own);
-                    named.nameless.extend(nameless);
-                }
-                named.stack = table.stack(&frames)?;
-                known.insert(row.stack, named);
-            }
-            let named = &known[&row.stack];
-            through_others += if named.is_cut { samples } else { 0 };
-            for object in &named.nameless {
-                names.count_nameless(*object, samples);
+            let mut key = row;
+            if let Some(stack) = row.stack {
+                let of_row = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
+                let of_stack = &mut samples[stack.index()];
+                *of_stack = of_stack.saturating_add(of_row);
+                let named = &named[stack.index()];
+                through_others += if named.is_cut { of_row } else { 0 };
+                key.stack = named.stack;
+                key.cut |= named.is_cut;
             }
             let thread = read.name(row.thread).unwrap_or_default();
-            let thread = table.given(thread.as_bytes())?;
-            let written = table.row(StackKey {
-                stack: named.stack,
-                thread,
-                cut: row.cut || named.is_cut,
-                ..row
-            })?;
+            key.thread = table.given(thread.as_bytes())?;
+            let written = table.row(key)?;
             for (column, to) in columns.iter().enumerate() {
                 if column == 0 || *to > 0 {
                     table.add(written, *to, read.cost(position, column));
                 }
+            }
+        }
+        for (position, named) in named.iter().enumerate().rev() {
+            let of_stack = samples[position];
+            if let Some(object) = named.nameless {
+                names.count_nameless(object, of_stack);
+            }
+            if let Some(outer) = named.outer {
+                let of_outer = &mut samples[outer.index()];
+                *of_outer = of_outer.saturating_add(of_stack);
             }
         }
         names.tell(source, locations, diagnostics);
@@ -200,6 +186,46 @@ impl RecordingReader<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// By stack that was read: that stack in `table`. Stacks share their outer frames, which are named once.
+    fn named_stacks(
+        &self,
+        names: &LocationNames,
+        table: &mut StackTable,
+    ) -> Result<Vec<NamedStack>, TooMany> {
+        let locations = &self.stacks.locations;
+        let others = other_builds(
+            self.follower.files(),
+            locations,
+            &self.builds,
+            &self.options.search,
+        );
+        let is_other = |place| matches!(place, CodePlace::Object(object, _) if others.contains(&object.index()));
+        let read = &self.stacks.table;
+        let mut named: Vec<NamedStack> = Vec::new();
+        for (outer, frame) in read.links() {
+            let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
+            let location = &locations.all()[number];
+            let of_outer = outer.map(|outer| named[outer.index()]);
+            let ends = of_outer.is_some_and(|outer| outer.is_unwound) && is_other(location.place);
+            let (mut stack, is_cut) = match of_outer {
+                Some(outer) if !ends => (outer.stack, outer.is_cut),
+                _ => (None, ends),
+            };
+            let (own, nameless) = names.of(number, location);
+            for frame in own.iter().rev() {
+                stack = Some(table.push(stack, *frame)?);
+            }
+            named.push(NamedStack {
+                stack,
+                outer: outer.filter(|_| !ends),
+                is_cut,
+                is_unwound: location.is_unwound,
+                nameless,
+            });
+        }
+        Ok(named)
     }
 
     /// Says what a reader of the figures should know.

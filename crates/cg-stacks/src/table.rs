@@ -398,6 +398,15 @@ impl StackTable {
         })
     }
 
+    /// All stacks in the order of their ids, each as the stack that its innermost frame was called from, and that frame.
+    /// A stack stands behind the one that it goes on from.
+    pub fn links(&self) -> impl Iterator<Item = (Option<StackLinkId>, FrameId)> {
+        self.stacks
+            .all()
+            .iter()
+            .map(|link| (link.outer, link.frame))
+    }
+
     /// How many different stacks there are, parts of others among them.
     pub(crate) fn stack_count(&self) -> usize {
         self.stacks.len()

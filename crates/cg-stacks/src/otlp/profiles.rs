@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::pprof::samples::PprofSamples;
-use super::super::pprof::tables::{ValueType, each};
+use super::super::pprof::tables::{ValueType, value_type};
 use super::super::table::{FrameId, StackKey, StackLinkId};
 use super::super::wire::{MessageBytes, WireValue};
 use super::attributes::OtlpOrigin;
@@ -137,16 +137,6 @@ fn attributes(value: WireValue, dictionary: &OtlpDictionary) -> Vec<u64> {
         true => attributes,
         false => Vec::new(),
     }
-}
-
-fn value_type(message: WireValue) -> Result<ValueType, Error> {
-    let mut found = ValueType::default();
-    each(message, |number, value| match number {
-        1 => found.kind = value.signed(),
-        2 => found.unit = value.signed(),
-        _ => {}
-    })?;
-    Ok(found)
 }
 
 /// Which fields of a sample hold what: they moved with the releases.

@@ -216,7 +216,8 @@ pub(crate) fn each<'a>(
     Ok(())
 }
 
-fn value_type(message: WireValue) -> Result<ValueType, Error> {
+/// The type and the unit of a column, as places in the table of strings.
+pub(crate) fn value_type(message: WireValue) -> Result<ValueType, Error> {
     let mut found = ValueType::default();
     each(message, |number, value| match number {
         1 => found.kind = value.signed(),

@@ -18,6 +18,21 @@ use crate::visible::visible;
 /// - `-o .png`: an ending of the file of `-o` that the tool cannot write
 pub type Spellings = &'static [(&'static [&'static str], &'static str)];
 
+/// Endings of the file of `-o` that ask for a view, which tools that write streams leave to cg-fmt.
+pub const FILES_OF_VIEWS: &[&str] = &[
+    "-o .csv",
+    "-o .tsv",
+    "-o .html",
+    "-o .htm",
+    "-o .svg",
+    "-o .md",
+    "-o .xlsx",
+    "-o .dot",
+    "-o .folded",
+    "-o .pdf",
+    "-o .png",
+];
+
 /// Options whose completions are of many kinds: a word that is among them is no sign that the option was meant.
 const OF_MANY_KINDS: [&str; 5] = ["sort", "columns", "events", "color", "generate"];
 
