@@ -160,6 +160,13 @@ fn samples_of_a_program_are_what_perf_script_prints() {
             "499",
             "-g",
         ],
+        &[
+            "-e",
+            "{cpu-clock:u,page-faults:u,task-clock:u}:S",
+            "-F",
+            "499",
+            "-g",
+        ],
         &["-e", "cpu-clock:u", "-F", "499"],
         &[
             "-e",

@@ -28,6 +28,7 @@ pub(crate) mod branch_type {
     pub(crate) const COUNTERS: u64 = 1 << 19;
 }
 
+const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_FREQUENCY: u64 = 1 << 10;
 const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
 
@@ -102,6 +103,11 @@ impl EventAttribute {
     /// Samples a second, if that is what was asked for.
     pub(crate) fn frequency(&self) -> Option<u64> {
         (self.flags & FLAG_FREQUENCY != 0).then_some(self.period_or_frequency)
+    }
+
+    /// Whether the threads that a thread starts count for themselves under its id.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.flags & FLAG_INHERIT != 0
     }
 
     /// How many addresses a chain has that may go on.

@@ -22,6 +22,7 @@
 
 mod attributes;
 mod container;
+mod counters;
 mod features;
 mod fields;
 mod jit;

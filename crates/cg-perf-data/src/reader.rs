@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 
 use crate::attributes::EventAttribute;
 use crate::container::{Container, RecordHeader};
+use crate::counters::CounterStates;
 use crate::features::Features;
 use crate::fields::RecordFields;
 use crate::kernel::RecordedKernel;
@@ -71,6 +72,9 @@ pub(crate) struct RecordingReader<'o> {
     pub(crate) threads: HashMap<(u32, u32), NameId, FixedState>,
     pub(crate) times: Option<(u64, u64)>,
     pub(crate) ends: StackEnds,
+    counters: CounterStates,
+    /// The events that a sample is one of, with the period of each where it is known.
+    counted: Vec<(usize, Option<u64>)>,
     /// What perf says that it lost.
     pub(crate) lost: u64,
     /// Records that were too short for what they had to hold, or of no event that is described.
@@ -101,6 +105,8 @@ impl<'o> RecordingReader<'o> {
             threads: HashMap::default(),
             times: None,
             ends: StackEnds::default(),
+            counters: CounterStates::default(),
+            counted: Vec::new(),
             lost: 0,
             left_out: 0,
         };
@@ -372,6 +378,10 @@ impl<'o> RecordingReader<'o> {
             self.left_out += 1;
             return Ok(());
         };
+        self.count(event, &sample);
+        if self.counted.is_empty() {
+            return Ok(());
+        }
         let (pid, tid) = (
             sample.pid.unwrap_or(u32::MAX),
             sample.tid.unwrap_or(u32::MAX),
@@ -409,13 +419,32 @@ impl<'o> RecordingReader<'o> {
             cut: is_cut,
             ..StackKey::default()
         })?;
-        let counted = &mut self.events[event];
-        counted.samples += 1;
-        counted.has_period |= sample.period.is_some();
-        self.stacks.table.add(row, 0, 1);
-        let period = sample.period.unwrap_or(1);
-        self.stacks.table.add(row, event + 1, period.into());
+        for (event, period) in &self.counted {
+            let counted = &mut self.events[*event];
+            counted.samples += 1;
+            counted.has_period |= period.is_some();
+            self.stacks.table.add(row, 0, 1);
+            let period = period.unwrap_or(1);
+            self.stacks.table.add(row, event + 1, period.into());
+        }
         Ok(())
+    }
+
+    /// Notes what is counted of a sample: its event, or those whose counters were read with it and grew.
+    fn count(&mut self, event: usize, sample: &RawSample) {
+        self.counted.clear();
+        let Some(values) = sample.counters else {
+            self.counted.push((event, sample.period));
+            return;
+        };
+        let is_inherited = self.events[event].attribute.is_inherited();
+        let tid = sample.tid.filter(|_| is_inherited);
+        for (id, growth) in self.counters.growth(values, tid) {
+            match self.events_by_id.get(&id) {
+                Some(event) => self.counted.push((*event, Some(growth))),
+                None => self.left_out += 1,
+            }
+        }
     }
 
     /// What the thread of a sample is called: as perf calls those that it knows no name of, where there is none.

@@ -1,6 +1,7 @@
 //! A sample: the fields that its event's `sample_type` names, in the order of perf_event_open(2).
 
 use crate::attributes::{EventAttribute, branch_type, sample_type};
+use crate::counters::CounterValues;
 use crate::fields::{RecordFields, RecordWords};
 
 /// What is read of a sample.
@@ -11,6 +12,8 @@ pub(crate) struct RawSample<'a> {
     pub(crate) tid: Option<u32>,
     pub(crate) time: Option<u64>,
     pub(crate) period: Option<u64>,
+    /// What the counters had that were read with it.
+    pub(crate) counters: Option<CounterValues<'a>>,
     pub(crate) chain: Option<RecordWords<'a>>,
     /// The calls that the processor itself remembered, the last first: three words each, of which the first two are from where
     /// and to where.
@@ -41,12 +44,6 @@ impl UserState<'_> {
         self.registers.get(below.count_ones() as usize)
     }
 }
-
-const FORMAT_TOTAL_TIME_ENABLED: u64 = 1;
-const FORMAT_TOTAL_TIME_RUNNING: u64 = 1 << 1;
-const FORMAT_ID: u64 = 1 << 2;
-const FORMAT_GROUP: u64 = 1 << 3;
-const FORMAT_LOST: u64 = 1 << 4;
 
 const ABI_NONE: u64 = 0;
 const ABI_64: u64 = 2;
@@ -82,7 +79,7 @@ impl<'a> RawSample<'a> {
             false => event.period(),
         };
         if event.has(READ) {
-            skip_read(&mut fields, event.read_format)?;
+            sample.counters = CounterValues::read(&mut fields, event)?;
         }
         if event.has(CALLCHAIN) {
             let count = fields.u64()?;
@@ -100,18 +97,6 @@ impl<'a> RawSample<'a> {
         }
         Some(sample)
     }
-}
-
-/// Skips the values of counters that were read with the sample.
-fn skip_read(fields: &mut RecordFields, format: u64) -> Option<()> {
-    let has = |bit: u64| u64::from(format & bit != 0);
-    let times = has(FORMAT_TOTAL_TIME_ENABLED) + has(FORMAT_TOTAL_TIME_RUNNING);
-    let value = 1 + has(FORMAT_ID) + has(FORMAT_LOST);
-    let words = match has(FORMAT_GROUP) {
-        0 => times + value,
-        _ => fields.u64()?.checked_mul(value)?.checked_add(times)?,
-    };
-    fields.words(words).map(drop)
 }
 
 /// Reads branches; `Some(None)` where they are no stack of calls.

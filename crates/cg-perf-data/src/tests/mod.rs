@@ -10,6 +10,8 @@ use crate::attributes::sample_type::*;
 use crate::fields::FileEndian;
 use crate::records::kind;
 
+mod events;
+
 const KERNEL: u64 = -128i64 as u64;
 const USER: u64 = -512i64 as u64;
 /// Of processors: whose code a record is of.
@@ -53,11 +55,23 @@ impl Pipe {
 
     /// Adds an event of software with a number, a period and ids.
     fn event(self, number: u64, fields: u64, period: u64, ids: &[u64]) -> Pipe {
+        self.event_read(number, fields, [period, 0, 0], ids)
+    }
+
+    /// The same with what is read of its counter, and flags.
+    fn event_read(
+        self,
+        number: u64,
+        fields: u64,
+        [period, read_format, flags]: [u64; 3],
+        ids: &[u64],
+    ) -> Pipe {
         // Records that are no samples end in thread and time.
         let sample_id_all: u64 = 1 << 18;
+        let flags = flags | sample_id_all;
         let flags = match self.endian {
-            FileEndian::Little => sample_id_all,
-            FileEndian::Big => sample_id_all.reverse_bits(),
+            FileEndian::Little => flags,
+            FileEndian::Big => flags.reverse_bits(),
         };
         let mut parts = vec![
             U32(1),
@@ -65,7 +79,7 @@ impl Pipe {
             U64(number),
             U64(period),
             U64(fields),
-            U64(0),
+            U64(read_format),
             U64(flags),
         ];
         parts.extend((0..8).map(|_| U64(0)));
@@ -275,40 +289,6 @@ fn the_other_byte_order_says_the_same() {
         [FileEndian::Little, FileEndian::Big].map(|endian| recording(endian).read_below(&[]));
     assert_eq!(little.records, big.records);
     assert_eq!(shown_stacks(&big), ["4000 a: old+0x3010@/old"]);
-}
-
-#[test]
-fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_events() {
-    let fields = IDENTIFIER | IP | TID | TIME;
-    let sample = |pipe: Pipe, id: u64, time: u64| {
-        pipe.record(
-            kind::SAMPLE,
-            USER_MODE,
-            &[U64(id), U64(0x1010), U32(7), U32(7), U64(time)],
-        )
-    };
-    let pipe = Pipe::little(fields).event(2, fields, 10, &[5, 6]);
-    let pipe = sample(sample(sample(pipe, 6, 1), 1, 2), 5, 3);
-    let read = pipe.read_below(&[]);
-    assert!(read.is_whole(), "{:?}", read.messages);
-    let run: serde_json::Value = serde_json::from_str(&read.records[0]).unwrap();
-    let total = serde_json::json!({"page-faults": 20, "cpu-clock": 4000, "samples": 3});
-    assert_eq!(run["total"], total);
-    let unknown = sample(pipe, 99, 4).read_below(&[]);
-    let said =
-        "in: records that are too short, or of no event that the recording describes: 1, left out";
-    assert_eq!(
-        (unknown.is_whole(), unknown.messages),
-        (false, vec![said.to_owned()])
-    );
-
-    let own = IP | TID | TIME | PERIOD;
-    let pipe = Pipe::little(own).record(
-        kind::SAMPLE,
-        USER_MODE,
-        &[U64(0x1010), U32(7), U32(7), U64(1), U64(77)],
-    );
-    assert_eq!(pipe.stacks(), ["77 :7: [unknown]"]);
 }
 
 #[test]

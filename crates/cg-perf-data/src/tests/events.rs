@@ -1,0 +1,91 @@
+//! Whose a sample is, and how much it counts.
+
+use super::*;
+
+#[test]
+fn counters_that_were_read_with_a_sample_are_samples_of_their_events() {
+    const TIMES: u64 = 3;
+    const ID_OF_EACH: u64 = 4;
+    const GROUP: u64 = 8;
+    const LOST_OF_EACH: u64 = 16;
+    const INHERIT: u64 = 2;
+    let fields = IDENTIFIER | IP | TID | TIME | READ;
+    // perf's figures: what each counter had, less what it had at the sample before; no sample where that is 0.
+    let total = |formats: u64, flags: u64, samples: &[(u32, &[u64])]| {
+        let mut pipe = Pipe::little(fields)
+            .event_read(1, fields, [10, formats, flags], &[5])
+            .event_read(2, fields, [10, formats, flags], &[6]);
+        for (time, (tid, read)) in samples.iter().enumerate() {
+            let mut parts = vec![U64(5), U64(0x1010), U32(7), U32(*tid), U64(time as u64 + 1)];
+            parts.extend(read.iter().map(|word| U64(*word)));
+            pipe = pipe.record(kind::SAMPLE, USER_MODE, &parts);
+        }
+        let read = pipe.read_below(&[]);
+        let run = read.records.first().map_or("{}", String::as_str);
+        let run: serde_json::Value = serde_json::from_str(run).unwrap();
+        (run["total"].to_string(), read.is_whole())
+    };
+    let both = ID_OF_EACH | GROUP;
+    let two: &[(u32, &[u64])] = &[(7, &[2, 100, 5, 3, 6]), (7, &[2, 130, 5, 3, 6])];
+    let timed: &[(u32, &[u64])] = &[
+        (7, &[2, 77, 77, 100, 5, 0, 3, 6, 0]),
+        (7, &[2, 78, 78, 130, 5, 0, 3, 6, 0]),
+    ];
+    let whole = r#"{"page-faults":3,"samples":3,"task-clock":130}"#;
+    assert_eq!(total(both, 0, two), (whole.to_owned(), true));
+    let formats = both | TIMES | LOST_OF_EACH;
+    assert_eq!(total(formats, 0, timed), (whole.to_owned(), true));
+    // The event alone, the times behind its value.
+    let alone: &[(u32, &[u64])] = &[(7, &[100, 77, 77, 5]), (7, &[130, 77, 77, 5])];
+    let one = r#"{"samples":2,"task-clock":130}"#;
+    assert_eq!(total(ID_OF_EACH | TIMES, 0, alone), (one.to_owned(), true));
+    // A thread that inherited the events counts for itself.
+    let threads: &[(u32, &[u64])] = &[(7, &[2, 100, 5, 3, 6]), (8, &[2, 130, 5, 3, 6])];
+    let each = r#"{"page-faults":6,"samples":4,"task-clock":230}"#;
+    assert_eq!(total(both, INHERIT, threads), (each.to_owned(), true));
+    // An id that no event has, and more values than the record holds.
+    let unknown: &[(u32, &[u64])] = &[(7, &[2, 100, 5, 3, 66])];
+    let known = r#"{"samples":1,"task-clock":100}"#;
+    assert_eq!(total(both, 0, unknown), (known.to_owned(), false));
+    for count in [3, u64::MAX] {
+        assert!(!total(both, 0, &[(7, &[count, 100, 5, 3, 6])]).1, "{count}");
+    }
+    // Without ids nobody knows whose they are: the sample is its event's, with its own period.
+    let nameless: &[(u32, &[u64])] = &[(7, &[2, 100, 3])];
+    let own = r#"{"samples":1,"task-clock":10}"#;
+    assert_eq!(total(GROUP, 0, nameless), (own.to_owned(), true));
+}
+
+#[test]
+fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_events() {
+    let fields = IDENTIFIER | IP | TID | TIME;
+    let sample = |pipe: Pipe, id: u64, time: u64| {
+        pipe.record(
+            kind::SAMPLE,
+            USER_MODE,
+            &[U64(id), U64(0x1010), U32(7), U32(7), U64(time)],
+        )
+    };
+    let pipe = Pipe::little(fields).event(2, fields, 10, &[5, 6]);
+    let pipe = sample(sample(sample(pipe, 6, 1), 1, 2), 5, 3);
+    let read = pipe.read_below(&[]);
+    assert!(read.is_whole(), "{:?}", read.messages);
+    let run: serde_json::Value = serde_json::from_str(&read.records[0]).unwrap();
+    let total = serde_json::json!({"page-faults": 20, "cpu-clock": 4000, "samples": 3});
+    assert_eq!(run["total"], total);
+    let unknown = sample(pipe, 99, 4).read_below(&[]);
+    let said =
+        "in: records that are too short, or of no event that the recording describes: 1, left out";
+    assert_eq!(
+        (unknown.is_whole(), unknown.messages),
+        (false, vec![said.to_owned()])
+    );
+
+    let own = IP | TID | TIME | PERIOD;
+    let pipe = Pipe::little(own).record(
+        kind::SAMPLE,
+        USER_MODE,
+        &[U64(0x1010), U32(7), U32(7), U64(1), U64(77)],
+    );
+    assert_eq!(pipe.stacks(), ["77 :7: [unknown]"]);
+}
