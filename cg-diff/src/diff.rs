@@ -18,7 +18,7 @@ use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
 use crate::unjudged::Judged;
 use crate::write::{self, Comparison};
-use crate::{explain, extent, notes, totals};
+use crate::{code, explain, extent, notes, totals};
 
 /// What to compare, and what to say about it.
 pub(crate) struct Options {
@@ -428,6 +428,10 @@ fn summarise(
     summary
         .notes
         .extend(notes::likely_noise(runs, joined, changes));
+    let sides = [compare_options.reference, runs.sides.len() - 1];
+    summary
+        .notes
+        .extend(code::note(runs, joined, changes, sides));
     summary.left_out = notes::left_out(runs, joined, changes, compare_options);
     if let Some(left_out) = &summary.left_out {
         let note = match sampling {

@@ -27,6 +27,7 @@ mod noise;
 
 mod arcs;
 mod causes;
+mod code;
 mod explain;
 mod notes;
 

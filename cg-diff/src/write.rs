@@ -12,6 +12,7 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
 
 use crate::causes::{CauseOfNode, Causes, NodeFunction};
+use crate::code;
 use crate::compare::{self, Change, CompareOptions};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
@@ -271,6 +272,7 @@ impl Comparison<'_> {
                 .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
                 .map(Box::new),
             hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.of, &inlining.hosts)),
+            code: code::of_row(self.runs, self.joined, change.row, self.sides()),
             why: self
                 .explanations
                 .why
@@ -290,6 +292,11 @@ impl Comparison<'_> {
             z: self.z(change.row).map(Box::new),
             ..DiffRecord::default()
         }
+    }
+
+    /// The sides that are compared: old and new.
+    fn sides(&self) -> [usize; 2] {
+        [self.options.reference, self.runs.sides.len() - 1]
     }
 
     fn hosts(&self, of: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {

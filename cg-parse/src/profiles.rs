@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cg_callgrind::sums::Sums;
+use cg_callgrind::sums::{Summed, Sums};
 use cg_reader::{Error, Lines, Options, Out, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
@@ -197,6 +197,14 @@ impl<'a> Parser<'a> {
             && let Some(why) = format.without_inline
         {
             diagnostics.warn(format!("{source}: --inline tells nothing here: {why}"));
+        }
+        if let Ok(format) = format
+            && options.code
+            && !matches!(format.reader, FormatReader::Sums(Summed::Callgrind))
+        {
+            diagnostics.warn(format!(
+                "{source}: --code tells nothing here: only Callgrind says which instructions ran"
+            ));
         }
         let read = format.and_then(|format| match format.reader {
             FormatReader::Revisions(read) => read(source, &mut lines, options, out, diagnostics),

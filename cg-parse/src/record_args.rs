@@ -37,6 +37,13 @@ pub struct RecordArgs {
     #[arg(long)]
     inline: bool,
 
+    /// Say by what the machine code of functions is known.
+    ///
+    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects are there, x86 alone. cg-diff then says of a
+    /// function whether its machine code is the same, the same but for constants, or other code.
+    #[arg(long, conflicts_with = "stacks")]
+    code: bool,
+
     #[command(flatten)]
     search: SearchArgs,
 
@@ -57,6 +64,7 @@ impl RecordArgs {
             calls: self.calls,
             instr: self.instr,
             inline: self.inline,
+            code: self.code,
             search: self.search.search(),
             stacks: self.stacks,
             ..Options::default()
@@ -67,12 +75,13 @@ impl RecordArgs {
     ///
     /// To be used as `#[command(mut_args(RecordArgs::only_in_long_help))]`.
     pub fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
-        const IDS: [&str; 9] = [
+        const IDS: [&str; 10] = [
             "per_part",
             "lines",
             "calls",
             "instr",
             "inline",
+            "code",
             "debug_root",
             "exe",
             "stacks",
@@ -90,7 +99,7 @@ impl RecordArgs {
 pub struct SearchArgs {
     /// Look for objects and debug files below DIR too.
     ///
-    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, and for
+    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, --code, and for
     /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     debug_root: Vec<PathBuf>,

@@ -26,6 +26,7 @@ mod hints;
 mod house;
 mod inline;
 mod laws;
+mod machine_code;
 mod memcheck_oracle;
 mod names;
 mod one_door;

@@ -8,6 +8,7 @@ use cg_stream::record::{Count, RecordType};
 use super::Map;
 use super::functions::{FunctionIndex, Functions};
 use super::names::JoinNames;
+use crate::code;
 use crate::key::normal::Level;
 use crate::runs::Runs;
 use cg_stream::profile::Symbol;
@@ -29,6 +30,8 @@ pub(super) struct NodeFacts {
     sites: BTreeSet<u64>,
     /// Lines of its own.
     lines: BTreeSet<u64>,
+    /// What its machine code is known by, in each record that says so.
+    codes: BTreeSet<String>,
 }
 
 /// Collects what is known of these nodes.
@@ -101,6 +104,9 @@ impl FactCollector<'_> {
                 .and_then(|incl| incl.get(first))
                 .unwrap_or(&0);
             facts.calls += table.calls(record);
+            facts
+                .codes
+                .extend(code::all_of(table, record).map(str::to_owned));
         }
     }
 
@@ -199,6 +205,7 @@ impl NodeFacts {
         self.callees.extend(&other.callees);
         self.sites.extend(&other.sites);
         self.lines.extend(&other.lines);
+        self.codes.extend(other.codes.iter().cloned());
     }
 
     fn file_count(&self) -> f64 {
@@ -226,6 +233,12 @@ impl NodeFacts {
     /// Self cost a call; of one that nobody called, self cost.
     pub(super) fn cost_per_call(&self) -> f64 {
         self.cost() / self.calls().max(1.0)
+    }
+
+    /// What its machine code is known by, where all records agree.
+    pub(super) fn code(&self) -> Option<&str> {
+        let one = self.codes.first().filter(|_| self.codes.len() == 1);
+        one.map(String::as_str)
     }
 
     pub(super) fn has_arcs(&self) -> bool {

@@ -15,6 +15,7 @@ use super::buckets::Buckets;
 use super::facts::{self, MOST_LIKE, NodeFacts, Surroundings, ratio};
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
+use crate::code;
 use crate::key::normal::Level;
 
 /// Buckets with more candidates than this are skipped: a guess among so many is worth little and costs much.
@@ -134,7 +135,10 @@ impl Joiner<'_> {
         let same_file = i64::from(a_place.0 == b_place.0);
         let same_object = i64::from(a_place.1 == b_place.1);
         let same_name = i64::from(a_name == b_name);
-        let is_alike = if a_name == b_name {
+        let codes = a.1.code().zip(b.1.code());
+        let is_alike = if codes.is_some_and(|(a, b)| code::is_same(a, b)) {
+            a_name == b_name || !self.are_instances_of_one(a.0, b.0)
+        } else if a_name == b_name {
             is_moved_under_its_name(a.1, b.1, around)
         } else {
             has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around)
@@ -156,14 +160,26 @@ impl Joiner<'_> {
         b: (FunctionIndex, &NodeFacts),
     ) -> Option<i64> {
         let (a_facts, b_facts) = (a.1, b.1);
-        let is_alike = if a_facts.has_arcs() || b_facts.has_arcs() {
+        let codes = a_facts.code().zip(b_facts.code());
+        let is_alike = if codes.is_some_and(|(a, b)| code::is_same(a, b)) {
+            let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
+            // Instances of one template have the same code too.
+            !self.are_instances_of_one(a.0, b.0)
+                && around
+                    .callers
+                    .is_none_or(|share| share >= SIMILAR_SURROUNDINGS)
+        } else if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             let has_callees = a_facts.has_callees() || b_facts.has_callees();
             // What calls it, where it stands and that it costs about the same is coincidence; what it calls is not, and
             // neither is a call that costs the same to the unit.
             let (enough, is_evidence) = match has_callees {
                 true => (SIMILAR_COST_WITH_MORE, is_similar(around.callees)),
-                false => (SIMILAR_COST, cost_the_same_a_call(a_facts, b_facts)),
+                false => (
+                    SIMILAR_COST,
+                    cost_the_same_a_call(a_facts, b_facts)
+                        && !codes.is_some_and(|(a, b)| code::is_other(a, b)),
+                ),
             };
             is_evidence
                 && around
@@ -178,6 +194,13 @@ impl Joiner<'_> {
                 && have_equal_figures(a_facts, b_facts)
         };
         is_alike.then(|| 1 + facts::likeness(&self.functions, &mut self.names, a, b))
+    }
+
+    /// Whether two names differ in nothing but their template arguments.
+    fn are_instances_of_one(&mut self, a: FunctionIndex, b: FunctionIndex) -> bool {
+        let (a, b) = (self.normal_name(a), self.normal_name(b));
+        let [a, b] = [a, b].map(|name| ParsedName::new(self.text(name).as_bytes()).identifiers());
+        a == b
     }
 
     /// Joins the best pairs of a bucket, all at once. True where any was joined.

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use cg_costs::inlines::{CostLines, resolve};
+use cg_costs::inlines::{CostLines, read_code, resolve};
 use cg_costs::section::{RunFacts, Section};
 use cg_costs::stacks::graph::StackGraph;
 use cg_costs::write;
@@ -25,7 +25,7 @@ impl Summed {
         match self {
             Summed::Callgrind => {
                 let mut section = Section::new("callgrind", true);
-                section.trace = options.inline.then(CostLines::default);
+                section.trace = (options.inline || options.code).then(CostLines::default);
                 section.stacks = options.stacks.then(StackGraph::default);
                 section
             }
@@ -66,6 +66,10 @@ impl Summed {
             Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        let mut said = Vec::new();
+        if options.code {
+            said = read_code(section, &options.search)?;
+        }
         let mut inlines = None;
         if options.inline {
             inlines = resolve(section, &options.search)?;
@@ -82,7 +86,8 @@ impl Summed {
             return Ok(Vec::from_iter(said));
         }
         write::write(section, inlines.as_ref(), options, out)?;
-        Ok(inlines.map_or(Vec::new(), |inlines| inlines.messages(section)))
+        said.extend(inlines.iter().flat_map(|inlines| inlines.messages(section)));
+        Ok(said)
     }
 }
 

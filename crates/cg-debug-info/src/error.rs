@@ -19,6 +19,8 @@ pub enum Error {
     Compression(String),
     /// No DWARF in the object, and no debug file for it was found.
     NoDebugInfo,
+    /// Its code is of a processor that is not decoded; the number that ELF has for it.
+    Processor(u16),
 }
 
 impl fmt::Display for Error {
@@ -30,8 +32,29 @@ impl fmt::Display for Error {
             Error::TooLarge => f.write_str("its sections claim more than is read of one file"),
             Error::Compression(what) => write!(f, "cannot decompress its sections: {what}"),
             Error::NoDebugInfo => f.write_str("no debug information"),
+            Error::Processor(number) => {
+                write!(
+                    f,
+                    "code of another processor than x86: {}",
+                    processor(*number)
+                )
+            }
         }
     }
+}
+
+/// What a processor is called.
+fn processor(number: u16) -> String {
+    use object::elf;
+    let named = match elf::Machine(number) {
+        elf::EM_AARCH64 => "aarch64",
+        elf::EM_ARM => "arm",
+        elf::EM_RISCV => "riscv",
+        elf::EM_PPC64 => "ppc64",
+        elf::EM_S390 => "s390x",
+        _ => return format!("number {number}"),
+    };
+    named.to_owned()
 }
 
 impl std::error::Error for Error {

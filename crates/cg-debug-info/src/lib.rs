@@ -5,6 +5,8 @@
 //! Addresses are as the object counts them, which is what callgrind writes; who has run-time addresses takes off where the
 //! object was loaded. One walk over the entries answers for all addresses: see `walk.rs`.
 //!
+//! [`MachineCode`] says by what code of a function is known, so that it can be compared with that of another build.
+//!
 //! Objects are input like any other: paths are opened as regular files only, and what reading them costs is limited by
 //! [`Limits`], whatever they claim. What is damaged is said in [`Troubles`] and keeps nothing else from being found.
 #![warn(missing_docs)]
@@ -16,6 +18,7 @@ mod error;
 mod files;
 mod limits;
 mod lines;
+mod machine_code;
 mod names;
 mod object_file;
 mod regular_file;
@@ -31,6 +34,7 @@ pub use debug_info::{AddressLines, DebugInfo};
 pub use error::Error;
 pub use limits::Limits;
 pub use lines::LineTableRow;
+pub use machine_code::{CodePrints, MachineCode, NoPrint};
 pub use object_file::ObjectFile;
 pub use regular_file::open_regular;
 pub use search::{DebugFile, DebugSource, Search};

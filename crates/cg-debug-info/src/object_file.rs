@@ -21,6 +21,7 @@ pub struct ObjectFile {
     limits: Limits,
     endian: Endianness,
     is_64_bit: bool,
+    machine: elf::Machine,
     sections: Vec<ObjectSection>,
     build_id: Option<Vec<u8>>,
 }
@@ -36,6 +37,8 @@ pub(crate) struct ObjectSection {
     size: u64,
     pub(crate) address: u64,
     pub(crate) is_code: bool,
+    /// Whether it is in memory, and nothing writes to it or executes it.
+    is_constant: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub(crate) struct Budget {
 const MOST_SECTIONS: u32 = 0xffff;
 /// Notes and links are some dozens of bytes.
 const LONGEST_NOTE: u64 = 1 << 16;
+const SHF_WRITE: u64 = 1;
+const SHF_ALLOC: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
 
 impl ObjectFile {
@@ -63,7 +68,7 @@ impl ObjectFile {
     pub fn open(path: &Path, limits: &Limits) -> Result<ObjectFile, Error> {
         let file = regular_file::open(path)?;
         let cache = ReadCache::new(&file.file);
-        let (is_64_bit, (endian, sections)) = match FileKind::parse(&cache)? {
+        let (is_64_bit, (endian, machine, sections)) = match FileKind::parse(&cache)? {
             FileKind::Elf32 => (
                 false,
                 read_sections::<elf::FileHeader32<Endianness>>(&cache)?,
@@ -81,6 +86,7 @@ impl ObjectFile {
             limits: limits.clone(),
             endian,
             is_64_bit,
+            machine,
             sections,
             build_id: None,
         };
@@ -100,6 +106,16 @@ impl ObjectFile {
 
     pub(crate) fn is_64_bit(&self) -> bool {
         self.is_64_bit
+    }
+
+    /// The processor that it is for.
+    pub(crate) fn machine(&self) -> elf::Machine {
+        self.machine
+    }
+
+    /// How long the file is.
+    pub(crate) fn length(&self) -> u64 {
+        self.file.length
     }
 
     pub(crate) fn endian(&self) -> Endianness {
@@ -203,6 +219,40 @@ impl ObjectFile {
         Ok(bytes)
     }
 
+    /// The bytes of code from an address on; none where it has not so many there.
+    pub(crate) fn loaded(&self, address: u64, length: u64) -> Option<Vec<u8>> {
+        self.in_memory(address, length, |section| section.is_code)
+    }
+
+    /// The same, or fewer where its section ends.
+    pub(crate) fn loaded_up_to(&self, address: u64, length: u64) -> Option<Vec<u8>> {
+        let mut code = self.code();
+        let section = code.find(|range| range.contains(&address))?;
+        self.loaded(address, length.min(section.end - address))
+    }
+
+    /// The bytes of constants at an address.
+    pub(crate) fn constant(&self, address: u64, length: u64) -> Option<Vec<u8>> {
+        self.in_memory(address, length, |section| section.is_constant)
+    }
+
+    fn in_memory(
+        &self,
+        address: u64,
+        length: u64,
+        is_one: fn(&ObjectSection) -> bool,
+    ) -> Option<Vec<u8>> {
+        let section = self.sections.iter().find(|section| {
+            let inside = address.checked_sub(section.address);
+            let end = inside.and_then(|inside| inside.checked_add(length));
+            is_one(section)
+                && section.compression == SectionCompression::None
+                && end.is_some_and(|end| end <= section.stored)
+        })?;
+        let offset = section.offset.checked_add(address - section.address)?;
+        self.bytes(offset, length).ok()
+    }
+
     fn note(&self, name: &[u8]) -> Option<Vec<u8>> {
         let section = self.section(name)?;
         let is_short =
@@ -273,7 +323,7 @@ impl ObjectSection {
 
 fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     cache: &ReadCache<&File>,
-) -> Result<(Endianness, Vec<ObjectSection>), Error> {
+) -> Result<(Endianness, elf::Machine, Vec<ObjectSection>), Error> {
     let header = Elf::parse(cache)?;
     let endian = header.endian()?;
     // Its addresses would begin at 0 in every section.
@@ -297,6 +347,7 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
             size: section.sh_size(endian).into(),
             address: section.sh_addr(endian).into(),
             is_code: flags & SHF_EXECINSTR != 0,
+            is_constant: flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR) == SHF_ALLOC,
             name,
         };
         if let Some((compression, offset, stored)) = section.compression(endian, cache)? {
@@ -322,7 +373,7 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
         }
         sections.push(found);
     }
-    Ok((endian, sections))
+    Ok((endian, header.e_machine(endian), sections))
 }
 
 /// Split units, also where they share a file with code, and what dwz moved to a file of its own are in relocatable files

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cg_debug_info::{
-    Chains, CoveringSymbols, DebugInfo, Error, Limits, ObjectFile, Search, Troubles,
+    Chains, CoveringSymbols, DebugInfo, Error, Limits, MachineCode, ObjectFile, Search, Troubles,
 };
 use needs::needs;
 
@@ -251,4 +251,37 @@ fn whatever_an_object_claims_time_and_memory_are_bounded() {
         begun.elapsed()
     );
     assert!(peak() < 300, "{} MB", peak());
+}
+
+#[test]
+fn damaged_code_has_a_print_or_a_reason() {
+    needs!("gcc");
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    std::fs::copy(programs.join("nops.c"), directory.join("nops.c")).unwrap();
+    run(directory, "gcc -O1 nops.c -o nops");
+    let whole = std::fs::read(directory.join("nops")).unwrap();
+    let mut numbers = Numbers(11);
+    let (mut opened, mut printed) = (0, 0);
+    for _ in 0..300 {
+        let mut damaged = whole.clone();
+        for _ in 0..=numbers.next(40) {
+            let at = numbers.next(damaged.len() as u64) as usize;
+            damaged[at] = numbers.next(256) as u8;
+        }
+        let path = directory.join("damaged");
+        std::fs::write(&path, &damaged).unwrap();
+        let code = ObjectFile::open(&path, &Limits::default())
+            .and_then(|object| MachineCode::of(object, None));
+        let Ok(mut code) = code else { continue };
+        opened += 1;
+        // As if all of it had run, and then one address a function.
+        let all: Vec<u64> = (0x1000..0x1800).collect();
+        assert!(code.prints(|_| true, &all).is_err());
+        for address in all {
+            printed += usize::from(code.prints(|_| true, &[address]).is_ok());
+        }
+    }
+    assert!(opened > 50 && printed > 50, "{opened}, {printed}");
 }

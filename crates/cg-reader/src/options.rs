@@ -36,6 +36,8 @@ pub struct Options {
     pub instr: bool,
     /// Write `inline` records; callgrind profiles only.
     pub inline: bool,
+    /// Say by what the machine code of functions is known; callgrind profiles only.
+    pub code: bool,
     /// Where to look for objects and their debug information: for `inline` records, and for the names of addresses that
     /// a sampled profile was saved without.
     pub search: Search,
@@ -61,6 +63,7 @@ impl Default for Options {
             calls: false,
             instr: false,
             inline: false,
+            code: false,
             search: Search::default(),
             stacks: false,
             demangle: true,

@@ -35,7 +35,7 @@ enum Law {
 use Law::{Agreed, Any, Counts, CountsOrCost, Key, Max, Min, One, Sum};
 
 /// A field of records: its type, or `*` for all of them that have no row of their own.
-const RECORD_FIELDS: [(&str, &str, Law); 42] = [
+const RECORD_FIELDS: [(&str, &str, Law); 44] = [
     ("*", "fn", Key),
     ("*", "file", Key),
     ("*", "obj", Key),
@@ -69,6 +69,8 @@ const RECORD_FIELDS: [(&str, &str, Law); 42] = [
     ("*", "peak", Any),
     ("*", "estimated", Any),
     ("*", "pid", Agreed),
+    ("*", "code", Agreed),
+    ("*", "code_ran", Agreed),
     ("*", "size", One),
     ("*", "address", One),
     ("*", "block", One),
@@ -308,7 +310,7 @@ fn added_up(lines: &[&Value]) -> Vec<Value> {
 }
 
 /// Two values of each field of a record that is no key, and what their law makes of them; nothing is `null`.
-fn merges(law: Law, cost: [&Value; 2]) -> Vec<[Value; 3]> {
+fn merges(law: Law, example: &Value, cost: [&Value; 2]) -> Vec<[Value; 3]> {
     let null = Value::Null;
     let numbers = |sum: u64| {
         vec![
@@ -336,11 +338,17 @@ fn merges(law: Law, cost: [&Value; 2]) -> Vec<[Value; 3]> {
         Max => numbers(4),
         Min => numbers(3),
         Any => vec![[json!(true), json!(false), json!(true)]],
-        Agreed => vec![
-            [json!(3), json!(3), json!(3)],
-            [json!(3), json!(4), null.clone()],
-            [json!(3), null.clone(), null],
-        ],
+        Agreed => {
+            let [a, b] = match example.is_string() {
+                true => [json!("a"), json!("b")],
+                false => [json!(3), json!(4)],
+            };
+            vec![
+                [a.clone(), a.clone(), a.clone()],
+                [a.clone(), b, null.clone()],
+                [a, null.clone(), null],
+            ]
+        }
         One => vec![],
     }
 }
@@ -363,7 +371,8 @@ fn fields_of_records_that_are_one_are_added_up_by_their_laws() {
                 continue;
             }
             let cost = &record["cost"];
-            for [a, b, both] in merges(law, [cost, cost]) {
+            let example = record.get(field).unwrap_or(&Value::Null);
+            for [a, b, both] in merges(law, example, [cost, cost]) {
                 for (a, b) in [(&a, &b), (&b, &a)] {
                     let with = |value: &Value| {
                         let mut record = record.clone();

@@ -52,7 +52,7 @@ fn examples() -> Vec<Value> {
         .collect();
     let frames = json!([{"fn": "f", "file": "a.c", "line": 3, "obj": "/lib/a.so", "addr": "0x1"}, {"fn": "main"}]);
     records.extend([
-        json!({"type": "fn", "fn": "f", "part": 2, "thread": 3, "calls": 5, "cost": {"Ir": 1, "Dr": 2}, "incl": {"Ir": 3, "Dr": 4}, "cycle": 1}),
+        json!({"type": "fn", "fn": "f", "part": 2, "thread": 3, "calls": 5, "cost": {"Ir": 1, "Dr": 2}, "incl": {"Ir": 3, "Dr": 4}, "cycle": 1, "code": "x86-64.1 2 a b", "code_ran": "x86-64.1 1 c d"}),
         json!({"type": "line", "fn": "f", "file": "a.h", "line": 0, "addr": "0x1", "part": 1, "thread": 1, "cost": {"Ir": 1}}),
         json!({"type": "call", "fn": "f", "part": 1, "thread": 1, "callee": {"fn": "g"}, "calls": 2, "incl": {"Ir": 7}}),
         json!({"type": "inline", "fn": "f", "file": "a.c", "obj": "/lib/a.so", "ambiguous": ["g", "h"], "part": 1, "thread": 2, "cost": {"Ir": 3}, "incl": {"Ir": 4}, "stack": [{"fn": "f", "site": "a.h", "line": 3}]}),

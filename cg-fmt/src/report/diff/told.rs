@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cg_document::{Audience, Block, Cell, Cut, Document, number};
-use cg_stream::record::{Count, PerRun, Status};
+use cg_stream::record::{CodeChange, Count, DiffRecord, PerRun, Status};
 
 use super::Diffs;
 use crate::options::{Options, OutputFormat};
@@ -173,7 +173,10 @@ impl Diffs<'_> {
             let matched: Vec<String> = summary.joined.iter().map(of_rule).collect();
             notes.push(format!("{}; --exact turns this off", matched.join(", ")));
         }
-        let guesses = self.records.iter().filter(|record| record.guess).count();
+        let is_same_code = |record: &&DiffRecord| record.code == Some(CodeChange::Same);
+        let guesses = self.records.iter().filter(|record| record.guess);
+        let by_code = guesses.clone().filter(is_same_code).count();
+        let guesses = guesses.count() - by_code;
         let rows = |count: Count| match count {
             1 => "1 row".to_owned(),
             several => format!("{} rows", number::grouped(several)),
@@ -182,6 +185,12 @@ impl Diffs<'_> {
             notes.push(format!(
                 "{} matched by cost and callers, not by name: a guess",
                 rows(guesses as Count)
+            ));
+        }
+        if by_code > 0 {
+            notes.push(format!(
+                "{} matched by the same machine code and what calls it, not by name: a guess",
+                rows(by_code as Count)
             ));
         }
         if summary.merged > 0 {

@@ -1,16 +1,31 @@
 //! Why a cost changed, in words.
 
 use cg_document::number::{grouped, plural, signed};
-use cg_stream::record::{Cause, Count, DiffRecord, Why};
+use cg_stream::record::{Cause, CodeChange, Count, DiffRecord, Status, Why};
 
 /// Why the cost of a record changed, as far as it is told; where two names were joined by a guess, with that word.
 pub(super) fn of(record: &DiffRecord) -> Option<String> {
     let why = record.why.as_deref().and_then(clause);
-    let why = why.or_else(|| inlining(record))?;
+    let why = why.or_else(|| inlining(record));
+    let why = match (code(record), why) {
+        (Some(code), Some(why)) => format!("{code}: {why}"),
+        (code, why) => code.map(str::to_owned).or(why)?,
+    };
     Some(match record.guess {
         true => format!("{why}, if the guess is right"),
         false => why,
     })
+}
+
+/// How the machine code of a function that changed did.
+fn code(record: &DiffRecord) -> Option<&'static str> {
+    let is_compared = matches!(record.status, Status::Changed | Status::Renamed);
+    match record.code.filter(|_| is_compared)? {
+        CodeChange::Same => Some("same machine code"),
+        CodeChange::Constants => Some("same machine code but for constants"),
+        CodeChange::Other => Some("other machine code"),
+        CodeChange::Unknown => None,
+    }
 }
 
 /// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.

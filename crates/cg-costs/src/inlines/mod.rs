@@ -5,11 +5,12 @@
 //! inlined functions each is: `trace` keeps the cost lines until all is read, `objects` finds the objects, `add_up` adds
 //! the lines up by `chain` and holds them against the symbols of the objects on the way (`spans` tells what is known of
 //! code at an address), `inclusive` adds what is inlined to what it is inlined into, [`resolve`] does all of it and names
-//! the functions, [`write`] writes them.
+//! the functions, [`write`] writes them. [`read_code`] looks at what ran, and says by what its machine code is known.
 
 mod add_up;
 mod addresses;
 mod chain;
+mod code;
 mod inclusive;
 mod lines;
 mod objects;
@@ -19,5 +20,7 @@ mod spans;
 mod trace;
 mod write;
 
+pub(crate) use code::FunctionPrints;
+pub use code::read_code;
 pub use resolve::{Inlines, resolve};
 pub use trace::{At, CostLines, TracedNode};

@@ -429,7 +429,7 @@ impl Trial {
 }
 
 /// Whether Valgrind took a name from a symbol: false for placeholders and for names that it changed.
-fn is_symbol(name: &[u8]) -> bool {
+pub(super) fn is_symbol(name: &[u8]) -> bool {
     !(name.is_empty()
         || name == b"???"
         || name == b"(below main)"
@@ -438,7 +438,7 @@ fn is_symbol(name: &[u8]) -> bool {
 }
 
 /// Whether a function of the profile is called like a symbol.
-fn is_called(name: &[u8], symbol: &[u8]) -> bool {
+pub(super) fn is_called(name: &[u8], symbol: &[u8]) -> bool {
     // `memcpy@@GLIBC_2.14`: the version is no part of the name.
     let symbol = symbol.split(|byte| *byte == b'@').next().unwrap_or(symbol);
     let demangled = demangle(symbol);

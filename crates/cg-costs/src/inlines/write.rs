@@ -19,7 +19,7 @@ use crate::write::PartOf;
 use crate::write::tables::{ChainFrame, SectionTables, name};
 
 /// Objects that have less than this part of the cost are not worth a word.
-const SAID_FROM: u64 = 1000;
+pub(super) const SAID_FROM: u64 = 1000;
 
 impl InlinedFunction {
     /// The function as a frame at no line.

@@ -11,7 +11,7 @@ use cg_stream::record::Count;
 use hashbrown::HashMap;
 
 use super::ids::{ArcId, FunctionId, StringId, Strings};
-use super::inlines::CostLines;
+use super::inlines::{CostLines, FunctionPrints};
 use super::stacks::graph::StackGraph;
 use super::tables::{CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
 
@@ -80,8 +80,10 @@ pub struct Section {
     merged: HashMap<FunctionId, FunctionId>,
     /// Functions by how they were reached, where stacks are wanted.
     pub stacks: Option<StackGraph>,
-    /// The cost lines, where inlined functions are wanted.
+    /// The cost lines, where inlined functions or machine code are wanted.
     pub trace: Option<CostLines>,
+    /// What the machine code of functions is known by, where that is wanted.
+    pub(crate) prints: FunctionPrints,
 }
 
 impl Section {
@@ -105,6 +107,7 @@ impl Section {
             merged: HashMap::new(),
             stacks: None,
             trace: None,
+            prints: FunctionPrints::default(),
         }
     }
 
@@ -328,5 +331,6 @@ impl Section {
         self.merged.clear();
         self.stacks = self.stacks.as_ref().map(|_| StackGraph::default());
         self.trace = self.trace.as_ref().map(|_| CostLines::default());
+        self.prints.clear();
     }
 }

@@ -56,6 +56,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         let cycles = section.cycle_numbers();
         for (_, function) in rows {
             let names = self::function(section.key_of(function));
+            let prints = section.prints.get(&function);
             let row = FnRow {
                 name: names.name,
                 file: names.file,
@@ -67,6 +68,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
                 incl: (section.has_inclusive())
                     .then(|| self.tables.cells(section.inclusive(function))),
                 cycle: cycles.get(&function).copied(),
+                code: prints.and_then(|prints| prints.all.as_deref()),
+                code_ran: prints.map(|prints| prints.ran.as_str()),
             };
             out.row(row, &*self.tables)?;
         }

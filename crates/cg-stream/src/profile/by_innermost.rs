@@ -67,10 +67,11 @@ impl Profile {
                 thread: called.key(row).thread,
                 ..Key::default()
             };
-            let added = functions.rows.row(key).map_err(NotAdded::from);
             let calls = called.numbers().calls.get(row);
-            (added.and_then(|row| functions.rows.add_calls(row, calls)))
-                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+            let added = functions.rows.row(key).map_err(NotAdded::from);
+            let added = added.and_then(|of| functions.rows.add_calls(of, calls).map(|()| of));
+            let of = added.map_err(|refusal| Error::whole(refusal.to_string()))?;
+            functions.rows.take_detail(of, called, row);
         }
         let counts_calls = (0..called.len()).any(|row| called.numbers().calls.get(row).is_some());
         for row in 0..functions.rows.len() {

@@ -73,6 +73,10 @@ pub struct Detail {
     pub inlined: Vec<Frame<'static>>,
     /// Of a `leak`, `error` or `stack` record: the process, where all records added up agree.
     pub pid: Option<u64>,
+    /// Of a `fn` record: what all of its machine code is known by, where all records added up agree.
+    pub code: Option<Name<'static>>,
+    /// Of a `fn` record: the same of the instructions that ran.
+    pub code_ran: Option<Name<'static>>,
 }
 
 /// One number for each row; ends with the last row that has one.
@@ -301,6 +305,9 @@ impl Rows {
         agree: impl Fn(&Detail, &mut Detail),
     ) {
         if self.details.len() <= row {
+            if other == Detail::default() {
+                return;
+            }
             self.details.resize(row + 1, None);
         }
         let detail = &mut self.details[row];
@@ -311,6 +318,14 @@ impl Rows {
             other = other.max(known);
         }
         *detail = (other != Detail::default()).then(|| Box::new(other));
+    }
+
+    /// Takes the detail of a row of another table.
+    pub(super) fn take_detail(&mut self, row: usize, from: &Rows, from_row: usize) {
+        if let Some(detail) = from.detail(from_row) {
+            self.details.resize(self.details.len().max(row + 1), None);
+            self.details[row] = Some(Box::new(detail.clone()));
+        }
     }
 
     /// Puts the columns of counts in another order: the event at `order[n]` becomes the one at `n`.

@@ -73,6 +73,11 @@ macro_rules! records {
             incl incl: Option<Counts>,
             /// The cycle this function is in, numbered from 1, where inclusive cost had to be computed over a cycle.
             min cycle: Option<u64>,
+            /// What all of its machine code is known by: the processor and the version of this form, how many instructions, a
+            /// hash of them, and one without constants and addresses.
+            agreed code: Option<Text>,
+            /// The same of the instructions that ran.
+            agreed code_ran: Option<Text>,
         }
 
         /// A source line inside a function. `file` is the line's own, so inlined code keeps the file it came from.

@@ -111,6 +111,9 @@ pub struct DiffRecord<'a> {
     /// Where that changed, the functions that its code is inlined into, each with what it has of it.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host<'a>>,
+    /// Of functions whose instructions are known: how their machine code changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeChange>,
     /// Why the cost changed, where call counts and arcs tell.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub why: Option<Box<Why<'a>>>,
@@ -173,6 +176,7 @@ impl DiffRecord<'_> {
             noise: self.noise.map(|noise| Box::new(noise.shared(texts))),
             callee: self.callee.map(|callee| Box::new(callee.into_owned())),
             was: self.was.map(|was| Box::new(was.into_owned())),
+            code: self.code,
             why: self.why.map(|why| Box::new(why.into_owned())),
             explained_by: self
                 .explained_by
@@ -186,6 +190,22 @@ impl DiffRecord<'_> {
             extra: self.extra,
         }
     }
+}
+
+/// How the machine code of a function changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CodeChange {
+    /// It did not: all of its instructions are the same, or all that ran.
+    Same,
+    /// By nothing but constants and addresses.
+    Constants,
+    /// It is other code.
+    Other,
+    /// In a way that this version does not know.
+    #[default]
+    #[serde(other)]
+    Unknown,
 }
 
 /// A function that another is inlined into.

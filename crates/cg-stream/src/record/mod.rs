@@ -20,7 +20,8 @@ mod snapshot;
 pub use cause::{CauseKind, CauseRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{
-    CalleeCalls, Cause, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary, Status, Why,
+    CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary,
+    Status, Why,
 };
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
