@@ -170,7 +170,8 @@ pub(crate) struct Args {
     ///
     /// Of profiles with call counts, one a side: cause records that add up to the difference, to the unit. A function costs
     /// more a call, it calls another more often for each call of its own (at what such a call cost before, with all below it),
-    /// or it is entered more often from outside. What a call cost is an average over its callers.
+    /// or it is entered more often from outside. What a call cost is an average over its callers. A call is named with the line
+    /// it leaves from, with --lines a cost with the line that has most of it.
     #[arg(long, help_heading = "What is shown")]
     pub(crate) causes: bool,
 

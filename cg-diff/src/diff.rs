@@ -198,7 +198,8 @@ fn compare_sides(
     let read_options = ReadOptions {
         statistic: options.statistic,
         snapshots: options.join.snapshots,
-        lines: options.join.types.contains(&RecordType::Line),
+        lines: options.join.types.contains(&RecordType::Line)
+            || (options.causes && options.records.lines),
         by_function: options.by_function,
         records: options.records.clone(),
         functions: options.join.types.contains(&RecordType::Fn),

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
-    CauseKind, CauseRecord, Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame,
-    FunctionName, Host, Name, PerRun, RecordType, RunRecord, Status, Total,
+    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Host, Name, PerRun,
+    RecordType, RunRecord, Status, Total,
 };
+use cg_stream::rows::{CauseName, CauseNames, CauseRow};
 use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
 
@@ -69,6 +70,20 @@ pub(crate) fn write(
     }
 }
 
+/// The nodes of causes as they are written.
+struct CauseNodes {
+    nodes: Vec<CauseNode>,
+    names: CauseNames,
+}
+
+struct CauseNode {
+    name: CauseName,
+    /// The function that it is inlined into.
+    host: Option<CauseName>,
+    /// Whether any function of it was paired by a guess.
+    is_guess: bool,
+}
+
 impl Comparison<'_> {
     /// Writes where the difference of the totals comes from.
     fn write_causes(
@@ -79,6 +94,23 @@ impl Comparison<'_> {
         if self.causes.all.is_empty() {
             return Ok(());
         }
+        let nodes = self.cause_nodes();
+        for cause in &self.causes.all {
+            if cause
+                .delta
+                .iter()
+                .any(|delta| i64::try_from(*delta).is_err())
+            {
+                diagnostics.trouble("--causes: a cause is beyond 64 bits and left out");
+                continue;
+            }
+            out.cause(&self.cause_row(cause, &nodes), &nodes.names)?;
+        }
+        Ok(())
+    }
+
+    /// What the nodes of causes are called.
+    fn cause_nodes(&self) -> CauseNodes {
         let mut change_of = vec![None; self.joined.rows.len()];
         for change in self.changes {
             change_of[change.row] = Some(change);
@@ -88,63 +120,43 @@ impl Comparison<'_> {
             NodeFunction::Row(row) => change_of[*row]
                 .map_or_else(FunctionName::default, |change| self.function_of(change)),
         };
-        for cause in &self.causes.all {
-            let record = self.cause_record(cause, function_of);
-            if record
-                .delta
-                .iter()
-                .any(|(_, delta)| i64::try_from(delta).is_err())
-            {
-                diagnostics.trouble("--causes: a cause is beyond 64 bits and left out");
-                continue;
-            }
-            out.record(&record)?;
-        }
-        Ok(())
-    }
-
-    fn cause_record<'c>(
-        &'c self,
-        cause: &CauseOfNode,
-        function_of: impl Fn(&NodeFunction) -> FunctionName<'c>,
-    ) -> CauseRecord<'c> {
-        let chain = &self.causes.nodes[cause.node];
-        let callee = cause.callee.map(|callee| &self.causes.nodes[callee]);
-        let innermost =
-            |chain: &[NodeFunction]| chain.first().map(&function_of).unwrap_or_default();
-        let function = innermost(chain);
-        let host = chain.last().filter(|_| chain.len() > 1);
-        let per_run = |counts: &[Count]| PerRun(counts.iter().copied().map(Some).collect());
-        let events = || self.causes.events.iter().map(|event| self.event(*event));
-        let [old_ran, new_ran] = cause.ran;
-        let per_call = cause.cost.iter();
-        let per_call = per_call.map(|[old, new]| per_run(&[*old, old_ran, *new, new_ran]));
-        let rate = |side: usize| match cause.kind {
-            CauseKind::Calls => per_run(&[cause.calls[side], cause.ran[side]]),
-            _ => PerRun::default(),
-        };
         let is_guess = |function: &NodeFunction| match function {
             NodeFunction::Row(row) => self.joined.rows[*row].certainty > Certainty::Told,
             NodeFunction::Key(_) => false,
         };
-        CauseRecord {
+        let events = self.causes.events.iter();
+        let mut names = CauseNames::new(events.map(|event| self.runs.events[*event].as_str()));
+        let nodes = self.causes.nodes.iter().map(|chain| {
+            let name = chain.first().map(function_of).unwrap_or_default();
+            let host = chain.last().filter(|_| chain.len() > 1);
+            CauseNode {
+                name: names.add(&name),
+                host: host.map(|host| names.add(&function_of(host))),
+                is_guess: chain.iter().any(is_guess),
+            }
+        });
+        let nodes = nodes.collect();
+        CauseNodes { nodes, names }
+    }
+
+    fn cause_row<'c>(&'c self, cause: &'c CauseOfNode, nodes: &CauseNodes) -> CauseRow<'c> {
+        let node = &nodes.nodes[cause.node];
+        let callee = cause.callee.map(|callee| &nodes.nodes[callee]);
+        let site = cause.line.and_then(|line| line.site);
+        CauseRow {
             kind: cause.kind,
-            name: function.name,
-            file: function.file,
-            obj: function.obj,
-            host: host.map(|host| Box::new(function_of(host))),
-            callee: callee.map(|callee| Box::new(innermost(callee))),
-            inline: callee.is_some_and(|callee| callee.len() > 1),
-            calls: per_run(&cause.calls),
-            per_call: CountsPerRun(events().zip(per_call).collect()),
-            old_rate: rate(0),
-            new_rate: rate(1),
+            function: node.name,
+            host: node.host,
+            callee: callee.map(|callee| callee.name),
+            inline: callee.is_some_and(|callee| callee.host.is_some()),
+            calls: cause.calls,
+            ran: cause.ran,
+            cost: &cause.cost,
             cycle: cause.cycle,
-            guess: chain
-                .iter()
-                .chain(callee.into_iter().flatten())
-                .any(is_guess),
-            delta: Counts(events().zip(cause.delta.iter().copied()).collect()),
+            guess: node.is_guess || callee.is_some_and(|callee| callee.is_guess),
+            line: cause.line.map(|line| line.line),
+            site: site.map(|site| self.runs.names.symbols.text(site)),
+            delta: &cause.delta,
         }
     }
 

@@ -69,8 +69,22 @@ impl Double {
         }))
     }
 
+    /// A float.
+    pub(super) fn float(value: f64) -> Double {
+        Double {
+            high: value,
+            low: 0.0,
+        }
+    }
+
+    pub(super) fn negated(self) -> Double {
+        Double {
+            high: -self.high,
+            low: -self.low,
+        }
+    }
+
     /// The nearest float.
-    #[cfg(test)]
     pub(super) fn nearest(self) -> f64 {
         self.high
     }

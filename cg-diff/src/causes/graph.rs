@@ -127,7 +127,7 @@ impl Nodes<'_> {
     }
 
     /// The node that a `call` record leads to.
-    fn callee(&self, key: &Key) -> Option<usize> {
+    pub(super) fn callee(&self, key: &Key) -> Option<usize> {
         self.of_chain(&[self.function(key.callee?, key)])
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::dense::Dense;
+use super::dense::{self, Dense};
 use super::double::Double;
 use super::graph::CallGraph;
 
@@ -11,13 +11,26 @@ use super::graph::CallGraph;
 /// other at random that takes a twelfth of the time.
 const DENSE_PART: usize = 4;
 
+/// So many pairs of a caller and a callee are made at most while a component is eliminated: some seconds.
+const MOST_PAIRS: usize = 20_000_000;
+
+/// So many functions call each other in so many ways that what a call costs is not found out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entangled(pub(super) usize);
+
 /// What a call of each node costs with all that it calls, an entry an event: the solution of
 /// `calls(f) · u(f) = cost(f) + Σ calls(f → g) · u(g)`. 0 for a node that did not run.
 ///
 /// Callees come before callers, and the functions of a component are eliminated one after the other. Nothing is ever
 /// subtracted (after Grassmann, Taksar and Heyman 1985: what is left on the diagonal is what leads there from the others and
 /// from outside), so that a function that calls itself a billion times loses no digits.
-pub(super) fn cost_per_call(graph: &CallGraph, component_of: &[usize]) -> Vec<Vec<Double>> {
+///
+/// # Errors
+/// Where too many functions call each other in too many ways.
+pub(super) fn cost_per_call(
+    graph: &CallGraph,
+    component_of: &[usize],
+) -> Result<Vec<Vec<Double>>, Entangled> {
     let count = component_of.iter().max().map_or(0, |last| last + 1);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (node, component) in component_of.iter().enumerate() {
@@ -27,10 +40,12 @@ pub(super) fn cost_per_call(graph: &CallGraph, component_of: &[usize]) -> Vec<Ve
     for members in members {
         match members[..] {
             [node] => solved[node] = alone(graph, node, &solved),
-            _ => Component::of(graph, &members, &solved).solve(&mut solved),
+            _ => Component::of(graph, &members, &solved)
+                .solve(&mut solved)
+                .ok_or(Entangled(members.len()))?,
         }
     }
-    solved
+    Ok(solved)
 }
 
 /// Self cost of a node and the cost of its calls of nodes that are solved, of all its calls together.
@@ -106,13 +121,14 @@ impl Component<'_> {
     }
 
     /// Eliminates the members, those with the fewest neighbours first, which keeps the graph sparse; then solves them in the
-    /// reverse order.
-    fn solve(mut self, solved: &mut [Vec<Double>]) {
+    /// reverse order. None where that takes too long.
+    fn solve(mut self, solved: &mut [Vec<Double>]) -> Option<()> {
         let mut queue: BinaryHeap<Reverse<(usize, usize)>> = (0..self.members.len())
             .map(|member| Reverse((self.degree(member), member)))
             .collect();
         let mut eliminated = Vec::with_capacity(self.members.len());
         let mut is_gone = vec![false; self.members.len()];
+        let mut pairs = 0;
         while let Some(Reverse((degree, member))) = queue.pop() {
             if is_gone[member] {
                 continue;
@@ -123,11 +139,15 @@ impl Component<'_> {
                 continue;
             }
             let left = self.members.len() - eliminated.len();
-            if self.callees[member].len() * DENSE_PART > left {
+            pairs += now;
+            if self.callees[member].len() * DENSE_PART > left || pairs > MOST_PAIRS {
+                if left > dense::LARGEST {
+                    return None;
+                }
                 let left: Vec<usize> = (0..self.members.len())
                     .filter(|member| !is_gone[*member])
                     .collect();
-                let costs = self.dense(&left).solve();
+                let costs = self.dense(&left).solve()?;
                 for (member, cost) in left.into_iter().zip(costs) {
                     solved[self.members[member]] = cost;
                 }
@@ -148,6 +168,7 @@ impl Component<'_> {
                 false => divided(&known, diagonal),
             };
         }
+        Some(())
     }
 
     /// What is left, as a table.

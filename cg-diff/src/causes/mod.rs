@@ -16,11 +16,13 @@ mod dense;
 mod double;
 mod graph;
 mod inclusive;
+mod lines;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
 
+use cg_stream::profile::Symbol;
 use cg_stream::record::{CauseKind, Count, RecordType};
 use cg_stream::sorting::Order as _;
 
@@ -30,6 +32,7 @@ use crate::runs::Runs;
 use double::Double;
 pub(crate) use graph::NodeFunction;
 use graph::{CallGraph, NodeArc, Nodes};
+use inclusive::Entangled;
 
 /// A cause, of nodes of [`Causes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +49,18 @@ pub(crate) struct CauseOfNode {
     pub(crate) cost: Vec<[Count; 2]>,
     /// The cycle that it lies in, from 1.
     pub(crate) cycle: Option<u64>,
+    /// The line that changed most, where one did.
+    pub(crate) line: Option<CauseLine>,
     /// By event.
     pub(crate) delta: Vec<Count>,
+}
+
+/// A line of a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CauseLine {
+    /// Its file, where that is not the function's.
+    pub(crate) site: Option<Symbol>,
+    pub(crate) line: u64,
 }
 
 /// All causes of a comparison.
@@ -59,6 +72,15 @@ pub(crate) struct Causes {
     pub(crate) nodes: Vec<Vec<NodeFunction>>,
     /// Those that are not 0, the greatest of the first event first.
     pub(crate) all: Vec<CauseOfNode>,
+}
+
+/// Why the terms are not known.
+#[derive(Debug, PartialEq, Eq)]
+enum Unattributed {
+    /// The counts of this event have too many digits.
+    Event(usize),
+    /// So many functions call each other in too many ways.
+    Entangled(usize),
 }
 
 /// Why there are no causes.
@@ -87,12 +109,16 @@ pub(crate) fn of(
         check(runs, graph, side, &events)?;
     }
     let [old, new] = &graphs;
-    let all = attribute(old, new, events.len()).map_err(|event| {
-        format!(
+    let mut all = attribute(old, new, events.len()).map_err(|error| match error {
+        Unattributed::Event(event) => format!(
             "--causes: the counts of {} are too large to be told apart",
             runs.events[events[event]]
-        )
+        ),
+        Unattributed::Entangled(functions) => format!(
+            "--causes: {functions} functions call each other in too many ways to tell what a call costs"
+        ),
     })?;
+    lines::find(runs, joined, &nodes, sides, events[0], &mut all);
     let nodes = nodes.chains;
     Ok(Causes { events, nodes, all })
 }
@@ -166,11 +192,16 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
 /// The terms of the identity, rounded. Nodes are in the order of their names.
 ///
 /// # Errors
-/// The event whose terms are not known well enough for that.
-fn attribute(old: &CallGraph, new: &CallGraph, events: usize) -> Result<Vec<CauseOfNode>, usize> {
+/// Where they are not known well enough for that.
+fn attribute(
+    old: &CallGraph,
+    new: &CallGraph,
+    events: usize,
+) -> Result<Vec<CauseOfNode>, Unattributed> {
     let completed = old.completed_by(new);
     let component_of = completed.components();
-    let inclusive = inclusive::cost_per_call(&completed, &component_of);
+    let inclusive = inclusive::cost_per_call(&completed, &component_of)
+        .map_err(|Entangled(functions)| Unattributed::Entangled(functions))?;
     let terms = Terms {
         old,
         new,
@@ -181,23 +212,14 @@ fn attribute(old: &CallGraph, new: &CallGraph, events: usize) -> Result<Vec<Caus
         let total =
             |graph: &CallGraph| -> Count { graph.cost.iter().map(|cost| cost[event]).sum() };
         let column = values.iter().map(|values| values[event]);
-        let rounded = rounded(total(new) - total(old), column).ok_or(event)?;
+        let rounded = rounded(total(new) - total(old), column).ok_or(Unattributed::Event(event))?;
         for (cause, delta) in causes.iter_mut().zip(rounded) {
             cause.delta.push(delta);
         }
     }
     causes.retain(|cause| cause.delta.iter().any(|delta| *delta != 0));
-    causes.order_by(|a, b| {
-        let key = |cause: &CauseOfNode| {
-            (
-                Reverse(cause.delta[0].unsigned_abs()),
-                cause.node,
-                cause.kind,
-                cause.callee,
-            )
-        };
-        key(a).cmp(&key(b))
-    });
+    // They are in the order of nodes, kinds and callees.
+    causes.order_by_cached_key(|cause| Reverse(cause.delta[0].unsigned_abs()));
     number_cycles(&mut causes, &component_of);
     Ok(causes)
 }
@@ -256,6 +278,7 @@ impl Terms<'_> {
                 ran,
                 cost: Vec::new(),
                 cycle: None,
+                line: None,
                 delta: Vec::new(),
             };
             if ran[0] > 0 && ran[1] > 0 {
@@ -355,7 +378,11 @@ fn rounded(total: Count, terms: impl Iterator<Item = Term>) -> Option<Vec<Count>
         .ok()
         .filter(|left| *left <= terms.len())?;
     let mut greatest: Vec<usize> = (0..terms.len()).collect();
-    greatest.order_by(|a, b| terms[*b].1.total_cmp(&terms[*a].1).then(a.cmp(b)));
+    if (1..terms.len()).contains(&left) {
+        greatest.select_nth_unstable_by(left - 1, |a, b| {
+            terms[*b].1.total_cmp(&terms[*a].1).then(a.cmp(b))
+        });
+    }
     for position in &greatest[..left] {
         rounded[*position] += 1;
     }

@@ -184,7 +184,7 @@ fn the_causes_of_any_two_graphs_add_up_and_terms_are_those_of_the_formula() {
 
 /// What a call costs with all below it, which is what solves the equations: to 25 digits.
 fn solution(graph: &CallGraph) -> Vec<f64> {
-    let solved = inclusive::cost_per_call(graph, &graph.components());
+    let solved = inclusive::cost_per_call(graph, &graph.components()).unwrap();
     for node in (0..graph.calls.len()).filter(|node| graph.calls[*node] > 0) {
         let whole = Double::of(graph.calls[node]).times(solved[node][0]);
         let parts = sum_of_parts(graph, node, &solved);
@@ -201,4 +201,30 @@ fn sum_of_parts(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Doubl
     let parts = graph.from(node).iter();
     let parts = parts.map(|arc| Double::of(arc.calls).times(solved[arc.callee][0]));
     parts.fold(Double::of(graph.cost[node][0]), Double::plus)
+}
+
+#[test]
+fn functions_that_all_call_each_other_are_solved_as_well_as_others() {
+    let mut numbers = Numbers(0xfeed);
+    for (nodes, deepest) in [(40, 9), (120, 9), (120, 1_000_000), (120, 1 << 50)] {
+        let mut arcs = Vec::new();
+        let mut incoming = vec![0; nodes];
+        for caller in 0..nodes {
+            for (callee, incoming) in incoming.iter_mut().enumerate() {
+                let calls: Count = numbers.below(deepest).into();
+                *incoming += calls;
+                arcs.push((caller, callee, calls));
+            }
+        }
+        let functions: Vec<(Count, Count)> = (incoming.iter().enumerate())
+            .map(|(node, calls)| {
+                (
+                    calls + Count::from(node == 7),
+                    numbers.below(1 << 40).into(),
+                )
+            })
+            .collect();
+        // To 25 digits, as it says.
+        solution(&graph(&functions, &arcs));
+    }
 }

@@ -18,9 +18,11 @@ use crate::record::{
 };
 use crate::{Error, Line};
 
+mod causes;
 mod json;
 mod known;
 
+pub use causes::{CauseName, CauseNames, CauseRow};
 pub(crate) use json::{Rendered, address_text, put};
 pub use known::KnownIds;
 

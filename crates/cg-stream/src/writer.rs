@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::Error;
 use crate::record::{DiffRecord, EndRecord, Record, RecordType, RunRecord};
-use crate::rows::{self, Rendered, Row, RowSink, RowTables};
+use crate::rows::{self, CauseNames, CauseRow, Rendered, Row, RowSink, RowTables};
 
 /// Writes records to any output, through a buffer of its own.
 ///
@@ -68,6 +68,16 @@ impl<W: Write> Writer<W> {
         );
         self.records += 1;
         self.put(record)
+    }
+
+    /// Writes a `cause` record.
+    ///
+    /// # Errors
+    /// What the output reports, and a count that does not fit in 64 bits.
+    pub fn cause(&mut self, cause: &CauseRow, names: &CauseNames) -> io::Result<()> {
+        self.records += 1;
+        cause.put(names, &mut self.buffer)?;
+        self.finish_line()
     }
 
     /// Passes a line on as it is, `\n` added.

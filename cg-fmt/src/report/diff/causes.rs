@@ -1,6 +1,6 @@
 //! Where the difference of the totals comes from: a table of causes that add up to it.
 
-use cg_document::number::{grouped, quotient, signed};
+use cg_document::number::{grouped, plural, quotient, signed};
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
 use cg_stream::record::{CauseKind, CauseRecord, Count, PerRun};
 
@@ -140,8 +140,8 @@ fn sentence(cause: &CauseRecord, event: &str) -> String {
             let [_, old] = entries(&cause.old_rate);
             let [_, new] = entries(&cause.new_rate);
             match (before, after) {
-                (_, 0) => format!("no longer calls it ({} times)", grouped(before)),
-                (0, _) => format!("now calls it ({} times)", grouped(after)),
+                (_, 0) => format!("no longer calls it ({})", plural(before, "time", "times")),
+                (0, _) => format!("now calls it ({})", plural(after, "time", "times")),
                 _ if (old, new) == (1, 1) => {
                     format!(
                         "calls it {} instead of {} times",
@@ -181,7 +181,29 @@ fn sentence(cause: &CauseRecord, event: &str) -> String {
     } else {
         ""
     };
-    format!("{what}{}{guess}", cycle.unwrap_or_default())
+    format!("{what}{}{}{guess}", place(cause), cycle.unwrap_or_default())
+}
+
+/// The line that a call leaves from, or that has most of a cost that changed: ` at line 12`, `, most of it at src/hash.h:7`.
+fn place(cause: &CauseRecord) -> String {
+    let Some(line) = cause.line else {
+        return String::new();
+    };
+    let most = match (cause.kind, entries(&cause.calls)) {
+        (CauseKind::CostPerCall, _) => ", most of it",
+        // The line is one of the old run.
+        (CauseKind::Calls, [_, 0]) => ", as it did",
+        _ => "",
+    };
+    match cause.site.as_deref() {
+        None => format!("{most} at line {line}"),
+        Some(path) => {
+            // The folder and the name, which a cell has room for.
+            let folder = path.rmatch_indices('/').nth(1);
+            let path = &path[folder.map_or(0, |(at, _)| at + 1)..];
+            format!("{most} at {path}:{line}")
+        }
+    }
 }
 
 /// Old and new.
@@ -289,6 +311,41 @@ mod tests {
             ),
         ] {
             assert_eq!(told(kind, calls, figures), said);
+        }
+    }
+
+    #[test]
+    fn a_line_is_told_with_its_file_where_that_is_another() {
+        use CauseKind::{Calls, CostPerCall};
+        let path = Some("/home/dev/ryu/src/buffer/mod.rs");
+        for (said, kind, after, line, site) in [
+            ("", Calls, 2, None, None),
+            (" at line 12", Calls, 2, Some(12), None),
+            (", as it did at line 12", Calls, 0, Some(12), None),
+            (" at buffer/mod.rs:169", Calls, 2, Some(169), path),
+            (
+                ", most of it at hash.h:7",
+                CostPerCall,
+                2,
+                Some(7),
+                Some("hash.h"),
+            ),
+            (
+                ", most of it at src/hash.h:7",
+                CostPerCall,
+                2,
+                Some(7),
+                Some("src/hash.h"),
+            ),
+        ] {
+            let cause = CauseRecord {
+                kind,
+                line,
+                site: site.map(Into::into),
+                calls: per_run(&[3, after]),
+                ..CauseRecord::default()
+            };
+            assert_eq!(place(&cause), said);
         }
     }
 }

@@ -49,6 +49,13 @@ pub struct CauseRecord<'a> {
     /// True where the function or the callee was paired by a guess.
     #[serde(skip_serializing_if = "is_false")]
     pub guess: bool,
+    /// The line that changed most, where one has at least half of it: of the new run, or of the old one where what it calls
+    /// is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The file of that line, where it is not that of the function.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Name<'a>>,
     /// What it adds to the new total, by event.
     #[serde(borrow)]
     pub delta: Counts<'a>,
@@ -86,6 +93,8 @@ impl CauseRecord<'_> {
             new_rate: self.new_rate,
             cycle: self.cycle,
             guess: self.guess,
+            line: self.line,
+            site: texts.share_any(&self.site),
             delta: self.delta.shared(texts),
         }
     }

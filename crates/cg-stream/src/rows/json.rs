@@ -57,7 +57,7 @@ impl Rendered {
 }
 
 /// Appends a JSON string. Cannot fail: every text has a JSON form, and memory takes every write.
-fn put_text(json: &mut Vec<u8>, text: &str) {
+pub(super) fn put_text(json: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(json, text);
 }
 

@@ -1,0 +1,328 @@
+//! The line at which a function's cost, or its calls of another, changed most.
+//!
+//! Lines move when a file is edited, so those of the two runs are not compared by number: they are laid beside each other
+//! in their order, so that the changes come to as little as they can. A line is named where it has at least half of what
+//! changed, and where it is the same one from either end: of equal lines in a row nobody knows which is new.
+
+use std::collections::BTreeMap;
+
+use cg_names::identity::normal_file;
+use cg_stream::profile::{FunctionKey, Symbol};
+use cg_stream::record::{CauseKind, Count, RecordType};
+
+use super::graph::{NodeFunction, Nodes};
+use super::{CauseLine, CauseOfNode};
+use crate::join::{Joined, Map};
+use crate::runs::Runs;
+
+/// So many causes have their line looked for, the greatest.
+const MOST_CAUSES: usize = 1000;
+
+/// Functions with more pairs of lines are passed over.
+const MOST_PAIRS: usize = 1 << 18;
+
+/// What is looked for: the lines of a node, or those from which it calls another.
+type WantedLines = (usize, Option<usize>);
+
+/// Counts of one run by file (none where that is the function's own) and line.
+type CountsOfLines<'a> = BTreeMap<(&'a str, u64), (Option<Symbol>, Count)>;
+
+/// Finds the lines of the greatest causes. They come greatest first.
+pub(super) fn find(
+    runs: &Runs,
+    joined: &Joined,
+    nodes: &Nodes,
+    sides: [usize; 2],
+    event: usize,
+    causes: &mut [CauseOfNode],
+) {
+    // Which chain of inlined functions a line is of is not told.
+    if nodes.chains.iter().any(|chain| chain.len() > 1) {
+        return;
+    }
+    let most = causes.len().min(MOST_CAUSES);
+    let causes = &mut causes[..most];
+    let mut counts: Map<WantedLines, [CountsOfLines; 2]> = Map::default();
+    for cause in causes
+        .iter()
+        .filter(|cause| cause.kind != CauseKind::Entered)
+    {
+        counts.insert((cause.node, cause.callee), Default::default());
+    }
+    for (run, side) in sides.into_iter().enumerate() {
+        for profile in runs.files_of(side) {
+            let of_profile = ProfileLines {
+                runs,
+                nodes,
+                profile,
+                by_function: functions(runs, joined, nodes, causes, profile),
+            };
+            of_profile.add_calls(run, &mut counts);
+            of_profile.add_lines(run, event, &mut counts);
+        }
+    }
+    for cause in causes {
+        let counts = counts.get(&(cause.node, cause.callee));
+        cause.line = counts.and_then(|[old, new]| changed_most(old, new, cause.ran));
+    }
+}
+
+/// The functions of a profile whose lines are looked at, with their nodes.
+fn functions(
+    runs: &Runs,
+    joined: &Joined,
+    nodes: &Nodes,
+    causes: &[CauseOfNode],
+    profile: usize,
+) -> Map<FunctionKey, usize> {
+    let table = runs.profiles[profile].table(RecordType::Fn);
+    let mut functions = Map::default();
+    for cause in causes {
+        match nodes.chains[cause.node][..] {
+            [NodeFunction::Row(row)] => {
+                let records = joined.records(row, profile).iter();
+                let keys = records.map(|record| table.key(*record as usize).function);
+                functions.extend(keys.map(|key| (key, cause.node)));
+            }
+            [NodeFunction::Key(key)] => drop(functions.insert(key, cause.node)),
+            _ => {}
+        }
+    }
+    functions
+}
+
+struct ProfileLines<'a> {
+    runs: &'a Runs,
+    nodes: &'a Nodes<'a>,
+    profile: usize,
+    by_function: Map<FunctionKey, usize>,
+}
+
+impl<'a> ProfileLines<'a> {
+    fn file(&self, file: Option<Symbol>) -> &'a str {
+        file.map_or("", |file| normal_file(self.runs.names.symbols.text(file)))
+    }
+
+    fn add(
+        &self,
+        to: &mut CountsOfLines<'a>,
+        file: Option<Symbol>,
+        line: Option<u64>,
+        count: Count,
+    ) {
+        let line = line.unwrap_or(0);
+        let known = to.entry((self.file(file), line)).or_insert((file, 0));
+        known.1 += count;
+    }
+
+    fn add_calls(&self, run: usize, counts: &mut Map<WantedLines, [CountsOfLines<'a>; 2]>) {
+        let calls = self.runs.profiles[self.profile].table(RecordType::Call);
+        for (record, key) in calls.keys().iter().enumerate() {
+            if let Some(node) = self.by_function.get(&key.function)
+                && let Some(callee) = self.nodes.callee(key)
+                && let Some(counts) = counts.get_mut(&(*node, Some(callee)))
+            {
+                self.add(&mut counts[run], key.site, key.line, calls.calls(record));
+            }
+        }
+    }
+
+    /// A line record has the file of the line, and so no more than the name and the object of its function.
+    fn add_lines(
+        &self,
+        run: usize,
+        event: usize,
+        counts: &mut Map<WantedLines, [CountsOfLines<'a>; 2]>,
+    ) {
+        let profile = &self.runs.profiles[self.profile];
+        let lines = profile.table(RecordType::Line);
+        let position = self.runs.position(self.profile, event);
+        let (false, Some(position)) = (lines.is_empty(), position) else {
+            return;
+        };
+        let mut by_name: Map<(Option<Symbol>, Option<Symbol>), Vec<FunctionKey>> = Map::default();
+        for key in profile.table(RecordType::Fn).keys() {
+            let of_name = by_name.entry((key.function.name, key.function.obj));
+            of_name.or_default().push(key.function);
+        }
+        for (record, key) in lines.keys().iter().enumerate() {
+            let FunctionKey { name, file, obj } = key.function;
+            if let Some([function]) = by_name.get(&(name, obj)).map(Vec::as_slice)
+                && let Some(node) = self.by_function.get(function)
+                && let Some(counts) = counts.get_mut(&(*node, None))
+            {
+                let count = lines.cost(record).get(position).copied().unwrap_or(0);
+                let site = file.filter(|_| file != function.file);
+                self.add(&mut counts[run], site, key.line, count);
+            }
+        }
+    }
+}
+
+/// A change between two lists of lines: how great it is, and the line of the new list, if there is one.
+type LineStep = (f64, Option<usize>);
+
+/// The line with at least half of what changed. Of what one run lacks, the only line of the other.
+fn changed_most(old: &CountsOfLines, new: &CountsOfLines, ran: [Count; 2]) -> Option<CauseLine> {
+    let line_of = |lines: &CountsOfLines, at: usize| {
+        let ((_, line), (site, _)) = lines.iter().nth(at)?;
+        let line = CauseLine {
+            site: *site,
+            line: *line,
+        };
+        (line.line != 0).then_some(line)
+    };
+    if old.is_empty() || new.is_empty() {
+        let only = if new.is_empty() { old } else { new };
+        return (only.len() == 1).then(|| line_of(only, 0)).flatten();
+    }
+    if old.len() * new.len() > MOST_PAIRS {
+        return None;
+    }
+    // What the old lines would count at the new number of calls.
+    let rate = ran[1] as f64 / ran[0].max(1) as f64;
+    let list = |lines: &'_ CountsOfLines, rate: f64| -> Vec<(String, f64)> {
+        let lines = lines.iter();
+        lines
+            .map(|((file, _), (_, count))| ((*file).to_owned(), *count as f64 * rate))
+            .collect()
+    };
+    let (mut old, mut new_list) = (list(old, rate), list(new, 1.0));
+    let forwards = greatest(&steps(&old, &new_list))?;
+    old.reverse();
+    new_list.reverse();
+    let backwards = greatest(&steps(&old, &new_list))?;
+    (forwards == new_list.len() - 1 - backwards).then(|| line_of(new, forwards))?
+}
+
+/// The line that has at least half of all changes.
+fn greatest(steps: &[LineStep]) -> Option<usize> {
+    let all: f64 = steps.iter().map(|(change, _)| change).sum();
+    let greatest = steps.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (greatest.0 > 0.0 && greatest.0 * 2.0 >= all).then_some(greatest.1)?
+}
+
+/// How one list becomes the other with the least change: lines of one file that stand for each other, and lines that came
+/// or went.
+fn steps(old: &[(String, f64)], new: &[(String, f64)]) -> Vec<LineStep> {
+    let width = new.len() + 1;
+    let mut least = vec![0.0; (old.len() + 1) * width];
+    let pair = |a: usize, b: usize| match old[a].0 == new[b].0 {
+        true => (old[a].1 - new[b].1).abs(),
+        false => f64::INFINITY,
+    };
+    for a in (0..=old.len()).rev() {
+        for b in (0..=new.len()).rev() {
+            let at = |a: usize, b: usize| least[a * width + b];
+            let mut best = f64::INFINITY;
+            if a < old.len() && b < new.len() {
+                best = pair(a, b) + at(a + 1, b + 1);
+            }
+            if a < old.len() {
+                best = best.min(old[a].1 + at(a + 1, b));
+            }
+            if b < new.len() {
+                best = best.min(new[b].1 + at(a, b + 1));
+            }
+            if best.is_finite() {
+                least[a * width + b] = best;
+            }
+        }
+    }
+    let (mut a, mut b) = (0, 0);
+    let mut steps = Vec::new();
+    while a < old.len() || b < new.len() {
+        let left = least[a * width + b];
+        let at = |a: usize, b: usize| least[a * width + b];
+        if a < old.len() && b < new.len() && pair(a, b) + at(a + 1, b + 1) <= left {
+            steps.push((pair(a, b), Some(b)));
+            (a, b) = (a + 1, b + 1);
+        } else if a < old.len() && (b == new.len() || old[a].1 + at(a + 1, b) <= left) {
+            steps.push((old[a].1, None));
+            a += 1;
+        } else {
+            steps.push((new[b].1, Some(b)));
+            b += 1;
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line that changed most between lists of lines and counts, of functions that ran so often.
+    fn told(old: &[(u64, Count)], new: &[(u64, Count)], ran: [Count; 2]) -> Option<u64> {
+        let lines = |list: &[(u64, Count)]| -> CountsOfLines<'static> {
+            let lines = list.iter();
+            lines
+                .map(|(line, count)| (("", *line), (None, *count)))
+                .collect()
+        };
+        changed_most(&lines(old), &lines(new), ran).map(|line| line.line)
+    }
+
+    #[test]
+    fn lines_are_compared_in_their_order_and_not_by_their_numbers() {
+        let old = [(3, 10), (4, 200), (5, 30)];
+        for (claim, new, ran, line) in [
+            (
+                "same numbers",
+                vec![(3, 10), (4, 500), (5, 30)],
+                [1, 1],
+                Some(4),
+            ),
+            (
+                "moved down",
+                vec![(13, 10), (14, 500), (15, 30)],
+                [1, 1],
+                Some(14),
+            ),
+            (
+                "a line came",
+                vec![(3, 10), (4, 200), (5, 90), (6, 30)],
+                [1, 1],
+                Some(5),
+            ),
+            (
+                "twice the calls",
+                vec![(3, 20), (4, 400), (5, 200)],
+                [1, 2],
+                Some(5),
+            ),
+            ("one went", vec![(3, 10), (5, 30)], [1, 1], None),
+            // Half each: from the two ends it is not the same one.
+            (
+                "two by the same",
+                vec![(3, 110), (4, 200), (5, 130)],
+                [1, 1],
+                None,
+            ),
+            (
+                "three by the same",
+                vec![(3, 110), (4, 300), (5, 130)],
+                [1, 1],
+                None,
+            ),
+            ("nothing", old.to_vec(), [1, 1], None),
+            (
+                "unknown lines",
+                vec![(0, 900), (3, 10), (4, 200), (5, 30)],
+                [1, 1],
+                None,
+            ),
+        ] {
+            assert_eq!(told(&old, &new, ran), line, "{claim}");
+        }
+        // Of equal lines in a row nobody knows which is new.
+        assert_eq!(
+            told(&[(3, 5), (4, 5)], &[(3, 5), (4, 5), (5, 5)], [1, 1]),
+            None
+        );
+        // What one of them lacks.
+        assert_eq!(told(&[], &[(7, 5)], [1, 1]), Some(7));
+        assert_eq!(told(&[(8, 5)], &[], [1, 1]), Some(8));
+        assert_eq!(told(&[], &[(7, 5), (8, 5)], [1, 1]), None);
+    }
+}
