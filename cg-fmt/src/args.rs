@@ -243,9 +243,9 @@ pub(crate) struct Args {
     /// Without it the ending of -o's file tells: .html, .csv, .tsv, .md, .jsonl, .svg (memory over time where the profile
     /// has it, else a flame graph), .folded, .dot, .pb.gz, .speedscope.json.
     ///
-    /// html is a page for a browser that needs nothing else: all rows, own code first, to sort and search, with pictures of
-    /// stacks and of memory over time, trees, and the source of the functions that cost most where there are line records.
-    /// Of a raw profile it reads calls, lines and stacks too; the sources it may show are those of --source.
+    /// html is a viewer for a browser that needs nothing else: all rows to sort, filter and search, flame graphs, a tree of
+    /// calls, callers and callees, annotated source, memory over time. Of a raw profile it reads calls, lines and stacks too,
+    /// of a diff the two profiles that it names, as far as they are there; the sources it may show are those of --source.
     /// svg is a picture of the memory of a run of Massif or heaptrack over time, with its peak and its growth, and the
     /// functions that held most at the snapshots with a tree; of two runs, or of a diff of two, it has the later over the
     /// earlier. flamegraph is an interactive picture (SVG) of stacks; of a diff of stacks (cg-diff --all --type stack) it is

@@ -177,6 +177,10 @@ impl Options {
             && self.kind.is_none()
             && self.group_by.is_none()
             && !self.by_function
+            && self.sort.is_none()
+            && !self.reverse
+            && self.top.is_none()
+            && self.columns.is_empty()
             && matches!(self.view, View::List | View::Source { .. })
     }
 

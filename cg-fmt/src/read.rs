@@ -82,7 +82,8 @@ pub(crate) fn read(
         profile = profile.by_function()?;
     }
     let has_stacks = profile.types().any(RecordType::has_stack);
-    let estimated = match options.is_full_page() && !has_stacks {
+    let has_calls = !profile.table(RecordType::Call).is_empty();
+    let estimated = match options.is_full_page() && has_calls && !has_stacks {
         true => estimated_stacks(files, diagnostics)?,
         false => None,
     };

@@ -505,66 +505,6 @@ fn the_directory_of_sources_may_be_a_word_of_its_own() {
 }
 
 #[test]
-fn a_page_has_the_source_of_the_functions_that_cost_most() {
-    let directory = tempfile::tempdir().unwrap();
-    let folder = directory.path().to_str().unwrap();
-    std::fs::write(
-        directory.path().join("a.c"),
-        "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n",
-    )
-    .unwrap();
-    std::fs::write(directory.path().join("b.h"), "first\nsecond\n").unwrap();
-    let line = |function: &str, file: &str, line: u32, cost: u32| {
-        format!(
-            "{{\"type\":\"line\",\"fn\":\"{function}\",\"file\":\"{file}\",\"line\":{line},\"cost\":{{\"Ir\":{cost}}}}}\n"
-        )
-    };
-    let stream = [
-        RUN,
-        &line("small", "a.c", 8, 20),
-        &line("gone", "gone/c.c", 3, 200),
-        &line("large", "a.c", 2, 300),
-        &line("large", "b.h", 1, 400),
-        // Less than a tenth of its function.
-        &line("large", "other.h", 1, 60),
-        "{\"type\":\"fn\",\"fn\":\"large\",\"file\":\"a.c\",\"cost\":{\"Ir\":760}}\n",
-        END,
-    ]
-    .concat();
-    let page = cg_fmt(&["-f", "html", &format!("--source={folder}")], &stream).stdout;
-    let (_, source) = page
-        .split_once("Source of the functions that cost most</h2>")
-        .unwrap();
-    let heads: Vec<&str> = source.split("<summary>").skip(1).collect();
-    let heads: Vec<&str> = heads
-        .iter()
-        .filter_map(|head| head.split("</summary>").next())
-        .collect();
-    assert_eq!(
-        heads,
-        [
-            "<code>large</code> 760 Ir (76.00%)",
-            "<code>small</code> 20 Ir (2.00%)"
-        ]
-    );
-    for text in [
-        "400 (40.00%)  1  first",
-        "300 (30.00%)  2  two",
-        "20 ( 2.00%)  8  eight",
-        // What is not shown is said, and all of it adds up to the total.
-        "<td>200<td style=--p:20>20.00%<td>files not found",
-        "<td>60<td style=--p:6>6.00%<td>files not shown",
-        "gone/c.c (--source-root",
-    ] {
-        assert!(source.contains(text), "{text}: {source}");
-    }
-    assert!(!source.contains("other.h"), "{source}");
-    // The lines of one function are in no other's.
-    let large = source.split("<code>small").next().unwrap();
-    assert!(!large.contains("eight"), "{large}");
-}
-
-#[test]
 fn lines_are_headed_by_the_function_whose_code_they_are() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_str().unwrap();
@@ -824,10 +764,6 @@ fn a_heap_of_heaptrack_is_told_by_sites_and_its_table_by_program_points() {
         "{table}"
     );
     assert!(table.contains("avg size"), "{table}");
-    // The sum of what several snapshots held is no figure to show.
-    let page = cg_fmt(&["-f", "html", file], "").stdout;
-    assert!(!page.contains(">bytes<"), "{page}");
-    assert!(page.contains(">Flame graph<"), "{page}");
 }
 
 #[test]

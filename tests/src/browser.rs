@@ -23,19 +23,10 @@ pub struct Browser {
     last_id: u64,
     /// The page's session.
     session: String,
-    /// Where scripts run: the page itself and its frames.
-    contexts: Vec<Context>,
     loaded: bool,
     /// What the page complained of: errors of scripts, and what its policy forbade.
     pub troubles: Vec<String>,
     _folder: tempfile::TempDir,
-}
-
-/// A place where scripts run.
-#[derive(Clone, Debug, PartialEq)]
-struct Context {
-    session: String,
-    id: u64,
 }
 
 impl Browser {
@@ -82,7 +73,6 @@ impl Browser {
             answers: receiver,
             last_id: 0,
             session: String::new(),
-            contexts: Vec::new(),
             loaded: false,
             troubles: Vec::new(),
             _folder: folder,
@@ -92,22 +82,14 @@ impl Browser {
         let attached = browser.call("", "Target.attachToTarget", target);
         browser.session = attached["sessionId"].as_str().unwrap().to_owned();
         let session = browser.session.clone();
-        browser.watch(&session);
-        browser.call(&session, "Page.enable", json!({}));
+        for domain in ["Page", "Runtime", "Log"] {
+            browser.call(&session, &format!("{domain}.enable"), json!({}));
+        }
         browser
-    }
-
-    /// Has a page or frame tell of its scripts and troubles.
-    fn watch(&mut self, session: &str) {
-        let frames = json!({"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true});
-        self.call(session, "Target.setAutoAttach", frames);
-        self.call(session, "Runtime.enable", json!({}));
-        self.call(session, "Log.enable", json!({}));
     }
 
     /// Opens a file, and waits until all of it is there.
     pub fn open(&mut self, path: &Path) {
-        self.contexts.clear();
         self.troubles.clear();
         self.loaded = false;
         let session = self.session.clone();
@@ -134,56 +116,12 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What an expression comes to in the first frame of the page that has an element.
-    pub fn evaluate_in_frame(&mut self, element: &str, expression: &str) -> Value {
-        let start = Instant::now();
-        let has = format!("document.querySelector({element:?}) !== null");
-        loop {
-            for context in self.contexts.clone() {
-                if self.in_context(&context, &has)["result"]["value"] == true {
-                    let answer = self.in_context(&context, expression);
-                    assert!(
-                        answer.get("exceptionDetails").is_none(),
-                        "{expression}: {answer}"
-                    );
-                    return answer["result"]["value"].clone();
-                }
-            }
-            assert!(start.elapsed() < PATIENCE, "no frame has {element}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    }
-
-    fn in_context(&mut self, context: &Context, expression: &str) -> Value {
-        let arguments =
-            json!({"expression": expression, "returnByValue": true, "contextId": context.id});
-        let session = context.session.clone();
-        self.try_call(&session, "Runtime.evaluate", arguments)
-            .unwrap_or_default()
-    }
-
     /// Waits until an expression is true.
     pub fn wait_for(&mut self, expression: &str) {
         let start = Instant::now();
         while self.evaluate(expression) != true {
             assert!(start.elapsed() < PATIENCE, "never true: {expression}");
             std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Acts until an expression is true in the frame that has an element. A frame that has not been drawn yet gets no
-    /// input, so the act is repeated once in a while.
-    pub fn act_until(&mut self, act: impl Fn(&mut Browser), element: &str, expression: &str) {
-        let start = Instant::now();
-        loop {
-            act(self);
-            for _ in 0..20 {
-                if self.evaluate_in_frame(element, expression) == true {
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            assert!(start.elapsed() < PATIENCE, "never true: {expression}");
         }
     }
 
@@ -262,14 +200,6 @@ impl Browser {
         let about = &event["params"];
         let session = event["sessionId"].as_str().unwrap_or_default().to_owned();
         match event["method"].as_str().unwrap_or_default() {
-            "Target.attachedToTarget" if about["targetInfo"]["type"] == "iframe" => {
-                let frame = about["sessionId"].as_str().unwrap_or_default().to_owned();
-                self.watch(&frame);
-            }
-            "Runtime.executionContextCreated" => {
-                let id = about["context"]["id"].as_u64().unwrap_or(0);
-                self.contexts.push(Context { session, id });
-            }
             "Page.loadEventFired" if session == self.session => self.loaded = true,
             "Runtime.exceptionThrown" => self.troubles.push(about["exceptionDetails"].to_string()),
             "Log.entryAdded" if about["entry"]["level"] == "error" => {

@@ -1,14 +1,11 @@
 //! Rows and columns as the options want them: sorted, cut, chosen; and what is said of those that are left out.
 
-use std::collections::HashSet;
-
 use cg_document::{Audience, Block, Cell, Cut, Table, UnknownColumn, number};
 use cg_stream::record::Count;
-use cg_stream::sorting::Order as _;
 
-use super::columns::{CODE, OWN};
+use super::columns::CODE;
 use super::events::EventColumns;
-use crate::options::{Options, OutputFormat};
+use crate::options::Options;
 
 /// Sorts by a column as people call it, and shows that column. Turns the order around where the options say so.
 pub(crate) fn sort(
@@ -30,30 +27,6 @@ pub(crate) fn sort(
         table.rows.reverse();
     }
     Ok(())
-}
-
-/// On a page, puts the program's own code first unless another order was asked for, and shows the column `code`. Does
-/// nothing if all rows or none are the program's own.
-pub(crate) fn own_first(table: &mut Table, options: &Options) {
-    if options.format != OutputFormat::Html {
-        return;
-    }
-    let Ok(column) = table.column(CODE) else {
-        return;
-    };
-    let own: HashSet<usize> = table
-        .rows
-        .iter()
-        .copied()
-        .filter(|row| column.cell(*row) == Cell::Text(OWN.into()))
-        .collect();
-    if own.is_empty() || own.len() == table.rows.len() {
-        return;
-    }
-    if options.sort.is_none() && !options.reverse {
-        table.rows.order_by_key(|row| !own.contains(row));
-    }
-    table.show(CODE);
 }
 
 /// Keeps the first rows. Returns what was cut, measured by a column (`self` or `delta`) of the first event.

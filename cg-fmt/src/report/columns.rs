@@ -148,7 +148,7 @@ pub(crate) fn push_function<'a>(
     );
 }
 
-/// The column `code`: whose code a function is. Hidden by default; pages use it to put the program's own code first.
+/// The column `code`: whose code a function is. Hidden by default.
 pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {
         Cell::Text(owner(row).word().into())
@@ -156,6 +156,5 @@ pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     .for_audience(Audience::Nobody)
 }
 
-/// The name of that column, and what it says of the program's own.
+/// The name of that column.
 pub(crate) const CODE: &str = "code";
-pub(crate) const OWN: &str = "own";

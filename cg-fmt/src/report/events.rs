@@ -246,12 +246,6 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
     }
 }
 
-/// Whether an event is of `heap` records alone: the sum of what several snapshots held is no total.
-pub(crate) fn is_of_snapshots(profile: &Profile, event: &str) -> bool {
-    let mut kinds = profile.types().filter(|kind| has_event(*kind, event));
-    kinds.next() == Some(RecordType::Heap) && kinds.next().is_none()
-}
-
 /// What 100 % of each event is.
 fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Count> {
     let rows = profile.table(kind);

@@ -1,6 +1,6 @@
 //! Functions as if nothing were inlined: what each costs wherever its code is, and how much of that is its own.
 
-use cg_document::{Block, Cell, Column, Document, Layout, Worth};
+use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth};
 use cg_stream::profile::{InlinedFunctions, Profile};
 use cg_stream::record::{Count, RecordType};
 
@@ -32,10 +32,12 @@ impl<'a> InlinedListing<'a> {
         }))
     }
 
-    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
-        let mut document = Document::default();
-        let origin = origin::origin(self.profile);
-        document.blocks.extend(origin.map(Block::Heading));
+    pub(crate) fn events(&self) -> &EventColumns {
+        &self.events
+    }
+
+    /// The functions with every column that there is, in the order of their cost.
+    pub(crate) fn table(&self) -> Table<'_> {
         let kind = RecordType::Fn;
         let mut table = table_of(self.profile, &self.functions.rows, kind, &self.events);
         let names = table
@@ -73,7 +75,15 @@ impl<'a> InlinedListing<'a> {
         table
             .columns
             .splice(at..at, figures.map(|column| column.worth(Worth::Figure)));
-        let noun = |count| kinds::noun(kind, count);
+        table
+    }
+
+    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+        let mut document = Document::default();
+        let origin = origin::origin(self.profile);
+        document.blocks.extend(origin.map(Block::Heading));
+        let table = self.table();
+        let noun = |count| kinds::noun(RecordType::Fn, count);
         document
             .blocks
             .extend(listed(table, &self.events, Some("self"), noun, options)?);

@@ -7,15 +7,16 @@ use cg_stream::tool::Diagnostics;
 
 use crate::options::{Options, OutputFormat, View};
 
+pub(crate) mod columns;
 pub(crate) mod diff;
+pub(crate) mod inlined;
 pub(crate) mod records;
 pub(crate) mod samples;
 pub(crate) mod source;
+pub(crate) mod totals;
 
 mod graph;
 mod heap;
-mod inlined;
-mod totals;
 mod tree;
 
 pub(crate) mod events;
@@ -23,10 +24,8 @@ pub(crate) mod kinds;
 pub(crate) mod lack;
 pub(crate) mod origin;
 pub(crate) mod owners;
-pub(crate) mod totals_table;
 
 mod arrange;
-mod columns;
 mod grouping;
 mod growth;
 mod passed_through;

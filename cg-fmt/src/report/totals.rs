@@ -118,7 +118,7 @@ impl<'a> Totals<'a> {
         Column::new(&ratio.formula.name, Layout::Number, cell).for_audience(audience)
     }
 
-    fn table(&self) -> Table<'_> {
+    pub(crate) fn table(&self) -> Table<'_> {
         let rows = &self.rows;
         let mut columns: Vec<Column<'_>> = self
             .labels

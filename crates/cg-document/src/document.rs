@@ -26,8 +26,6 @@ pub enum Block<'a> {
     Table(Table<'a>),
     /// Memory over time.
     Graph(Graph),
-    /// A picture with a script of its own; pages alone show it.
-    Picture(Picture),
     /// Lines that are laid out already: annotated source, a stack.
     Verbatim(Vec<String>),
     /// What is folded away where the output can fold.
@@ -37,21 +35,6 @@ pub enum Block<'a> {
         /// What is folded.
         blocks: Vec<Block<'a>>,
     },
-}
-
-/// A picture that a program drew, and what makes it one that answers.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// What it shows, for those who do not see it.
-    pub title: String,
-    /// The picture as an SVG element. It is written as it is.
-    pub svg: String,
-    /// Its style sheet, written as it is.
-    pub style: String,
-    /// Its script, written as it is. It runs in a frame of its own, behind the picture.
-    pub script: String,
-    /// In pixels; it is as wide as there is room.
-    pub height: usize,
 }
 
 /// A part of a line.

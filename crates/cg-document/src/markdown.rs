@@ -18,9 +18,6 @@ pub fn write(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
 pub fn text(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
-        if matches!(block, Block::Picture(_)) {
-            continue;
-        }
         if !text.is_empty() && !text.ends_with("-->\n") {
             text.push('\n');
         }
@@ -31,7 +28,6 @@ pub fn text(blocks: &[Block]) -> String {
 
 fn push_block(text: &mut String, block: &Block) {
     match block {
-        Block::Picture(_) => {}
         Block::Marker(marker) => push_all(text, &["<!-- ", marker, " -->\n"]),
         Block::Heading(words) => push_all(text, &["### ", &escaped(words), "\n"]),
         Block::Text(words) => push_all(text, &[&escaped(words), "\n"]),

@@ -41,7 +41,7 @@ fn write_blocks(
     let bold = screen.style(Style::new().bold());
     let dim = screen.style(Style::new().dimmed());
     for block in blocks {
-        if matches!(block, Block::Marker(_) | Block::Picture(_)) {
+        if matches!(block, Block::Marker(_)) {
             continue;
         }
         // Tables and headings stand apart; sentences follow what they are about.
@@ -59,7 +59,7 @@ fn write_blocks(
         }
         *is_first = false;
         match block {
-            Block::Marker(_) | Block::Picture(_) => {}
+            Block::Marker(_) => {}
             Block::Heading(text) => write_words(&visible(text), bold, "", screen, out)?,
             Block::Text(text) => write_words(&visible(text), Style::new(), "", screen, out)?,
             Block::Note(text) => write_words(&visible(text), dim, "", screen, out)?,

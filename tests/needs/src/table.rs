@@ -223,6 +223,13 @@ pub const CAPABILITIES: &[Capability] = &[
         commands: &["node", "npm"],
     },
     Capability {
+        name: "typescript",
+        purpose: "checks the types of the script that pages have",
+        probe: "tsc --version",
+        install: Node(&["typescript@7.0.2"]),
+        commands: &["tsc"],
+    },
+    Capability {
         name: "speedscope",
         purpose: "its page opens the files that cg-fmt writes",
         probe: "[ -d \"$NEEDS_FOLDER/node/node_modules/speedscope/dist\" ] || [ -d \"$(npm root --global)/speedscope/dist\" ]",

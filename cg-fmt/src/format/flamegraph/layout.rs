@@ -31,16 +31,6 @@ impl Default for PictureLimits {
 }
 
 impl PictureLimits {
-    /// The limits of a picture that is embedded in a page, whose size has a limit.
-    pub(super) fn for_page(percent: Option<f64>) -> PictureLimits {
-        PictureLimits {
-            // A pixel.
-            least_percent: percent.unwrap_or(0.1),
-            most: 2_000,
-            ..PictureLimits::default()
-        }
-    }
-
     /// The limits with another percentage, where one is given.
     pub(super) fn from_percent(percent: Option<f64>) -> PictureLimits {
         let limits = PictureLimits::default();

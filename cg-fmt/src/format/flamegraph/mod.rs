@@ -9,7 +9,6 @@
 use std::io::Write;
 
 use anyhow::ensure;
-use cg_document::Picture;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{Facts, owners_by};
 use cg_stream::intern::{Id, Made};
@@ -28,7 +27,6 @@ use crate::options::Options;
 
 mod gone;
 mod layout;
-mod page;
 mod svg;
 
 use layout::{FrameLayout, PictureLimits};
@@ -58,27 +56,6 @@ pub(crate) fn write(
     }
     say_changed(&drawing.texts, diagnostics);
     Ok(())
-}
-
-/// The same for a page, and what is to be said of it there.
-///
-/// # Errors
-/// Where there is nothing to draw.
-pub(crate) fn for_page(
-    profile: &Profile,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<(Picture, Vec<String>)> {
-    let stacks = WrittenStacks::of(
-        profile,
-        options,
-        Holds::OneEvent("flame graphs"),
-        diagnostics,
-    )?;
-    let limits = PictureLimits::for_page(options.threshold);
-    let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
-    let picture = page::picture(drawing.title(), &drawing.picture()?)?;
-    Ok((picture, drawing.notes()))
 }
 
 /// What is drawn.

@@ -12,6 +12,29 @@ use crate::report::arrange;
 const SHOWN_CAUSES: usize = 10;
 
 impl Diffs<'_> {
+    /// Function, callee and what the cause is, each with what it adds to each event, the greatest first.
+    pub(crate) fn told_causes(&self) -> Vec<(&str, Option<&str>, String, Vec<Count>)> {
+        let first = self.events.first().map_or("", String::as_str);
+        let told = |cause: &CauseRecord<'static>| {
+            let deltas = self.events.iter().map(|event| cause.delta.get(event));
+            (sentence(cause, first), deltas.collect())
+        };
+        let causes = self.causes.iter().map(|cause| {
+            let (words, deltas) = told(cause);
+            let callee = cause
+                .callee
+                .as_ref()
+                .and_then(|callee| callee.name.as_deref());
+            (
+                cause.name.as_deref().unwrap_or_default(),
+                callee,
+                words,
+                deltas,
+            )
+        });
+        causes.collect()
+    }
+
     /// The causes, the greatest first, and what the rest comes to; nothing where there are none.
     pub(super) fn causes<'t>(
         &'t self,

@@ -5,9 +5,15 @@ use cg_names::whose::{Facts, owners_by};
 use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, Name};
 
 use super::{DiffEvent, Diffs, why};
+use crate::options::Options;
 use crate::report::columns::code;
 
 impl Diffs<'_> {
+    /// The records as a table, with every column that there is.
+    pub(crate) fn all_columns(&self, options: &Options) -> anyhow::Result<Table<'_>> {
+        Ok(self.table(&self.events(options)?))
+    }
+
     /// The records as a table, in the order they came.
     pub(super) fn table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
         let mut columns = Vec::new();

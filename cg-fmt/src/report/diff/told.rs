@@ -38,7 +38,6 @@ impl Diffs<'_> {
         }
         let mut table = self.table(&events);
         arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
-        arrange::own_first(&mut table, options);
         let cut = arrange::cut(&mut table, options.rows(), self.measure(), first);
         arrange::choose_columns(&mut table, first, options)?;
         if table.rows.is_empty() && options.format.is_for_people() {
@@ -162,7 +161,7 @@ impl Diffs<'_> {
     }
 
     /// What a reader of the figures should know of how they came about.
-    pub(super) fn notes<'a>(&self) -> Vec<Block<'a>> {
+    pub(crate) fn notes<'a>(&self) -> Vec<Block<'a>> {
         let summary = &self.summary;
         let mut notes = Vec::new();
         if !summary.joined.is_empty() {

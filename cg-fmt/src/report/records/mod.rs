@@ -187,7 +187,6 @@ pub(crate) fn listed<'a>(
 ) -> anyhow::Result<Vec<Block<'a>>> {
     let first = events.first_name();
     arrange::sort(&mut table, options.sort.as_deref(), first, options)?;
-    arrange::own_first(&mut table, options);
     let cut = arrange::cut(&mut table, options.rows(), measure, first);
     arrange::choose_columns(&mut table, first, options)?;
     let mut blocks = vec![Block::Table(table)];

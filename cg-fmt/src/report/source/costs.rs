@@ -103,22 +103,6 @@ impl<'a> Files<'a> {
         files.into_iter().map(|(_, _, file)| file).collect()
     }
 
-    /// All files with their lines, by the cost in them, largest first, then by name.
-    pub(super) fn by_cost(&self, event: usize) -> Vec<(Option<Symbol>, &FileLines<'a>)> {
-        let mut files: Vec<_> = self
-            .lines
-            .iter()
-            .map(|(file, lines)| (*file, lines))
-            .collect();
-        files.order_by(|(a, a_lines), (b, b_lines)| {
-            let names = || self.profile.text(*a).cmp(&self.profile.text(*b));
-            cost_of(b_lines, event)
-                .cmp(&cost_of(a_lines, event))
-                .then_with(names)
-        });
-        files
-    }
-
     /// Whether a file is the program's own, as a frame in it would be.
     fn is_own(&self, file: Option<Symbol>) -> bool {
         let frame = Frame {

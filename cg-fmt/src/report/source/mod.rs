@@ -9,7 +9,7 @@
 
 use std::ops::RangeInclusive;
 
-use cg_document::{Audience, Block, Cell, Column, Document, Layout, Span, Table, number};
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
@@ -23,12 +23,13 @@ use text::Annotation;
 
 mod costs;
 mod find;
-mod functions;
+mod lines;
 mod passages;
 mod text;
 mod text_file;
 
 use find::FoundSource;
+pub(crate) use lines::source_lines;
 
 /// Annotated files, and the account of where all cost is.
 pub(crate) struct AnnotatedSource {
@@ -37,21 +38,10 @@ pub(crate) struct AnnotatedSource {
     account: Vec<AccountRow>,
     /// Paths and their annotated lines.
     files: Vec<(String, Vec<String>)>,
-    /// Functions, where they and not files are shown.
-    functions: Vec<AnnotatedFunction>,
     /// Files with a cost that exist but are not shown, and why.
     refused: Vec<(String, &'static str)>,
     /// Files with a cost that were not found, the largest first.
     missing: Vec<String>,
-}
-
-/// A function with its lines, those that were inlined into it too.
-struct AnnotatedFunction {
-    name: String,
-    /// What its lines cost together, as it is said.
-    cost: String,
-    /// Paths and the annotated lines in them.
-    files: Vec<(String, Vec<String>)>,
 }
 
 /// What became of some cost of a file.
@@ -98,7 +88,7 @@ impl AnnotatedSource {
                 shown.push(annotated);
             }
         }
-        Ok(looking.found(account, shown, Vec::new()))
+        Ok(looking.found(account, shown))
     }
 
     /// The account first, whose rows add up to the total, then the files.
@@ -126,19 +116,6 @@ impl AnnotatedSource {
         for (path, lines) in &self.files {
             document.push(Block::Heading(path.clone()));
             document.push(Block::Verbatim(lines.clone()));
-        }
-        for function in &self.functions {
-            let files = function.files.iter();
-            let blocks = files.flat_map(|(path, lines)| {
-                [Block::Note(path.clone()), Block::Verbatim(lines.clone())]
-            });
-            document.push(Block::Details {
-                summary: vec![
-                    Span::code(function.name.clone()),
-                    Span::text(format!(" {}", function.cost)),
-                ],
-                blocks: blocks.collect(),
-            });
         }
         document.blocks.extend(self.told_missing().map(Block::Note));
         document
@@ -203,18 +180,12 @@ impl<'a> Looking<'a> {
     }
 
     /// What was looked for, with what was found of it.
-    fn found(
-        self,
-        account: Account,
-        files: Vec<(String, Vec<String>)>,
-        functions: Vec<AnnotatedFunction>,
-    ) -> AnnotatedSource {
+    fn found(self, account: Account, files: Vec<(String, Vec<String>)>) -> AnnotatedSource {
         AnnotatedSource {
             origin: origin::origin(self.profile),
             events: self.events,
             account: account.rows,
             files,
-            functions,
             refused: self.refused,
             missing: self.missing,
         }

@@ -2,7 +2,7 @@
 //! everything from elsewhere and every script but the ones it was written with.
 //!
 //! Without script it is a page to read: tables with every row, trees that fold. The script sorts and searches.
-//! [`Picture`]s stand in frames of their own, so that their scripts and names meet neither each other's nor the page's.
+//! A [`Viewer`] is a page of another kind: of a whole profile, whose rows the script makes as they come into sight.
 
 use std::io;
 
@@ -10,10 +10,14 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::markup::Markup;
-use crate::{Block, Document, Picture, Span, Table, chart};
+use crate::{Block, Document, Span, Table, chart};
 
+mod script;
 mod table;
 mod tree;
+mod viewer;
+
+pub use viewer::{Viewer, write_viewer};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -54,7 +58,7 @@ fn page(document: &Document, tone: Tone) -> String {
     let mut page = Markup::default();
     page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
     page.tag("<meta http-equiv=Content-Security-Policy content=\"");
-    page.text(&policy(&document.blocks));
+    page.text(&policy());
     page.tag("\">\n<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
     page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
     page.text(title);
@@ -90,36 +94,17 @@ fn page(document: &Document, tone: Tone) -> String {
     page.into_string()
 }
 
-/// What the page may do: show its own styles and run the scripts that it was written with, told by their hashes.
-fn policy(blocks: &[Block]) -> String {
-    let mut hashes = vec![hash(SCRIPT)];
-    for picture in pictures(blocks) {
-        hashes.push(hash(&picture.script));
-    }
-    hashes.sort_unstable();
-    hashes.dedup();
+/// What the page may do: show its own styles and run the script that it was written with, told by its hash.
+fn policy() -> String {
     format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'",
-        hashes.join(" ")
+        hash(SCRIPT)
     )
 }
 
 fn hash(script: &str) -> String {
     let digest = hmac_sha256::Hash::hash(script.as_bytes());
     format!("'sha256-{}'", BASE64_STANDARD.encode(digest))
-}
-
-/// All pictures, folded ones too.
-fn pictures<'p>(blocks: &'p [Block]) -> Vec<&'p Picture> {
-    let mut found = Vec::new();
-    for block in blocks {
-        match block {
-            Block::Picture(picture) => found.push(picture),
-            Block::Details { blocks, .. } => found.extend(pictures(blocks)),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Writes blocks one after the other.
@@ -201,7 +186,6 @@ impl HtmlWriter {
                 chart::draw(graph, page);
                 page.tag("</figure>\n");
             }
-            Block::Picture(picture) => write_picture(page, picture),
             Block::Verbatim(lines) => {
                 page.tag("<pre tabindex=0>");
                 for line in lines {
@@ -246,27 +230,6 @@ fn spans(page: &mut Markup, spans: &[Span]) {
     }
 }
 
-/// A picture in a frame, which has the page's policy and no other right than to run its script.
-fn write_picture(page: &mut Markup, picture: &Picture) {
-    let mut inner = Markup::default();
-    inner.tag("<!doctype html><html lang=en><meta charset=utf-8><title>");
-    inner.text(&picture.title);
-    inner.tag("</title><style>:root{color-scheme:light dark}body{margin:0;overflow:hidden}");
-    inner.trusted(&picture.style);
-    inner.tag("</style><body>");
-    inner.trusted(&picture.svg);
-    inner.tag("<script>");
-    inner.trusted(&picture.script);
-    inner.tag("</script></body></html>");
-    page.tag("<figure class=picture><iframe title=\"");
-    page.text(&picture.title);
-    page.tag("\" sandbox=\"allow-scripts allow-modals\" height=");
-    page.integer(picture.height);
-    page.tag(" srcdoc='");
-    page.page_in_attribute(&inner);
-    page.tag("'></iframe></figure>\n");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,13 +270,6 @@ mod tests {
             Block::Table(table()),
             Block::Table(tree),
             Block::Verbatim(vec![hostile()]),
-            Block::Picture(Picture {
-                title: hostile(),
-                svg: String::new(),
-                style: String::new(),
-                script: String::new(),
-                height: 1,
-            }),
             Block::Details {
                 summary: vec![Span::code(hostile())],
                 blocks: vec![Block::Text(hostile())],
@@ -322,32 +278,21 @@ mod tests {
         assert!(!page.contains("<img"), "{page}");
         for tag in ["</title>", "</script>"] {
             let in_clean = clean.matches(tag).count();
-            // The picture's page has one of each, in an attribute.
-            assert_eq!(page.matches(tag).count(), in_clean + 1, "{tag}");
+            assert_eq!(page.matches(tag).count(), in_clean, "{tag}");
         }
         assert!(!page.contains('\u{1b}'));
     }
 
     #[test]
-    fn nothing_comes_from_elsewhere_and_only_its_own_scripts_run() {
-        let picture = |script: &str| {
-            Block::Picture(Picture {
-                title: "p".to_owned(),
-                svg: "<svg/>".to_owned(),
-                style: String::new(),
-                script: script.to_owned(),
-                height: 100,
-            })
-        };
-        let page = written(vec![picture("a()"), picture("b()"), picture("a()")]);
+    fn nothing_comes_from_elsewhere_and_only_its_own_script_runs() {
+        // printf 'a()' | openssl dgst -sha256 -binary | base64
+        let known = "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='";
+        assert_eq!(hash("a()"), known);
+        let page = written(vec![Block::Text("words".to_owned())]);
         let policy = page.split("content=\"").nth(1).unwrap();
         let policy = policy.split('"').next().unwrap();
         assert!(policy.starts_with("default-src &#39;none&#39;; "));
-        // The page's, and two of three pictures'.
-        assert_eq!(policy.matches("sha256-").count(), 3);
-        // printf 'a()' | openssl dgst -sha256 -binary | base64
-        let known = "sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4=";
-        assert!(policy.contains(known), "{policy}");
+        assert_eq!(policy.matches("sha256-").count(), 1);
         assert!(!page.contains("http://") && !page.contains("https://"));
     }
 }

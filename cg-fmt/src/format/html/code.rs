@@ -1,0 +1,213 @@
+//! Calls and lines with their costs, and the text of the lines.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+
+use cg_stream::profile::{FunctionKey, Profile, Symbol};
+use cg_stream::record::{Count, RecordType};
+use foldhash::fast::FixedState;
+
+use super::data::{PageData, TextId};
+use super::functions::{Functions, FunctionsOf, PageFunction};
+use crate::options::Places;
+use crate::report::source::source_lines;
+
+/// Lines that are shown before and behind one with a cost.
+const CONTEXT: u64 = 4;
+/// Gaps between lines of a function up to this are shown.
+const GAP: u64 = 40;
+/// Files of a page; what costs most comes first.
+const MOST_FILES: usize = 400;
+
+/// From where to where calls go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CallPlace {
+    side: u32,
+    from: PageFunction,
+    to: PageFunction,
+    line: u64,
+    /// The file of the line, where it is not that of the function.
+    site: TextId,
+}
+
+#[derive(Default)]
+struct CallCost {
+    calls: Count,
+    incl: Vec<Count>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LinePlace {
+    side: u32,
+    function: PageFunction,
+    /// The file, where it is not that of the function.
+    file: TextId,
+    line: u64,
+}
+
+/// The lines of a file that are in functions of it, and what they cost in the first event.
+#[derive(Default)]
+struct LinesOfFile {
+    cost: Count,
+    lines: BTreeSet<u64>,
+}
+
+/// The calls and lines of a profile, of a diff those of both runs.
+#[derive(Default)]
+pub(super) struct Code {
+    calls: BTreeMap<CallPlace, CallCost>,
+    lines: BTreeMap<LinePlace, Vec<Count>>,
+    files: HashMap<TextId, LinesOfFile, FixedState>,
+}
+
+impl Code {
+    /// Adds the calls and lines of a profile, the events at these positions; `side` is 0 or 1 for a run of a diff.
+    pub(super) fn add(
+        &mut self,
+        profile: &Profile,
+        side: Option<usize>,
+        events: &[Option<usize>],
+        (functions, data): (&mut Functions, &mut PageData),
+    ) {
+        let mut known = FunctionsOf::new(profile, side.is_some());
+        let side = side.unwrap_or(0) as u32;
+        let own = own_files(profile);
+        let picked = |cost: &[Count]| -> Vec<Count> {
+            let count = |event: &Option<usize>| cost.get((*event)?).copied();
+            events
+                .iter()
+                .map(|event| count(event).unwrap_or(0))
+                .collect()
+        };
+        let calls = profile.table(RecordType::Call);
+        for (row, key) in calls.keys().iter().enumerate() {
+            let place = CallPlace {
+                side,
+                from: known.of(key.function, functions, data),
+                to: known.of(key.callee.unwrap_or_default(), functions, data),
+                line: key.line.unwrap_or(0),
+                site: data.text_of(profile.text(key.site)),
+            };
+            let sum = self.calls.entry(place).or_default();
+            sum.calls += calls.calls(row);
+            add(&mut sum.incl, &picked(calls.incl(row).unwrap_or_default()));
+        }
+        let lines = profile.table(RecordType::Line);
+        for (row, key) in lines.keys().iter().enumerate() {
+            let FunctionKey { name, file, obj } = key.function;
+            let files = own.get(&(name, obj)).map_or(&[][..], Vec::as_slice);
+            let is_own = files.is_empty() || files.contains(&file);
+            let function = FunctionKey {
+                file: if is_own { file } else { files[0] },
+                ..key.function
+            };
+            let path = data.text_of(profile.text(file));
+            let cost = picked(lines.cost(row));
+            let line = key.line.unwrap_or(0);
+            if is_own && line > 0 {
+                let of_file = self.files.entry(path).or_default();
+                of_file.cost += cost.first().copied().unwrap_or(0);
+                of_file.lines.insert(line);
+            }
+            let place = LinePlace {
+                side,
+                function: known.of(function, functions, data),
+                file: if is_own { TextId::default() } else { path },
+                line,
+            };
+            add(self.lines.entry(place).or_default(), &cost);
+        }
+    }
+
+    /// Writes all of it, with so many events, and the text of the lines as far as it is found.
+    pub(super) fn write(&self, events: usize, places: &Places, data: &mut PageData) {
+        let calls = || self.calls.keys();
+        let lines = || self.lines.keys();
+        let is_new = |side: u32| side != 0;
+        if calls().any(|call| is_new(call.side)) || lines().any(|line| is_new(line.side)) {
+            data.numbers("c.side", calls().map(|call| call.side));
+            data.numbers("l.side", lines().map(|line| line.side));
+        }
+        data.rising("c.from", calls().map(|call| call.from));
+        data.numbers("c.to", calls().map(|call| call.to));
+        data.numbers("c.line", calls().map(|call| call.line));
+        data.numbers("c.site", calls().map(|call| call.site.0));
+        let counts: Vec<Option<Count>> = self.calls.values().map(|of| Some(of.calls)).collect();
+        data.counts("c.calls", &counts);
+        data.rising("l.fn", lines().map(|line| line.function));
+        data.numbers("l.file", lines().map(|line| line.file.0));
+        data.rising("l.line", lines().map(|line| line.line));
+        for event in 0..events {
+            let of = |cost: &Vec<Count>| Some(cost.get(event).copied().unwrap_or(0));
+            let incl: Vec<_> = self.calls.values().map(|call| of(&call.incl)).collect();
+            data.counts(&format!("c.incl.{event}"), &incl);
+            let cost: Vec<_> = self.lines.values().map(of).collect();
+            data.counts(&format!("l.self.{event}"), &cost);
+        }
+        self.write_texts(places, data);
+    }
+
+    fn write_texts(&self, places: &Places, data: &mut PageData) {
+        let mut files: Vec<(&TextId, &LinesOfFile)> = self.files.iter().collect();
+        files.sort_by_key(|(file, of)| (std::cmp::Reverse(of.cost), **file));
+        let (mut paths, mut numbers, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for (file, of) in files.into_iter().take(MOST_FILES) {
+            let path = data.text_with(*file).to_owned();
+            for (number, text) in source_lines(places, &path, &ranges(&of.lines)) {
+                paths.push(file.0);
+                numbers.push(number);
+                texts.push(data.text(&text).0);
+            }
+        }
+        data.rising("src.file", paths);
+        data.rising("src.line", numbers);
+        data.numbers("src.text", texts);
+    }
+
+    pub(super) fn has_lines(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+}
+
+/// A function by name and object.
+type NamedIn = (Option<Symbol>, Option<Symbol>);
+
+/// The files that each function is of.
+fn own_files(profile: &Profile) -> HashMap<NamedIn, Vec<Option<Symbol>>, FixedState> {
+    let mut own: HashMap<_, Vec<_>, _> = HashMap::default();
+    for key in profile.table(RecordType::Fn).keys() {
+        let FunctionKey { name, file, obj } = key.function;
+        let files: &mut Vec<_> = own.entry((name, obj)).or_default();
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    own
+}
+
+/// The lines with what is around them, as ranges in order that do not overlap.
+fn ranges(lines: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for line in lines {
+        let (start, end) = (
+            line.saturating_sub(CONTEXT).max(1),
+            line.saturating_add(CONTEXT),
+        );
+        match ranges.last_mut() {
+            Some(last) if start <= last.end().saturating_add(GAP) => *last = *last.start()..=end,
+            _ => ranges.push(start..=end),
+        }
+    }
+    ranges
+}
+
+fn add(sums: &mut Vec<Count>, counts: &[Count]) {
+    sums.resize(sums.len().max(counts.len()), 0);
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}

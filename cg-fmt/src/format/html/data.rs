@@ -1,0 +1,238 @@
+//! The data of a page: a header, every text once, and arrays of whole numbers.
+//!
+//! The bytes, before they are packed with zlib: the length of the header (4 bytes, the low ones first), the header (JSON),
+//! all texts one behind the other, then the arrays, in LEB128. The header's `arrays` lists these: name, length, form, and
+//! `aliases` the names of those that are the same as others. `lengths` has the length of each text in units of UTF-16, which
+//! is what a script cuts strings by.
+
+use std::io::{self, Write as _};
+use std::ops::Range;
+
+use cg_stream::record::Count;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
+use serde_json::{Map, Value, json};
+
+/// A script counts exactly up to here without big integers.
+const EXACT: u128 = 1 << 53;
+
+/// How an array is written; the forms add up.
+mod form {
+    /// Numbers may be negative: they are written as zigzag.
+    pub(super) const SIGNED: u8 = 1;
+    /// 0 stands for none, and all others are one more.
+    pub(super) const OPTIONAL: u8 = 2;
+    /// Each number is written as the difference to the one before, which implies [`SIGNED`].
+    pub(super) const RISING: u8 = 4;
+    /// Counts, which are big integers in a page where any sum is beyond [`EXACT`].
+    pub(super) const COUNT: u8 = 8;
+}
+
+/// A text of a page. 0 is the empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct TextId(pub(super) u32);
+
+/// Shorter arrays are written again where they are the same.
+const LEAST_SHARED: usize = 64;
+
+/// An array, and where its bytes are.
+struct WrittenArray {
+    name: String,
+    length: usize,
+    form: u8,
+    place: Range<usize>,
+}
+
+/// The data while they are collected.
+pub(super) struct PageData {
+    pub(super) header: Map<String, Value>,
+    texts: IndexSet<Box<str>, FixedState>,
+    arrays: Vec<WrittenArray>,
+    bytes: Vec<u8>,
+    /// Names of arrays that are the same as others, each with the name of that one.
+    aliases: Vec<Value>,
+    /// Some sum of counts is beyond [`EXACT`].
+    is_big: bool,
+}
+
+impl Default for PageData {
+    fn default() -> PageData {
+        let mut texts = IndexSet::default();
+        texts.insert("".into());
+        PageData {
+            header: Map::new(),
+            texts,
+            arrays: Vec::new(),
+            bytes: Vec::new(),
+            aliases: Vec::new(),
+            is_big: false,
+        }
+    }
+}
+
+impl PageData {
+    /// The id of a text.
+    pub(super) fn text(&mut self, text: &str) -> TextId {
+        let id = match self.texts.get_index_of(text) {
+            Some(known) => known,
+            None => self.texts.insert_full(text.into()).0,
+        };
+        // There are fewer texts than bytes of a file that fits into memory, and far fewer than ids.
+        TextId(u32::try_from(id).unwrap_or_default())
+    }
+
+    /// The text of an id.
+    pub(super) fn text_with(&self, id: TextId) -> &str {
+        self.texts
+            .get_index(id.0 as usize)
+            .map_or("", |text| text.as_ref())
+    }
+
+    /// The id of a text, that of the empty one where there is none.
+    pub(super) fn text_of(&mut self, text: Option<&str>) -> TextId {
+        text.map_or(TextId::default(), |text| self.text(text))
+    }
+
+    /// Adds an array of small numbers: ids, lines.
+    pub(super) fn numbers<T: Into<u64>>(
+        &mut self,
+        name: &str,
+        numbers: impl IntoIterator<Item = T>,
+    ) {
+        let numbers: Vec<Option<Count>> = numbers
+            .into_iter()
+            .map(|number| Some(Count::from(number.into())))
+            .collect();
+        self.array(name, 0, &numbers);
+    }
+
+    /// Adds an array of numbers that are close to the ones before them.
+    pub(super) fn rising<T: Into<u64>>(
+        &mut self,
+        name: &str,
+        numbers: impl IntoIterator<Item = T>,
+    ) {
+        let numbers: Vec<Option<Count>> = numbers
+            .into_iter()
+            .map(|number| Some(Count::from(number.into())))
+            .collect();
+        self.array(name, form::RISING, &numbers);
+    }
+
+    /// Adds an array of counts, of which some may be unknown.
+    pub(super) fn counts(&mut self, name: &str, counts: &[Option<Count>]) {
+        let sum = counts.iter().flatten().map(|count| count.unsigned_abs());
+        self.note_sum(sum.fold(0, u128::saturating_add));
+        // Counts of sorted rows are close to each other; others are not.
+        let plain = encoded(form::COUNT, counts);
+        let rising = encoded(form::COUNT | form::RISING, counts);
+        let shorter = match rising.1.len() < plain.1.len() {
+            true => rising,
+            false => plain,
+        };
+        self.push(name, counts.len(), shorter);
+    }
+
+    /// Adds an array of numbers that name something, of which some may be unknown.
+    pub(super) fn ordinals(&mut self, name: &str, numbers: &[Option<Count>]) {
+        self.array(name, 0, numbers);
+    }
+
+    /// Takes notice of a sum that the page shows.
+    pub(super) fn note_sum(&mut self, sum: u128) {
+        self.is_big |= sum >= EXACT;
+    }
+
+    fn array(&mut self, name: &str, form: u8, numbers: &[Option<Count>]) {
+        self.push(name, numbers.len(), encoded(form, numbers));
+    }
+
+    /// Adds an array; one of the same bytes as another is told by the name of that one.
+    fn push(&mut self, name: &str, length: usize, (form, bytes): (u8, Vec<u8>)) {
+        let known = self.arrays.iter().find(|known| {
+            let is_long = bytes.len() > LEAST_SHARED;
+            is_long && known.form == form && self.bytes[known.place.clone()] == bytes
+        });
+        match known {
+            Some(known) => {
+                let alias = json!([name, known.name]);
+                self.aliases.push(alias);
+            }
+            None => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(&bytes);
+                self.arrays.push(WrittenArray {
+                    name: name.to_owned(),
+                    length,
+                    form,
+                    place: start..self.bytes.len(),
+                });
+            }
+        }
+    }
+
+    /// All of it, packed.
+    ///
+    /// # Errors
+    /// None that a vector has; the packer's signature has them.
+    pub(super) fn packed(mut self) -> io::Result<Vec<u8>> {
+        let lengths = self.texts.iter().map(|text| text.encode_utf16().count());
+        let lengths: Vec<Option<Count>> = lengths.map(|length| Some(length as Count)).collect();
+        self.array("lengths", 0, &lengths);
+        let text_bytes: usize = self.texts.iter().map(|text| text.len()).sum();
+        let arrays = self.arrays.iter();
+        let arrays = arrays.map(|array| json!([array.name, array.length, array.form]));
+        let arrays: Value = arrays.collect();
+        self.header.insert("texts".to_owned(), text_bytes.into());
+        self.header.insert("big".to_owned(), self.is_big.into());
+        self.header.insert("arrays".to_owned(), arrays);
+        self.header
+            .insert("aliases".to_owned(), self.aliases.into());
+        let header = Value::Object(self.header).to_string();
+        let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
+        // A header of 4 GB would be one of as many events.
+        packer.write_all(&(header.len() as u32).to_le_bytes())?;
+        packer.write_all(header.as_bytes())?;
+        for text in &self.texts {
+            packer.write_all(text.as_bytes())?;
+        }
+        packer.write_all(&self.bytes)?;
+        packer.finish()
+    }
+}
+
+/// Numbers in a form, to which it adds what they need: the form they have then, and their bytes.
+fn encoded(mut form: u8, numbers: &[Option<Count>]) -> (u8, Vec<u8>) {
+    if numbers.iter().any(Option::is_none) {
+        form |= form::OPTIONAL;
+    }
+    if form & form::RISING != 0 || numbers.iter().flatten().any(|number| *number < 0) {
+        form |= form::SIGNED;
+    }
+    let mut bytes = Vec::with_capacity(numbers.len() * 2);
+    let mut before = 0;
+    for number in numbers {
+        let Some(number) = number else {
+            bytes.push(0);
+            continue;
+        };
+        let mut written = *number;
+        if form & form::RISING != 0 {
+            written -= before;
+            before = *number;
+        }
+        let mut written = match form & form::SIGNED {
+            0 => written.unsigned_abs(),
+            _ => (written.cast_unsigned() << 1) ^ (written >> 127).cast_unsigned(),
+        };
+        written += u128::from(form & form::OPTIONAL != 0);
+        while written >= 0x80 {
+            bytes.push(written as u8 | 0x80);
+            written >>= 7;
+        }
+        bytes.push(written as u8);
+    }
+    (form, bytes)
+}

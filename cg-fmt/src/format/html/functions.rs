@@ -1,0 +1,133 @@
+//! The functions that anything of a page is of, each once.
+
+use std::collections::HashMap;
+
+use cg_names::identity::{normal_function, normal_object};
+use cg_names::whose::{CodeOwner, Facts, owners_by};
+use cg_stream::profile::{FunctionKey, Profile};
+use cg_stream::record::Frame;
+use foldhash::fast::FixedState;
+
+use super::data::{PageData, TextId};
+use crate::report::owners::FunctionOwners;
+
+/// A function of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct PageFunction(pub(super) u32);
+
+impl From<PageFunction> for u64 {
+    fn from(function: PageFunction) -> u64 {
+        function.0.into()
+    }
+}
+
+/// Name, file and object of each function, and whose it is.
+#[derive(Default)]
+pub(super) struct Functions {
+    ids: HashMap<[TextId; 3], PageFunction, FixedState>,
+    all: Vec<([TextId; 3], CodeOwner)>,
+    /// Of a diff: functions by the names that all builds have in common.
+    joined: HashMap<[String; 2], PageFunction>,
+    /// The files that functions were in before, where these are others.
+    old_files: Vec<(PageFunction, TextId)>,
+}
+
+impl Functions {
+    /// The function of these names; whose it is, is asked for where it is new.
+    pub(super) fn intern(
+        &mut self,
+        names: [TextId; 3],
+        owner: impl FnOnce() -> CodeOwner,
+    ) -> PageFunction {
+        let all = &mut self.all;
+        *self.ids.entry(names).or_insert_with(|| {
+            all.push((names, owner()));
+            // As many as texts at most, of which there are fewer than ids.
+            PageFunction(all.len() as u32 - 1)
+        })
+    }
+
+    /// The function of a frame that is text.
+    pub(super) fn of_frame(&mut self, frame: &Frame<'_>, data: &mut PageData) -> PageFunction {
+        let names = [&frame.name, &frame.file, &frame.obj];
+        let names = names.map(|name| data.text_of(name.as_deref()));
+        self.intern(names, || owners_by(&[Facts::of(frame)])[0])
+    }
+
+    /// A function that stands for what is not shown.
+    pub(super) fn stand_in(&mut self, words: &str, data: &mut PageData) -> PageFunction {
+        let names = [data.text(words), TextId::default(), TextId::default()];
+        self.intern(names, || CodeOwner::System)
+    }
+
+    /// Writes the tables.
+    pub(super) fn write(&self, data: &mut PageData) {
+        // Names are mostly told in the order in which they came, so each is close to the one before it.
+        data.rising("f.name", self.all.iter().map(|(names, _)| names[0].0));
+        data.numbers("f.file", self.all.iter().map(|(names, _)| names[1].0));
+        data.numbers("f.obj", self.all.iter().map(|(names, _)| names[2].0));
+        let owner = |owner: CodeOwner| CodeOwner::ALL.iter().position(|known| *known == owner);
+        let owners = self
+            .all
+            .iter()
+            .map(|(_, of)| owner(*of).unwrap_or(0) as u64);
+        data.numbers("f.whose", owners);
+        let old = &self.old_files;
+        data.numbers("o.fn", old.iter().map(|(function, _)| *function));
+        data.numbers("o.file", old.iter().map(|(_, file)| file.0));
+    }
+}
+
+/// The functions of one profile, each looked up once.
+pub(super) struct FunctionsOf<'p> {
+    profile: &'p Profile,
+    owners: FunctionOwners<'p>,
+    /// It is a run of a diff: functions of both runs are one by the names that all builds have in common.
+    is_joined: bool,
+    known: HashMap<FunctionKey, PageFunction, FixedState>,
+}
+
+impl<'p> FunctionsOf<'p> {
+    pub(super) fn new(profile: &'p Profile, is_joined: bool) -> FunctionsOf<'p> {
+        FunctionsOf {
+            profile,
+            is_joined,
+            owners: FunctionOwners::of(profile),
+            known: HashMap::default(),
+        }
+    }
+
+    pub(super) fn of(
+        &mut self,
+        key: FunctionKey,
+        functions: &mut Functions,
+        data: &mut PageData,
+    ) -> PageFunction {
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let names = [key.name, key.file, key.obj];
+        let names = names.map(|name| data.text_of(self.profile.text(name)));
+        let joint = self.is_joined.then(|| {
+            let text = |name| self.profile.text(name).unwrap_or_default();
+            let obj = normal_object(text(key.obj)).into_owned();
+            [normal_function(text(key.name)).into_owned(), obj]
+        });
+        let joined = joint.as_ref().and_then(|joint| functions.joined.get(joint));
+        let function = match joined {
+            Some(joined) => {
+                let joined = *joined;
+                if functions.all[joined.0 as usize].0[1] != names[1] {
+                    functions.old_files.push((joined, names[1]));
+                }
+                joined
+            }
+            None => functions.intern(names, || self.owners.of_function(key)),
+        };
+        if let Some(joint) = joint {
+            functions.joined.insert(joint, function);
+        }
+        self.known.insert(key, function);
+        function
+    }
+}

@@ -1,0 +1,310 @@
+//! A page for a browser: a viewer with the data of a whole profile in it. A view that was asked for by itself is a page of
+//! its own, a document as any other.
+//!
+//! The viewer (`cg_document::html::Viewer`) is a shell and a script; here its data are collected: the rows of `-f csv`, stacks
+//! as a tree, calls, lines and the text of these, snapshots.
+
+use std::io::Write;
+
+use cg_document::html::{self, Tone, Viewer};
+use cg_document::{Block, Document, Graph};
+use cg_names::whose::CodeOwner;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+use cg_stream::tool::Diagnostics;
+use serde_json::{Value, json};
+
+use crate::options::{Options, OutputFormat, View};
+use crate::read::ReadProfile;
+use crate::report::{Report, kinds, origin};
+
+mod code;
+mod data;
+mod functions;
+mod rows;
+mod runs;
+mod stacks;
+
+use code::Code;
+use data::PageData;
+use functions::Functions;
+use rows::{PageRows, RowSource};
+use stacks::StackForest;
+
+/// Rows that are there without script.
+const STATIC_ROWS: usize = 100;
+
+/// Writes the page.
+///
+/// # Errors
+/// Those of the reports, and of the output.
+pub(crate) fn write(
+    read: &ReadProfile,
+    options: &Options,
+    out: &mut dyn Write,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<()> {
+    let profile = &read.profile;
+    let people = &Options {
+        view: match options.is_full_page() {
+            true => View::List,
+            false => options.view.clone(),
+        },
+        ..options.clone()
+    };
+    let report = Report::of(profile, people)?;
+    let document = report.document(people, diagnostics)?;
+    if !options.is_full_page() {
+        return Ok(html::write(&document, Tone::Plain, out)?);
+    }
+    let programs = Options {
+        format: OutputFormat::Csv,
+        ..people.clone()
+    };
+    let source = RowSource::of(profile, &programs)?;
+    let rows = source.rows(&programs)?;
+    let mut page = PageContent::default();
+    page.say_rows(&rows, profile);
+    page.add_stacks_and_code(read, &source, &rows, options)?;
+    page.add_snapshots(profile);
+    let static_rows = rows.first(STATIC_ROWS);
+    let mut words = Words::of(document, &source, profile);
+    if let [kind] = rows.kinds[..]
+        && words.lead.is_empty()
+        && !rows.are_findings()
+    {
+        words.lead.extend(rows.sentence(kinds::noun(kind, 2)));
+    }
+    let data = page.packed(&words)?;
+    let viewer = Viewer {
+        title: &words.title,
+        lead: &words.lead,
+        notes: &words.notes,
+        rows: &static_rows,
+        graph: words.graph.as_ref(),
+        data: &data,
+    };
+    Ok(html::write_viewer(&viewer, out)?)
+}
+
+/// What a report says in sentences, and what it draws.
+struct Words {
+    title: String,
+    lead: Vec<String>,
+    notes: Vec<String>,
+    graph: Option<Graph>,
+}
+
+impl Words {
+    fn of(document: Document<'_>, source: &RowSource<'_>, profile: &Profile) -> Words {
+        let mut words = Words {
+            title: String::new(),
+            lead: Vec::new(),
+            notes: Vec::new(),
+            graph: None,
+        };
+        for block in document.blocks {
+            match block {
+                Block::Heading(title) if words.title.is_empty() => words.title = title,
+                Block::Text(sentence) => words.lead.push(sentence),
+                Block::Graph(graph) => words.graph = Some(graph),
+                Block::Verbatim(lines) => words.lead.extend(lines),
+                _ => {}
+            }
+        }
+        // Notes of other reports are about what these leave out, and a page leaves nothing out.
+        if let RowSource::Diff(diffs) = source {
+            let notes = diffs.notes().into_iter();
+            words.notes.extend(notes.filter_map(|block| match block {
+                Block::Note(sentence) | Block::Text(sentence) => Some(sentence),
+                _ => None,
+            }));
+        }
+        if words.title.is_empty() {
+            words.title = origin::origin(profile).unwrap_or_else(|| "profile".to_owned());
+        }
+        words
+    }
+}
+
+/// What a page holds, while it is collected.
+#[derive(Default)]
+struct PageContent {
+    data: PageData,
+    functions: Functions,
+    notes: Vec<String>,
+}
+
+impl PageContent {
+    /// The rows, and what they count.
+    fn say_rows(&mut self, rows: &PageRows<'_>, profile: &Profile) {
+        let header = &mut self.data.header;
+        let owners = CodeOwner::ALL.map(CodeOwner::word);
+        header.insert("whose".to_owned(), json!(owners));
+        header.insert("findings".to_owned(), rows.are_findings().into());
+        let events = rows.events.iter();
+        let events: Vec<Value> = events
+            .map(|(name, total)| {
+                let total: Vec<String> = total.iter().map(Count::to_string).collect();
+                json!([name, total])
+            })
+            .collect();
+        header.insert("events".to_owned(), events.into());
+        for total in rows.events.iter().flat_map(|(_, total)| total) {
+            self.data.note_sum(total.unsigned_abs());
+        }
+        rows.write(&mut self.functions, &mut self.data);
+        if rows
+            .kinds
+            .iter()
+            .any(|kind| kind.has_stack() && *kind != RecordType::Heap)
+        {
+            rows.write_stacks(profile, (&mut self.functions, &mut self.data));
+        }
+    }
+
+    fn add_stacks_and_code(
+        &mut self,
+        read: &ReadProfile,
+        source: &RowSource<'_>,
+        rows: &PageRows<'_>,
+        options: &Options,
+    ) -> anyhow::Result<()> {
+        let names: Vec<String> = rows.events.iter().map(|(name, _)| name.clone()).collect();
+        let mut code = Code::default();
+        let mut forest;
+        let mut columns: Vec<String> = (0..names.len()).map(|at| format!("cost.{at}")).collect();
+        if let RowSource::Diff(diffs) = source {
+            let sides = |at| [format!("old.{at}"), format!("new.{at}")];
+            columns = (0..names.len()).flat_map(sides).collect();
+            forest = StackForest::new(columns.len());
+            self.data.header.insert(
+                "runs".to_owned(),
+                json!(diffs.compared().map(|run| diffs.run_name(run))),
+            );
+            let causes: Vec<Value> = diffs
+                .told_causes()
+                .into_iter()
+                .map(|(function, callee, words, deltas)| {
+                    let deltas: Vec<String> = deltas.iter().map(Count::to_string).collect();
+                    json!([function, callee, words, deltas])
+                })
+                .collect();
+            self.data.header.insert("causes".to_owned(), causes.into());
+            let runs = runs::runs_of(&read.profile, diffs);
+            if runs.is_none() {
+                self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
+            }
+            if let Some([_, new]) = &runs {
+                let sums = runs::sums_by_owner(&new.code, &names)?;
+                self.data.header.insert("sums".to_owned(), json!(sums));
+            }
+            // The new run first: its names are those that are shown.
+            for (side, run) in runs.iter().flat_map(|runs| runs.iter().enumerate().rev()) {
+                let of = positions(&run.code, &names);
+                code.add(
+                    &run.code,
+                    Some(side),
+                    &of,
+                    (&mut self.functions, &mut self.data),
+                );
+                let stacks = run.stacks();
+                self.add_forest(&mut forest, stacks, (&names, Some(side)));
+            }
+            if runs.is_none() {
+                forest.add_diff(diffs, &names, (&mut self.functions, &mut self.data));
+            }
+        } else {
+            forest = StackForest::new(columns.len());
+            let profile = &read.profile;
+            let of = positions(profile, &names);
+            code.add(profile, None, &of, (&mut self.functions, &mut self.data));
+            let stacks = read.estimated.as_ref().unwrap_or(profile);
+            self.add_forest(&mut forest, stacks, (&names, None));
+        }
+        if !forest.is_empty() {
+            let most = match self.data.header.contains_key("estimated") {
+                true => stacks::MOST_ESTIMATED,
+                false => stacks::MOST_NODES,
+            };
+            let left_out = forest.write(&columns, most, (&mut self.functions, &mut self.data));
+            if left_out > 0 {
+                self.notes.push(format!(
+                    "{left_out} frames of stacks are too narrow for a page; what they cost is told below their callers"
+                ));
+            }
+        }
+        let header = &mut self.data.header;
+        header.insert("calls".to_owned(), code.has_calls().into());
+        header.insert("lines".to_owned(), code.has_lines().into());
+        code.write(names.len(), &options.places, &mut self.data);
+        self.functions.write(&mut self.data);
+        Ok(())
+    }
+
+    /// Adds the stacks of all types that rows are of.
+    fn add_forest(
+        &mut self,
+        forest: &mut StackForest,
+        profile: &Profile,
+        (names, side): (&[String], Option<usize>),
+    ) {
+        let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
+        let of = positions(profile, names);
+        for kind in profile.types().filter(|kind| kind.has_stack()) {
+            // The heap of a program with program points is in these.
+            if kind == RecordType::Heap && has_points {
+                continue;
+            }
+            self.note_estimates(profile, kind, &of);
+            let of_page = (&mut self.functions, &mut self.data);
+            forest.add_records(profile, kind, (&of, side), of_page);
+        }
+    }
+
+    /// How much of each event is of stacks that are estimated.
+    fn note_estimates(&mut self, profile: &Profile, kind: RecordType, events: &[Option<usize>]) {
+        let table = profile.table(kind);
+        let is_estimated = |row: &usize| table.numbers().estimated.get(*row) == Some(true);
+        let rows: Vec<usize> = (0..table.len()).filter(is_estimated).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let of = |row: usize, event: usize| table.cost(row).get(event).copied().unwrap_or(0);
+        let sum = |event: &Option<usize>| -> Count {
+            event.map_or(0, |event| rows.iter().map(|row| of(*row, event)).sum())
+        };
+        let sums: Vec<String> = events.iter().map(|event| sum(event).to_string()).collect();
+        self.data.header.insert("estimated".to_owned(), json!(sums));
+    }
+
+    /// The levels of a heap over time: number, time, bytes.
+    fn add_snapshots(&mut self, profile: &Profile) {
+        let snapshots = profile.snapshots();
+        let is_of_one_run = profile.runs().len() <= 1;
+        if !is_of_one_run || snapshots.iter().any(|one| one.run.is_some()) {
+            return;
+        }
+        let listed: Vec<Value> = snapshots
+            .iter()
+            .map(|one| {
+                let bytes = one.total().to_string();
+                json!([one.snapshot, one.time, bytes, one.detail, one.event])
+            })
+            .collect();
+        self.data
+            .header
+            .insert("snapshots".to_owned(), listed.into());
+    }
+
+    fn packed(mut self, words: &Words) -> std::io::Result<Vec<u8>> {
+        let notes: Vec<&String> = words.notes.iter().chain(&self.notes).collect();
+        self.data.header.insert("notes".to_owned(), json!(notes));
+        self.data.packed()
+    }
+}
+
+/// Where a profile has events of these names.
+fn positions(profile: &Profile, names: &[String]) -> Vec<Option<usize>> {
+    names.iter().map(|name| profile.event(name)).collect()
+}

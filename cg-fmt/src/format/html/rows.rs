@@ -1,0 +1,397 @@
+//! The rows of a page: those that `-f csv` writes, in the same order, with every column that any of them has.
+
+use cg_document::number::{grouped, percent};
+use cg_document::{Cell, Column, Layout, NAMELESS, Table};
+use cg_names::whose::CodeOwner;
+use cg_stream::profile::{Profile, Rows};
+use cg_stream::record::{Count, RecordType};
+use serde_json::{Value, json};
+
+use super::data::{PageData, TextId};
+use super::functions::{Functions, FunctionsOf};
+use crate::options::Options;
+use crate::report::columns::CODE;
+use crate::report::diff::{self, Diffs};
+use crate::report::events::EventColumns;
+use crate::report::inlined::InlinedListing;
+use crate::report::totals::Totals;
+use crate::report::{kinds, records, samples};
+
+/// What rows are made of; it outlives their tables.
+pub(super) enum RowSource<'a> {
+    Diff(Box<Diffs<'a>>),
+    /// Functions summed from the stacks of samples.
+    Sampled(&'a Profile, Box<Rows>),
+    Inlined(Box<InlinedListing<'a>>),
+    Totals(Totals<'a>),
+    Records(&'a Profile, Vec<RecordType>),
+}
+
+/// Tables one below the other, and the events that any of them counts.
+pub(super) struct PageRows<'t> {
+    pub(super) tables: Vec<Table<'t>>,
+    pub(super) kinds: Vec<RecordType>,
+    /// Names, and what 100 % is: of a diff the old run's and the new one's.
+    pub(super) events: Vec<(String, Vec<Count>)>,
+    is_diff: bool,
+}
+
+impl<'a> RowSource<'a> {
+    pub(super) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<RowSource<'a>> {
+        if diff::is_wanted(profile, options) {
+            return Ok(RowSource::Diff(Box::new(Diffs::of(profile, options))));
+        }
+        if let Some(inlined) = InlinedListing::of(profile, options)? {
+            return Ok(RowSource::Inlined(Box::new(inlined)));
+        }
+        if let Some(totals) = Totals::of(profile, options) {
+            return Ok(RowSource::Totals(totals));
+        }
+        if samples::is_wanted(profile, options) {
+            return Ok(RowSource::Sampled(
+                profile,
+                Box::new(profile.functions_of_stacks()?),
+            ));
+        }
+        Ok(RowSource::Records(profile, kinds::listed(profile, options)))
+    }
+
+    pub(super) fn rows(&self, options: &Options) -> anyhow::Result<PageRows<'_>> {
+        let choose = |profile, kind| EventColumns::choose(profile, kind, options);
+        let mut rows = PageRows {
+            tables: Vec::new(),
+            kinds: Vec::new(),
+            events: Vec::new(),
+            is_diff: matches!(self, RowSource::Diff(_)),
+        };
+        match self {
+            RowSource::Diff(diffs) => {
+                let runs = diffs.compared();
+                for event in diffs.event_names() {
+                    let total = |run: usize| diffs.total_of(event, run).unwrap_or(0);
+                    rows.events.push((event.to_owned(), runs.map(total).into()));
+                }
+                rows.tables.push(diffs.all_columns(options)?);
+            }
+            RowSource::Sampled(profile, functions) => {
+                let events = choose(profile, RecordType::Stack)?;
+                rows.note(&events);
+                let kind = RecordType::Fn;
+                rows.tables
+                    .push(records::table_of(profile, functions, kind, &events));
+            }
+            RowSource::Inlined(inlined) => {
+                rows.note(inlined.events());
+                rows.tables.push(inlined.table());
+            }
+            // Each row is of an event of its own.
+            RowSource::Totals(totals) => rows.tables.push(totals.table()),
+            RowSource::Records(profile, kinds) => {
+                for kind in kinds {
+                    let events = choose(profile, *kind)?;
+                    rows.note(&events);
+                    rows.tables.push(records::table(profile, *kind, &events));
+                    rows.kinds.push(*kind);
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl PageRows<'_> {
+    fn note(&mut self, events: &EventColumns) {
+        let first = events.first_name();
+        let mut columns: Vec<_> = events.events.iter().collect();
+        columns.sort_by_key(|event| Some(event.name.as_str()) != first);
+        for event in columns {
+            if !self.events.iter().any(|(known, _)| *known == event.name) {
+                self.events.push((event.name.clone(), vec![event.whole]));
+            }
+        }
+    }
+
+    /// Whether rows are errors and leaks, whose figures do not add up over kinds.
+    pub(super) fn are_findings(&self) -> bool {
+        let is_finding = |kind: &RecordType| matches!(kind, RecordType::Error | RecordType::Leak);
+        self.kinds.iter().any(is_finding)
+    }
+
+    fn len(&self) -> usize {
+        self.tables.iter().map(|table| table.rows.len()).sum()
+    }
+
+    /// The cells of a column from top to bottom; empty for the rows of tables that do not have it.
+    fn cells<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cell<'s>> {
+        self.tables.iter().flat_map(move |table| {
+            let column = table.columns.iter().find(|column| column.name == name);
+            let rows = table.rows.iter();
+            rows.map(move |row| column.map_or(Cell::Empty, |column| column.cell(*row)))
+        })
+    }
+
+    fn counts(&self, name: &str) -> Option<Vec<Option<Count>>> {
+        let counts: Vec<_> = self.cells(name).map(|cell| counted(&cell)).collect();
+        counts.iter().any(Option::is_some).then_some(counts)
+    }
+
+    /// Writes the column as an array, if any row has an entry.
+    fn write_counts(&self, column: &str, array: &str, data: &mut PageData) {
+        if let Some(counts) = self.counts(column) {
+            data.counts(array, &counts);
+        }
+    }
+
+    fn write_texts(&self, column: &str, array: &str, data: &mut PageData) {
+        let texts: Vec<TextId> = self
+            .cells(column)
+            .map(|cell| data.text_of(told(&cell).as_deref()))
+            .collect();
+        if texts.iter().any(|text| *text != TextId::default()) {
+            data.numbers(array, texts.iter().map(|text| text.0));
+        }
+    }
+
+    /// Writes the function of each row.
+    fn write_functions(&self, (functions, data): (&mut Functions, &mut PageData)) {
+        let mut ids = Vec::with_capacity(self.len());
+        let columns = ["fn", "file", "obj", CODE].map(|name| self.cells(name));
+        let [names, files, objects, owners] = columns;
+        for (((name, file), object), owner) in names.zip(files).zip(objects).zip(owners) {
+            let names = [name, file, object].map(|cell| data.text_of(told(&cell).as_deref()));
+            let owner = told(&owner).and_then(|word| CodeOwner::with_word(&word));
+            ids.push(functions.intern(names, || owner.unwrap_or(CodeOwner::Own)));
+        }
+        data.rising("r.function", ids);
+    }
+
+    /// Writes all of them.
+    pub(super) fn write(&self, functions: &mut Functions, data: &mut PageData) {
+        self.write_functions((functions, data));
+        let count = self.len();
+        data.header.insert("rows".to_owned(), count.into());
+        for (position, (event, _)) in self.events.iter().enumerate() {
+            let figures = match self.is_diff {
+                false => [("self", event.clone()), ("incl", format!("incl.{event}"))].to_vec(),
+                true => [
+                    ("old", format!("{event}.old")),
+                    ("new", format!("{event}.new")),
+                    ("incl.old", format!("incl.{event}.old")),
+                    ("incl.new", format!("incl.{event}.new")),
+                ]
+                .to_vec(),
+            };
+            for (array, column) in figures {
+                self.write_counts(&column, &format!("r.{array}.{position}"), data);
+            }
+        }
+        for name in ["calls", "calls.old", "calls.new"] {
+            self.write_counts(name, &format!("r.{name}"), data);
+        }
+        for name in ["line", "snapshot"] {
+            if let Some(numbers) = self.counts(name) {
+                data.ordinals(&format!("r.{name}"), &numbers);
+            }
+        }
+        for name in ["kind", "what", "status"] {
+            self.write_texts(name, &format!("r.{name}"), data);
+        }
+        self.write_others(data);
+    }
+
+    /// Columns that a page has no place of its own for.
+    fn write_others(&self, data: &mut PageData) {
+        const KNOWN: [&str; 12] = [
+            "calls",
+            "calls.old",
+            "calls.new",
+            "line",
+            "snapshot",
+            "fn",
+            "file",
+            "obj",
+            "kind",
+            "what",
+            "status",
+            CODE,
+        ];
+        let mut names: Vec<(&str, &str)> = Vec::new();
+        for column in self.tables.iter().flat_map(|table| &table.columns) {
+            let is_figure = |event: &str| {
+                let name = column.name.strip_prefix("incl.").unwrap_or(&column.name);
+                let rest = name.strip_prefix(event);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '%']))
+            };
+            let is_known = KNOWN.contains(&column.name.as_str())
+                || column.layout == Layout::Percent
+                || self.events.iter().any(|(event, _)| is_figure(event))
+                || names.iter().any(|(name, _)| *name == column.name);
+            if !is_known {
+                names.push((&column.name, &column.title));
+            }
+        }
+        let mut listed: Vec<Value> = Vec::new();
+        for (name, title) in names {
+            let array = format!("x.{name}");
+            if let Some(counts) = self.counts(name) {
+                data.counts(&array, &counts);
+                listed.push(json!([name, title, "count"]));
+                continue;
+            }
+            let ratios: Vec<Option<Count>> =
+                self.cells(name).map(|cell| hundredths(&cell)).collect();
+            if ratios.iter().any(Option::is_some) {
+                data.counts(&array, &ratios);
+                listed.push(json!([name, title, "ratio"]));
+                continue;
+            }
+            if self.cells(name).any(|cell| cell != Cell::Empty) {
+                self.write_texts(name, &array, data);
+                listed.push(json!([name, title, "text"]));
+            }
+        }
+        data.header.insert("others".to_owned(), listed.into());
+    }
+
+    /// The stack of each row, with lines: what a finding or an allocation is told by.
+    pub(super) fn write_stacks(
+        &self,
+        profile: &Profile,
+        (functions, data): (&mut Functions, &mut PageData),
+    ) {
+        let mut known = FunctionsOf::new(profile, false);
+        let (mut lengths, mut ids, mut sites, mut lines) = (vec![], vec![], vec![], vec![]);
+        for (kind, table) in self.kinds.iter().zip(&self.tables) {
+            for row in &table.rows {
+                let stack = profile.table(*kind).key(*row).stack;
+                let frames = stack.map(|stack| profile.stacks().frames(stack));
+                let frames = frames.unwrap_or_default();
+                lengths.push(frames.len() as u64);
+                for frame in frames.iter() {
+                    ids.push(known.of(frame.function, functions, data));
+                    sites.push(data.text_of(profile.text(frame.site)).0);
+                    lines.push(frame.line.unwrap_or(0));
+                }
+            }
+        }
+        data.numbers("k.length", lengths);
+        data.numbers("k.fn", ids);
+        data.numbers("k.site", sites);
+        data.numbers("k.line", lines);
+    }
+
+    /// What it comes to, in a sentence: how much there is, the row with most of it, the part of the program's own code.
+    pub(super) fn sentence(&self, noun: &str) -> Option<String> {
+        let (event, total) = self.events.first()?;
+        let total = *total.first().filter(|total| **total > 0)?;
+        let share = |part: Count| percent(part as f64 * 100.0 / total as f64);
+        let costs: Vec<Count> = self.counts(event)?.into_iter().flatten().collect();
+        // Rows are in the order of their cost.
+        let largest = costs.first()?;
+        let name = self.cells("fn").next().and_then(|cell| told(&cell));
+        let name = name.unwrap_or_else(|| NAMELESS.to_owned());
+        let is_own = |cell: &Cell<'_>| told(cell).as_deref() == Some(CodeOwner::Own.word());
+        let own = costs
+            .iter()
+            .zip(self.cells(CODE))
+            .filter(|(_, cell)| is_own(cell));
+        let own: Count = own.map(|(cost, _)| *cost).sum();
+        let has = match *largest > total / 2 {
+            true => "has most of it",
+            false => "has the largest part",
+        };
+        Some(format!(
+            "{} {event} in {} {noun}; {name} {has}, {}; code of the program itself has {}",
+            grouped(total),
+            grouped(costs.len() as Count),
+            share(*largest),
+            share(own)
+        ))
+    }
+
+    /// The first rows as a table to read, for those who let no script run.
+    pub(super) fn first(&self, rows: usize) -> Table<'static> {
+        const NAMES: [&str; 8] = [
+            "bench", "event", "kind", "what", "status", "fn", "file", "line",
+        ];
+        let (mut figures, mut shares, mut titles) = (Vec::new(), Vec::new(), Vec::new());
+        for table in &self.tables {
+            let is_figure = |column: &&Column<'_>| match self.is_diff {
+                true => column.name.ends_with(".delta"),
+                false => column.layout == Layout::Number,
+            };
+            let Some(figure) = table.columns.iter().find(is_figure) else {
+                continue;
+            };
+            let name = format!("{}%", figure.name);
+            let share = table.columns.iter().find(|column| column.name == name);
+            for row in &table.rows {
+                figures.push(owned(figure.cell(*row)));
+                shares.push(share.map_or(Cell::Empty, |share| owned(share.cell(*row))));
+            }
+            titles.push(figure.title.clone());
+        }
+        titles.dedup();
+        let title = titles.join(", ");
+        let mut columns = vec![
+            of_cells("cost", &title, Layout::Number, figures),
+            of_cells("%", "%", Layout::Percent, shares),
+        ];
+        for name in NAMES {
+            let cells: Vec<Cell<'static>> = self.cells(name).map(owned).collect();
+            if cells.iter().any(|cell| *cell != Cell::Empty) {
+                let layout = match name {
+                    "fn" => Layout::Name,
+                    "file" | "obj" => Layout::Path,
+                    "line" => Layout::Number,
+                    _ => Layout::Text,
+                };
+                columns.push(of_cells(name, name, layout, cells));
+            }
+        }
+        Table::new(columns, (0..self.len().min(rows)).collect())
+    }
+}
+
+/// A column of cells that are worked out.
+fn of_cells(name: &str, title: &str, layout: Layout, cells: Vec<Cell<'static>>) -> Column<'static> {
+    let cell = move |row: usize| cells.get(row).cloned().unwrap_or(Cell::Empty);
+    Column::new(name, layout, cell).titled(title)
+}
+
+/// A cell without what it borrows.
+fn owned(cell: Cell<'_>) -> Cell<'static> {
+    match told(&cell) {
+        Some(text) => Cell::Text(text.into()),
+        None => match cell {
+            Cell::Count(count) => Cell::Count(count),
+            Cell::Delta(delta) => Cell::Delta(delta),
+            Cell::Ordinal(number) => Cell::Ordinal(number),
+            Cell::Share { part, whole } => Cell::Share { part, whole },
+            Cell::Change { delta, from } => Cell::Change { delta, from },
+            Cell::Nameless => Cell::Nameless,
+            _ => Cell::Empty,
+        },
+    }
+}
+
+fn counted(cell: &Cell<'_>) -> Option<Count> {
+    match cell {
+        Cell::Ordinal(number) => Some((*number).into()),
+        cell => cell.number(),
+    }
+}
+
+fn told(cell: &Cell<'_>) -> Option<String> {
+    match cell {
+        Cell::Name(text) => Some((*text).to_owned()),
+        Cell::Text(text) => Some(text.clone().into_owned()),
+        _ => None,
+    }
+}
+
+/// A quotient in hundredths.
+fn hundredths(cell: &Cell<'_>) -> Option<Count> {
+    // A float to an integer saturates.
+    cell.ratio().map(|ratio| (ratio * 100.0).round() as Count)
+}

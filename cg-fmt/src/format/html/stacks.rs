@@ -1,0 +1,279 @@
+//! Stacks as a tree: functions below those that called them, and what arose in each.
+
+use std::collections::HashMap;
+
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+use foldhash::fast::FixedState;
+
+use super::data::PageData;
+use super::functions::{Functions, FunctionsOf, PageFunction};
+use crate::report::diff::Diffs;
+
+/// More nodes than a page holds with ease: the narrowest are left out, and what they cost is told below their callers.
+pub(super) const MOST_NODES: usize = 150_000;
+/// The same of stacks that are estimated: what they cost in detail is a guess, and would be a third of a page.
+pub(super) const MOST_ESTIMATED: usize = 4_000;
+
+/// What the frames are called that are left out.
+const LEFT_OUT: &str = "(frames too narrow for a page)";
+
+/// What arose in the innermost function of a stack.
+struct StackCost {
+    node: u32,
+    /// The snapshot, where heaps of several are told.
+    snapshot: Option<u64>,
+    thread: u32,
+    /// A count for each column.
+    counts: Vec<Option<Count>>,
+}
+
+/// Stacks while they are collected.
+pub(super) struct StackForest {
+    /// Caller and function; callers come first. The first node stands for all.
+    nodes: Vec<(u32, PageFunction)>,
+    ids: HashMap<(u32, PageFunction), u32, FixedState>,
+    costs: Vec<StackCost>,
+    /// Where the cost of a node, a snapshot and a thread is.
+    places: HashMap<(u32, Option<u64>, u32), usize, FixedState>,
+    columns: usize,
+    /// Names of threads; the first is of those without.
+    threads: Vec<String>,
+}
+
+impl StackForest {
+    pub(super) fn new(columns: usize) -> StackForest {
+        StackForest {
+            nodes: vec![(0, PageFunction(u32::MAX))],
+            ids: HashMap::default(),
+            costs: Vec::new(),
+            places: HashMap::default(),
+            columns,
+            threads: vec![String::new()],
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.costs.is_empty()
+    }
+
+    /// The function that a node called, as a node.
+    fn below(&mut self, node: u32, function: PageFunction) -> u32 {
+        let nodes = &mut self.nodes;
+        *self.ids.entry((node, function)).or_insert_with(|| {
+            nodes.push((node, function));
+            // Names of a page are fewer than ids; stacks are cut far below.
+            nodes.len() as u32 - 1
+        })
+    }
+
+    fn add(
+        &mut self,
+        (node, snapshot, thread): (u32, Option<u64>, u32),
+        counts: impl Iterator<Item = (usize, Count)>,
+    ) {
+        let (columns, costs) = (self.columns, &mut self.costs);
+        let place = (self.places)
+            .entry((node, snapshot, thread))
+            .or_insert_with(|| {
+                costs.push(StackCost {
+                    node,
+                    snapshot,
+                    thread,
+                    counts: vec![None; columns],
+                });
+                costs.len() - 1
+            });
+        let sums = &mut self.costs[*place].counts;
+        for (column, count) in counts {
+            *sums[column].get_or_insert(0) += count;
+        }
+    }
+
+    /// The number of a thread's name.
+    fn thread(&mut self, name: Option<&str>) -> u32 {
+        let name = name.unwrap_or_default();
+        let known = self.threads.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.threads.push(name.to_owned());
+            self.threads.len() - 1
+        }) as u32
+    }
+
+    /// Adds the stacks of records; the event at `events[n]` goes into the column `n`. Of a run of a diff, whose `side` is
+    /// 0 or 1, it goes into the column `2 * n + side`.
+    pub(super) fn add_records(
+        &mut self,
+        profile: &Profile,
+        kind: RecordType,
+        (events, side): (&[Option<usize>], Option<usize>),
+        (functions, data): (&mut Functions, &mut PageData),
+    ) {
+        let mut known = FunctionsOf::new(profile, side.is_some());
+        let column = |event: usize| side.map_or(event, |side| 2 * event + side);
+        let table = profile.table(kind);
+        for (row, key) in table.keys().iter().enumerate() {
+            let mut node = 0;
+            let frames = key.stack.map(|stack| profile.stacks().frames(stack));
+            let frames = frames.unwrap_or_default();
+            for frame in frames.iter().rev() {
+                node = self.below(node, known.of(frame.function, functions, data));
+            }
+            if frames.is_empty() {
+                node = self.below(0, known.of(key.function, functions, data));
+            }
+            let thread = self.thread(profile.text(key.thread_name));
+            let cost = table.cost(row);
+            let counts = events.iter().enumerate().filter_map(|(position, event)| {
+                let count = *cost.get((*event)?)?;
+                (count != 0).then_some((column(position), count))
+            });
+            let snapshot = key.snapshot.filter(|_| side.is_none());
+            self.add((node, snapshot, thread), counts);
+        }
+    }
+
+    /// Adds the stacks of a diff, two columns an event.
+    pub(super) fn add_diff(
+        &mut self,
+        diffs: &Diffs<'_>,
+        events: &[String],
+        (functions, data): (&mut Functions, &mut PageData),
+    ) {
+        let runs = diffs.compared();
+        for record in diffs
+            .records
+            .iter()
+            .filter(|record| !record.stack.is_empty())
+        {
+            let mut node = 0;
+            for frame in record.stack.iter().rev() {
+                node = self.below(node, functions.of_frame(frame, data));
+            }
+            let counts = events.iter().enumerate().flat_map(|(position, event)| {
+                let entries = record.cost.get(event);
+                runs.into_iter().enumerate().filter_map(move |(side, run)| {
+                    let count = entries?.0.get(run).copied().flatten()?;
+                    Some((2 * position + side, count))
+                })
+            });
+            self.add((node, None, 0), counts);
+        }
+    }
+
+    /// What each node costs with all it called: the largest share of a column, in parts of a total.
+    fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![0.0_f64; self.nodes.len()];
+        for column in 0..self.columns {
+            let mut sums = vec![0.0_f64; self.nodes.len()];
+            for cost in &self.costs {
+                sums[cost.node as usize] += cost.counts[column].unwrap_or(0).abs() as f64;
+            }
+            for node in (1..sums.len()).rev() {
+                sums[self.nodes[node].0 as usize] += sums[node];
+            }
+            let whole = sums[0].max(1.0);
+            for (share, sum) in shares.iter_mut().zip(&sums) {
+                *share = share.max(sum / whole);
+            }
+        }
+        shares
+    }
+
+    /// Leaves out the narrowest nodes where there are too many; returns how many.
+    fn cut(&mut self, most: usize, functions: &mut Functions, data: &mut PageData) -> usize {
+        if self.nodes.len() <= most {
+            return 0;
+        }
+        let shares = self.shares();
+        let mut sorted = shares.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        let least = sorted[most];
+        let rest = functions.stand_in(LEFT_OUT, data);
+        let mut cut = StackForest::new(self.columns);
+        cut.threads = std::mem::take(&mut self.threads);
+        // The new node of each old one, and whether it is one that is left out.
+        let mut kept = vec![(0_u32, false)];
+        let mut left_out = 0;
+        for (node, share) in self.nodes.iter().zip(&shares).skip(1) {
+            let (outer, is_cut) = kept[node.0 as usize];
+            kept.push(match is_cut || *share <= least {
+                false => (cut.below(outer, node.1), false),
+                true => {
+                    left_out += 1;
+                    match is_cut {
+                        true => (outer, true),
+                        false => (cut.below(outer, rest), true),
+                    }
+                }
+            });
+        }
+        for cost in &self.costs {
+            let counts = cost.counts.iter().enumerate();
+            let counts = counts.filter_map(|(column, count)| Some((column, (*count)?)));
+            let (node, _) = kept[cost.node as usize];
+            cut.add((node, cost.snapshot, cost.thread), counts);
+        }
+        *self = cut;
+        left_out
+    }
+
+    /// The order in which each node is followed by those that it called, and the depth of each.
+    fn order(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        for (node, (outer, _)) in self.nodes.iter().enumerate().skip(1) {
+            children[*outer as usize].push(node as u32);
+        }
+        let (mut order, mut depths) = (Vec::new(), Vec::new());
+        let mut waiting = vec![(0, 0)];
+        while let Some((node, depth)) = waiting.pop() {
+            order.push(node);
+            depths.push(depth);
+            let inner = children[node as usize].iter().rev();
+            waiting.extend(inner.map(|inner| (*inner, depth + 1)));
+        }
+        (order, depths)
+    }
+
+    /// Writes nodes and costs, with the names of the columns. Returns how many nodes were left out.
+    pub(super) fn write(
+        mut self,
+        columns: &[String],
+        most: usize,
+        (functions, data): (&mut Functions, &mut PageData),
+    ) -> usize {
+        let left_out = self.cut(most, functions, data);
+        let (order, depths) = self.order();
+        let mut places = vec![0_u32; order.len()];
+        for (place, node) in order.iter().enumerate() {
+            places[*node as usize] = place as u32;
+        }
+        data.rising("t.depth", depths[1..].iter().copied());
+        let function = |node: &u32| self.nodes[*node as usize].1;
+        data.numbers("t.fn", order[1..].iter().map(function));
+        self.costs
+            .sort_by_key(|cost| (cost.snapshot, cost.thread, places[cost.node as usize]));
+        data.rising(
+            "s.node",
+            self.costs.iter().map(|cost| places[cost.node as usize]),
+        );
+        if self.costs.iter().any(|cost| cost.snapshot.is_some()) {
+            let snapshots = self.costs.iter().map(|cost| cost.snapshot.unwrap_or(0));
+            data.rising("s.snapshot", snapshots);
+        }
+        if self.threads.len() > 2 {
+            data.numbers("s.thread", self.costs.iter().map(|cost| cost.thread));
+            data.header
+                .insert("threads".to_owned(), self.threads.into());
+        }
+        for (column, name) in columns.iter().enumerate() {
+            let counts: Vec<Option<Count>> = self
+                .costs
+                .iter()
+                .map(|cost| Some(cost.counts[column].unwrap_or(0)))
+                .collect();
+            data.counts(&format!("s.{name}"), &counts);
+        }
+        left_out
+    }
+}

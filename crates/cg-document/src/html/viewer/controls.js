@@ -1,0 +1,96 @@
+// What stands above the panes: tabs, event, thread, search, chips, the selection.
+
+const VIEW_WORDS = { table: "Table", flame: "Flame graph", tree: "Call tree", calls: "Callers and callees", source: "Source", memory: "Memory" };
+const WHOSE_WORDS = { own: "mine", dependency: "dependencies", std: "std", system: "system", kernel: "kernel" };
+
+const makeControls = (app, views) => {
+  const { model } = app;
+  const tabs = views.map((view) => h("button", { type: "button", "data-tab": view, onclick: () => app.choose({ view }) }, VIEW_WORDS[view]));
+  const events = h("select", { "aria-label": "Event", onchange: () => app.choose({ event: events.value }) },
+    ...model.events.map(({ name }) => h("option", { value: name }, visible(name))));
+  const threads = model.header.threads && h("select", { "aria-label": "Thread", onchange: () => app.choose({ thread: threads.value }) },
+    h("option", { value: "" }, "all threads"), ...model.header.threads.filter(Boolean).slice(0, 200).map((name) => h("option", { value: name }, visible(name))));
+  const search = h("input", { type: "search", "aria-label": "Search functions and files", placeholder: "search functions, files", autocomplete: "off", spellcheck: "false" });
+  const status = h("span", { role: "status", "data-matches": "0" });
+  const next = h("button", { type: "button", "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
+  const previous = h("button", { type: "button", "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
+  const chips = model.header.whose.map((word) => h("button", { type: "button", class: "chip", "data-whose": word, "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
+  const selection = h("p", { class: "selection" });
+  search.addEventListener("input", () => app.choose({ q: search.value }, "replace"));
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") app.match(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") app.choose({ q: "" }, "replace");
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.closest("input,select,textarea"))) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  });
+  const bar = h("div", { class: "bar" },
+    h("nav", { "aria-label": "Views" }, ...tabs),
+    h("div", { class: "tools" }, events, threads, h("span", { role: "search" }, search, next, previous, status)),
+    h("div", { class: "chips", role: "group", "aria-label": "Whose code" }, ...chips), selection);
+  const update = () => {
+    const { state } = app;
+    for (const tab of tabs) tab.setAttribute("aria-current", tab.dataset.tab === state.view ? "page" : "false");
+    events.value = state.event;
+    if (threads) threads.value = state.thread;
+    if (search.value !== state.q) search.value = state.q;
+    const count = app.shown.length;
+    status.dataset.matches = String(count);
+    status.textContent = state.q || state.whose ? `${grouped(count)} of ${grouped(app.rowsOfSnapshot)}` : `${grouped(count)} ${count === 1 ? "row" : "rows"}`;
+    const sums = app.sumsByWhose();
+    const pressed = new Set(state.whose ? state.whose.split(",") : []);
+    for (const chip of chips) {
+      const word = chip.dataset.whose;
+      const sum = sums.get(word);
+      chip.dataset.self = String(sum);
+      chip.setAttribute("aria-pressed", String(pressed.has(word)));
+      const text = model.isFindings ? `${grouped(sum)}` : percentText(shareOf(sum, app.total)) || grouped(sum);
+      const said = `${WHOSE_WORDS[word] ?? word} ${text}`;
+      if (chip.textContent !== said) chip.textContent = said;
+    }
+    updateSelection(app, selection);
+  };
+  return { bar, update };
+};
+
+/** A line on what is selected. */
+const updateSelection = (app, place) => {
+  const { model, state } = app;
+  place.hidden = state.fn === null;
+  if (state.fn === null) return place.replaceChildren();
+  const functions = app.selected();
+  const said = [];
+  const isSelected = model.isSelectedRow(state);
+  const rows = app.ordered.filter(isSelected);
+  if (rows.length === 1) {
+    const figures = figuresOf(model, app.eventIndex);
+    const [at] = rows;
+    const [own, incl] = [figures.self(at), figures.incl(at)];
+    if (own !== null) said.push(`self ${figureText(own, app.total).replaceAll("\u2007", "")}`);
+    if (incl !== null) said.push(`inclusive ${figureText(incl, app.total).replaceAll("\u2007", "")}`);
+    if (model.isDiff) said.push(signed(figures.delta(at)));
+  } else if (rows.length) said.push(`${grouped(rows.length)} rows`);
+  if (functions.length) said.push(visible(model.fn.file(functions[0]) || model.fn.obj(functions[0])));
+  place.replaceChildren(h("strong", {}, nameText(state.fn)), ` ${said.filter(Boolean).join(" · ")} `,
+    h("button", { type: "button", "aria-label": "Clear the selection", onclick: () => app.choose({ fn: null, file: null, obj: null }) }, "×"));
+};
+
+/** Of findings: how many of each kind, and what they hold. */
+const kindTotals = (model) => {
+  const kinds = new Map();
+  for (let at = 0; at < model.rows; at++) {
+    const kind = KINDS.includes(model.row.kind(at)) ? model.row.kind(at) : "errors";
+    const sums = kinds.get(kind) ?? new Map();
+    model.events.forEach(({ name }, event) => {
+      const own = model.figures.self(event)(at);
+      if (own !== null) sums.set(name, (sums.get(name) ?? model.zero) + own);
+    });
+    kinds.set(kind, sums);
+  }
+  return Array.from(kinds, ([kind, sums]) => `${kind}: ${Array.from(sums, ([name, sum]) => (name === "count" ? `${grouped(sum)}` : `${grouped(sum)} ${name}`)).join(" in ")}`);
+};

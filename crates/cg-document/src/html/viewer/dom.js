@@ -1,0 +1,69 @@
+// Elements, and what all panes share.
+
+/** An element with attributes and children; what is null or false is left out. @returns {any} */
+const h = (tag, attributes = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+};
+
+/** A function's name as text. */
+const nameText = (name) => visible(name) || NAMELESS;
+
+/** A share of a whole, between 0 and 1. */
+const shareOf = (part, whole) => (part === null || !whole ? 0 : Number(part) / Number(whole));
+
+/** A count with its percentage, in columns of equal width. */
+const figureText = (part, whole) => {
+  if (part === null || part === undefined) return "";
+  if (!whole) return grouped(part);
+  return `${grouped(part)} ${percentText(shareOf(part, whole)).padStart(7, "\u2007")}`;
+};
+
+/** The rows of a list of equal heights that are in sight, and some around them. */
+const inSight = (scroller, height, count, head) => {
+  const around = 6;
+  const first = Math.max(0, Math.floor((scroller.scrollTop - head) / height) - around);
+  const last = Math.min(count, Math.ceil((scroller.scrollTop + scroller.clientHeight - head) / height) + around);
+  return [first, last];
+};
+
+/** How much of the stacks is an estimate. */
+const estimateText = (app) => {
+  const { model } = app;
+  const estimated = model.count(model.header.estimated[app.eventIndex]);
+  const share = shareOf(estimated, app.sums().incl[0]);
+  if (!model.isDiff && share < 0.9995) return `Stacks with ${percentText(share)} of ${model.events[app.eventIndex].name} are estimated from a graph of calls.`;
+  return "These stacks are estimated from a graph of calls.";
+};
+
+/** Scrolls a list so that an entry is in sight, in the middle if it was not. */
+const reveal = (scroller, height, at, head) => {
+  const top = at * height + head;
+  if (top >= scroller.scrollTop + head && top + height <= scroller.scrollTop + scroller.clientHeight) return;
+  scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 2);
+};
+
+/** Calls a function once a frame, however often it is asked for. */
+const oncePerFrame = (run) => {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      run();
+    });
+  };
+};
+
+/** Where keys move to in a list; null for other keys. */
+const movedTo = (key, at, count, page) => {
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: count - 1, PageDown: at + page, PageUp: at - page }[key];
+  return to === undefined || !count ? null : Math.max(0, Math.min(count - 1, to));
+};

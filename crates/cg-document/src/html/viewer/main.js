@@ -1,0 +1,199 @@
+// The page: reads the data, shows what the address says, and follows it.
+
+const start = async () => {
+  const main = document.querySelector("main");
+  const block = document.getElementById("data");
+  const model = makeModel(readData(await unpack(block.textContent)));
+  block.textContent = "";
+  const app = makeApp(main, model);
+  app.show("none");
+};
+
+const makeApp = (main, model) => {
+  const { header } = model;
+  const hasStacks = model.column("t.depth").length > 0;
+  const snapshots = (header.snapshots ?? []).map(([number, time, bytes, detail, event]) => ({ number, time, bytes, detail, event }));
+  const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
+  const has = { table: true, flame: hasStacks, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
+  const views = VIEWS.filter((view) => has[view]);
+  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", thread: "", group: "" };
+  const app = {
+    model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views,
+    activeRow: null, selectedIn: "", ordered: [], shown: [], rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null,
+  };
+  addQuestions(app);
+  addChoices(app);
+  const make = { table: tablePane, flame: flamePane, tree: treePane, calls: callsPane, source: sourcePane, memory: memoryPane };
+  const panes = views.map((view) => make[view](app));
+  const controls = makeControls(app, views);
+  const lead = main.querySelector(".lead");
+  if (model.isFindings) lead.append(h("p", {}, kindTotals(model).join(" · ")));
+  for (const note of header.notes) lead.append(h("p", { class: "note" }, note));
+  if (lead.children.length > 3) foldLead(lead);
+  if (header.causes?.length) lead.append(causeList(app));
+  main.append(controls.bar, h("div", { class: "panes" }, ...panes.map((pane) => pane.pane)), makePrint(app));
+
+  let before = null;
+  /** Shows the state; how the address follows it: push, replace or none. */
+  app.show = (how) => {
+    main.setAttribute("aria-busy", "true");
+    const { state } = app;
+    if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
+    app.refresh();
+    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.thread].join("\n");
+    const isNewOrder = before === null || order(before) !== order(state);
+    const isNewSelection = before === null || ["fn", "file", "obj", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
+    before = { ...state, activeRow: app.activeRow };
+    Object.assign(main.dataset, { current: state.view, event: state.event });
+    if (!model.isFindings && app.total !== null) main.dataset.total = String(app.total);
+    if (app.snapshot !== null) main.dataset.snapshot = String(app.snapshot);
+    controls.update();
+    for (const pane of panes) {
+      const isHidden = !app.isInSight(pane);
+      if (isHidden && !pane.pane.hidden) pane.clear?.();
+      pane.pane.hidden = isHidden;
+    }
+    for (const pane of panes) if (app.isInSight(pane)) pane.update({ isNewOrder, isNewSelection });
+    main.setAttribute("aria-busy", "false");
+  };
+  const follow = () => {
+    app.read(location.hash);
+    app.show("none");
+  };
+  addEventListener("hashchange", follow);
+  addEventListener("popstate", follow);
+  addEventListener("resize", oncePerFrame(() => app.show("none")));
+  app.read(location.hash);
+  return app;
+};
+
+/** What is asked of the state. */
+const addQuestions = (app) => {
+  const { model } = app;
+  app.selected = () => model.selected(app.state);
+  app.sums = () => sumStacks(app.stacks, app.eventIndex, app.snapshot, app.state.thread);
+  app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot);
+  /** Other figures of a row that there is room for. */
+  app.chosenOthers = (count) => {
+    const others = model.events.map(({ name }, event) => ({ name, event })).filter(({ event }) => event !== app.eventIndex);
+    return others.slice(0, model.isFindings ? 0 : 2).map(({ name, event }) => count(`event.${name}`, name, model.figures.self(event), "12ch"));
+  };
+  app.chosenSnapshot = () => app.state.snapshot || (app.snapshot === null ? "" : String(app.snapshot));
+  app.isInSight = (pane) => {
+    const { view } = app.state;
+    if (pane.view === view) return true;
+    // Beside what is narrow there is room for the table.
+    return pane.view === "table" && innerWidth >= 1200 && ["tree", "calls", "source"].includes(view);
+  };
+  app.link = (fn) => h("button", { type: "button", class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
+  app.refresh = () => {
+    const { state } = app;
+    app.eventIndex = Math.max(0, model.events.findIndex(({ name }) => name === state.event));
+    app.snapshot = heapShown(app);
+    Object.assign(model.ofThread, state.thread && app.stacks ? sumFunctions(app.stacks, app.sums()) : { self: null, incl: null });
+    app.ordered = orderRows(model, filterRows(model, { q: "", whose: "" }, app.snapshot), { sort: state.sort, event: app.eventIndex });
+    app.rowsOfSnapshot = app.ordered.length;
+    const kept = new Set(filterRows(model, state, app.snapshot));
+    app.shown = state.q || state.whose ? app.ordered.filter((row) => kept.has(row)) : app.ordered;
+    const totals = model.events[app.eventIndex]?.totals ?? [];
+    app.total = (app.snapshot !== null || state.thread) && app.stacks ? app.sums().incl[0] : (totals[totals.length - 1] ?? null);
+    if (app.activeRow !== null && !model.isSelectedRow(state)(app.activeRow)) app.activeRow = null;
+  };
+};
+
+/** The snapshot whose heap is shown: the chosen one or the newest before it that has a tree; at first the peak. */
+const heapShown = (app) => {
+  const { snapshots, trees, state } = app;
+  if (!snapshots.length || !trees.size) return null;
+  const withTree = snapshots.filter((one) => trees.has(one.number));
+  if (!withTree.length) return null;
+  const at = snapshots.findIndex((one) => String(one.number) === state.snapshot);
+  if (at >= 0) {
+    for (let place = at; place >= 0; place--) if (trees.has(snapshots[place].number)) return snapshots[place].number;
+    return withTree[0].number;
+  }
+  const peak = withTree.find((one) => one.detail === "peak");
+  return (peak ?? withTree.reduce((most, one) => (Number(one.bytes) > Number(most.bytes) ? one : most))).number;
+};
+
+/** What a reader does. */
+const addChoices = (app) => {
+  const { model, usual } = app;
+  app.choose = (change, how = "push") => {
+    Object.assign(app.state, change);
+    app.show(how);
+  };
+  app.sortBy = (key) => {
+    const own = model.isDiff ? "delta" : "self";
+    const now = app.state.sort || own;
+    app.choose({ sort: now === key ? `-${key}` : now === `-${key}` && key === own ? "" : key });
+  };
+  app.toggleWhose = (word) => {
+    const pressed = new Set(app.state.whose ? app.state.whose.split(",") : []);
+    if (!pressed.delete(word)) pressed.add(word);
+    app.choose({ whose: model.header.whose.filter((known) => pressed.has(known)).join(",") });
+  };
+  app.selectRow = (row, how) => {
+    app.activeRow = row;
+    app.choose(model.address(model.row.fn(row), model.row.file(row), model.row.obj(row)), how);
+  };
+  app.selectFunction = (fn, how) => {
+    app.activeRow = null;
+    app.choose(model.address(model.fn.name(fn), model.fn.file(fn), model.fn.obj(fn)), how);
+  };
+  /** Selects the next or previous row that passes the filters. */
+  app.match = (step) => {
+    const { shown } = app;
+    if (!shown.length) return;
+    const isSelected = model.isSelectedRow(app.state);
+    const at = app.activeRow !== null ? shown.indexOf(app.activeRow) : shown.findIndex(isSelected);
+    const to = at < 0 ? (step > 0 ? 0 : shown.length - 1) : (at + step + shown.length) % shown.length;
+    app.selectRow(shown[to], "replace");
+  };
+  /** Takes over what an address says, as far as there is such a thing. */
+  app.read = (hash) => {
+    const said = parseHash(hash);
+    const state = { ...usual, ...said };
+    if (!app.views.includes(state.view)) state.view = usual.view;
+    if (!model.events.some(({ name }) => name === state.event)) state.event = usual.event;
+    if (!FLAMES.some(([kind]) => kind === state.flame) || (state.flame === "differential" && !model.isDiff)) state.flame = usual.flame;
+    const words = state.whose.split(",").filter((word) => model.header.whose.includes(word));
+    state.whose = words.join(",");
+    if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";
+    if (!(model.header.threads ?? []).includes(state.thread)) state.thread = "";
+    const key = state.sort.replace(/^-/, "");
+    if (key && !sortKey(model, key, 0) && !["self", "delta"].includes(key)) state.sort = "";
+    app.state = state;
+  };
+};
+
+/** More causes than a reader goes through. */
+const MOST_CAUSES = 40;
+
+/** Where the difference of the totals comes from, as bars right and left of nothing. */
+const causeList = (app) => {
+  const { model } = app;
+  const causes = model.header.causes.map(([fn, callee, words, deltas]) => ({ fn, callee, words, delta: model.count(deltas[0]) }));
+  const most = causes.reduce((max, { delta }) => Math.max(max, Math.abs(Number(delta))), 1);
+  const items = causes.slice(0, MOST_CAUSES).map(({ fn, callee, words, delta }) => {
+    const link = (name) => h("button", { type: "button", class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
+    const width = (Math.abs(Number(delta)) / most) * 50;
+    return h("li", { style: `--from:${(delta < 0 ? 50 - width : 50).toFixed(1)}%;--to:${(delta < 0 ? 50 : 50 + width).toFixed(1)}%`, class: delta < 0 ? "less" : "more" },
+      `${signed(delta)} `, link(fn), ` ${words} `, callee === null ? null : link(callee));
+  });
+  const left = causes.length - items.length;
+  return h("details", {}, h("summary", {}, `Where the difference comes from: ${grouped(causes.length)} causes`),
+    h("ul", { class: "causes", "aria-label": "Causes" }, ...items), left > 0 ? h("p", { class: "note" }, `${grouped(left)} more causes: cg-diff --causes | cg-fmt`) : null);
+};
+
+/** Of many sentences the first two are in sight. */
+const foldLead = (lead) => {
+  const rest = Array.from(lead.children).slice(2);
+  lead.append(h("details", {}, h("summary", {}, `${rest.length} more remarks`), ...rest));
+};
+
+start().catch((error) => {
+  const main = document.querySelector("main");
+  main.append(h("p", { class: "note" }, `The data of this page could not be read: ${error}`));
+  main.setAttribute("aria-busy", "false");
+});

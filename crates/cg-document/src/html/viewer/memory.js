@@ -1,0 +1,64 @@
+// Memory over time: the picture, and the snapshots to choose from.
+
+/** More snapshots than are listed: those with a tree, and every so-manyth of the others. */
+const MOST_SNAPSHOTS = 700;
+
+const memoryPane = (app) => {
+  const { model } = app;
+  const figure = document.getElementById("chart");
+  const { snapshots } = app;
+  const step = Math.ceil(snapshots.length / MOST_SNAPSHOTS);
+  const listed = snapshots.filter((one, at) => at % step === 0 || app.trees.has(one.number));
+  const list = h("div", { role: "listbox", class: "snapshots scroller", tabindex: 0, "aria-label": "Snapshots" });
+  const note = h("p", { class: "note" }, step > 1 ? `${listed.length} of ${snapshots.length} snapshots are listed.` : "");
+  const pane = h("section", { "data-view": "memory", "aria-label": "Memory over time" },
+    h("div", { class: "memory" }, figure && h("div", { class: "figure", tabindex: 0, role: "group", "aria-label": "Chart" }, figure), h("div", { class: "side" }, note, snapshots.length ? list : null)));
+  for (const one of listed) {
+    const option = h("div", { role: "option", id: `m${one.number}`, "data-snapshot": one.number, "data-time": one.time, "data-bytes": one.bytes },
+      `${one.number}  ${grouped(one.time)}  ${grouped(one.bytes)}${app.trees.has(one.number) ? "  ⊢" : ""}${one.detail === "peak" ? " peak" : ""}${one.event ? `  ${visible(one.event)}` : ""}`);
+    list.append(option);
+  }
+  const choose = (number, how) => app.choose({ snapshot: String(number) }, how);
+  list.addEventListener("click", (event) => {
+    const option = event.target.closest("[role=option]");
+    if (option) choose(option.dataset.snapshot, "push");
+  });
+  list.addEventListener("keydown", (event) => {
+    const at = listed.findIndex((one) => String(one.number) === app.chosenSnapshot());
+    const to = movedTo(event.key, at, listed.length, 10);
+    if (to === null) return;
+    event.preventDefault();
+    choose(listed[to].number, "replace");
+  });
+  if (figure && snapshots.length) followChart(figure, snapshots, { tell: (one) => (note.textContent = one), choose });
+  const update = () => {
+    const chosen = app.chosenSnapshot();
+    list.removeAttribute("aria-activedescendant");
+    for (const option of list.children) {
+      const isChosen = option.dataset.snapshot === chosen;
+      option.setAttribute("aria-selected", String(isChosen));
+      if (!isChosen) continue;
+      list.setAttribute("aria-activedescendant", option.id);
+      option.scrollIntoView({ block: "nearest" });
+    }
+    if (figure) for (const layer of figure.querySelectorAll("path.layer")) layer.setAttribute("aria-selected", String(app.state.fn !== null && layer.getAttribute("data-fn") === app.state.fn));
+  };
+  return { view: "memory", pane, update };
+};
+
+/** What the chart says where the pointer is, and the snapshot that a click chooses: the newest one at that time. */
+const followChart = (figure, snapshots, { tell, choose }) => {
+  const line = figure.querySelector("path.total");
+  if (!line) return;
+  const at = (event) => {
+    const box = line.getBoundingClientRect();
+    const [first, last] = [Number(snapshots[0].time), Number(snapshots[snapshots.length - 1].time)];
+    const time = first + ((event.clientX - box.left) / (box.width || 1)) * (last - first);
+    return snapshots.findLast((one) => Number(one.time) <= time) ?? snapshots[0];
+  };
+  figure.addEventListener("pointermove", (event) => {
+    const one = at(event);
+    tell(`snapshot ${one.number}, time ${grouped(one.time)}: ${grouped(one.bytes)} bytes`);
+  });
+  figure.addEventListener("click", (event) => choose(at(event).number, "push"));
+};

@@ -1,0 +1,220 @@
+// Stacks: what each function costs below those that called it, and the trees and flames that this makes.
+
+/** The nodes, each behind the one that called it; the first stands for all. */
+const makeStacks = (model) => {
+  const depths = model.column("t.depth");
+  const count = depths.length + 1;
+  const parent = new Int32Array(count), fn = new Int32Array(count), end = new Int32Array(count).fill(count);
+  fn[0] = -1;
+  parent[0] = -1;
+  const functions = model.column("t.fn");
+  const path = [0];
+  for (let node = 1; node < count; node++) {
+    const depth = depths[node - 1];
+    for (let closed = path.length - 1; closed >= depth; closed--) end[path[closed]] = node;
+    path.length = depth;
+    parent[node] = path[depth - 1];
+    fn[node] = functions[node - 1];
+    path.push(node);
+  }
+  /** The nodes that a node called. */
+  const inner = (node) => {
+    const found = [];
+    for (let at = node + 1; at < end[node]; at = end[at]) found.push(at);
+    return found;
+  };
+  return { model, count, parent, fn, end, inner, sums: new Map() };
+};
+
+/** Self and inclusive costs of all nodes: of an event, a snapshot, a thread; of a diff in the run before too. */
+const sumStacks = (stacks, event, snapshot, thread) => {
+  const key = `${event} ${snapshot} ${thread}`;
+  const known = stacks.sums.get(key);
+  if (known) return known;
+  const { model, count, parent } = stacks;
+  const nodes = model.column("s.node");
+  const snapshots = model.column("s.snapshot"), threads = model.column("s.thread");
+  const add = (name) => {
+    const costs = model.column(`s.${name}.${event}`);
+    const self = new Array(count).fill(model.zero);
+    for (let at = 0; at < nodes.length; at++) {
+      if (snapshots.length && snapshot !== null && snapshots[at] !== snapshot) continue;
+      if (threads.length && thread && model.header.threads[threads[at]] !== thread) continue;
+      self[nodes[at]] += costs[at];
+    }
+    const incl = self.slice();
+    for (let node = count - 1; node > 0; node--) incl[parent[node]] += incl[node];
+    return { self, incl };
+  };
+  const sums = model.isDiff ? { ...add("new"), before: add("old") } : add("cost");
+  stacks.sums.clear();
+  stacks.sums.set(key, sums);
+  return sums;
+};
+
+/** What each function costs itself, and with all it called, each stack once. */
+const sumFunctions = (stacks, sums) => {
+  const { zero } = stacks.model;
+  const self = new Map(), incl = new Map();
+  const add = (to, fn, cost) => to.set(fn, (to.get(fn) ?? zero) + cost);
+  const open = new Map();
+  for (let node = 1; node < stacks.count; node++) {
+    if (!sums.incl[node]) continue;
+    const fn = stacks.fn[node];
+    add(self, fn, sums.self[node]);
+    // Within another of the same function its cost is counted already.
+    if ((open.get(fn) ?? 0) > node) continue;
+    open.set(fn, stacks.end[node]);
+    add(incl, fn, sums.incl[node]);
+  }
+  return { self, incl };
+};
+
+/**
+ * @typedef {object} Branch what is drawn: a function in a context, of one or more nodes
+ * @property {number} fn -1 for all
+ * @property {any} incl
+ * @property {any} self
+ * @property {any} old of a diff
+ * @property {number} level 1 for the root
+ * @property {number[]} nodes
+ * @property {any[] | null} weights of a tree of callers: what each node hands on
+ * @property {Branch | null} outer
+ */
+
+/** Branches of nodes that are called: children are what these nodes called, a branch a function. */
+const innerBranches = (stacks, sums, branch) => {
+  const groups = new Map();
+  for (const node of branch.nodes) {
+    for (const inner of stacks.inner(node)) {
+      if (!sums.incl[inner] && !(sums.before && sums.before.incl[inner])) continue;
+      const group = groups.get(stacks.fn[inner]);
+      if (group) group.push(inner);
+      else groups.set(stacks.fn[inner], [inner]);
+    }
+  }
+  return Array.from(groups, ([fn, nodes]) => branchOf(stacks, sums, fn, nodes, branch));
+};
+
+const total = (zero, nodes, of) => nodes.reduce((sum, node) => sum + of[node], zero);
+
+const branchOf = (stacks, sums, fn, nodes, outer) => {
+  const { zero } = stacks.model;
+  return {
+    fn, nodes, weights: null, outer, level: outer ? outer.level + 1 : 1,
+    incl: total(zero, nodes, sums.incl), self: total(zero, nodes, sums.self),
+    old: sums.before ? total(zero, nodes, sums.before.incl) : null,
+  };
+};
+
+/** Branches of callers: children are the functions that called these nodes. */
+const outerBranches = (stacks, branch) => {
+  const groups = new Map();
+  branch.nodes.forEach((node, at) => {
+    const caller = stacks.parent[node];
+    if (caller <= 0) return;
+    let group = groups.get(stacks.fn[caller]);
+    if (!group) groups.set(stacks.fn[caller], (group = { nodes: [], weights: [] }));
+    group.nodes.push(caller);
+    group.weights.push(branch.weights[at]);
+  });
+  return Array.from(groups, ([fn, group]) => callerBranch(stacks, fn, group, branch));
+};
+
+const callerBranch = (stacks, fn, { nodes, weights }, outer) => {
+  const { zero } = stacks.model;
+  let ends = zero;
+  nodes.forEach((node, at) => {
+    if (stacks.parent[node] === 0) ends += weights[at];
+  });
+  const incl = weights.reduce((sum, weight) => sum + weight, zero);
+  return { fn, nodes, weights, outer, level: outer ? outer.level + 1 : 1, incl, self: ends, old: null };
+};
+
+/** The nodes of functions, but for those below another of them: their costs add up. */
+const outermost = (stacks, functions) => {
+  const wanted = new Set(functions);
+  const nodes = [];
+  for (let node = 1; node < stacks.count; node++) {
+    if (!wanted.has(stacks.fn[node])) continue;
+    nodes.push(node);
+    node = stacks.end[node] - 1;
+  }
+  return nodes;
+};
+
+/** The trees of a kind of flame graph: a root and what is below a branch. */
+const flameTrees = (stacks, sums, kind, functions) => {
+  const { zero } = stacks.model;
+  const inner = (branch) => innerBranches(stacks, sums, branch);
+  const outer = (branch) => outerBranches(stacks, branch);
+  if (kind === "sandwich") {
+    const nodes = outermost(stacks, functions);
+    const fn = functions[0] ?? -1;
+    const weights = nodes.map((node) => sums.incl[node]);
+    return [
+      { side: "callers", root: callerBranch(stacks, fn, { nodes, weights }, null), below: outer },
+      { side: "callees", root: branchOf(stacks, sums, fn, nodes, null), below: inner },
+    ];
+  }
+  if (kind === "reversed") {
+    const groups = new Map();
+    for (let node = 1; node < stacks.count; node++) {
+      if (!sums.self[node]) continue;
+      let group = groups.get(stacks.fn[node]);
+      if (!group) groups.set(stacks.fn[node], (group = { nodes: [], weights: [] }));
+      group.nodes.push(node);
+      group.weights.push(sums.self[node]);
+    }
+    const root = { fn: -1, nodes: [], weights: [], outer: null, level: 1, incl: sums.incl[0], self: zero, old: null };
+    const first = Array.from(groups, ([fn, group]) => callerBranch(stacks, fn, group, root));
+    return [{ side: "", root, below: (branch) => (branch === root ? first : outer(branch)) }];
+  }
+  return [{ side: "", root: branchOf(stacks, sums, -1, [0], null), below: inner }];
+};
+
+/**
+ * Boxes as wide as costs, in the order of levels; those narrower than `least` are left out with what is below.
+ * @returns {{branch: Branch, x: any, level: number, up: number}[]}
+ */
+const layOut = ({ root, below }, { least, byCost }) => {
+  const boxes = [];
+  const waiting = [{ branch: root, x: root.incl - root.incl, up: -1 }];
+  while (waiting.length) {
+    const { branch, x, up } = waiting.pop();
+    const at = boxes.length;
+    boxes.push({ branch, x, level: branch.level, up });
+    let children = below(branch).filter((child) => child.incl > 0);
+    if (byCost) children.sort((a, b) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
+    let next = x;
+    const wide = [];
+    for (const child of children) {
+      if (Number(child.incl) >= least) wide.push({ branch: child, x: next, up: at });
+      next += child.incl;
+    }
+    waiting.push(...wide.reverse());
+  }
+  return boxes;
+};
+
+/** Who calls functions and whom they call, from stacks: each arc of a stack once. */
+const arcsOfStacks = (stacks, sums, functions) => {
+  const wanted = new Set(functions);
+  const callers = new Map(), callees = new Map();
+  const add = (arcs, fn, cost) => arcs.set(fn, (arcs.get(fn) ?? stacks.model.zero) + cost);
+  // Arcs that a node on the way to the root has already.
+  const active = [];
+  for (let node = 1; node < stacks.count; node++) {
+    while (active.length && active[active.length - 1].end <= node) active.pop();
+    const caller = stacks.parent[node];
+    if (caller <= 0 || !sums.incl[node]) continue;
+    const isIn = wanted.has(stacks.fn[node]), isFrom = wanted.has(stacks.fn[caller]);
+    if (!isIn && !isFrom) continue;
+    const arc = `${stacks.fn[caller]} ${stacks.fn[node]}`;
+    if (active.some((one) => one.arc === arc)) continue;
+    active.push({ arc, end: stacks.end[node] });
+    if (isIn) add(callers, stacks.fn[caller], sums.incl[node]);
+    if (isFrom) add(callees, stacks.fn[node], sums.incl[node]);
+  }
+  return { callers, callees };
+};

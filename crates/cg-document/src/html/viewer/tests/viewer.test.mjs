@@ -1,0 +1,223 @@
+// The parts of the script that need no page: `node --test`. Expectations are worked out by hand.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { deflateSync } from "node:zlib";
+
+const files = ["data", "state", "model", "stacks", "lines", "dom", "flame"];
+const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
+const names = [
+  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
+  "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
+  "functionLines", "alignLines", "movedTo", "shortName", "flameMove",
+];
+const page = new Function(`${source}\nreturn {${names.join()}};`)();
+
+const SIGNED = 1, OPTIONAL = 2, RISING = 4, COUNT = 8;
+
+/** LEB128 of numbers that the caller has put into their form. */
+const leb = (numbers) => numbers.flatMap((number) => {
+  const bytes = [];
+  let left = BigInt(number);
+  do {
+    bytes.push(Number(left & 127n) | (left > 127n ? 128 : 0));
+    left >>= 7n;
+  } while (left);
+  return bytes;
+});
+
+/** The bytes of a page's data: texts, and arrays as [name, form, numbers]. */
+const block = (header, texts, arrays) => {
+  const encoder = new TextEncoder();
+  const all = [["lengths", 0, texts.map((text) => text.length)], ...arrays];
+  const text = encoder.encode(texts.join(""));
+  const said = { rows: 0, events: [], whose: ["own", "dependency", "std", "system", "kernel"], others: [], notes: [], aliases: [], big: false, ...header };
+  const head = encoder.encode(JSON.stringify({ ...said, texts: text.length, arrays: all.map(([name, form, numbers]) => [name, numbers.length, form]) }));
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, head.length, true);
+  return new Uint8Array([...length, ...head, ...text, ...all.flatMap(([, , numbers]) => leb(numbers))]);
+};
+
+const modelOf = (header, texts, arrays) => page.makeModel(page.readData(block(header, texts, arrays)));
+
+test("numbers come back in every form", () => {
+  const read = (form, numbers, isBig = false) => page.readNumbers(new Uint8Array(leb(numbers)), 0, numbers.length, form, isBig)[0];
+  assert.deepEqual(read(0, [0, 127, 128, 300]), [0, 127, 128, 300]);
+  // Zigzag: 0, -1, 1, -2.
+  assert.deepEqual(read(SIGNED, [0, 1, 2, 3]), [0, -1, 1, -2]);
+  assert.deepEqual(read(OPTIONAL, [0, 1, 2]), [null, 0, 1]);
+  assert.deepEqual(read(SIGNED | RISING, [20, 2, 1]), [10, 11, 10]);
+  assert.deepEqual(read(OPTIONAL | SIGNED, [0, 2, 3]), [null, -1, 1]);
+});
+
+test("counts are exact to 2^64 and of one kind in a page", () => {
+  const read = (form, numbers, isBig) => page.readNumbers(new Uint8Array(leb(numbers)), 0, numbers.length, form, isBig)[0];
+  const most = 2n ** 64n - 1n;
+  assert.deepEqual(read(COUNT, [most, 5], true), [most, 5n]);
+  assert.deepEqual(read(COUNT | OPTIONAL, [0, most + 1n], true), [null, most]);
+  // 2^64 - 1 and one less: zigzag of the difference.
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n * most, 1], true), [most, most - 1n]);
+  // 2^52 and one less, whose zigzag is beyond a double, in a page without such sums.
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n ** 53n, 1], false), [2 ** 52, 2 ** 52 - 1]);
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n ** 54n, 1], false), [2 ** 53, 2 ** 53 - 1]);
+  assert.equal(page.grouped(most), "18,446,744,073,709,551,615");
+});
+
+test("what is packed is opened", async () => {
+  const bytes = block({ aliases: [["r.y", "r.x"]] }, ["", "é💡", "b"], [["r.x", 0, [1, 2]]]);
+  const opened = await page.unpack(deflateSync(bytes).toString("base64"));
+  const data = page.readData(opened);
+  assert.deepEqual([data.text(1), data.text(2), data.array("r.x"), data.array("r.y"), data.array("none")], ["é💡", "b", [1, 2], [1, 2], null]);
+});
+
+test("an address says a state and nothing that is not known", () => {
+  assert.deepEqual(page.parseHash("#view=flame&fn=a%20%26%3Db&x=1&=&q&event=%zz"), { view: "flame", fn: "a &=b" });
+  const usual = { view: "table", event: "Ir", fn: null, sort: "", q: "" };
+  assert.equal(page.printHash({ ...usual, fn: "a &=b", sort: "-incl" }, usual), "#view=table&event=Ir&fn=a%20%26%3Db&sort=-incl");
+  assert.equal(page.printHash({ ...usual, fn: "" }, usual), "#view=table&event=Ir&fn=");
+});
+
+test("numbers and names are told as by the other tools", () => {
+  assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
+  assert.deepEqual([page.signed(5), page.signed(-5), page.signed(0)], ["+5", "-5", "0"]);
+  assert.deepEqual([1, 0.5, 0.12345, 1.5].map(page.percentText), ["100.0%", "50.00%", "12.35%", "150.0%"]);
+  assert.equal(page.visible("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\n\\u{202e}");
+});
+
+/** Three functions: `b` in two files, `a`; two events. */
+const rows = () => modelOf(
+  { rows: 3, events: [["Ir", ["60"]], ["Dr", ["9"]]] },
+  ["", "b", "a", "x.c", "Y.c"],
+  [
+    ["f.name", 0, [1, 2, 1]], ["f.file", 0, [3, 3, 4]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 2, 0]], ["r.function", 0, [0, 1, 2]],
+    ["r.self.0", COUNT, [30, 20, 10]], ["r.self.1", COUNT | OPTIONAL, [2, 0, 9]], ["r.calls", COUNT, [1, 5, 3]],
+  ],
+);
+
+test("rows are sorted by any column, counts down and names up, what has no entry last", () => {
+  const model = rows();
+  const order = (sort, event = 0) => page.orderRows(model, [0, 1, 2], { sort, event });
+  assert.deepEqual(order(""), [0, 1, 2]);
+  assert.deepEqual(order("calls"), [1, 2, 0]);
+  assert.deepEqual(order("-calls"), [0, 2, 1]);
+  assert.deepEqual(order("fn"), [1, 0, 2]);
+  assert.deepEqual(order("self", 1), [2, 0, 1]);
+  assert.deepEqual(order("-self", 1), [0, 2, 1]);
+  assert.deepEqual(order("-self"), [2, 1, 0]);
+});
+
+test("filters keep rows by class and by words of function and file in either case", () => {
+  const model = rows();
+  const kept = (state) => page.filterRows(model, { q: "", whose: "", ...state }, null);
+  assert.deepEqual(kept({ whose: "std" }), [1]);
+  assert.deepEqual(kept({ q: "y.C" }), [2]);
+  assert.deepEqual(kept({ q: "B" }), [0, 2]);
+  assert.deepEqual(kept({ q: "b", whose: "std" }), []);
+  const sums = page.sumsByWhose(model, 0, null);
+  assert.deepEqual([sums.get("own"), sums.get("std"), sums.get("kernel")], [40, 20, 0]);
+});
+
+test("a name that is not unique is told by its file", () => {
+  const model = rows();
+  assert.deepEqual(model.address("b", "Y.c", ""), { fn: "b", file: "Y.c", obj: null });
+  assert.deepEqual(model.address("a", "x.c", ""), { fn: "a", file: null, obj: null });
+  assert.deepEqual(model.selected({ fn: "b", file: "Y.c", obj: null }), [2]);
+  assert.deepEqual(model.selected({ fn: "b", file: null, obj: null }), [0, 2]);
+});
+
+/** main;f;g 5, main;g 2, main;f;f 3, main 1: nodes 1 main, 2 f, 3 g, 4 f, 5 g. */
+const stacks = () => {
+  const model = modelOf(
+    { events: [["n", ["11"]]] }, ["", "main", "f", "g"],
+    [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]],
+      ["t.depth", 0, [1, 2, 3, 3, 2]], ["t.fn", 0, [0, 1, 2, 1, 2]], ["s.node", 0, [3, 5, 4, 1]], ["s.cost.0", COUNT, [5, 2, 3, 1]]],
+  );
+  const of = page.makeStacks(model);
+  return { of, sums: page.sumStacks(of, 0, null, "") };
+};
+
+/** name, level, x, cost of each box. */
+const boxes = (of, sums, kind, functions, byCost = false, side = 0) => {
+  const tree = page.flameTrees(of, sums, kind, functions)[side];
+  return page.layOut(tree, { least: 0, byCost }).map(({ branch, x }) => [branch.fn < 0 ? "all" : of.model.fn.name(branch.fn), branch.level, x, branch.incl]);
+};
+
+test("flames are as wide as costs, in order, largest left, reversed and around a function", () => {
+  const { of, sums } = stacks();
+  assert.deepEqual(boxes(of, sums, "icicle", []), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3], ["g", 3, 8, 2]]);
+  assert.deepEqual(boxes(of, sums, "left-heavy", [], true)[2], ["f", 3, 0, 8]);
+  assert.deepEqual(boxes(of, sums, "reversed", []).filter(([, level]) => level === 2), [["main", 2, 0, 1], ["g", 2, 1, 7], ["f", 2, 8, 3]]);
+  // `f` below `f` is within what the outer one costs.
+  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 0), [["f", 1, 0, 8], ["main", 2, 0, 8]]);
+  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 1), [["f", 1, 0, 8], ["g", 2, 0, 5], ["f", 2, 5, 3]]);
+});
+
+test("frames narrower than the least are left out with what is below", () => {
+  const { of, sums } = stacks();
+  const [tree] = page.flameTrees(of, sums, "icicle", []);
+  assert.deepEqual(page.layOut(tree, { least: 6, byCost: false }).map(({ branch }) => branch.incl), [11, 11, 8]);
+});
+
+test("keys go through a flame graph", () => {
+  const { of, sums } = stacks();
+  const [tree] = page.flameTrees(of, sums, "icicle", []);
+  const all = page.layOut(tree, { least: 0, byCost: false });
+  const go = (at, key) => page.flameMove(all, at, key, 2);
+  // 0 all, 1 main, 2 f, 3 g, 4 f, 5 g.
+  assert.deepEqual([go(1, "ArrowDown"), go(2, "ArrowRight"), go(5, "ArrowLeft"), go(3, "ArrowUp"), go(3, "Home"), go(0, "End"), go(0, "PageDown"), go(0, "x")], [2, 5, 2, 2, 0, 3, 2, null]);
+});
+
+test("callers and callees of stacks count a recursion once", () => {
+  const { of, sums } = stacks();
+  const arcs = page.arcsOfStacks(of, sums, [1]);
+  assert.deepEqual([Array.from(arcs.callers), Array.from(arcs.callees)], [[[0, 8], [1, 3]], [[2, 5], [1, 3]]]);
+});
+
+test("functions cost in stacks what is innermost, and with what they called each stack once", () => {
+  const { of, sums } = stacks();
+  const { self, incl } = page.sumFunctions(of, sums);
+  assert.deepEqual([Array.from(self), Array.from(incl)], [[[0, 1], [1, 3], [2, 7]], [[0, 11], [1, 8], [2, 7]]]);
+});
+
+test("children and own cost of a branch are what it costs", () => {
+  const { of, sums } = stacks();
+  const root = page.branchOf(of, sums, -1, [0], null);
+  const waiting = [root];
+  for (const branch of waiting) {
+    const children = page.innerBranches(of, sums, branch);
+    assert.equal(children.reduce((sum, child) => sum + child.incl, branch.self), branch.incl);
+    waiting.push(...children);
+  }
+  assert.equal(waiting.length, 6);
+});
+
+/** `f` of x.c has lines 3 (5 of its own, calls `g` for 7) and 4 (2), and 9 in another file. */
+const code = () => page.makeCode(modelOf(
+  { events: [["n", ["16"]]] }, ["", "f", "g", "x.c", "three", "four", "five"],
+  [["f.name", 0, [1, 2]], ["f.file", 0, [3, 3]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]],
+    ["l.fn", 0, [0, 0, 0]], ["l.file", 0, [0, 0, 2]], ["l.line", 0, [3, 4, 1]], ["l.self.0", COUNT, [5, 2, 9]],
+    ["c.from", 0, [0]], ["c.to", 0, [1]], ["c.line", 0, [3]], ["c.site", 0, [0]], ["c.calls", COUNT, [4]], ["c.incl.0", COUNT, [7]],
+    ["src.file", 0, [3, 3, 3]], ["src.line", 0, [3, 4, 5]], ["src.text", 0, [4, 5, 6]]],
+));
+
+test("the lines of a function have costs, calls and text, and the rest is elsewhere", () => {
+  const { rows: lines, elsewhere, file } = page.functionLines(code(), 0, 0, 0);
+  assert.deepEqual(lines.map(({ number, text, self, incl }) => [number, text, self, incl]), [[3, "three", 5, 12], [4, "four", 2, 2], [5, "five", null, null]]);
+  assert.deepEqual([elsewhere, file, lines[0].calls], [9, "x.c", [{ fn: 1, incl: 7, calls: 4 }]]);
+  const arcs = page.arcsOfCalls(code(), [1], 0, 0);
+  assert.deepEqual([Array.from(arcs.callers), Array.from(arcs.callees)], [[[0, { incl: 7, calls: 4 }]], []]);
+});
+
+test("equal lines of two runs stand in one row", () => {
+  const side = (from, text) => text.split(" ").map((word, at) => ({ number: from + at, text: word }));
+  const rowsOf = page.alignLines(side(1, "a b c d"), side(5, "a x c d e")).map(([old, now]) => [old?.number ?? 0, now?.number ?? 0]);
+  assert.deepEqual(rowsOf, [[1, 5], [2, 0], [0, 6], [3, 7], [4, 8], [0, 9]]);
+});
+
+test("names are shortened by meaning: arguments first, then what they are within", () => {
+  assert.equal(page.shortName("put(int, char)", 20), "put(int, char)");
+  assert.equal(page.shortName("store::put_back(int, char, long)", 20), "store::put_back(…)");
+  assert.equal(page.shortName("a::very::long::path::put_back", 15), "…path::put_back");
+  assert.equal(page.shortName("put_back", 5), "put_…");
+});
