@@ -332,11 +332,14 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for side in ["old", "new"] {
+        std::fs::create_dir(at(side)).unwrap();
+    }
     for (name, text) in [
-        ("old.c", OLD_SOURCE.to_owned()),
-        ("new.c", NEW_SOURCE.to_owned()),
-        ("old.out", callgrind("old.c", 1, 40)),
-        ("new.out", callgrind("new.c", 2, 60)),
+        ("old/work.c", OLD_SOURCE.to_owned()),
+        ("new/work.c", NEW_SOURCE.to_owned()),
+        ("old.out", callgrind("old/work.c", 1, 40)),
+        ("new.out", callgrind("new/work.c", 2, 60)),
     ] {
         std::fs::write(at(name), text).unwrap();
     }
@@ -401,7 +404,7 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
         json!([["", "54", "74"], ["main", "54", "74"], ["work", "49", "69"]])
     );
     // Where the runs are not what they were, the page says so and tells what the diff does.
-    std::fs::write(at("old.out"), callgrind("old.c", 1, 41)).unwrap();
+    std::fs::write(at("old.out"), callgrind("old/work.c", 1, 41)).unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html"], &diff);
     open(&mut browser, &path);
     assert_eq!(
@@ -455,7 +458,7 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
         .map(|record| record["cost"]["bytes"].as_u64().unwrap())
         .sum();
     browser.click_on(&format!(
-        "document.querySelector('[data-snapshot=\"{first}\"]')"
+        "pane('memory').querySelector('[data-snapshot=\"{first}\"]')"
     ));
     assert_eq!(
         browser.evaluate(shown),

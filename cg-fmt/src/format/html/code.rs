@@ -7,8 +7,8 @@ use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 
-use super::data::{PageData, TextId};
-use super::functions::{Functions, FunctionsOf, PageFunction};
+use super::data::{PageData, PageText};
+use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::options::Places;
 use crate::report::source::source_lines;
 
@@ -27,7 +27,7 @@ struct CallPlace {
     to: PageFunction,
     line: u64,
     /// The file of the line, where it is not that of the function.
-    site: TextId,
+    site: PageText,
 }
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct LinePlace {
     side: u32,
     function: PageFunction,
     /// The file, where it is not that of the function.
-    file: TextId,
+    file: PageText,
     line: u64,
 }
 
@@ -57,7 +57,7 @@ struct LinesOfFile {
 pub(super) struct Code {
     calls: BTreeMap<CallPlace, CallCost>,
     lines: BTreeMap<LinePlace, Vec<Count>>,
-    files: HashMap<TextId, LinesOfFile, FixedState>,
+    files: HashMap<PageText, LinesOfFile, FixedState>,
 }
 
 impl Code {
@@ -67,7 +67,7 @@ impl Code {
         profile: &Profile,
         side: Option<usize>,
         events: &[Option<usize>],
-        (functions, data): (&mut Functions, &mut PageData),
+        (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
         let mut known = FunctionsOf::new(profile, side.is_some());
         let side = side.unwrap_or(0) as u32;
@@ -112,7 +112,7 @@ impl Code {
             let place = LinePlace {
                 side,
                 function: known.of(function, functions, data),
-                file: if is_own { TextId::default() } else { path },
+                file: if is_own { PageText::default() } else { path },
                 line,
             };
             add(self.lines.entry(place).or_default(), &cost);
@@ -148,7 +148,7 @@ impl Code {
     }
 
     fn write_texts(&self, places: &Places, data: &mut PageData) {
-        let mut files: Vec<(&TextId, &LinesOfFile)> = self.files.iter().collect();
+        let mut files: Vec<(&PageText, &LinesOfFile)> = self.files.iter().collect();
         files.sort_by_key(|(file, of)| (std::cmp::Reverse(of.cost), **file));
         let (mut paths, mut numbers, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for (file, of) in files.into_iter().take(MOST_FILES) {

@@ -32,7 +32,7 @@ mod form {
 
 /// A text of a page. 0 is the empty one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct TextId(pub(super) u32);
+pub(super) struct PageText(pub(super) u32);
 
 /// Shorter arrays are written again where they are the same.
 const LEAST_SHARED: usize = 64;
@@ -74,25 +74,25 @@ impl Default for PageData {
 
 impl PageData {
     /// The id of a text.
-    pub(super) fn text(&mut self, text: &str) -> TextId {
+    pub(super) fn text(&mut self, text: &str) -> PageText {
         let id = match self.texts.get_index_of(text) {
             Some(known) => known,
             None => self.texts.insert_full(text.into()).0,
         };
         // There are fewer texts than bytes of a file that fits into memory, and far fewer than ids.
-        TextId(u32::try_from(id).unwrap_or_default())
+        PageText(u32::try_from(id).unwrap_or_default())
     }
 
     /// The text of an id.
-    pub(super) fn text_with(&self, id: TextId) -> &str {
+    pub(super) fn text_with(&self, id: PageText) -> &str {
         self.texts
             .get_index(id.0 as usize)
             .map_or("", |text| text.as_ref())
     }
 
     /// The id of a text, that of the empty one where there is none.
-    pub(super) fn text_of(&mut self, text: Option<&str>) -> TextId {
-        text.map_or(TextId::default(), |text| self.text(text))
+    pub(super) fn text_of(&mut self, text: Option<&str>) -> PageText {
+        text.map_or(PageText::default(), |text| self.text(text))
     }
 
     /// Adds an array of small numbers: ids, lines.

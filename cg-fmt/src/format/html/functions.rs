@@ -8,7 +8,7 @@ use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
 use foldhash::fast::FixedState;
 
-use super::data::{PageData, TextId};
+use super::data::{PageData, PageText};
 use crate::report::owners::FunctionOwners;
 
 /// A function of a page.
@@ -23,20 +23,20 @@ impl From<PageFunction> for u64 {
 
 /// Name, file and object of each function, and whose it is.
 #[derive(Default)]
-pub(super) struct Functions {
-    ids: HashMap<[TextId; 3], PageFunction, FixedState>,
-    all: Vec<([TextId; 3], CodeOwner)>,
+pub(super) struct PageFunctions {
+    ids: HashMap<[PageText; 3], PageFunction, FixedState>,
+    all: Vec<([PageText; 3], CodeOwner)>,
     /// Of a diff: functions by the names that all builds have in common.
     joined: HashMap<[String; 2], PageFunction>,
     /// The files that functions were in before, where these are others.
-    old_files: Vec<(PageFunction, TextId)>,
+    old_files: Vec<(PageFunction, PageText)>,
 }
 
-impl Functions {
+impl PageFunctions {
     /// The function of these names; whose it is, is asked for where it is new.
     pub(super) fn intern(
         &mut self,
-        names: [TextId; 3],
+        names: [PageText; 3],
         owner: impl FnOnce() -> CodeOwner,
     ) -> PageFunction {
         let all = &mut self.all;
@@ -56,7 +56,7 @@ impl Functions {
 
     /// A function that stands for what is not shown.
     pub(super) fn stand_in(&mut self, words: &str, data: &mut PageData) -> PageFunction {
-        let names = [data.text(words), TextId::default(), TextId::default()];
+        let names = [data.text(words), PageText::default(), PageText::default()];
         self.intern(names, || CodeOwner::System)
     }
 
@@ -100,7 +100,7 @@ impl<'p> FunctionsOf<'p> {
     pub(super) fn of(
         &mut self,
         key: FunctionKey,
-        functions: &mut Functions,
+        functions: &mut PageFunctions,
         data: &mut PageData,
     ) -> PageFunction {
         if let Some(known) = self.known.get(&key) {

@@ -7,6 +7,7 @@
 use std::io::Write;
 
 use cg_document::html::{self, Tone, Viewer};
+use cg_document::number::grouped;
 use cg_document::{Block, Document, Graph};
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::Profile;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::options::{Options, OutputFormat, View};
 use crate::read::ReadProfile;
+use crate::report::diff::Diffs;
 use crate::report::{Report, kinds, origin};
 
 mod code;
@@ -27,7 +29,7 @@ mod stacks;
 
 use code::Code;
 use data::PageData;
-use functions::Functions;
+use functions::PageFunctions;
 use rows::{PageRows, RowSource};
 use stacks::StackForest;
 
@@ -68,7 +70,7 @@ pub(crate) fn write(
     page.add_stacks_and_code(read, &source, &rows, options)?;
     page.add_snapshots(profile);
     let static_rows = rows.first(STATIC_ROWS);
-    let mut words = Words::of(document, &source, profile);
+    let mut words = PageWords::of(document, &source, profile);
     if let [kind] = rows.kinds[..]
         && words.lead.is_empty()
         && !rows.are_findings()
@@ -88,16 +90,16 @@ pub(crate) fn write(
 }
 
 /// What a report says in sentences, and what it draws.
-struct Words {
+struct PageWords {
     title: String,
     lead: Vec<String>,
     notes: Vec<String>,
     graph: Option<Graph>,
 }
 
-impl Words {
-    fn of(document: Document<'_>, source: &RowSource<'_>, profile: &Profile) -> Words {
-        let mut words = Words {
+impl PageWords {
+    fn of(document: Document<'_>, source: &RowSource<'_>, profile: &Profile) -> PageWords {
+        let mut words = PageWords {
             title: String::new(),
             lead: Vec::new(),
             notes: Vec::new(),
@@ -131,7 +133,7 @@ impl Words {
 #[derive(Default)]
 struct PageContent {
     data: PageData,
-    functions: Functions,
+    functions: PageFunctions,
     notes: Vec<String>,
 }
 
@@ -172,51 +174,17 @@ impl PageContent {
     ) -> anyhow::Result<()> {
         let names: Vec<String> = rows.events.iter().map(|(name, _)| name.clone()).collect();
         let mut code = Code::default();
-        let mut forest;
-        let mut columns: Vec<String> = (0..names.len()).map(|at| format!("cost.{at}")).collect();
+        let columns: Vec<String> = match source {
+            RowSource::Diff(_) => (0..names.len())
+                .flat_map(|at| [format!("old.{at}"), format!("new.{at}")])
+                .collect(),
+            _ => (0..names.len()).map(|at| format!("cost.{at}")).collect(),
+        };
+        let mut forest = StackForest::new(columns.len());
+        let profile = &read.profile;
         if let RowSource::Diff(diffs) = source {
-            let sides = |at| [format!("old.{at}"), format!("new.{at}")];
-            columns = (0..names.len()).flat_map(sides).collect();
-            forest = StackForest::new(columns.len());
-            self.data.header.insert(
-                "runs".to_owned(),
-                json!(diffs.compared().map(|run| diffs.run_name(run))),
-            );
-            let causes: Vec<Value> = diffs
-                .told_causes()
-                .into_iter()
-                .map(|(function, callee, words, deltas)| {
-                    let deltas: Vec<String> = deltas.iter().map(Count::to_string).collect();
-                    json!([function, callee, words, deltas])
-                })
-                .collect();
-            self.data.header.insert("causes".to_owned(), causes.into());
-            let runs = runs::runs_of(&read.profile, diffs);
-            if runs.is_none() {
-                self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
-            }
-            if let Some([_, new]) = &runs {
-                let sums = runs::sums_by_owner(&new.code, &names)?;
-                self.data.header.insert("sums".to_owned(), json!(sums));
-            }
-            // The new run first: its names are those that are shown.
-            for (side, run) in runs.iter().flat_map(|runs| runs.iter().enumerate().rev()) {
-                let of = positions(&run.code, &names);
-                code.add(
-                    &run.code,
-                    Some(side),
-                    &of,
-                    (&mut self.functions, &mut self.data),
-                );
-                let stacks = run.stacks();
-                self.add_forest(&mut forest, stacks, (&names, Some(side)));
-            }
-            if runs.is_none() {
-                forest.add_diff(diffs, &names, (&mut self.functions, &mut self.data));
-            }
+            self.add_runs(profile, diffs, &names, (&mut forest, &mut code))?;
         } else {
-            forest = StackForest::new(columns.len());
-            let profile = &read.profile;
             let of = positions(profile, &names);
             code.add(profile, None, &of, (&mut self.functions, &mut self.data));
             let stacks = read.estimated.as_ref().unwrap_or(profile);
@@ -229,6 +197,7 @@ impl PageContent {
             };
             let left_out = forest.write(&columns, most, (&mut self.functions, &mut self.data));
             if left_out > 0 {
+                let left_out = grouped(left_out as Count);
                 self.notes.push(format!(
                     "{left_out} frames of stacks are too narrow for a page; what they cost is told below their callers"
                 ));
@@ -239,6 +208,43 @@ impl PageContent {
         header.insert("lines".to_owned(), code.has_lines().into());
         code.write(names.len(), &options.places, &mut self.data);
         self.functions.write(&mut self.data);
+        Ok(())
+    }
+
+    /// Adds what a diff says of causes, and what its two runs have where they are what they were.
+    fn add_runs(
+        &mut self,
+        profile: &Profile,
+        diffs: &Diffs<'_>,
+        names: &[String],
+        (forest, code): (&mut StackForest, &mut Code),
+    ) -> anyhow::Result<()> {
+        let runs = diffs.compared().map(|run| diffs.run_name(run));
+        let causes: Vec<Value> = diffs
+            .told_causes()
+            .into_iter()
+            .map(|(function, callee, words, deltas)| {
+                let deltas: Vec<String> = deltas.iter().map(Count::to_string).collect();
+                json!([function, callee, words, deltas])
+            })
+            .collect();
+        let header = &mut self.data.header;
+        header.insert("runs".to_owned(), json!(runs));
+        header.insert("causes".to_owned(), causes.into());
+        let Some(runs) = runs::runs_of(profile, diffs) else {
+            self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
+            forest.add_diff(diffs, names, (&mut self.functions, &mut self.data));
+            return Ok(());
+        };
+        let sums = runs::sums_by_owner(&runs[1].code, names)?;
+        header.insert("sums".to_owned(), json!(sums));
+        // The new run first: its names are those that are shown.
+        for (side, run) in runs.iter().enumerate().rev() {
+            let of = positions(&run.code, names);
+            let of_page = (&mut self.functions, &mut self.data);
+            code.add(&run.code, Some(side), &of, of_page);
+            self.add_forest(forest, run.stacks(), (names, Some(side)));
+        }
         Ok(())
     }
 
@@ -297,7 +303,7 @@ impl PageContent {
             .insert("snapshots".to_owned(), listed.into());
     }
 
-    fn packed(mut self, words: &Words) -> std::io::Result<Vec<u8>> {
+    fn packed(mut self, words: &PageWords) -> std::io::Result<Vec<u8>> {
         let notes: Vec<&String> = words.notes.iter().chain(&self.notes).collect();
         self.data.header.insert("notes".to_owned(), json!(notes));
         self.data.packed()

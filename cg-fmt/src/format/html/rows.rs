@@ -7,8 +7,8 @@ use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 use serde_json::{Value, json};
 
-use super::data::{PageData, TextId};
-use super::functions::{Functions, FunctionsOf};
+use super::data::{PageData, PageText};
+use super::functions::{FunctionsOf, PageFunctions};
 use crate::options::Options;
 use crate::report::columns::CODE;
 use crate::report::diff::{self, Diffs};
@@ -20,7 +20,7 @@ use crate::report::{kinds, records, samples};
 /// What rows are made of; it outlives their tables.
 pub(super) enum RowSource<'a> {
     Diff(Box<Diffs<'a>>),
-    /// Functions summed from the stacks of samples.
+    /// PageFunctions summed from the stacks of samples.
     Sampled(&'a Profile, Box<Rows>),
     Inlined(Box<InlinedListing<'a>>),
     Totals(Totals<'a>),
@@ -143,17 +143,17 @@ impl PageRows<'_> {
     }
 
     fn write_texts(&self, column: &str, array: &str, data: &mut PageData) {
-        let texts: Vec<TextId> = self
+        let texts: Vec<PageText> = self
             .cells(column)
             .map(|cell| data.text_of(told(&cell).as_deref()))
             .collect();
-        if texts.iter().any(|text| *text != TextId::default()) {
+        if texts.iter().any(|text| *text != PageText::default()) {
             data.numbers(array, texts.iter().map(|text| text.0));
         }
     }
 
     /// Writes the function of each row.
-    fn write_functions(&self, (functions, data): (&mut Functions, &mut PageData)) {
+    fn write_functions(&self, (functions, data): (&mut PageFunctions, &mut PageData)) {
         let mut ids = Vec::with_capacity(self.len());
         let columns = ["fn", "file", "obj", CODE].map(|name| self.cells(name));
         let [names, files, objects, owners] = columns;
@@ -166,7 +166,7 @@ impl PageRows<'_> {
     }
 
     /// Writes all of them.
-    pub(super) fn write(&self, functions: &mut Functions, data: &mut PageData) {
+    pub(super) fn write(&self, functions: &mut PageFunctions, data: &mut PageData) {
         self.write_functions((functions, data));
         let count = self.len();
         data.header.insert("rows".to_owned(), count.into());
@@ -257,7 +257,7 @@ impl PageRows<'_> {
     pub(super) fn write_stacks(
         &self,
         profile: &Profile,
-        (functions, data): (&mut Functions, &mut PageData),
+        (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
         let mut known = FunctionsOf::new(profile, false);
         let (mut lengths, mut ids, mut sites, mut lines) = (vec![], vec![], vec![], vec![]);

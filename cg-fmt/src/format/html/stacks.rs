@@ -7,7 +7,7 @@ use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 
 use super::data::PageData;
-use super::functions::{Functions, FunctionsOf, PageFunction};
+use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::report::diff::Diffs;
 
 /// More nodes than a page holds with ease: the narrowest are left out, and what they cost is told below their callers.
@@ -107,7 +107,7 @@ impl StackForest {
         profile: &Profile,
         kind: RecordType,
         (events, side): (&[Option<usize>], Option<usize>),
-        (functions, data): (&mut Functions, &mut PageData),
+        (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
         let mut known = FunctionsOf::new(profile, side.is_some());
         let column = |event: usize| side.map_or(event, |side| 2 * event + side);
@@ -138,7 +138,7 @@ impl StackForest {
         &mut self,
         diffs: &Diffs<'_>,
         events: &[String],
-        (functions, data): (&mut Functions, &mut PageData),
+        (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
         let runs = diffs.compared();
         for record in diffs
@@ -181,7 +181,7 @@ impl StackForest {
     }
 
     /// Leaves out the narrowest nodes where there are too many; returns how many.
-    fn cut(&mut self, most: usize, functions: &mut Functions, data: &mut PageData) -> usize {
+    fn cut(&mut self, most: usize, functions: &mut PageFunctions, data: &mut PageData) -> usize {
         if self.nodes.len() <= most {
             return 0;
         }
@@ -240,7 +240,7 @@ impl StackForest {
         mut self,
         columns: &[String],
         most: usize,
-        (functions, data): (&mut Functions, &mut PageData),
+        (functions, data): (&mut PageFunctions, &mut PageData),
     ) -> usize {
         let left_out = self.cut(most, functions, data);
         let (order, depths) = self.order();

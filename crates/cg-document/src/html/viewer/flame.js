@@ -127,6 +127,8 @@ const flameTree = (app, tree, { width, most, at }) => {
     event.preventDefault();
     move(to);
   });
+  element.addEventListener("focus", draw);
+  element.addEventListener("blur", draw);
   const watch = matchMedia("(prefers-color-scheme: dark)");
   watch.addEventListener("change", draw);
   requestAnimationFrame(draw);
@@ -189,7 +191,7 @@ const drawFlame = (app, { canvas, element, boxes, left, wide, width, active }) =
   }
   const context = canvas.getContext("2d");
   if (!context) return;
-  paintFlame(context, { model, boxes, left, wide, scale, width, height, top: element.scrollTop, selected: new Set(app.selected()), active: boxes[active],
+  paintFlame(context, { model, boxes, left, wide, scale, width, height, top: element.scrollTop, selected: new Set(app.selected()), active: document.activeElement === element ? boxes[active] : null,
     words: state.q.toLowerCase(), isDifferential: state.flame === "differential" });
 };
 
