@@ -2,8 +2,9 @@
 //! function's cost that enters by this path.
 //!
 //! There can be more paths than anybody can write down, as with thirty layers of functions that each call all of the
-//! next. So the most costly path is followed first, and paths below 1/[`FINEST`] of the total, deeper than [`DEEPEST`]
-//! or beyond [`MOST_CONTEXTS`] are not followed: they become one frame called `[pruned]` on the stack that leads there.
+//! next. So the most costly path is followed first, and paths below 1/[`FINEST`] of the total where there are more than
+//! [`ENOUGH`], paths deeper than [`DEEPEST`] or beyond [`MOST_CONTEXTS`] are not followed: they become one frame called
+//! `[pruned]` on the stack that leads there.
 //!
 //! On each path into a cycle, every member appears once, reached by the most costly calls from the member where the
 //! cycle was entered. Callgrind counts calls inside a cycle repeatedly, so their cost says nothing about shares.
@@ -17,8 +18,11 @@ use hashbrown::HashMap;
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
 use super::units::{ContextGraph, ContextUnits};
 
-/// Paths that cost less than the total divided by this are not followed.
+/// Paths that cost less than the total divided by this are not followed once there are [`ENOUGH`].
 const FINEST: u128 = 100_000;
+
+/// So many paths are followed, whatever they cost: more than most programs have, and no more than viewers can draw.
+const ENOUGH: usize = 20_000;
 
 /// How many frames deep calls are followed.
 const DEEPEST: usize = 256;
@@ -37,6 +41,9 @@ pub(super) struct Estimate {
     pub(super) rows: Vec<EstimatedRow>,
     /// Self cost, by the ranking event, of functions that only one chain of calls leads to.
     pub(super) certain: u128,
+    /// Self cost, by the ranking event, that is in `[pruned]`, and of how many functions there is any.
+    pub(super) pruned: u128,
+    pub(super) pruned_functions: usize,
 }
 
 /// A stack.
@@ -173,7 +180,7 @@ impl Expansion<'_> {
         let ranking = self.graph.ranking;
         let flow = self.units.all[unit].flow.get(ranking).copied().unwrap_or(0);
         let amount = u128::from(share.get(ranking).copied().unwrap_or(0)) * flow;
-        if amount < self.threshold || amount == 0 || depth >= DEEPEST {
+        if !self.is_worth(amount) || depth >= DEEPEST {
             return false;
         }
         self.ways.push(Way {
@@ -188,6 +195,12 @@ impl Expansion<'_> {
         });
         self.found += 1;
         true
+    }
+
+    /// Whether a path is followed that costs so much.
+    fn is_worth(&self, amount: u128) -> bool {
+        let has_room = self.found < ENOUGH && self.paths.len() < ENOUGH;
+        amount >= self.threshold.max(1) || (amount > 0 && has_room)
     }
 
     fn follow(&mut self) {
@@ -227,7 +240,7 @@ impl Expansion<'_> {
             let ranked = u128::from(own.get(graph.ranking).copied().unwrap_or(0));
             let amount = u128::from(way.share[graph.ranking]) * ranked;
             // A single function has one stack per path, whatever it costs; a cycle has one per member.
-            if amount < self.threshold && unit.members.len() > 1 {
+            if !self.is_worth(amount) && unit.members.len() > 1 {
                 break;
             }
             let depth = way.depth + tree.caller(position).1;
@@ -248,7 +261,7 @@ impl Expansion<'_> {
         for arc in &unit.leaving {
             let (caller, callee) = (graph.arcs[*arc].caller, graph.arcs[*arc].callee);
             let flow = units.flow(graph, *arc, graph.ranking);
-            if u128::from(way.share[graph.ranking]) * flow < self.threshold {
+            if !self.is_worth(u128::from(way.share[graph.ranking]) * flow) {
                 break;
             }
             let position = units.position[caller];
@@ -378,6 +391,7 @@ impl Expansion<'_> {
         let (graph, events) = (self.graph, self.graph.event_count());
         let mut rows = Vec::new();
         let mut left_over = vec![0u64; events];
+        let mut pruned_functions = 0;
         let mut certain = 0;
         for (context, charged) in self.charged.iter().enumerate() {
             let own = graph.own[context];
@@ -391,6 +405,7 @@ impl Expansion<'_> {
                 path: charged.path,
                 cost: vec![0; events],
             }));
+            let mut is_pruned = false;
             for event in 0..events {
                 let mut weights: Vec<u64> =
                     charged.iter().map(|charged| charged.share[event]).collect();
@@ -406,7 +421,9 @@ impl Expansion<'_> {
                     row.cost[event] = *part;
                 }
                 left_over[event] += parts[charged.len()];
+                is_pruned |= parts[charged.len()] > 0;
             }
+            pruned_functions += usize::from(is_pruned);
         }
         let has_no_place = |event: usize| {
             left_over[event] > 0 && self.pruned.iter().all(|(_, flow)| flow[event] == 0)
@@ -414,6 +431,9 @@ impl Expansion<'_> {
         if (0..events).any(has_no_place) {
             self.prune(None, vec![1; events]);
         }
+        let pruned = left_over
+            .get(graph.ranking)
+            .map_or(0, |cost| (*cost).into());
         let first_row = rows.len();
         rows.extend(self.pruned.iter().map(|(path, _)| EstimatedRow {
             path: *path,
@@ -439,6 +459,8 @@ impl Expansion<'_> {
             paths: self.paths,
             rows,
             certain,
+            pruned,
+            pruned_functions,
         }
     }
 }

@@ -144,6 +144,8 @@ impl<'s> Stacked<'s> {
             paths,
             rows,
             certain,
+            pruned,
+            pruned_functions,
         } = estimate(&calls);
         let mut stacks: Vec<StackLinkId> = Vec::with_capacity(paths.len());
         for path in paths {
@@ -169,7 +171,27 @@ impl<'s> Stacked<'s> {
             };
             self.add(estimated, &row.cost)?;
         }
-        Ok(self.how_certain(certain, &calls))
+        let mut said = self.how_certain(certain, &calls);
+        if pruned_functions > 0 {
+            said.push_str(&self.how_much_is_pruned(pruned, pruned_functions, &calls));
+        }
+        Ok(said)
+    }
+
+    /// What the estimate does not follow: how much, and of how many functions.
+    fn how_much_is_pruned(&self, pruned: u128, functions: usize, calls: &ContextGraph) -> String {
+        let own = calls.own.iter().filter_map(|own| own.get(calls.ranking));
+        let total: u128 = own.map(|count| u128::from(*count)).sum();
+        // Rounded up: it is something.
+        let thousandths = (pruned * 100_000).div_ceil(total.max(1));
+        let event = self.section.events().get(calls.ranking);
+        format!(
+            "; {pruned} {} ({}.{:03}%), of {functions} functions, are in frames {}: ways that cost too little or are too deep to be followed",
+            event.map_or("", String::as_str),
+            thousandths / 1000,
+            thousandths % 1000,
+            String::from_utf8_lossy(PRUNED),
+        )
     }
 
     fn how_certain(&self, certain: u128, calls: &ContextGraph) -> String {
