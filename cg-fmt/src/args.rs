@@ -241,7 +241,7 @@ pub(crate) struct Args {
     /// table (default), csv, tsv, markdown, html, json, svg, flamegraph, …
     ///
     /// Without it the ending of -o's file tells: .html, .csv, .tsv, .md, .jsonl, .svg (memory over time where the profile
-    /// has it, else a flame graph), .folded, .dot, .pb.gz, .speedscope.json.
+    /// has it, else a flame graph), .folded, .dot, .pb.gz, .speedscope.json, .trace.json.
     ///
     /// html is a viewer for a browser that needs nothing else: all rows to sort, filter and search, flame graphs, a tree of
     /// calls, callers and callees, annotated source, memory over time. Of a raw profile it reads calls, lines and stacks too,
@@ -253,9 +253,10 @@ pub(crate) struct Args {
     /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
     /// Of a raw profile of Callgrind's, whose calls are no stacks, these formats draw what cg-parse --stacks makes of it.
     /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's
-    /// JSON, with one. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
-    /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines), of a raw profile with its calls, and
-    /// with its lines where --type line asks for them; of a diff each event stands twice, as EVENT.old and EVENT.new.
+    /// JSON, and trace is trace events for Perfetto, with one and with the times of samples: of a stream where cg-parse --times
+    /// wrote it. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
+    /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines --levels), of a raw profile with its calls,
+    /// lines and levels of recursion, and of stacks; of a diff each event stands twice, as EVENT.old and EVENT.new.
     /// dot is the graph of calls for Graphviz (dot -Tsvg), as gprof2dot draws it, own functions framed.
     #[arg(
         short,

@@ -75,6 +75,8 @@ pub(crate) enum OutputFormat {
     Pprof,
     /// Stacks as the Firefox Profiler's JSON.
     Firefox,
+    /// Stacks over time as Trace Events, for Perfetto.
+    Trace,
     /// Functions and calls as Callgrind writes them.
     Callgrind,
     /// A graph of calls for Graphviz.
@@ -85,13 +87,14 @@ impl OutputFormat {
     /// The format that the name of the output asks for.
     pub(crate) fn of_name(output: &Output) -> Option<OutputFormat> {
         // The first that fits: `.speedscope.json` is a `.json` too.
-        let known: [(OutputFormat, &[&str]); 11] = [
+        let known: [(OutputFormat, &[&str]); 12] = [
             (OutputFormat::Html, &[".html", ".htm"]),
             (OutputFormat::Flamegraph, &[".svg"]),
             (OutputFormat::Csv, &[".csv"]),
             (OutputFormat::Tsv, &[".tsv"]),
             (OutputFormat::Markdown, &[".md", ".markdown"]),
             (OutputFormat::Speedscope, &[".speedscope.json"]),
+            (OutputFormat::Trace, &[".trace.json"]),
             (OutputFormat::Json, &[".json", ".jsonl", ".ndjson"]),
             (OutputFormat::Folded, &[".folded", ".collapsed"]),
             (OutputFormat::Pprof, &[".pb.gz", ".pprof"]),
@@ -126,7 +129,13 @@ impl OutputFormat {
                 | OutputFormat::Speedscope
                 | OutputFormat::Pprof
                 | OutputFormat::Firefox
+                | OutputFormat::Trace
         )
+    }
+
+    /// True for a format that has a time axis.
+    pub(crate) fn is_of_times(self) -> bool {
+        matches!(self, OutputFormat::Firefox | OutputFormat::Trace)
     }
 
     /// True for a format of functions and the calls between them.

@@ -9,7 +9,7 @@ use cg_stream::Completeness;
 use cg_stream::tool::Diagnostics;
 
 use crate::format::{
-    callgrind, dot, firefox, flamegraph, folded, html, json, pprof, speedscope, svg,
+    callgrind, dot, firefox, flamegraph, folded, html, json, pprof, speedscope, svg, trace,
 };
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::ReadProfile;
@@ -72,6 +72,7 @@ pub(crate) fn write(
         OutputFormat::Dot => return dot::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Pprof => return pprof::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Firefox => return firefox::write(&read.profile, &options, out, diagnostics),
+        OutputFormat::Trace => return trace::write(&read.profile, &options, out, diagnostics),
         OutputFormat::Callgrind => {
             return callgrind::write(&read.profile, &options, out, diagnostics);
         }

@@ -109,7 +109,9 @@ fn parse_options(options: &Options) -> cg_parse::Options {
             || matches!(options.view, View::Tree(_) | View::Peek(_))
             || options.kind == Some(RecordType::Call)
             || options.format.is_of_calls(),
-        lines: is_source || options.kind == Some(RecordType::Line),
+        lines: is_source
+            || options.kind == Some(RecordType::Line)
+            || options.format == OutputFormat::Callgrind,
         // Only instructions have chains of inlined functions.
         instr: is_source && is_inline,
         inline: is_inline,
@@ -118,6 +120,8 @@ fn parse_options(options: &Options) -> cg_parse::Options {
         stacks: options.format.is_of_stacks()
             && !is_inline
             && matches!(options.kind, None | Some(RecordType::Stack)),
+        times: options.format.is_of_times() && !options.is_diff,
+        levels: options.format == OutputFormat::Callgrind && !options.is_diff,
         search: options.search.clone(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),

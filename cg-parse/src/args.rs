@@ -100,6 +100,19 @@ pub(crate) struct Args {
     )]
     pub(crate) partition_by: Vec<String>,
 
+    /// Keep samples apart by when they were taken.
+    ///
+    /// Of perf, V8, Chrome, trace events and the Firefox Profiler: a stack record has the time of its sample. cg-fmt -f firefox
+    /// and -f trace do so by themselves with a raw profile.
+    #[arg(long, help_heading = "Records of raw profiles", hide_short_help = true)]
+    times: bool,
+
+    /// Keep the levels of a recursion apart, as f'2.
+    ///
+    /// Of callgrind profiles; cg-fmt -f callgrind does so by itself with a raw profile.
+    #[arg(long, help_heading = "Records of raw profiles", hide_short_help = true)]
+    levels: bool,
+
     /// Leave mangled names as they are.
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     no_demangle: bool,
@@ -117,6 +130,8 @@ impl Args {
                 (None, false) => Revision::New,
             },
             snapshots: self.snapshots.snapshots,
+            times: self.times,
+            levels: self.levels,
             ..self.records.options()
         }
     }

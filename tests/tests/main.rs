@@ -16,6 +16,7 @@ mod diff_pairs;
 mod diff_rebuild;
 mod diff_sums;
 mod edges;
+mod exports;
 mod firefox;
 mod fleet;
 mod fuzzed;

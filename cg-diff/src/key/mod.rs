@@ -8,7 +8,7 @@ pub(crate) mod normal;
 use cg_stream::profile::Key;
 
 /// A record's key without what two runs need not share: the number of the snapshot, addresses, the part, thread or
-/// process it is of, and whether its stack was cut. Records that differ by these alone are summed.
+/// process it is of, its labels and its time, and whether its stack was cut. Records that differ by these alone are summed.
 pub(crate) fn exact(key: &Key) -> Key {
     Key {
         addr: None,
@@ -18,6 +18,8 @@ pub(crate) fn exact(key: &Key) -> Key {
         thread_name: None,
         tid: None,
         process: None,
+        time: None,
+        labels: None,
         cut: false,
         ..*key
     }

@@ -4,15 +4,19 @@
 use anyhow::{bail, ensure};
 use cg_stream::intern::{Id, TooMany};
 use cg_stream::profile::{FunctionKey, Profile};
-use cg_stream::record::{Count, CountsPerRun, DiffRecord, FunctionName, RecordType};
+use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, FunctionName, RecordType};
 use cg_stream::tool::Diagnostics;
 use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
 use super::events::{Holds, choose};
 use super::names::WrittenNames;
+use super::stacks::{RowHolds, StackRows, WrittenStacks, frame_name};
 use crate::options::Options;
 use crate::report::diff::{self, Diffs};
+
+mod recursion;
+mod stack_graph;
 
 cg_stream::ids! {
     pub(crate) struct GraphFunctionId;
@@ -24,6 +28,8 @@ pub(crate) struct FunctionNames<'n> {
     pub(crate) name: Option<&'n str>,
     pub(crate) file: Option<&'n str>,
     pub(crate) obj: Option<&'n str>,
+    /// How often it is in the stack already, where stacks were made a graph: each level is a function of its own.
+    pub(crate) outer_levels: usize,
 }
 
 /// A function.
@@ -67,21 +73,42 @@ pub(crate) struct GraphSource<'a> {
     /// The diff in the profile, where it is one.
     diffs: Option<Box<Diffs<'a>>>,
     names: WrittenNames,
+    /// Where there are no functions: the stacks that the graph is made of, and the columns of their counts.
+    stacks: Option<Box<(StackRows, Vec<String>)>>,
 }
 
 impl<'a> GraphSource<'a> {
-    /// The profile, or the diff in it.
+    /// The profile, or the diff in it. `holds` is what the format is called, and what it holds of stacks.
     ///
     /// # Errors
     /// If an option selects or transforms records.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<GraphSource<'a>> {
+    pub(crate) fn of(
+        profile: &'a Profile,
+        options: &Options,
+        events: Holds,
+        holds: (&str, &[&str]),
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<GraphSource<'a>> {
         ensure!(
             options.is_of_all_records(),
             "a format for other viewers has all functions: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
         );
+        let diffs =
+            diff::is_wanted(profile, options).then(|| Box::new(Diffs::of(profile, options)));
+        let stacks = match is_of_stacks(profile, diffs.as_deref(), options) {
+            true => Some(Box::new(stacks_of(
+                profile,
+                options,
+                events,
+                holds,
+                diagnostics,
+            )?)),
+            false => None,
+        };
         Ok(GraphSource {
             profile,
-            diffs: diff::is_wanted(profile, options).then(|| Box::new(Diffs::of(profile, options))),
+            diffs,
+            stacks,
             names: match options.stable_names {
                 true => WrittenNames::stable(profile),
                 false => WrittenNames::default(),
@@ -95,8 +122,63 @@ impl<'a> GraphSource<'a> {
             name: function.name.map(|name| self.names.function(name)),
             file: function.file.map(|file| self.names.file(file)),
             obj: function.obj.map(|object| self.names.object(object)),
+            ..FunctionNames::default()
         }
     }
+}
+
+/// Whether a graph has to be made of stacks: there are some, and no functions or calls.
+fn is_of_stacks(profile: &Profile, diffs: Option<&Diffs<'_>>, options: &Options) -> bool {
+    let is_of_graph = |kind| matches!(kind, RecordType::Fn | RecordType::Call);
+    match (options.kind, diffs) {
+        (Some(kind), _) => kind.has_stack(),
+        (None, Some(diffs)) => {
+            let mut kinds = diffs
+                .records
+                .iter()
+                .map(|record| RecordType::from_name(&record.of));
+            let has_stacks = diffs.records.iter().any(|record| !record.stack.is_empty());
+            has_stacks && !kinds.any(is_of_graph)
+        }
+        (None, None) => {
+            profile.types().any(RecordType::has_stack) && !profile.types().any(is_of_graph)
+        }
+    }
+}
+
+/// The stacks of a profile or a diff, and the columns of their counts.
+fn stacks_of(
+    profile: &Profile,
+    options: &Options,
+    events: Holds,
+    (format, holds): (&str, &[&str]),
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<(StackRows, Vec<String>)> {
+    let stacks = WrittenStacks::of(profile, options, events, diagnostics)?;
+    let rows = StackRows::of(&stacks, RowHolds::default(), |frame| Frame {
+        name: Some(frame_name(frame).into_owned().into()),
+        file: frame.file.clone(),
+        line: frame.line,
+        site: frame.site.clone(),
+        obj: frame.obj.clone(),
+        ..Frame::default()
+    })?;
+    rows.losses.say(format, holds, diagnostics);
+    let column = |column: usize| match &stacks.runs {
+        None => stacks.event_of(column).to_owned(),
+        Some(_) => format!("{}.{}", stacks.event_of(column), ["old", "new"][column % 2]),
+    };
+    let columns = (0..stacks.columns()).map(column).collect();
+    Ok((rows, columns))
+}
+
+/// What becomes of a function that is in a stack several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecursionShape {
+    /// Each level is a function of its own.
+    ByLevel,
+    /// It is one, which the stack counts in once.
+    Folded,
 }
 
 /// Functions and calls.
@@ -108,6 +190,8 @@ pub(crate) struct DrawnGraph<'n> {
     pub(crate) has_calls: bool,
     /// How many lines had an address, which is left out.
     pub(crate) addresses: usize,
+    /// It was made of stacks.
+    pub(crate) is_of_stacks: bool,
 }
 
 impl<'n> DrawnGraph<'n> {
@@ -119,11 +203,13 @@ impl<'n> DrawnGraph<'n> {
         source: &'n GraphSource<'_>,
         options: &Options,
         holds: Holds,
+        recursion: RecursionShape,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<DrawnGraph<'n>> {
-        match &source.diffs {
-            None => of_profile(source, options, holds),
-            Some(diffs) => of_diff(source, diffs, options, holds, diagnostics),
+        match (&source.stacks, &source.diffs) {
+            (Some(stacks), _) => Ok(stack_graph::of(&stacks.0, &stacks.1, recursion)?),
+            (None, None) => of_profile(source, options, holds),
+            (None, Some(diffs)) => of_diff(source, diffs, options, holds, diagnostics),
         }
     }
 
@@ -133,6 +219,7 @@ impl<'n> DrawnGraph<'n> {
             functions: IndexMap::default(),
             has_calls: false,
             addresses: 0,
+            is_of_stacks: false,
         }
     }
 
@@ -238,6 +325,7 @@ fn of_profile<'n>(
             name: profile.text(key.name),
             file: profile.text(key.file),
             obj: profile.text(key.obj),
+            ..FunctionNames::default()
         })
     };
     let mut graph = DrawnGraph::new(
@@ -302,6 +390,7 @@ fn add_lines<'n>(
             name: profile.text(key.function.name),
             file: profile.text(key.function.file),
             obj: profile.text(key.function.obj),
+            ..FunctionNames::default()
         });
         let (name, file) = ((of_line.name, of_line.obj), of_line.file);
         let position = match named.get(&name).map(Vec::as_slice) {
@@ -429,6 +518,7 @@ fn names_of_diff<'n>(record: &'n DiffRecord<'static>) -> FunctionNames<'n> {
         name: record.name.as_deref(),
         file: record.file.as_deref(),
         obj: record.obj.as_deref(),
+        ..FunctionNames::default()
     }
 }
 
@@ -437,139 +527,13 @@ fn names_of_callee<'n>(callee: &'n FunctionName<'static>) -> FunctionNames<'n> {
         name: callee.name.as_deref(),
         file: callee.file.as_deref(),
         obj: callee.obj.as_deref(),
+        ..FunctionNames::default()
     }
-}
-
-impl DrawnGraph<'_> {
-    /// How many functions have an inclusive cost that is not the sum of the calls into them or, if nothing calls them,
-    /// of self cost and outgoing calls. Functions in cycles do not count, since viewers compute these as the stream
-    /// does.
-    pub(crate) fn with_other_inclusive_cost(&self) -> usize {
-        let columns = self.columns.len();
-        let mut incoming: Vec<Option<Vec<Count>>> = vec![None; self.functions.len()];
-        for (caller, function) in self.functions.values().enumerate() {
-            // Arcs without counted calls, and calls of a function to itself, do not make it a called function.
-            let is_call = |arc: &&GraphArc| arc.calls > 0 && arc.callee.index() != caller;
-            for arc in function.arcs.iter().filter(is_call) {
-                let sum = incoming[arc.callee.index()].get_or_insert_with(|| vec![0; columns]);
-                add(sum, &arc.incl);
-            }
-        }
-        let functions = self.functions.values().zip(incoming);
-        let is_other = |(function, incoming): &(&GraphFunction, Option<Vec<Count>>)| {
-            let outgoing = || {
-                let mut sum = function.cost.clone();
-                function
-                    .arcs
-                    .iter()
-                    .for_each(|arc| add(&mut sum, &arc.incl));
-                sum
-            };
-            let incl = function.incl.as_ref().filter(|_| !function.is_in_cycle);
-            incl.is_some_and(|incl| *incl != incoming.clone().unwrap_or_else(outgoing))
-        };
-        functions.filter(is_other).count()
-    }
-
-    /// For each function, true if it can call itself, directly or through others, and its inclusive cost is that of its
-    /// first level.
-    pub(crate) fn recursive(&self) -> Vec<bool> {
-        let callees: Vec<Vec<usize>> = self
-            .functions
-            .values()
-            .map(|function| function.arcs.iter().map(|arc| arc.callee.index()).collect())
-            .collect();
-        let mut recursive = vec![false; callees.len()];
-        for circle in circles(&callees) {
-            for function in &circle {
-                let is_in_cycle = self.functions[*function].is_in_cycle;
-                let calls_itself = circle.len() > 1 || callees[*function].contains(function);
-                recursive[*function] = calls_itself && !is_in_cycle;
-            }
-        }
-        recursive
-    }
-}
-
-/// The strongly connected components of a graph, by Tarjan's algorithm with an explicit stack, since a chain of calls
-/// may be deeper than our own call stack.
-fn circles(callees: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let mut number = vec![UNSEEN; callees.len()];
-    let mut lowest = vec![UNSEEN; callees.len()];
-    let mut is_open = vec![false; callees.len()];
-    let mut open = Vec::new();
-    let mut circles = Vec::new();
-    let mut numbers = 0..;
-    for root in 0..callees.len() {
-        // The explicit stack: functions, and how many of their callees were visited.
-        let mut way: Vec<(usize, usize)> = Vec::new();
-        if number[root] == UNSEEN {
-            way.push((root, 0));
-        }
-        while let Some((function, looked)) = way.pop() {
-            if looked == 0 {
-                number[function] = numbers.next().unwrap_or(UNSEEN);
-                lowest[function] = number[function];
-                is_open[function] = true;
-                open.push(function);
-            }
-            if let Some(before) = looked.checked_sub(1) {
-                let callee = callees[function][before];
-                if is_open[callee] {
-                    lowest[function] = lowest[function].min(lowest[callee]);
-                }
-            }
-            if let Some(callee) = callees[function].get(looked) {
-                way.push((function, looked + 1));
-                if number[*callee] == UNSEEN {
-                    way.push((*callee, 0));
-                }
-            } else if lowest[function] == number[function] {
-                let begin = open.iter().rposition(|known| *known == function);
-                let circle = open.split_off(begin.unwrap_or(0));
-                for known in &circle {
-                    is_open[*known] = false;
-                }
-                circles.push(circle);
-            }
-        }
-    }
-    circles
 }
 
 /// Adds counts column by column.
 pub(crate) fn add(sums: &mut [Count], counts: &[Count]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum += count;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn circles_are_found_whatever_way_leads_into_them() {
-        // 0 → 1 → 2 → 1, 2 → 3 → 3, 4 → 0, 5 → 6 → 7 → 5 and 5 → 7
-        let callees = [
-            vec![1],
-            vec![2],
-            vec![1, 3],
-            vec![3],
-            vec![0],
-            vec![6, 7],
-            vec![7],
-            vec![5],
-        ];
-        let mut found = circles(&callees);
-        found.iter_mut().for_each(|circle| circle.sort_unstable());
-        found.sort();
-        assert_eq!(
-            found,
-            [vec![0], vec![1, 2], vec![3], vec![4], vec![5, 6, 7]]
-        );
-        let chain: Vec<Vec<usize>> = (0..200_000).map(|at| vec![(at + 1) % 200_000]).collect();
-        assert_eq!(circles(&chain).len(), 1);
     }
 }

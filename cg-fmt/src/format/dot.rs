@@ -20,7 +20,7 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
-use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource};
+use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource, RecursionShape};
 use super::color::{self, Color};
 use super::events::Holds;
 use crate::options::Options;
@@ -43,9 +43,15 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let source = GraphSource::of(profile, options)?;
     let holds = Holds::OneEvent("graphs of calls");
-    let graph = DrawnGraph::of(&source, options, holds, diagnostics)?;
+    let source = GraphSource::of(
+        profile,
+        options,
+        holds,
+        ("graphs of calls", &["objects"]),
+        diagnostics,
+    )?;
+    let graph = DrawnGraph::of(&source, options, holds, RecursionShape::Folded, diagnostics)?;
     // In a diff, the later run's column stands behind the earlier run's.
     let shown = graph.columns.len() - 1;
     let total = graph.totals()[shown];
@@ -182,11 +188,15 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
                     0 => String::new(),
                     _ => format!("{}\\n", percent(share * 100.0)),
                 };
+                // Stacks do not tell how often.
+                let calls = match self.graph.is_of_stacks {
+                    true => String::new(),
+                    false => format!("{}×", arrow.calls),
+                };
                 writeln!(
                     out,
-                    "\tf{caller} -> f{callee} [arrowsize=\"{:.2}\", color=\"{color}\", fontcolor=\"{color}\", label=\"{share}{}×\", labeldistance=\"{pen:.2}\", penwidth=\"{pen:.2}\"];",
+                    "\tf{caller} -> f{callee} [arrowsize=\"{:.2}\", color=\"{color}\", fontcolor=\"{color}\", label=\"{share}{calls}\", labeldistance=\"{pen:.2}\", penwidth=\"{pen:.2}\"];",
                     0.5 * pen.sqrt(),
-                    arrow.calls
                 )?;
             }
         }
@@ -214,7 +224,10 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
 
     /// How often each function was called; `None` for all where nothing is known of calls.
     fn called(&self) -> Vec<Option<Count>> {
-        let mut called = vec![self.graph.has_calls.then_some(0); self.is_drawn.len()];
+        let mut called = vec![
+            (self.graph.has_calls && !self.graph.is_of_stacks).then_some(0);
+            self.is_drawn.len()
+        ];
         for arc in self.graph.all().flat_map(|(_, function)| &function.arcs) {
             if let Some(calls) = &mut called[arc.callee.index()] {
                 *calls += arc.calls;

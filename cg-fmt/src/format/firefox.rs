@@ -1,41 +1,63 @@
 //! A profile of the Firefox Profiler (<https://profiler.firefox.com>), as its "processed" format was in version 55: every
 //! later profiler upgrades it, and each thread has its tables to itself.
 //!
-//! The format has one weight a sample, so one event is written; a stack is one sample that weighs what it costs. The two runs
-//! of a diff are two threads. Time means nothing: samples stand a millisecond apart, largest cost first as in the stream.
+//! The format has one weight a sample, so one event is written: times as `tracing-ms`, bytes as `bytes`, all else as `samples`.
+//! The two runs of a diff are two threads. Samples stand where the profile says that they were taken. Where it does not, a
+//! stack is one sample, which stands behind those before it: largest first as in the stream, times one after the other, counts
+//! a millisecond apart. That is said on standard error, and `meta.extra` of the profile has it too.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::io::{self, BufWriter, Write};
 
 use cg_names::paths::base_name;
+use cg_names::whose::CodeOwner;
 use cg_stream::intern::Id;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::{Frame, RunRecord};
 use cg_stream::tool::Diagnostics;
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::events::Holds;
+use super::scale::UnitScale;
 use super::stacks::{
-    StackNodeId, StackRows, Whereabouts, WrittenFrameId, WrittenStacks, frame_name, line_in_file,
+    RowHolds, StackNodeId, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks,
+    in_file_of_line,
 };
 use crate::options::Options;
 
 /// The version of the format.
 const VERSION: u32 = 55;
 
-/// Kinds of code, with their colours. A frame refers to its kind by index.
-const CATEGORIES: [(&str, &str); 4] = [
+/// Whose code it is, with their colours; a frame refers to one by index. The profiler wants a grey one.
+const CATEGORIES: [(&str, &str); 7] = [
     ("Other", "grey"),
-    ("User", "yellow"),
+    ("Own", "yellow"),
+    ("Dependency", "green"),
+    ("Std", "lightblue"),
+    ("System", "brown"),
     ("Kernel", "orange"),
     ("JIT", "purple"),
 ];
-const USER: usize = 1;
-const KERNEL: usize = 2;
-const JIT: usize = 3;
+
+fn category(owner: CodeOwner, frame: &Frame) -> usize {
+    if frame.jit && !frame.kernel {
+        return 6;
+    }
+    match owner {
+        _ if frame.kernel => 5,
+        CodeOwner::Own => 1,
+        CodeOwner::Dependency => 2,
+        CodeOwner::Std => 3,
+        CodeOwner::System => 4,
+        CodeOwner::Kernel => 5,
+    }
+}
+
+/// Addresses from here on lose digits where JavaScript reads them.
+const BEYOND_JAVASCRIPT: u64 = 1 << 53;
 
 /// Writes the stacks of a profile with one of their events.
 pub(crate) fn write(
@@ -46,30 +68,36 @@ pub(crate) fn write(
 ) -> anyhow::Result<()> {
     let holds = Holds::OneEvent("profiles of the Firefox Profiler");
     let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
-    let rows = StackRows::of(&stacks, |frame| Frame {
-        name: Some(frame_name(frame).into_owned().into()),
-        line: line_in_file(frame),
-        site: None,
-        addr: None,
+    let holds = RowHolds {
+        numbers: true,
+        labels: false,
+        times: true,
+    };
+    let rows = StackRows::of(&stacks, holds, |frame| Frame {
         waker: false,
-        ..frame.clone()
+        ..in_file_of_line(frame)
     })?;
     let mut out = BufWriter::with_capacity(64 * 1024, out);
-    let writing = FirefoxWriting {
+    let mut writing = FirefoxWriting {
         stacks: &stacks,
         rows: &rows,
-        pid: profile.runs().first().and_then(|run| run.pid).unwrap_or(0),
+        scale: UnitScale::of(stacks.unit_of(&stacks.events[0])),
+        run: profile.run_record().unwrap_or_default(),
+        lost_addresses: 0,
     };
     writing.file(&mut out)?;
     out.flush()?;
-    let event = &stacks.events[0];
-    let weights = writing.weight_type();
-    if event != weights {
-        diagnostics.warn(format!(
-            "profiles of the Firefox Profiler have no name for {event}: it is called {weights} there"
-        ));
-    }
-    let holds = ["files", "lines", "objects", "threads", "processes", "marks"];
+    writing.say(diagnostics);
+    let holds = [
+        "files",
+        "lines",
+        "objects",
+        "addresses",
+        "threads",
+        "processes",
+        "times of samples",
+        "marks",
+    ];
     rows.losses
         .say("profiles of the Firefox Profiler", &holds, diagnostics);
     stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
@@ -79,18 +107,53 @@ pub(crate) fn write(
 struct FirefoxWriting<'w, 'a> {
     stacks: &'w WrittenStacks<'a>,
     rows: &'w StackRows,
-    pid: u64,
+    scale: UnitScale,
+    run: RunRecord,
+    lost_addresses: u64,
 }
 
+/// What is said where times are made up.
+const NO_TIMES: &str = "the profile has no times of samples: its stacks stand one after the other, largest first, and the time axis means nothing";
+
 impl FirefoxWriting<'_, '_> {
-    fn file(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn say(&self, diagnostics: &mut Diagnostics) {
+        let event = &self.stacks.events[0];
+        let weights = self.scale.weight_type();
+        if event != weights && weights == "samples" {
+            diagnostics.warn(format!(
+                "profiles of the Firefox Profiler have no name for {event}: it is called {weights} there"
+            ));
+        }
+        if !self.rows.has_times() {
+            diagnostics.warn(NO_TIMES);
+        }
+        if self.lost_addresses > 0 {
+            diagnostics.warn(format!(
+                "{} addresses are 2^53 or more, which JavaScript cannot hold: left out",
+                self.lost_addresses
+            ));
+        }
+    }
+
+    fn file(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let categories = CATEGORIES
             .map(|(name, color)| json!({"name": name, "color": color, "subcategories": ["Other"]}));
+        let sampling = &self.run.sampling;
+        let rate = sampling.sample_rate.as_ref().and_then(|rate| rate.as_f64());
+        let interval = rate.filter(|rate| *rate > 0.0 && self.rows.has_times());
+        let sections: Vec<Value> = (!self.rows.has_times())
+            .then(|| {
+                let entry =
+                    json!({"label": "Times of samples", "format": "string", "value": NO_TIMES});
+                json!({"label": "Source", "entries": [entry]})
+            })
+            .into_iter()
+            .collect();
         let meta = json!({
             "version": 24,
             "preprocessedProfileVersion": VERSION,
-            "interval": 1,
-            "startTime": 0,
+            "interval": interval.map_or(1.0, |rate| 1000.0 / rate),
+            "startTime": sampling.start.map_or(0.0, |start| start as f64 / 1e6),
             "processType": 0,
             "product": self.stacks.title(),
             "importedFrom": format!("cg-fmt {}", env!("CARGO_PKG_VERSION")),
@@ -99,6 +162,7 @@ impl FirefoxWriting<'_, '_> {
             "symbolicated": true,
             "categories": categories,
             "markerSchema": [],
+            "extra": sections,
         });
         let mut libs: IndexSet<&str, FixedState> = IndexSet::default();
         libs.extend(self.rows.frames().filter_map(|frame| frame.obj.as_deref()));
@@ -114,12 +178,21 @@ impl FirefoxWriting<'_, '_> {
         serde_json::to_writer(&mut *out, &all_libs)?;
         write!(out, ",\"threads\":[")?;
         let mut written = 0;
-        for place in self.rows.places() {
+        let places = self.rows.by_place();
+        for (place, rows) in &places {
+            // A process has a main thread: the one of its number, else the first of it.
+            let is_main = |known: &Whereabouts| known.tid.is_some() && known.tid == known.pid;
+            let of_process = || {
+                let all = places.iter().map(|(known, _)| known);
+                all.filter(|known| (known.pid, known.process) == (place.pid, place.process))
+            };
+            let main = of_process().find(|known| is_main(known));
+            let is_main = main.or(of_process().next()) == Some(place);
             for column in 0..self.stacks.columns() {
                 if written > 0 {
                     write!(out, ",")?;
                 }
-                self.thread(place, column, written, &libs, out)?;
+                self.thread((*place, rows), column, (written, is_main), &libs, out)?;
                 written += 1;
             }
         }
@@ -128,29 +201,31 @@ impl FirefoxWriting<'_, '_> {
 
     /// One thread with its tables.
     fn thread(
-        &self,
-        place: Whereabouts,
+        &mut self,
+        (place, rows): (Whereabouts, &[StackRow<'_>]),
         column: usize,
-        number: usize,
+        (number, is_main): (usize, bool),
         libs: &IndexSet<&str, FixedState>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let rows = || self.rows.all().filter(|row| row.place == place);
-        let tables = ThreadTables::of(self.rows, rows().map(|row| row.node), libs);
-        let stacks: Vec<usize> = rows().map(|row| tables.stacks[&row.node]).collect();
-        let weights: Vec<Count> = rows().map(|row| row.counts[column]).collect();
+        let mut rows: Vec<&StackRow> = rows.iter().collect();
+        rows.sort_by_key(|row| row.time);
+        let tables = ThreadTables::of(self.rows, rows.iter().map(|row| row.node), libs);
+        self.lost_addresses += tables.lost_addresses;
+        let stacks: Vec<usize> = rows.iter().map(|row| tables.stacks[&row.node]).collect();
         let name_of = |name: Option<_>| name.map_or("", |name| self.rows.place(name));
         let name = match &self.stacks.runs {
             Some(runs) => &runs[column],
             None => name_of(place.thread),
         };
+        let pid = place.pid.or(self.run.pid).unwrap_or(0);
         let facts = json!({
             "name": name,
             "processName": name_of(place.process),
             "processType": "default",
-            "isMainThread": number == 0,
-            "pid": self.pid.to_string(),
-            "tid": number,
+            "isMainThread": is_main,
+            "pid": pid.to_string(),
+            "tid": place.tid.unwrap_or(number as u64),
             "processStartupTime": 0,
             "processShutdownTime": null,
             "registerTime": 0,
@@ -165,22 +240,39 @@ impl FirefoxWriting<'_, '_> {
             out,
             "{},\"samples\":{{\"weightType\":\"{}\",",
             &facts[..facts.len() - 1],
-            self.weight_type()
+            self.scale.weight_type()
         )?;
         list(out, "stack", stacks.iter())?;
-        list(out, ",time", 0..stacks.len())?;
-        list(out, ",weight", &weights)?;
+        self.times(&rows, column, out)?;
+        let weights = rows
+            .iter()
+            .map(|row| self.scale.of_count(row.counts[column]));
+        list(out, ",weight", weights)?;
         write!(out, ",\"length\":{}}}", stacks.len())?;
         tables.write(out)?;
         write!(out, "}}")
     }
 
-    /// The word for what weights are, of those that the profiler knows.
-    fn weight_type(&self) -> &'static str {
-        match self.stacks.unit_of(&self.stacks.events[0]) {
-            Some("bytes") => "bytes",
-            _ => "samples",
+    /// When the samples were taken, in ms.
+    fn times(&self, rows: &[&StackRow], column: usize, out: &mut dyn Write) -> io::Result<()> {
+        if self.rows.has_times() {
+            let times = rows.iter().map(|row| row.time.unwrap_or(0));
+            return list(
+                out,
+                ",time",
+                times.map(|time| UnitScale::NS.of_count(time.into())),
+            );
         }
+        if !self.scale.is_of_time() {
+            return list(out, ",time", 0..rows.len());
+        }
+        let mut sum = 0;
+        let times = rows.iter().map(|row| {
+            let begin = self.scale.of_count(sum);
+            sum += row.counts[column].abs();
+            begin
+        });
+        list(out, ",time", times)
     }
 }
 
@@ -197,10 +289,14 @@ struct ThreadTables<'t> {
     /// The index in `libs` and the index of the name.
     resources: IndexSet<(usize, usize), FixedState>,
     strings: IndexSet<&'t str, FixedState>,
+    /// Addresses that JavaScript cannot hold.
+    lost_addresses: u64,
 }
 
 struct FirefoxFrame {
     function: usize,
+    /// In its object.
+    address: Option<u64>,
     line: Option<u64>,
     category: usize,
     is_inlined: bool,
@@ -253,14 +349,18 @@ impl<'t> ThreadTables<'t> {
                 Some(resource)
             });
             let (function, _) = self.functions.insert_full((name, file, resource));
+            let digits = frame
+                .addr
+                .as_deref()
+                .and_then(|addr| addr.strip_prefix("0x"));
+            let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            let is_lost = address.is_some_and(|address| address >= BEYOND_JAVASCRIPT);
+            self.lost_addresses += u64::from(is_lost);
             self.frame_rows.push(FirefoxFrame {
                 function,
+                address: address.filter(|_| !is_lost),
                 line: frame.line,
-                category: match (frame.kernel, frame.jit) {
-                    (true, _) => KERNEL,
-                    (_, true) => JIT,
-                    _ => USER,
-                },
+                category: category(rows.owner(id), frame),
                 is_inlined: frame.inlined,
             });
         }
@@ -281,7 +381,11 @@ impl<'t> ThreadTables<'t> {
             stacks.iter().map(|(_, outer)| Nullable(*outer)),
         )?;
         write!(out, "}},\"frameTable\":{{\"length\":{}", frames.len())?;
-        list(out, ",address", frames.iter().map(|_| -1))?;
+        let address = |frame: &FirefoxFrame| match frame.address {
+            Some(address) => i128::from(address),
+            None => -1,
+        };
+        list(out, ",address", frames.iter().map(address))?;
         list(
             out,
             ",inlineDepth",

@@ -13,11 +13,13 @@ pub(crate) mod json;
 pub(crate) mod pprof;
 pub(crate) mod speedscope;
 pub(crate) mod svg;
+pub(crate) mod trace;
 
 mod call_graph;
 mod color;
 mod events;
 mod names;
+mod scale;
 mod stacks;
 
 pub(crate) use stacks::kind_of as kind_of_stacks;

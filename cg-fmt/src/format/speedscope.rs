@@ -12,7 +12,7 @@ use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
 use super::events::Holds;
-use super::stacks::{StackRows, Whereabouts, WrittenStacks, frame_name, line_in_file};
+use super::stacks::{RowHolds, StackRow, StackRows, Whereabouts, WrittenStacks, in_file_of_line};
 use crate::options::Options;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -25,11 +25,14 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
-    let rows = StackRows::of(&stacks, |frame| Frame {
-        name: Some(frame_name(frame).into_owned().into()),
-        file: frame.file.clone(),
-        line: line_in_file(frame),
-        ..Frame::default()
+    let rows = StackRows::of(&stacks, RowHolds::default(), |frame| {
+        let frame = in_file_of_line(frame);
+        Frame {
+            name: frame.name,
+            file: frame.file,
+            line: frame.line,
+            ..Frame::default()
+        }
     })?;
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     let mut writing = SpeedscopeWriting {
@@ -86,12 +89,12 @@ impl SpeedscopeWriting<'_, '_> {
             serde_json::to_writer(&mut *out, &fields)?;
         }
         write!(out, "]}},\"profiles\":[")?;
-        let places = self.rows.places();
+        let places = self.rows.by_place();
         let mut written = 0;
-        for place in &places {
+        for (place, rows) in &places {
             for column in 0..self.stacks.columns() {
                 separate(written, out)?;
-                self.profile(*place, column, places.len() > 1, out)?;
+                self.profile((*place, rows), column, places.len() > 1, out)?;
                 written += 1;
             }
         }
@@ -101,18 +104,14 @@ impl SpeedscopeWriting<'_, '_> {
     /// One profile of the file.
     fn profile(
         &mut self,
-        place: Whereabouts,
+        (place, rows): (Whereabouts, &[StackRow<'_>]),
         column: usize,
         has_places: bool,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let rows: Vec<_> = self
-            .rows
-            .all()
-            .filter(|row| row.place == place && row.counts[column] != 0)
-            .collect();
-        let (rows, negative): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|row| row.counts[column] > 0);
+        let counted = rows.iter().filter(|row| row.counts[column] != 0);
+        let (rows, negative): (Vec<&StackRow>, Vec<&StackRow>) =
+            counted.partition(|row| row.counts[column] > 0);
         self.negative += negative.len() as u64;
         let total: Count = rows.iter().map(|row| row.counts[column]).sum();
         self.largest = self.largest.max(total);

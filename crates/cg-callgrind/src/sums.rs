@@ -62,7 +62,9 @@ impl Summed {
     ) -> Result<Vec<String>, Error> {
         let folded = match self {
             // A part has what its functions' levels cost in it.
-            Summed::Callgrind if !options.per_part => callgrind::levels::fold(section),
+            Summed::Callgrind if !options.per_part && !options.levels => {
+                callgrind::levels::fold(section)
+            }
             Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;

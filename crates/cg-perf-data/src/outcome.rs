@@ -92,6 +92,7 @@ impl RecordingReader<'_> {
             table,
             events,
             threads,
+            begin: self.times.map(|(first, _)| first),
             duration: (self.times)
                 .map(|(first, last)| last - first)
                 .filter(|time| *time > 0),

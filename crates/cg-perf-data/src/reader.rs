@@ -417,6 +417,7 @@ impl<'o> RecordingReader<'o> {
             pid: sample.pid.and_then(known),
             tid: sample.tid.and_then(known),
             cut: is_cut,
+            time: sample.time.filter(|_| self.options.times),
             ..StackKey::default()
         })?;
         for (event, period) in &self.counted {

@@ -43,6 +43,10 @@ pub struct Options {
     pub search: Search,
     /// Write `stack` records instead of the others; callgrind profiles only, where other formats have stacks anyway.
     pub stacks: bool,
+    /// Keep the levels of a recursion apart, as `f'2`; callgrind profiles only.
+    pub levels: bool,
+    /// Keep samples apart by when they were taken, where the input says it.
+    pub times: bool,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// Write names in their normal form, which is the same in every build of a program.
@@ -66,6 +70,8 @@ impl Default for Options {
             code: false,
             search: Search::default(),
             stacks: false,
+            levels: false,
+            times: false,
             demangle: true,
             stable_names: false,
             labels: BTreeMap::new(),

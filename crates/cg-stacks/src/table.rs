@@ -57,6 +57,10 @@ pub struct StackKey {
     pub estimated: bool,
     /// The producer did not follow the stack to its outermost frame.
     pub cut: bool,
+    /// When the sample was taken, in ns since the run began, where samples are kept apart by it.
+    pub time: Option<u64>,
+    /// Its labels, as [`cg_stream::record::SampleLabels::text`] has them.
+    pub labels: Option<NameId>,
 }
 
 /// A frame and what called it.

@@ -68,6 +68,8 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
             pid: row.pid,
             estimated: row.estimated,
             cut: row.cut,
+            time: row.time,
+            labels: table.name(row.labels),
             cost: Cells::From(0, &counts),
             stack: StackRef::Ids(&stack),
         };
@@ -239,8 +241,7 @@ impl<'t> RowWriting<'t> {
                         row.tid,
                         rank(row.process),
                         row.pid,
-                        row.cut,
-                        row.estimated,
+                        (row.cut, row.estimated, row.time, rank(row.labels)),
                     )
                 });
                 a.cmp(&b)

@@ -14,7 +14,7 @@ use crate::record::{
 };
 use crate::record::{
     CauseRecord, Count, Counts, DiffRecord, EndRecord, Frame, FunctionName, HeapBlock, Name, Note,
-    RecordType, RunRecord, SnapshotRecord,
+    RecordType, RunRecord, SampleLabels, SnapshotRecord,
 };
 use crate::{Error, Line};
 
@@ -287,6 +287,7 @@ macro_rules! ref_type {
     ($a:lifetime Option HeapBlock) => { Option<&$a HeapBlock> };
     ($a:lifetime Option Accesses) => { Option<&$a [Option<u64>]> };
     ($a:lifetime Option Counts) => { Option<Cells<$a>> };
+    ($a:lifetime Option Labels) => { Option<&$a str> };
     ($a:lifetime Option $name:ident) => { Option<NameRef<$a>> };
     ($a:lifetime Text) => { &$a str };
     ($a:lifetime u64) => { u64 };
@@ -320,6 +321,9 @@ macro_rules! ref_of_text {
     };
     ($field:expr, Option Counts) => {
         Some(Cells::Named(&$field)).filter(|_| !$field.is_empty())
+    };
+    ($field:expr, Option Labels) => {
+        $field.as_ref().map(SampleLabels::text)
     };
     ($field:expr, Option $name:ident) => {
         $field.as_deref().map(NameRef::Text)

@@ -56,6 +56,8 @@ const RECORD_FIELDS: [(&str, &str, Law); 44] = [
     ("call", "inlined", Key),
     ("line", "inlined", One),
     ("*", "ambiguous", Key),
+    ("*", "labels", Key),
+    ("stack", "time", Key),
     ("*", "cost", Counts),
     ("*", "incl", Counts),
     ("line", "incl", CountsOrCost),
@@ -132,6 +134,25 @@ fn run_fields() -> Vec<(&'static str, RunLaw, Value, Value)> {
         numbers("duration", SumOfAll),
         ("sample_rate", Agreed, json!(996.5), json!(997)),
         by_key("labels"),
+        (
+            "mappings",
+            Agreed,
+            json!([{"obj": "/bin/a", "start": "0x400000", "end": "0x402000", "offset": "0x0", "build_id": "4f"}]),
+            json!([{"start": "0x0", "end": "0x0", "offset": "0x0"}]),
+        ),
+        (
+            "period",
+            Agreed,
+            json!({"event": "cpu", "unit": "nanoseconds", "value": 3}),
+            json!({"event": "cpu", "unit": "nanoseconds", "value": 4}),
+        ),
+        (
+            "sample_types",
+            Agreed,
+            json!([["cpu", "ns"]]),
+            json!([["cpu", "nanoseconds"]]),
+        ),
+        numbers("start", Agreed),
         (
             "threads",
             Agreed,
@@ -218,8 +239,9 @@ const OTHER_WORDS: &str = "
     bytes count ns ms samples cpu heap_bytes rss_bytes
     allocations temporary peak_bytes leaked_bytes suppressed_bytes total_bytes total_blocks gmax_bytes gmax_blocks end_bytes
     end_blocks read_bytes write_bytes
-    args name raw_lines slices start node_modules vendor
-    bench interval cmdline comment default_sample_type drop_frames keep_frames period
+    args name raw_lines slices node_modules vendor
+    bench interval cmdline comment default_sample_type drop_frames keep_frames
+    build_id known unit value nanoseconds comm thread_id
 ";
 
 /// The document between two headings, and the words that it has in backticks.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const FORMAT: &str = include_str!("../FORMAT.md");
 
 /// What makes records the same one, besides their type.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 21] = [
     "fn",
     "file",
     "obj",
@@ -32,6 +32,8 @@ const KEYS: [&str; 19] = [
     "cut",
     "inlined",
     "ambiguous",
+    "labels",
+    "time",
     "type",
 ];
 /// Event counts.
@@ -60,7 +62,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "error", "fn": "f", "obj": "/lib/a.so", "kind": "Race", "what": "Possible data race", "cost": {"count": 2}, "thread": 1, "thread_name": "main", "pid": 4, "stack": frames, "notes": [{"what": "at", "stack": frames}, {"what": "by"}], "suppression": "{\n}"}),
         json!({"type": "heap", "fn": "f", "obj": "/lib/a.so", "snapshot": 3, "peak": false, "cost": {"bytes": 9}, "places": 4, "stack": frames}),
         json!({"type": "program_point", "obj": "/lib/a.so", "cost": {"total_bytes": 9, "end_bytes": 2}, "max_bytes": 5, "max_blocks": 2, "lifetime": 77, "accesses": [1, null, 3], "stack": frames}),
-        json!({"type": "stack", "fn": "f", "file": "a.c", "line": 3, "obj": "/lib/a.so", "thread": "worker", "process": "demo", "pid": 4, "estimated": true, "cut": true, "cost": {"Ir": 17}, "stack": [{"fn": "f", "inlined": true, "jit": true}, {"fn": "g", "kernel": true, "waker": true}]}),
+        json!({"type": "stack", "fn": "f", "file": "a.c", "line": 3, "obj": "/lib/a.so", "thread": "worker", "process": "demo", "pid": 4, "estimated": true, "cut": true, "time": 5, "labels": {"phase": "parse", "bytes": [{"unit": "bytes", "value": 4}, {"unit": "bytes", "value": 8}], "n": 3}, "cost": {"Ir": 17}, "stack": [{"fn": "f", "inlined": true, "jit": true}, {"fn": "g", "kernel": true, "waker": true}]}),
     ]);
     records
 }
@@ -138,6 +140,9 @@ fn a_record_twice_has_twice_its_costs_and_sums() {
 /// Another value of the same type.
 fn another(value: &Value) -> Value {
     match value {
+        Value::Array(labels) if labels.iter().any(|label| label.get("unit").is_some()) => {
+            labels[..1].to_vec().into()
+        }
         Value::Null => json!(1),
         Value::Bool(is_so) => json!(!is_so),
         Value::Number(number) => json!(number.as_u64().unwrap() + 1),

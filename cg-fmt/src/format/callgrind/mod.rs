@@ -18,7 +18,9 @@ use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
-use super::call_graph::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource};
+use super::call_graph::{
+    DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource, RecursionShape,
+};
 use super::events::Holds;
 use crate::options::Options;
 
@@ -36,9 +38,20 @@ pub(crate) fn write(
     out: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
-    let source = GraphSource::of(profile, options)?;
-    let graph = DrawnGraph::of(&source, options, Holds::AllEvents, diagnostics)?;
-    let recursive = graph.recursive();
+    let source = GraphSource::of(
+        profile,
+        options,
+        Holds::AllEvents,
+        ("files of Callgrind", &["files", "lines", "objects"]),
+        diagnostics,
+    )?;
+    let recursion = RecursionShape::ByLevel;
+    let graph = DrawnGraph::of(&source, options, Holds::AllEvents, recursion, diagnostics)?;
+    // Where levels are told apart already, arcs are written as they are.
+    let recursive = match graph.has_levels() {
+        true => vec![false; graph.all().len()],
+        false => graph.recursive(),
+    };
     let levels: Vec<_> = graph
         .all()
         .zip(recursive)
@@ -55,6 +68,7 @@ pub(crate) fn write(
         object: None,
         lost_sites: 0,
         negative: 0,
+        deeper: levels.iter().filter(|(_, deeper)| deeper.is_some()).count() as u64,
     };
     file.header(profile, &graph)?;
     for (position, (names, _)) in graph.all().enumerate() {
@@ -91,6 +105,8 @@ struct CallgrindFile<'n, W: Write> {
     lost_sites: u64,
     /// Functions with a negative cost.
     negative: u64,
+    /// Functions whose deeper levels are not told by the stream.
+    deeper: u64,
 }
 
 impl<'n, W: Write> CallgrindFile<'n, W> {
@@ -149,6 +165,21 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
             self.negative += u64::from(line.cost.iter().any(|count| *count < 0));
             writeln!(self.out, "{} {}", line.line, LineCosts(&line.cost))?;
         }
+        // callgrind_annotate warns of a source in which nothing costs anything by itself, so what costs nothing does so
+        // where it calls.
+        let calls = level
+            .arcs
+            .iter()
+            .filter(|arc| arc.site.is_none() && arc.line > 0);
+        if let Some(line) = calls.map(|arc| arc.line).next()
+            && level.lines.is_empty()
+        {
+            writeln!(
+                self.out,
+                "{line} {}",
+                LineCosts(&vec![0; graph.columns.len()])
+            )?;
+        }
         for arc in &level.arcs {
             let line = match arc.site {
                 Some(site) if self.has_lines => {
@@ -164,10 +195,10 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
                     arc.line
                 }
             };
-            self.call(arc, line, graph, levels)?;
+            self.call(arc, line, [own_file, file], graph, levels)?;
         }
         // A function without costs and calls is there all the same: somebody calls it.
-        if level.lines.is_empty() && level.arcs.is_empty() {
+        if level.lines.is_empty() && level.arcs.is_empty() && own_file == UNKNOWN {
             writeln!(self.out, "0 {}", LineCosts(&vec![0; graph.columns.len()]))?;
         }
         Ok(())
@@ -183,7 +214,10 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
                 self.numbers += 1;
                 *number = Some(self.numbers);
                 let name = one_line(names.name.unwrap_or(UNKNOWN));
-                let level = if is_deeper { "'2" } else { "" };
+                let level = match names.outer_levels + usize::from(is_deeper) {
+                    0 => String::new(),
+                    outer => format!("'{}", outer + 1),
+                };
                 format!("({}) {name}{level}", self.numbers)
             }
         }
@@ -203,6 +237,7 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         &mut self,
         arc: &GraphArc<'n>,
         line: u64,
+        [own_file, file]: [&str; 2],
         graph: &DrawnGraph<'n>,
         levels: &Levels<'n>,
     ) -> io::Result<()> {
@@ -214,11 +249,12 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
                 self.objects.of(callee.obj.unwrap_or(UNKNOWN))?
             )?;
         }
-        writeln!(
-            self.out,
-            "cfi={}",
-            self.files.of(callee.file.unwrap_or(UNKNOWN))?
-        )?;
+        // Left out, it is the file of the caller for some readers, for others that in force, and for callgrind_annotate as
+        // it names them relative to its folder.
+        let file_of_callee = callee.file.unwrap_or(UNKNOWN);
+        if file_of_callee != own_file || file != own_file {
+            writeln!(self.out, "cfi={}", self.files.of(file_of_callee)?)?;
+        }
         let is_deeper = enters_deeper(arc.callee, arc, levels);
         let name = self.name((arc.callee.index(), is_deeper), callee);
         writeln!(self.out, "cfn={name}")?;
@@ -227,6 +263,16 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
     }
 
     fn say(&self, graph: &DrawnGraph, diagnostics: &mut Diagnostics) {
+        if graph.is_of_stacks {
+            diagnostics
+                .warn("the calls are those of stacks: calls= says how many stacks have them");
+        }
+        if self.deeper > 0 {
+            diagnostics.warn(format!(
+                "{}: how its cost divides into levels is not in the stream, so f'2 has what exceeds the inclusive cost (the profile itself, or cg-parse --levels, has it)",
+                plural(self.deeper.into(), "function is recursive", "functions are recursive")
+            ));
+        }
         if !graph.has_calls {
             diagnostics.warn(
                 "there are no records of calls, so inclusive cost is self cost (cg-parse --calls adds them)",

@@ -1,29 +1,31 @@
 //! The protocol buffer of pprof, packed by gzip: <https://github.com/google/pprof/blob/main/proto/profile.proto>.
 //!
 //! All events go into one file. In a diff each event stands twice, the later run last; pprof shows the later run by
-//! default. Each frame is a location of its own, inlined or not, since speedscope shows only the last function of a
-//! location. Objects are mappings that claim that their functions are known, so that nobody looks for symbols.
-//! Addresses are left out: stacks of a stream are equal whatever their addresses.
+//! default. A location is a frame with what was inlined into it. Objects are mappings that claim that their functions are
+//! known, so that nobody looks for symbols.
+//!
+//! A function has no `system_name`: pprof takes the name of one that has the same for mangled, and strips what stands in
+//! its brackets. What a profile of pprof says of itself (period, time, mappings, comments) is written as it was.
 
 use std::io::{self, Write};
 
 use anyhow::Context;
 use cg_stream::intern::{Id, Texts};
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::{Count, Frame, LabelMeaning, LabelValue, RunRecord, SampleLabels, Tool};
 use cg_stream::tool::{Diagnostics, PPROF_COMMENT};
 use flate2::Compression;
 use flate2::GzBuilder;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 
 use super::events::Holds;
-use super::stacks::{PlaceId, StackRow, StackRows, WrittenStacks, frame_name, line_in_file};
+use super::stacks::{RowHolds, StackRow, StackRows, WrittenStacks, in_file_of_line};
 use crate::options::Options;
 
 mod message;
+mod tables;
 
 use message::MessageBuilder;
+use tables::PprofLocations;
 
 /// Writes the stacks of a profile with all their events, or those that were asked for.
 pub(crate) fn write(
@@ -33,26 +35,49 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
-    let rows = StackRows::of(&stacks, |frame| Frame {
-        name: Some(frame_name(frame).into_owned().into()),
-        file: frame.file.clone(),
-        line: line_in_file(frame),
-        obj: frame.obj.clone(),
-        ..Frame::default()
+    let holds = RowHolds {
+        numbers: true,
+        labels: true,
+        times: false,
+    };
+    let rows = StackRows::of(&stacks, holds, |frame| {
+        let frame = in_file_of_line(frame);
+        Frame {
+            name: frame.name,
+            file: frame.file,
+            line: frame.line,
+            obj: frame.obj,
+            addr: frame.addr,
+            inlined: frame.inlined,
+            ..Frame::default()
+        }
     })?;
+    let run = profile.run_record().unwrap_or_default();
     let mut writing = PprofWriting {
         // The comment tells the tools that they may replace the file.
         out: GzBuilder::new()
             .comment(PPROF_COMMENT)
             .write(out, Compression::default()),
+        is_of_pprof: run.tool == Some(Tool::from("pprof")),
+        run,
         strings: Texts::default(),
         message: MessageBuilder::default(),
         inner: MessageBuilder::default(),
         sample: MessageBuilder::default(),
+        locations: PprofLocations::default(),
     };
     writing.file(&stacks, &rows, profile)?;
     writing.out.finish()?.flush()?;
-    let holds = ["files", "lines", "objects", "threads", "processes"];
+    let holds = [
+        "files",
+        "lines",
+        "objects",
+        "addresses",
+        "threads",
+        "processes",
+        "labels",
+        "inlined",
+    ];
     rows.losses.say("profiles of pprof", &holds, diagnostics);
     stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
     Ok(())
@@ -70,18 +95,28 @@ mod field {
     pub(super) const LOCATION: u32 = 4;
     pub(super) const FUNCTION: u32 = 5;
     pub(super) const STRING_TABLE: u32 = 6;
+    pub(super) const DROP_FRAMES: u32 = 7;
+    pub(super) const KEEP_FRAMES: u32 = 8;
+    pub(super) const TIME: u32 = 9;
     pub(super) const DURATION: u32 = 10;
+    pub(super) const PERIOD_TYPE: u32 = 11;
+    pub(super) const PERIOD: u32 = 12;
     pub(super) const COMMENT: u32 = 13;
     pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
 struct PprofWriting<W: Write> {
     out: W,
+    /// What is known of the runs.
+    run: RunRecord,
+    /// The profile was one of pprof's: what it does not say is not made up.
+    is_of_pprof: bool,
     strings: Texts<PprofStringId>,
     message: MessageBuilder,
     /// Buffer for a message that is nested in `message`.
     inner: MessageBuilder,
     sample: MessageBuilder,
+    locations: PprofLocations,
 }
 
 impl<W: Write> PprofWriting<W> {
@@ -94,16 +129,13 @@ impl<W: Write> PprofWriting<W> {
     ) -> anyhow::Result<()> {
         // String 0 has to be empty.
         self.string("")?;
-        for column in 0..stacks.columns() {
-            let name = self.string(&stacks.column_name(column))?;
-            let unit = self.string(long_unit(stacks.unit_of(stacks.event_of(column))))?;
-            self.message.number(1, name);
+        let types = self.sample_types(stacks);
+        for [kind, unit] in &types {
+            let (kind, unit) = (self.string(kind)?, self.string(unit)?);
+            self.message.number(1, kind);
             self.message.number(2, unit);
             self.put(field::SAMPLE_TYPE)?;
         }
-        // The event that pprof shows by default: the first one, in a diff that of the later run.
-        let shown = if stacks.runs.is_some() { 1 } else { 0 };
-        let shown = self.string(&stacks.column_name(shown))?;
         for row in rows.all() {
             self.sample(rows, &row)?;
         }
@@ -113,31 +145,94 @@ impl<W: Write> PprofWriting<W> {
             .iter()
             .filter_map(|run| run.sampling.duration);
         let duration: u64 = durations.fold(0, u64::saturating_add);
-        let mut comments = vec![stacks.title()];
-        if rows.estimated.iter().any(|count| *count > 0) {
-            comments.push("the stacks are estimated from a graph of calls".to_owned());
-        }
-        let comments: Vec<u64> = comments
-            .iter()
-            .map(|comment| self.string(comment))
-            .collect::<Result<_, _>>()?;
+        self.facts(stacks, rows, &types)?;
+        let mut facts = std::mem::take(&mut self.message);
         for string in 0..self.strings.len() {
             let string = self.strings.text(PprofStringId::at(string)?);
             self.message.text(field::STRING_TABLE, string);
             self.message.write_to(&mut self.out)?;
         }
-        self.message.number(field::DURATION, duration);
+        facts.number(field::DURATION, duration);
+        Ok(facts.write_to(&mut self.out)?)
+    }
+
+    /// Type and unit of each column.
+    fn sample_types(&self, stacks: &WrittenStacks) -> Vec<[String; 2]> {
+        let spelled = &self.run.sampling.sample_types;
+        let of_column = |column| {
+            let event = stacks.event_of(column);
+            let position = self.run.events.iter().position(|known| known == event);
+            let known = position.and_then(|position| spelled.get(position));
+            match known.filter(|_| stacks.runs.is_none()) {
+                Some(spelled) => spelled.clone(),
+                None => [
+                    stacks.column_name(column),
+                    long_unit(stacks.unit_of(event)).to_owned(),
+                ],
+            }
+        };
+        (0..stacks.columns()).map(of_column).collect()
+    }
+
+    /// Puts what is known of the run into `message`.
+    fn facts(
+        &mut self,
+        stacks: &WrittenStacks,
+        rows: &StackRows,
+        types: &[[String; 2]],
+    ) -> anyhow::Result<()> {
+        let sampling = std::mem::take(&mut self.run.sampling);
+        let label = |key: &str| sampling.labels.get(key).map(String::as_str);
+        // The event that pprof shows by default: what the profile says, else the first one, in a diff that of the later run.
+        let said = label("default_sample_type")
+            .filter(|said| stacks.runs.is_none() && types.iter().any(|[kind, _]| kind == said));
+        let shown = match said {
+            None if self.is_of_pprof && stacks.runs.is_none() => None,
+            None => types
+                .get(usize::from(stacks.runs.is_some()))
+                .map(|[kind, _]| kind.as_str()),
+            said => said,
+        };
+        for (field, text) in [
+            (field::DROP_FRAMES, label("drop_frames")),
+            (field::KEEP_FRAMES, label("keep_frames")),
+            (field::DEFAULT_SAMPLE_TYPE, shown),
+        ] {
+            if let Some(text) = text {
+                let text = self.string(text)?;
+                self.message.number(field, text);
+            }
+        }
+        let mut comments: Vec<String> = match label("comment") {
+            Some(comment) => comment.split('\n').map(str::to_owned).collect(),
+            None => Vec::new(),
+        };
+        if !self.is_of_pprof {
+            comments.push(stacks.title());
+        }
+        if rows.estimated.iter().any(|count| *count > 0) {
+            comments.push("the stacks are estimated from a graph of calls".to_owned());
+        }
         for comment in comments {
+            let comment = self.string(&comment)?;
             self.message.number(field::COMMENT, comment);
         }
-        self.message.number(field::DEFAULT_SAMPLE_TYPE, shown);
-        Ok(self.message.write_to(&mut self.out)?)
+        self.message
+            .number(field::TIME, sampling.start.unwrap_or(0));
+        if let Some(period) = &sampling.period {
+            let (event, unit) = (self.string(&period.event)?, self.string(&period.unit)?);
+            self.inner.number(1, event);
+            self.inner.number(2, unit);
+            self.message.message(field::PERIOD_TYPE, &mut self.inner);
+            self.message
+                .number(field::PERIOD, period.value.cast_unsigned());
+        }
+        Ok(())
     }
 
     fn sample(&mut self, rows: &StackRows, row: &StackRow) -> anyhow::Result<()> {
-        let frames = rows.nodes.frames(row.node);
-        self.sample
-            .packed(1, frames.map(|frame| frame.index() as u64 + 1));
+        let locations = self.locations.of_stack(rows, row.node);
+        self.sample.packed(1, locations.iter().copied());
         let values: Vec<i64> = row
             .counts
             .iter()
@@ -146,61 +241,24 @@ impl<W: Write> PprofWriting<W> {
             .with_context(|| beyond(row.counts))?;
         self.sample
             .packed(2, values.into_iter().map(i64::cast_unsigned));
-        let places: [(&str, Option<PlaceId>); 2] =
-            [("thread", row.place.thread), ("process", row.place.process)];
-        for (key, place) in places {
-            if let Some(place) = place {
-                let (key, text) = (self.string(key)?, self.string(rows.place(place))?);
-                self.inner.number(1, key);
-                self.inner.number(2, text);
-                self.sample.message(3, &mut self.inner);
+        for (key, value) in labels_of(rows, row) {
+            let key = self.string(&key)?;
+            self.inner.number(1, key);
+            match value {
+                LabelValue::Text(text) => {
+                    let text = self.string(&text)?;
+                    self.inner.number(2, text);
+                }
+                LabelValue::Number(number, unit) => {
+                    self.inner.number(3, number.cast_unsigned());
+                    let unit = self.string(unit.as_deref().unwrap_or_default())?;
+                    self.inner.number(4, unit);
+                }
             }
+            self.sample.message(3, &mut self.inner);
         }
         self.message.message(field::SAMPLE, &mut self.sample);
         Ok(self.message.write_to(&mut self.out)?)
-    }
-
-    /// Mappings, locations and functions, whose numbers begin with 1.
-    fn tables(&mut self, rows: &StackRows) -> anyhow::Result<()> {
-        let mut objects: IndexSet<&str, FixedState> = IndexSet::default();
-        // pprof takes the first mapping for the program.
-        let is_program = |object: &&str| !object.contains(".so") && !object.starts_with('[');
-        let named = rows.frames().filter_map(|frame| frame.obj.as_deref());
-        objects.extend(named.filter(is_program).take(1));
-        let mut functions: IndexSet<(&str, &str), FixedState> = IndexSet::default();
-        for (position, frame) in rows.frames().enumerate() {
-            let name = frame.name.as_deref().unwrap_or_default();
-            let file = frame.file.as_deref().unwrap_or_default();
-            let (function, _) = functions.insert_full((name, file));
-            self.message.number(1, position as u64 + 1);
-            if let Some(object) = frame.obj.as_deref() {
-                let (mapping, _) = objects.insert_full(object);
-                self.message.number(2, mapping as u64 + 1);
-            }
-            self.inner.number(1, function as u64 + 1);
-            self.inner.number(2, frame.line.unwrap_or(0));
-            self.message.message(4, &mut self.inner);
-            self.put(field::LOCATION)?;
-        }
-        for (position, (name, file)) in functions.into_iter().enumerate() {
-            let (name, file) = (self.string(name)?, self.string(file)?);
-            self.message.number(1, position as u64 + 1);
-            self.message.number(2, name);
-            self.message.number(3, name);
-            self.message.number(4, file);
-            self.put(field::FUNCTION)?;
-        }
-        for (position, object) in objects.into_iter().enumerate() {
-            let object = self.string(object)?;
-            self.message.number(1, position as u64 + 1);
-            self.message.number(5, object);
-            // Functions, files, lines and inlined frames are known.
-            for known in 7..=10 {
-                self.message.number(known, 1);
-            }
-            self.put(field::MAPPING)?;
-        }
-        Ok(())
     }
 
     /// Writes `message` as a field of the profile.
@@ -214,6 +272,39 @@ impl<W: Write> PprofWriting<W> {
     fn string(&mut self, text: &str) -> anyhow::Result<u64> {
         Ok(self.strings.intern(text)?.index() as u64)
     }
+}
+
+/// The labels of a row: those that it has, and its thread and process where these do not tell them.
+fn labels_of(rows: &StackRows, row: &StackRow) -> Vec<(String, LabelValue)> {
+    let own = row
+        .labels
+        .map(|labels| SampleLabels::of_text(rows.place(labels)).entries());
+    let mut labels = own.unwrap_or_default();
+    let text = |place| LabelValue::Text(rows.place(place).to_owned());
+    let number = |number: u64| i64::try_from(number).ok();
+    let place = row.place;
+    // A thread without a name is called by its number.
+    let thread = place.thread.filter(|name| {
+        place
+            .tid
+            .is_none_or(|tid| rows.place(*name) != tid.to_string())
+    });
+    for (is_of_thread, name, name_key, id, id_key) in [
+        (true, thread, "thread", place.tid, "tid"),
+        (false, place.process, "process", place.pid, "pid"),
+    ] {
+        let is_told = labels.iter().any(|(key, _)| {
+            LabelMeaning::of(key.as_bytes())
+                .is_some_and(|meaning| meaning.is_of_thread() == is_of_thread)
+        });
+        if is_told {
+            continue;
+        }
+        labels.extend(name.map(|name| (name_key.to_owned(), text(name))));
+        let id = id.and_then(number);
+        labels.extend(id.map(|id| (id_key.to_owned(), LabelValue::Number(id, None))));
+    }
+    labels
 }
 
 /// A unit as pprof calls it.

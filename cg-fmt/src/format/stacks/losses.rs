@@ -16,6 +16,10 @@ pub(crate) struct Losses {
     addresses: bool,
     threads: bool,
     processes: bool,
+    labels: bool,
+    times: bool,
+    inlined: bool,
+    /// Other marks than that, but for those of the kernel, whose object tells.
     marks: bool,
 }
 
@@ -32,10 +36,13 @@ impl Losses {
             self.sites |= frame.site.is_some();
             self.objects |= frame.obj.is_some();
             self.addresses |= frame.addr.is_some();
-            self.marks |= frame.inlined || frame.jit || frame.waker;
+            self.inlined |= frame.inlined;
+            self.marks |= frame.jit || frame.waker;
         }
         self.threads |= stack.thread.is_some();
         self.processes |= stack.process.is_some();
+        self.labels |= stack.labels.is_some();
+        self.times |= stack.time.is_some();
     }
 
     /// Says what was left out of a format that holds only some of it.
@@ -46,13 +53,20 @@ impl Losses {
             // Where a format holds no lines at all, the entry for lines says so already.
             (
                 self.sites && holds.contains(&"lines"),
-                "lines of other files than their functions'",
+                "files of functions beside those of their lines",
             ),
             (self.objects, "objects"),
             (self.addresses, "addresses"),
             (self.threads, "threads"),
             (self.processes, "processes"),
-            (self.marks, "marks"),
+            (self.labels, "labels"),
+            (self.times, "times of samples"),
+            // Where a format tells what was inlined, it has no other mark.
+            (self.inlined && !holds.contains(&"inlined"), "marks"),
+            (
+                self.marks && (!self.inlined || holds.contains(&"inlined")),
+                "marks",
+            ),
         ];
         let lost: Vec<&str> = all
             .iter()

@@ -28,7 +28,7 @@ mod text;
 use frames::FrameSet;
 pub(crate) use losses::Losses;
 pub(crate) use nodes::{InnerNeighbours, StackNodeId, StackNodes, WrittenFrameId};
-pub(crate) use rows::{PlaceId, StackRow, StackRows, Whereabouts};
+pub(crate) use rows::{RowHolds, StackRow, StackRows, Whereabouts};
 pub(crate) use text::{FrameTexts, frame_name};
 
 /// Record types with stacks, in the order in which they are preferred. Types that are not here come last.
@@ -70,6 +70,12 @@ pub(crate) struct CountedStack<'s, 'a> {
     pub(crate) counts: &'s [Count],
     pub(crate) thread: Option<&'a str>,
     pub(crate) process: Option<&'a str>,
+    pub(crate) tid: Option<u64>,
+    pub(crate) pid: Option<u64>,
+    /// As a stream has them.
+    pub(crate) labels: Option<&'a str>,
+    /// When the sample was taken, in ns.
+    pub(crate) time: Option<u64>,
     /// True where some of it is an estimate made from a graph of calls.
     pub(crate) is_estimated: bool,
 }
@@ -84,9 +90,14 @@ impl<'s, 'a> CountedStack<'s, 'a> {
     }
 }
 
-/// The line of a frame, for formats that have one file for a function: none if the line is in another file.
-pub(crate) fn line_in_file(frame: &Frame<'_>) -> Option<u64> {
-    frame.line.filter(|_| frame.site.is_none())
+/// A frame for a format that has one file for a function and its line: the file that the line is a line of.
+pub(crate) fn in_file_of_line<'f>(frame: &Frame<'f>) -> Frame<'f> {
+    Frame {
+        name: Some(frame_name(frame).into_owned().into()),
+        file: frame.site.as_ref().or(frame.file.as_ref()).cloned(),
+        site: None,
+        ..frame.clone()
+    }
 }
 
 impl<'a> WrittenStacks<'a> {
@@ -295,6 +306,10 @@ impl<'a> WrittenStacks<'a> {
                         counts: &counts,
                         thread: self.profile.text(key.thread_name),
                         process: self.profile.text(key.process),
+                        tid: key.tid,
+                        pid: table.detail(row).and_then(|detail| detail.pid),
+                        labels: self.profile.text(key.labels),
+                        time: key.time,
                         is_estimated: table.numbers().estimated.get(row) == Some(true),
                     })?;
                 }
@@ -318,6 +333,10 @@ impl<'a> WrittenStacks<'a> {
                         counts: &counts,
                         thread: None,
                         process: None,
+                        tid: None,
+                        pid: None,
+                        labels: None,
+                        time: None,
                         is_estimated: false,
                     })?;
                 }

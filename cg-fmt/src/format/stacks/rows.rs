@@ -1,5 +1,6 @@
 //! Stacks by thread, with frames and stacks interned, for formats that have tables of their own.
 
+use cg_names::whose::{CodeOwner, Facts, owners_by};
 use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
 use cg_stream::record::{Count, Frame};
 use foldhash::fast::FixedState;
@@ -8,9 +9,18 @@ use indexmap::IndexSet;
 use super::{Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
 cg_stream::ids! {
-    /// The name of a thread or process.
+    /// The name of a thread or process, or labels.
     pub(crate) struct PlaceId;
     struct StackRowId;
+}
+
+/// What a format keeps of a row besides its stack and the names of thread and process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowHolds {
+    /// The numbers of thread and process.
+    pub(crate) numbers: bool,
+    pub(crate) labels: bool,
+    pub(crate) times: bool,
 }
 
 /// Where a stack was met.
@@ -18,6 +28,17 @@ cg_stream::ids! {
 pub(crate) struct Whereabouts {
     pub(crate) process: Option<PlaceId>,
     pub(crate) thread: Option<PlaceId>,
+    pub(crate) pid: Option<u64>,
+    pub(crate) tid: Option<u64>,
+}
+
+/// What makes two rows one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct StackRowKey {
+    node: StackNodeId,
+    place: Whereabouts,
+    labels: Option<PlaceId>,
+    time: Option<u64>,
 }
 
 /// A stack at a place, with its counts.
@@ -25,6 +46,8 @@ pub(crate) struct Whereabouts {
 pub(crate) struct StackRow<'r> {
     pub(crate) node: StackNodeId,
     pub(crate) place: Whereabouts,
+    pub(crate) labels: Option<PlaceId>,
+    pub(crate) time: Option<u64>,
     /// An entry a [column](WrittenStacks::columns).
     pub(crate) counts: &'r [Count],
 }
@@ -32,9 +55,11 @@ pub(crate) struct StackRow<'r> {
 /// The stacks of a profile.
 pub(crate) struct StackRows {
     frames: IndexSet<Frame<'static>, FixedState>,
+    /// By frame: whose code it is.
+    owners: Vec<CodeOwner>,
     pub(crate) nodes: StackNodes,
     places: Texts<PlaceId>,
-    rows: Keys<StackRowId, (StackNodeId, Whereabouts)>,
+    rows: Keys<StackRowId, StackRowKey>,
     columns: usize,
     counts: Vec<Count>,
     /// What all stacks cost, by column.
@@ -51,11 +76,13 @@ impl StackRows {
     /// Where there are more frames or stacks than ids.
     pub(crate) fn of(
         stacks: &WrittenStacks,
+        holds: RowHolds,
         hold: impl for<'f> Fn(&Frame<'f>) -> Frame<'f>,
     ) -> Result<StackRows, TooMany> {
         let columns = stacks.columns();
         let mut rows = StackRows {
             frames: IndexSet::default(),
+            owners: Vec::new(),
             nodes: StackNodes::new(0),
             places: Texts::default(),
             rows: Keys::default(),
@@ -73,19 +100,33 @@ impl StackRows {
             for (number, frame) in stack.frames() {
                 frames.push(made.of(number, || {
                     let held = hold(&stacks.written(frame)).into_owned();
-                    WrittenFrameId::at(rows.frames.insert_full(held).0)
+                    let (position, is_new) = rows.frames.insert_full(held);
+                    if is_new {
+                        // Stable names do not tell whose they are.
+                        rows.owners.extend(owners_by(&[Facts::of(frame)]));
+                    }
+                    WrittenFrameId::at(position)
                 })?);
             }
             let mut place =
                 |name: Option<&str>| name.map(|name| rows.places.intern(name)).transpose();
-            let place = Whereabouts {
-                process: place(stack.process)?,
-                thread: place(stack.thread)?,
-            };
+            let (process, thread) = (place(stack.process)?, place(stack.thread)?);
+            let labels = place(stack.labels.filter(|_| holds.labels))?;
             let Some(node) = rows.nodes.stack(&frames)? else {
                 return Ok(());
             };
-            let row = rows.rows.intern((node, place))?.index();
+            let key = StackRowKey {
+                node,
+                place: Whereabouts {
+                    process,
+                    thread,
+                    pid: stack.pid.filter(|_| holds.numbers),
+                    tid: stack.tid.filter(|_| holds.numbers),
+                },
+                labels,
+                time: stack.time.filter(|_| holds.times),
+            };
+            let row = rows.rows.intern(key)?.index();
             rows.counts.resize(rows.rows.len() * columns, 0);
             let sums = &mut rows.counts[row * columns..];
             for (column, count) in stack.counts.iter().enumerate() {
@@ -112,25 +153,44 @@ impl StackRows {
         &self.frames[id.index()]
     }
 
+    /// Whose code a frame is.
+    pub(crate) fn owner(&self, id: WrittenFrameId) -> CodeOwner {
+        self.owners[id.index()]
+    }
+
     pub(crate) fn place(&self, name: PlaceId) -> &str {
         self.places.text(name)
+    }
+
+    /// Whether any sample has the time at which it was taken.
+    pub(crate) fn has_times(&self) -> bool {
+        self.rows.all().iter().any(|row| row.time.is_some())
     }
 
     /// All rows, in the order in which they were first met.
     pub(crate) fn all(&self) -> impl Iterator<Item = StackRow<'_>> {
         let counts = self.counts.chunks_exact(self.columns.max(1));
         let keys = self.rows.all().iter().zip(counts);
-        keys.map(|((node, place), counts)| StackRow {
-            node: *node,
-            place: *place,
+        keys.map(|(key, counts)| StackRow {
+            node: key.node,
+            place: key.place,
+            labels: key.labels,
+            time: key.time,
             counts,
         })
     }
 
-    /// The places, in the order in which they were first met.
-    pub(crate) fn places(&self) -> Vec<Whereabouts> {
+    /// The rows of each place in turn, the places in the order in which they were first met.
+    pub(crate) fn by_place(&self) -> Vec<(Whereabouts, Vec<StackRow<'_>>)> {
         let mut places: IndexSet<Whereabouts, FixedState> = IndexSet::default();
-        places.extend(self.rows.all().iter().map(|(_, place)| *place));
-        places.into_iter().collect()
+        let mut rows: Vec<Vec<StackRow>> = Vec::new();
+        for row in self.all() {
+            let (position, is_new) = places.insert_full(row.place);
+            if is_new {
+                rows.push(Vec::new());
+            }
+            rows[position].push(row);
+        }
+        places.into_iter().zip(rows).collect()
     }
 }

@@ -166,6 +166,9 @@ fn push_optional_keys<'a>(
         where_any("thread", |rows, row| rows.key(row).thread);
         return;
     }
+    if (0..rows.len()).any(|row| rows.key(row).time.is_some()) {
+        where_any("time_of_sample", |rows, row| rows.key(row).time);
+    }
     let mut name_where_any = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
         if (0..rows.len()).any(|row| symbol(rows, row).is_some()) {
             columns.push(Column::new(name, Layout::Text, move |row| {
@@ -175,6 +178,7 @@ fn push_optional_keys<'a>(
     };
     name_where_any("thread", |rows, row| rows.key(row).thread_name);
     name_where_any("process", |rows, row| rows.key(row).process);
+    name_where_any("labels", |rows, row| rows.key(row).labels);
 }
 
 /// All rows by cost (of calls: by inclusive cost), largest first, then by what makes them themselves. Leaks by their kind

@@ -433,7 +433,9 @@ impl ShownNode {
 
 /// The function of a frame, and the line or the object that it is in.
 fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, String) {
-    let file = profile.text(frame.function.file);
+    // A line is one of the file that it says.
+    let site = profile.text(frame.site).filter(|_| frame.line.is_some());
+    let file = site.or(profile.text(frame.function.file));
     let place = match (file, frame.line, profile.text(frame.function.obj)) {
         (Some(file), Some(line), _) => format!("{file}:{line}"),
         (Some(file), None, _) => file.to_owned(),

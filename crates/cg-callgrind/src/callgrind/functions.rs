@@ -24,6 +24,8 @@ cg_stream::ids! {
 /// All names of functions that a file uses.
 pub(crate) struct FileFunctionNames {
     demangle: bool,
+    /// Levels are functions of their own, called as the file calls them.
+    keeps_levels: bool,
     /// Ids indexed by interned text.
     by_text: Vec<Option<DecoratedId>>,
     names: Vec<DecoratedName>,
@@ -48,13 +50,18 @@ pub(crate) struct FoldedName {
 }
 
 impl FileFunctionNames {
-    pub(crate) fn new(demangle: bool) -> FileFunctionNames {
+    pub(crate) fn new(demangle: bool, keeps_levels: bool) -> FileFunctionNames {
         FileFunctionNames {
             demangle,
+            keeps_levels,
             by_text: Vec::new(),
             names: Vec::new(),
             decorations: Vec::new(),
         }
+    }
+
+    pub(crate) fn keeps_levels(&self) -> bool {
+        self.keeps_levels
     }
 
     /// The id of a name.
@@ -196,11 +203,27 @@ impl FileFunctionNames {
             }
             _ => (0..strings.get(name.text).len(), false),
         };
+        let level = piece.end..strings.get(name.text).len();
+        let folded = self.readable(name.text, piece, strings)?;
+        if !is_deeper || !self.keeps_levels {
+            return Ok(FoldedName {
+                name: folded,
+                is_deeper,
+            });
+        }
+        let level = level_at(&strings.get(name.text)[level]);
+        let level = [strings.get(folded), level].concat();
         Ok(FoldedName {
-            name: self.readable(name.text, piece, strings)?,
-            is_deeper,
+            name: strings.intern(&level)?,
+            is_deeper: false,
         })
     }
+}
+
+/// The level at the beginning of a text, `'2` of `'2'main`.
+fn level_at(text: &[u8]) -> &[u8] {
+    let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit());
+    &text[..text.len().min(1 + digits.count())]
 }
 
 /// The key of a function as the file names it.

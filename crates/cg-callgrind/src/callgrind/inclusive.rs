@@ -104,7 +104,7 @@ pub(crate) fn fold(
         section.add_lines(lines, function)?;
     }
     if let Some(calls) = &part.calls {
-        add_arcs(calls, lookup, section)?;
+        add_arcs(calls, lookup, names.keeps_levels(), section)?;
     }
     if let Some(mut graph) = section.stacks.take() {
         let added = contexts::add(part, nodes, names, shown, &folded, section, &mut graph);
@@ -358,6 +358,7 @@ fn costs_of_leaving(
 fn add_arcs(
     arcs: &CostRows<ArcId, NodeArc, u64>,
     lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
+    keeps_levels: bool,
     section: &mut Section,
 ) -> Result<(), NoRoom> {
     for (arc, key) in arcs.all() {
@@ -365,7 +366,8 @@ fn add_arcs(
             continue;
         };
         // A call of a function that is already active adds nothing to its callers' inclusive cost.
-        let is_nested = callee.is_deeper || caller.function == callee.function;
+        // Where levels are kept, arcs are as the file has them.
+        let is_nested = !keeps_levels && (callee.is_deeper || caller.function == callee.function);
         let is_own_file = key.file == section.key_of(caller.function).file;
         section.add_arc(
             ArcKey {

@@ -208,7 +208,7 @@ impl<'a> CallgrindReader<'a> {
             objects: NumberTable::new(),
             files: NumberTable::new(),
             functions: NumberTable::new(),
-            function_names: FileFunctionNames::new(options.demangle),
+            function_names: FileFunctionNames::new(options.demangle, options.levels),
             nodes: FileFunctions::new(),
             shown: RecursionSigns::default(),
             is_xtree: false,

@@ -58,6 +58,10 @@ pub(super) struct SampleColumns<'a> {
     pub(super) stack: Vec<Index>,
     pub(super) weight: NumberColumn<'a>,
     pub(super) cpu: NumberColumn<'a>,
+    /// When samples were taken, in ms; empty where there are `deltas`.
+    pub(super) times: NumberColumn<'a>,
+    /// The ms since the sample before.
+    pub(super) deltas: NumberColumn<'a>,
 }
 
 /// A column of numbers.
@@ -240,7 +244,7 @@ pub(super) fn sample_columns<'a>(
     table: &ColumnTable<'a>,
 ) -> Result<SampleColumns<'a>, Error> {
     if table.data.is_some() {
-        let [stack, cpu] = rows_as_columns(of, table, ["stack", "threadCPUDelta"])?;
+        let [stack, cpu, time] = rows_as_columns(of, table, ["stack", "threadCPUDelta", "time"])?;
         let cpu: Vec<_> = cpu.into_iter().map(Decimal::parse).collect();
         return Ok(SampleColumns {
             stack: as_indices(&stack),
@@ -249,12 +253,16 @@ pub(super) fn sample_columns<'a>(
                 true => cpu,
                 false => Vec::new(),
             }),
+            times: NumberColumn::Values(time.into_iter().map(Decimal::parse).collect()),
+            deltas: NumberColumn::Values(Vec::new()),
         });
     }
     Ok(SampleColumns {
         stack: indices(of, "stack", table.stack)?,
         weight: NumberColumn::Text(table.weight),
         cpu: NumberColumn::Text(table.thread_cpu_delta),
+        times: NumberColumn::Text(table.time),
+        deltas: NumberColumn::Text(table.time_deltas),
     })
 }
 

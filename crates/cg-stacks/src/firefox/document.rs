@@ -135,6 +135,10 @@ pub(super) struct ColumnTable<'a> {
     #[serde(borrow, rename = "threadCPUDelta")]
     pub(super) thread_cpu_delta: List<'a>,
     #[serde(borrow)]
+    pub(super) time: List<'a>,
+    #[serde(borrow, rename = "timeDeltas")]
+    pub(super) time_deltas: List<'a>,
+    #[serde(borrow)]
     pub(super) prefix: List<'a>,
     #[serde(borrow, rename = "prefixOffset")]
     pub(super) prefix_offset: List<'a>,

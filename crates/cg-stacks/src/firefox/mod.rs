@@ -301,7 +301,13 @@ impl Reading<'_> {
         thread: &FirefoxThread,
         stacks: &ThreadStacks,
     ) -> Result<(), Error> {
-        let SampleColumns { stack, weight, cpu } = sample_columns(name, table)?;
+        let SampleColumns {
+            stack,
+            weight,
+            cpu,
+            times,
+            deltas,
+        } = sample_columns(name, table)?;
         if stack.is_empty() {
             return Ok(());
         }
@@ -323,6 +329,7 @@ impl Reading<'_> {
         };
         let mut weight_column = IntegerColumn::new(&weight, weights.factor, (name, "weight"));
         let mut cpu_column = IntegerColumn::new(&cpu, 1, (name, "threadCPUDelta"));
+        let mut clock = (self.options.times).then(|| SampleClock::new(&times, &deltas, name));
         // Cache of the row of each stack that had a sample; the last entry is for samples without a stack.
         let mut rows: Vec<Option<StackKeyId>> = vec![None; stacks.count() + 1];
         for stack in stack {
@@ -332,11 +339,17 @@ impl Reading<'_> {
                 Some(row) if row >= stacks.count() => usize::MAX,
                 Some(row) => row,
             };
-            let row = match rows.get(known).copied().flatten() {
-                Some(row) => row,
-                None => {
+            let row = match (&mut clock, rows.get(known).copied().flatten()) {
+                (None, Some(row)) => row,
+                (clock, _) => {
                     let stack = stacks.at(stack)?;
-                    let row = self.table.row(StackKey { stack, ..place })?;
+                    let time = clock.as_mut().map(SampleClock::next).transpose()?.flatten();
+                    let key = StackKey {
+                        stack,
+                        time,
+                        ..place
+                    };
+                    let row = self.table.row(key)?;
                     rows[known] = Some(row);
                     row
                 }
@@ -378,6 +391,33 @@ fn weights(name: &str, table: &ColumnTable) -> Weights {
         event,
         unit,
         factor,
+    }
+}
+
+/// When samples were taken: times, or what lies between them.
+struct SampleClock<'c> {
+    times: IntegerColumn<'c>,
+    deltas: IntegerColumn<'c>,
+    now: Count,
+}
+
+impl<'c> SampleClock<'c> {
+    fn new(times: &'c NumberColumn, deltas: &'c NumberColumn, of: &'c str) -> SampleClock<'c> {
+        SampleClock {
+            times: IntegerColumn::new(times, 1_000_000, (of, "time")),
+            deltas: IntegerColumn::new(deltas, 1_000_000, (of, "timeDeltas")),
+            now: 0,
+        }
+    }
+
+    /// The time of the next sample in ns; `None` where there are no times.
+    fn next(&mut self) -> Result<Option<u64>, Error> {
+        match (self.times.next()?, self.deltas.next()?) {
+            (Some(time), _) => self.now = time,
+            (None, Some(delta)) => self.now = self.now.saturating_add(delta),
+            (None, None) => return Ok(None),
+        }
+        Ok(u64::try_from(self.now.max(0)).ok())
     }
 }
 

@@ -20,7 +20,7 @@ fn profiles_of_all_releases_say_the_same() {
         assert_eq!(
             parsed.of("run"),
             [
-                r#""stream":1,"tool":"otlp","creator":"io.example.profiler 1.2","source":["in"],"events":["cpu","samples"],"total":{"cpu":73000000,"samples":4},"duration":3000000000,"labels":{"host.name":"builder","period":"10000000 nanoseconds cpu"},"sample_rate":100,"units":{"cpu":"ns"}}"#
+                r#""stream":1,"tool":"otlp","creator":"io.example.profiler 1.2","source":["in"],"events":["cpu","samples"],"total":{"cpu":73000000,"samples":4},"duration":3000000000,"labels":{"host.name":"builder","period":"10000000 nanoseconds cpu"},"period":{"event":"cpu","unit":"nanoseconds","value":10000000},"sample_rate":100,"units":{"cpu":"ns"}}"#
             ]
         );
         let shown = [

@@ -69,6 +69,7 @@ pub fn parse(
         table,
         events,
         duration: times.duration(),
+        begin: times.earliest(),
     };
     recording.write(read, out)
 }
@@ -85,6 +86,7 @@ struct PerfScript {
     chain: PerfChain,
     threads: Threads,
     times: SampleTimes,
+    keeps_times: bool,
     /// The anchor that sample lines are read from; `None` until one was read.
     anchor: Option<Anchor>,
     open: Option<OpenSample>,
@@ -110,6 +112,7 @@ struct OpenSample {
     thread: PerfThread,
     event: Option<usize>,
     period: Option<u64>,
+    time: Option<u64>,
     /// Its only frame is on the sample line itself, unless frames follow.
     is_flat: bool,
     /// Nothing but the frames that follow shows that its line begins a sample.
@@ -144,6 +147,7 @@ impl PerfScript {
             chain: PerfChain::default(),
             threads: Threads::new(),
             times: SampleTimes::default(),
+            keeps_times: options.times,
             anchor: None,
             open: None,
             has_chains: false,
@@ -370,6 +374,7 @@ impl PerfScript {
             thread,
             event,
             period: parsed.period,
+            time: parsed.time.filter(|_| self.keeps_times),
             is_flat: !self.chain.is_empty(),
             needs_frames,
         });
@@ -413,6 +418,7 @@ impl PerfScript {
             tid: open.thread.tid,
             pid: open.thread.pid,
             cut: chain.is_cut,
+            time: open.time,
             ..StackKey::default()
         })?;
         self.chain.clear();
@@ -455,6 +461,7 @@ impl OpenSample {
         thread: PerfThread::NONE,
         event: None,
         period: None,
+        time: None,
         is_flat: false,
         needs_frames: true,
     };

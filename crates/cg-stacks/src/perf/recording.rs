@@ -25,6 +25,8 @@ pub struct Recording {
     pub threads: BTreeMap<(Option<u64>, Option<u64>), NameId>,
     /// From the first sample to the last in nanoseconds, where that is known.
     pub duration: Option<u64>,
+    /// The time of the earliest sample, by the clock that the table's times are of.
+    pub begin: Option<u64>,
 }
 
 /// An event that was sampled.
@@ -75,6 +77,7 @@ impl Recording {
             events,
             threads: names,
             duration,
+            begin,
         } = self;
         for event in &events {
             if let Some(unit) = event.unit() {
@@ -85,7 +88,10 @@ impl Recording {
         run.sampling.duration = run.sampling.duration.or(duration);
         // The name of a process is that of its first thread.
         let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
-        table.change_rows(|row| row.process = process(row.pid))?;
+        table.change_rows(|row| {
+            row.process = process(row.pid);
+            row.time = row.time.map(|time| time.saturating_sub(begin.unwrap_or(0)));
+        })?;
         let text = |name| table.name(name).map(str::to_owned);
         let facts = names.iter().map(|((pid, tid), name)| ThreadFacts {
             pid: *pid,

@@ -38,6 +38,11 @@ impl SampleTimes {
         }
     }
 
+    /// The time of the earliest sample.
+    pub(super) fn earliest(&self) -> Option<u64> {
+        self.earliest
+    }
+
     /// From the first sample to the last in nanoseconds; `None` where that is not known.
     pub(super) fn duration(&self) -> Option<u64> {
         let between = self.latest - self.earliest?;

@@ -9,17 +9,17 @@
 //! - Events are called as the column's `type`, and `type/unit` where two columns have one type.
 //! - A location is an address. Its lines are the functions there, the innermost inlined one first. Where it has none, they
 //!   are looked up in its object, if the profile says which build of it that was.
-//! - Samples that differ in their labels alone are added up. Labels that name a thread or process are kept, others are
-//!   said to have been left out.
+//! - Labels that name a thread or process are understood; these stay among the labels where `thread`, `tid` and `process` do not
+//!   say the same, and so do all others.
+//! - What the profile says of itself (period, time, mappings) is in the `run` record, so that cg-fmt can write the profile again.
 //! - `drop_frames` and `keep_frames` tell pprof which frames not to show. They stay, and the expressions are labels of the
 //!   run: what is left out of a view is decided where it is viewed.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use cg_reader::{Error, Head, Lines, Options, Out, Reach};
 use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_stream::record::{PeriodFacts, RunRecord};
 
 use super::rate::samples_a_second;
 use super::table::StackTable;
@@ -64,17 +64,6 @@ pub fn parse(
     let mut samples = PprofSamples::new(&tables, options.demangle, &mut table);
     samples.look_up(&options.search)?;
     let read = samples.read(&bytes);
-    let left_out = samples.labels_left_out();
-    if !left_out.is_empty() {
-        let labels: Vec<String> = left_out
-            .iter()
-            .map(|(label, count)| format!("{label} ({count} samples)"))
-            .collect();
-        diagnostics.warn(format!(
-            "{source}: labels are not kept: {}",
-            labels.join(", ")
-        ));
-    }
     write(run, &table, read, out)
 }
 
@@ -185,6 +174,11 @@ pub(crate) fn run_record(
                 .insert(event.clone(), short_unit(&unit).to_owned());
         }
     }
+    facts.sample_types = odd_sample_types(tables, events)?;
+    facts.start = u64::try_from(tables.time_nanoseconds)
+        .ok()
+        .filter(|time| *time > 0);
+    facts.mappings = tables.mapping_facts()?;
     facts.duration = u64::try_from(tables.duration_nanoseconds)
         .ok()
         .filter(|duration| *duration > 0);
@@ -195,6 +189,11 @@ pub(crate) fn run_record(
         {
             facts.sample_rate = samples_a_second(1e9 / (tables.period as f64 * nanoseconds));
         }
+        facts.period = Some(PeriodFacts {
+            event: kind.clone(),
+            unit: unit.clone(),
+            value: tables.period,
+        });
         if tables.period != 0 {
             let period = format!("{} {unit} {kind}", tables.period);
             facts
@@ -226,6 +225,19 @@ pub(crate) fn run_record(
     Ok(run)
 }
 
+/// Types and units of all events, where their names and units in the stream do not tell.
+fn odd_sample_types(tables: &PprofTables, events: &[String]) -> Result<Vec<[String; 2]>, Error> {
+    let mut types = Vec::with_capacity(events.len());
+    let mut is_odd = false;
+    for (event, column) in events.iter().zip(&tables.sample_types) {
+        let (kind, unit) = names_of(tables, column)?;
+        is_odd |= kind != *event || matches!(&unit[..], "" | "ns" | "µs" | "us" | "ms" | "s");
+        types.push([kind, unit]);
+    }
+    types.retain(|_| is_odd);
+    Ok(types)
+}
+
 /// How many nanoseconds a unit of time is.
 fn nanoseconds_of(unit: &str) -> Option<f64> {
     Some(match unit {
@@ -247,9 +259,6 @@ fn short_unit(unit: &str) -> &str {
         other => other,
     }
 }
-
-/// Labels that were left out, with how many samples had them.
-type LabelCounts = BTreeMap<String, u64>;
 
 #[cfg(test)]
 mod tests;

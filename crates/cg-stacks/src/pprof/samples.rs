@@ -6,14 +6,13 @@ use std::ops::Range;
 
 use cg_debug_info::Search;
 use cg_reader::Error;
-use cg_stream::record::{Count, FrameMarks, Name};
+use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::super::address;
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
 use super::super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
-use super::LabelCounts;
 use super::tables::{LocationLine, PprofLocation, PprofTables};
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
@@ -26,7 +25,8 @@ pub(crate) struct PprofSamples<'p, 'a, 't> {
     known: HashMap<u64, Range<u32>, FixedState>,
     /// The frames of all locations that were met, innermost first.
     frames: Vec<FrameId>,
-    left_out: HashMap<i64, u64, FixedState>,
+    /// Labels by what the samples have for them, as the table has them.
+    known_labels: HashMap<Vec<SampleLabel>, Option<NameId>, FixedState>,
     /// By mapping and address in its file: the functions of addresses that the profile has no name for.
     symbols: HashMap<(u64, u64), Vec<AddressSymbol>, FixedState>,
     /// Buffers for the sample that is being read.
@@ -39,35 +39,31 @@ struct PprofSample {
     values: Vec<u64>,
     stack: Vec<FrameId>,
     lines: Vec<LocationLine>,
+    labels: Vec<SampleLabel>,
+}
+
+/// A label by positions in the string table.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct SampleLabel {
+    key: i64,
+    text: i64,
+    number: i64,
+    unit: i64,
 }
 
 /// What the labels of a sample say of where it was taken.
 #[derive(Default)]
-struct SampleLabels {
+struct LabelledPlace {
     thread: Option<NameId>,
-    /// The number of the thread, for a thread without a name.
     thread_number: Option<i64>,
     process: Option<NameId>,
     pid: Option<u64>,
 }
 
-/// What a label says. pprof gives labels no meaning; these are those that producers write: pprof-rs and Go programs by
-/// hand (`thread`), the profilers of Datadog (`thread id`, `thread name`), Parca (`thread_id`, `comm`), Polar Signals.
-enum Meaning {
-    Thread,
-    ThreadNumber,
-    Process,
-    Pid,
-}
-
-fn meaning(key: &[u8]) -> Option<Meaning> {
-    Some(match key {
-        b"thread" | b"thread name" | b"thread_name" => Meaning::Thread,
-        b"thread id" | b"thread_id" | b"tid" => Meaning::ThreadNumber,
-        b"process" | b"process name" | b"process_name" | b"comm" => Meaning::Process,
-        b"pid" | b"process id" | b"process_id" => Meaning::Pid,
-        _ => return None,
-    })
+impl LabelledPlace {
+    fn tid(&self) -> Option<u64> {
+        u64::try_from(self.thread_number?).ok()
+    }
 }
 
 impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
@@ -82,7 +78,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             table,
             known: HashMap::default(),
             frames: Vec::new(),
-            left_out: HashMap::default(),
+            known_labels: HashMap::default(),
             symbols: HashMap::default(),
             sample: PprofSample::default(),
         }
@@ -137,26 +133,21 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(())
     }
 
-    /// The labels that say neither thread nor process, with how many samples had them.
-    pub(super) fn labels_left_out(&self) -> LabelCounts {
-        let named = |(key, count): (&i64, &u64)| {
-            let name = self.tables.bytes(*key).ok().flatten().unwrap_or_default();
-            (Name::from_bytes(name).into_string(), *count)
-        };
-        self.left_out.iter().map(named).collect()
-    }
-
     fn sample(&mut self, message: MessageBytes<'a>) -> Result<(), Error> {
         let mut sample = std::mem::take(&mut self.sample);
         sample.locations.clear();
         sample.values.clear();
-        let mut place = SampleLabels::default();
+        sample.labels.clear();
+        let mut place = LabelledPlace::default();
         let mut fields = message.fields();
         while let Some((number, value)) = fields.next()? {
             match number {
                 1 => value.push_to(&mut sample.locations)?,
                 2 => value.push_to(&mut sample.values)?,
-                3 => self.label(value, &mut place)?,
+                3 => {
+                    let label = self.label(value, &mut place)?;
+                    sample.labels.push(label);
+                }
                 _ => {}
             }
         }
@@ -179,11 +170,14 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             (None, Some(number)) => Some(self.table.text(number.to_string().as_bytes())?),
             (thread, _) => thread,
         };
+        let labels = self.labels(&sample.labels)?;
         let row = self.table.row(StackKey {
             stack,
             thread,
+            tid: place.tid(),
             process: place.process,
             pid: place.pid,
+            labels,
             ..StackKey::default()
         })?;
         for (event, value) in sample.values.iter().enumerate() {
@@ -193,32 +187,71 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(())
     }
 
-    fn label(&mut self, label: WireValue<'a>, place: &mut SampleLabels) -> Result<(), Error> {
-        let (mut key, mut text, mut number) = (0, 0, None);
+    /// Reads a label, and what it says of the place.
+    fn label(
+        &mut self,
+        label: WireValue<'a>,
+        place: &mut LabelledPlace,
+    ) -> Result<SampleLabel, Error> {
+        let mut read = SampleLabel::default();
         super::tables::each(label, |field, value| match field {
-            1 => key = value.signed(),
-            2 => text = value.signed(),
-            3 => number = Some(value.signed()),
+            1 => read.key = value.signed(),
+            2 => read.text = value.signed(),
+            3 => read.number = value.signed(),
+            4 => read.unit = value.signed(),
             _ => {}
         })?;
-        let meaning = self.tables.bytes(key)?.and_then(meaning);
-        let said: Option<Cow<[u8]>> = match (self.tables.bytes(text)?, number) {
-            (Some(text), _) => Some(Cow::Borrowed(text)),
-            (None, Some(number)) => Some(Cow::Owned(number.to_string().into_bytes())),
-            (None, None) => None,
+        let Some(meaning) = self.tables.bytes(read.key)?.and_then(LabelMeaning::of) else {
+            return Ok(read);
         };
-        let said = said.as_deref().unwrap_or_default();
-        let said_number = || std::str::from_utf8(said).ok()?.parse::<i64>().ok();
+        let said: Cow<[u8]> = match self.tables.bytes(read.text)? {
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(read.number.to_string().into_bytes()),
+        };
+        let number = || std::str::from_utf8(&said).ok()?.parse::<i64>().ok();
         match meaning {
-            Some(Meaning::Thread) => place.thread = self.table.given(said)?,
-            Some(Meaning::ThreadNumber) => place.thread_number = said_number(),
-            Some(Meaning::Process) => place.process = self.table.given(said)?,
-            Some(Meaning::Pid) => {
-                place.pid = said_number().and_then(|number| u64::try_from(number).ok());
-            }
-            None => *self.left_out.entry(key).or_default() += 1,
+            LabelMeaning::Thread => place.thread = self.table.given(&said)?,
+            LabelMeaning::ThreadNumber => place.thread_number = number(),
+            LabelMeaning::Process => place.process = self.table.given(&said)?,
+            LabelMeaning::Pid => place.pid = number().and_then(|pid| u64::try_from(pid).ok()),
         }
-        Ok(())
+        Ok(read)
+    }
+
+    /// The labels of a sample that its thread and process do not say as they are.
+    fn labels(&mut self, labels: &[SampleLabel]) -> Result<Option<NameId>, Error> {
+        if let Some(known) = self.known_labels.get(labels) {
+            return Ok(*known);
+        }
+        let mut kept = Vec::with_capacity(labels.len());
+        for label in labels {
+            let text = |position| {
+                let text = self.tables.text(position)?;
+                Ok::<String, Error>(text.map_or_else(String::new, Name::into_string))
+            };
+            let value = match (self.tables.bytes(label.text)?, label.unit) {
+                (Some(_), _) => LabelValue::Text(text(label.text)?),
+                (None, 0) => LabelValue::Number(label.number, None),
+                (None, unit) => LabelValue::Number(label.number, Some(text(unit)?)),
+            };
+            kept.push((text(label.key)?, value));
+        }
+        // Those of the thread, or of the process, stay together: what is left of them would be read as all there is.
+        for is_of_thread in [true, false] {
+            let is_of_place = |(key, _): &(String, LabelValue)| {
+                LabelMeaning::of(key.as_bytes())
+                    .is_some_and(|meaning| meaning.is_of_thread() == is_of_thread)
+            };
+            if kept.iter().filter(|label| is_of_place(label)).all(is_said) {
+                kept.retain(|label| !is_of_place(label));
+            }
+        }
+        let kept = match SampleLabels::of(kept) {
+            Some(kept) => Some(self.table.text(kept.text().as_bytes())?),
+            None => None,
+        };
+        self.known_labels.insert(labels.to_vec(), kept);
+        Ok(kept)
     }
 
     /// Adds the frames of a location to a stack, innermost first.
@@ -359,4 +392,13 @@ fn marks_of(location: &PprofLocation, object: &[u8]) -> FrameMarks {
 struct ObjectPlace<'a> {
     object: Option<&'a [u8]>,
     address: Option<u64>,
+}
+
+/// Whether a label of a thread or process is what cg-fmt makes of `thread`, `tid` and `process`.
+fn is_said((key, value): &(String, LabelValue)) -> bool {
+    match (&key[..], value) {
+        ("thread" | "process", LabelValue::Text(_)) => true,
+        ("tid", LabelValue::Number(number, None)) => *number >= 0,
+        _ => false,
+    }
 }

@@ -1,7 +1,7 @@
 //! The tables of a pprof profile: everything but its samples, which stay where they are in the file.
 
 use cg_reader::Error;
-use cg_stream::record::Name;
+use cg_stream::record::{HexAddress, MappingFacts, Name};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -16,10 +16,14 @@ pub(crate) struct PprofTables<'a> {
     pub(crate) strings: Vec<&'a [u8]>,
     pub(crate) sample_types: Vec<ValueType>,
     pub(crate) mappings: ById<PprofMapping>,
+    /// Their ids in the order of the file.
+    mapping_ids: Vec<u64>,
     pub(crate) functions: ById<PprofFunction>,
     pub(crate) locations: ById<PprofLocation<'a>>,
     pub(super) drop_frames: i64,
     pub(super) keep_frames: i64,
+    /// Since 1970.
+    pub(super) time_nanoseconds: i64,
     pub(crate) duration_nanoseconds: i64,
     pub(crate) period_type: Option<ValueType>,
     pub(crate) period: i64,
@@ -38,9 +42,12 @@ pub(crate) struct ValueType {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PprofMapping {
     pub(crate) memory_start: u64,
+    pub(crate) memory_limit: u64,
     pub(crate) file_offset: u64,
     pub(crate) filename: i64,
     pub(crate) build_id: i64,
+    /// Whether functions, files, lines and inlined functions were looked up.
+    pub(crate) known: [bool; 4],
 }
 
 /// A function, by positions in the string table.
@@ -81,6 +88,7 @@ impl<'a> PprofTables<'a> {
                 3 => {
                     let (id, mapping) = mapping(value)?;
                     tables.mappings.insert(id, mapping);
+                    tables.mapping_ids.push(id);
                 }
                 4 => {
                     let (id, location) = location(value)?;
@@ -95,6 +103,7 @@ impl<'a> PprofTables<'a> {
                     .push(value.message().map_or(&[][..], |text| text.bytes)),
                 7 => tables.drop_frames = value.signed(),
                 8 => tables.keep_frames = value.signed(),
+                9 => tables.time_nanoseconds = value.signed(),
                 10 => tables.duration_nanoseconds = value.signed(),
                 11 => tables.period_type = Some(value_type(value)?),
                 12 => tables.period = value.signed(),
@@ -170,6 +179,31 @@ impl<'a> PprofTables<'a> {
         self.mappings.get(&id).copied().unwrap_or_default()
     }
 
+    /// The mappings as a stream has them.
+    pub(super) fn mapping_facts(&self) -> Result<Vec<MappingFacts>, Error> {
+        let text = |position| {
+            let text = self.text(position)?;
+            Ok::<_, Error>(text.map(Name::into_string))
+        };
+        let facts = |id: &u64| {
+            let mapping = self.mapping(*id);
+            Ok(MappingFacts {
+                obj: text(mapping.filename)?,
+                start: HexAddress(mapping.memory_start),
+                end: HexAddress(mapping.memory_limit),
+                offset: HexAddress(mapping.file_offset),
+                build_id: text(mapping.build_id)?,
+                known: MappingFacts::KNOWN
+                    .into_iter()
+                    .zip(mapping.known)
+                    .filter(|(_, is_known)| *is_known)
+                    .map(|(what, _)| what.to_owned())
+                    .collect(),
+            })
+        };
+        self.mapping_ids.iter().map(facts).collect()
+    }
+
     /// The function of a line; `None` where it is not known.
     pub(super) fn function_of(&self, line: &LocationLine) -> Result<Option<&PprofFunction>, Error> {
         match self.functions.get(&line.function) {
@@ -232,9 +266,11 @@ fn mapping(message: WireValue) -> Result<(u64, PprofMapping), Error> {
     each(message, |number, value| match number {
         1 => id = value.number(),
         2 => found.memory_start = value.number(),
+        3 => found.memory_limit = value.number(),
         4 => found.file_offset = value.number(),
         5 => found.filename = value.signed(),
         6 => found.build_id = value.signed(),
+        7..=10 => found.known[number as usize - 7] = value.number() != 0,
         _ => {}
     })?;
     Ok((id, found))

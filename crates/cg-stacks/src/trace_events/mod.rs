@@ -4,7 +4,7 @@
 //!
 //! Of its kinds of events (`ph`) three are slices: `X` is one, `B` begins one and `E` ends it. Those of a thread lie inside
 //! each other, so what is open at a time is a stack. `time` is how long a stack was what it was: the duration of a slice less
-//! that of the slices inside it. `slices` counts those that ended there.
+//! that of the slices inside it. `slices` counts those that had time of their own there; the others are told.
 //!
 //! - Events stand in any order. Of slices that begin together the longer is the outer one, of equal ones that which stands
 //!   first. Times are integers of ns, made of the text of `ts` and of the exact sum of `ts` and `dur`: in floating point a
@@ -73,6 +73,7 @@ pub fn parse(
 ) -> Result<(), Error> {
     let mut trace = TraceFile {
         demangle: options.demangle,
+        keeps_times: options.times,
         ..TraceFile::default()
     };
     let read = trace.read(&mut Window::new(lines));
@@ -87,6 +88,7 @@ pub fn parse(
 /// A trace while it is read.
 struct TraceFile {
     demangle: bool,
+    keeps_times: bool,
     run: RunRecord,
     table: StackTable,
     threads: TraceThreads,
@@ -114,6 +116,7 @@ impl Default for TraceFile {
     fn default() -> TraceFile {
         TraceFile {
             demangle: true,
+            keeps_times: false,
             run: RunRecord::new("trace-events"),
             table: StackTable::default(),
             threads: TraceThreads::default(),
@@ -290,6 +293,7 @@ impl TraceFile {
             &self.threads,
             &mut self.table,
             &mut run,
+            self.keeps_times,
             source,
             diagnostics,
         );
@@ -315,7 +319,12 @@ impl TraceFile {
         run.sampling
             .units
             .insert("time".to_owned(), "ns".to_owned());
-        let mut nesting = Nesting::new(&mut self.table, &self.names, end);
+        let mut nesting = Nesting::new(
+            &mut self.table,
+            &self.names,
+            end,
+            self.keeps_times.then_some(begin),
+        );
         let mut processes = BTreeSet::new();
         for (number, slices) in self.slices.into_iter().enumerate() {
             if slices.is_empty() {

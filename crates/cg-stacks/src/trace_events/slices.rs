@@ -142,10 +142,14 @@ pub(super) struct Nesting<'t> {
     table: &'t mut StackTable,
     names: &'t SliceNames,
     trace_end: i64,
+    /// When the trace began, where pieces of slices are kept apart by their times.
+    begin: Option<i64>,
     time: usize,
     count: usize,
     strays: u64,
     unended: u64,
+    /// Slices without time of their own.
+    without_time: u64,
     cut: u64,
     /// By how much they were cut.
     cut_off: Count,
@@ -154,8 +158,10 @@ pub(super) struct Nesting<'t> {
 /// A slice that others can be inside.
 struct OuterSlice {
     stack: StackLinkId,
-    row: StackKeyId,
+    key: StackKey,
     end: i64,
+    /// It had time of its own, and was counted with that.
+    is_counted: bool,
 }
 
 impl<'t> Nesting<'t> {
@@ -163,6 +169,7 @@ impl<'t> Nesting<'t> {
         table: &'t mut StackTable,
         names: &'t SliceNames,
         trace_end: i64,
+        begin: Option<i64>,
     ) -> Nesting<'t> {
         Nesting {
             time: table.event("time"),
@@ -170,8 +177,10 @@ impl<'t> Nesting<'t> {
             table,
             names,
             trace_end,
+            begin,
             strays: 0,
             unended: 0,
+            without_time: 0,
             cut: 0,
             cut_off: 0,
         }
@@ -190,67 +199,98 @@ impl<'t> Nesting<'t> {
         // Up to when the time of the innermost slice is added.
         let mut until = i64::MIN;
         for mut slice in slices {
-            self.end_before(slice.begin, &mut outer, &mut until);
+            self.end_before(slice.begin, &mut outer, &mut until)?;
             self.unended += u64::from(slice.is_open);
-            self.fit(&mut slice, &mut outer, &mut until);
-            self.charge(outer.last(), slice.begin, &mut until);
+            self.fit(&mut slice, &mut outer, &mut until)?;
+            self.charge(outer.last_mut(), slice.begin, &mut until)?;
             let frame = self.names.frame(slice.named);
             let stack = self
                 .table
                 .push(outer.last().map(|outer| outer.stack), frame)?;
-            let row = self.table.row(StackKey {
+            let key = StackKey {
                 stack: Some(stack),
                 ..place
-            })?;
-            self.table.add(row, self.count, 1);
+            };
             outer.push(OuterSlice {
                 stack,
-                row,
+                key,
                 end: slice.end,
+                is_counted: false,
             });
         }
-        self.end_before(i64::MAX, &mut outer, &mut until);
-        Ok(())
+        self.end_before(i64::MAX, &mut outer, &mut until)
+    }
+
+    /// The row of a stack, at this time where times are kept.
+    fn row_at(&mut self, key: StackKey, at: i64) -> Result<StackKeyId, Error> {
+        let time = self.begin.map(|begin| i128::from(at) - i128::from(begin));
+        let time = time.and_then(|time| u64::try_from(time).ok());
+        Ok(self.table.row(StackKey { time, ..key })?)
     }
 
     /// Leaves the slices that end at this time or before.
-    fn end_before(&mut self, at: i64, outer: &mut Vec<OuterSlice>, until: &mut i64) {
-        while let Some(ended) = outer.pop_if(|slice| slice.end <= at) {
-            self.charge(Some(&ended), ended.end, until);
+    fn end_before(
+        &mut self,
+        at: i64,
+        outer: &mut Vec<OuterSlice>,
+        until: &mut i64,
+    ) -> Result<(), Error> {
+        while let Some(mut ended) = outer.pop_if(|slice| slice.end <= at) {
+            let end = ended.end;
+            self.charge(Some(&mut ended), end, until)?;
+            self.without_time += u64::from(!ended.is_counted);
         }
+        Ok(())
     }
 
     /// Cuts a slice that ends behind the one it begins in, or that one, whichever loses less.
-    fn fit(&mut self, slice: &mut TimeSlice, outer: &mut Vec<OuterSlice>, until: &mut i64) {
+    fn fit(
+        &mut self,
+        slice: &mut TimeSlice,
+        outer: &mut Vec<OuterSlice>,
+        until: &mut i64,
+    ) -> Result<(), Error> {
         while let Some(around) = outer.last()
             && slice.end > around.end
         {
             let beyond = Count::from(slice.end) - Count::from(around.end);
             if slice.is_open {
                 slice.end = around.end;
-                return;
+                return Ok(());
             }
             let inside = Count::from(around.end) - Count::from(slice.begin);
             self.cut += 1;
             self.cut_off += inside.min(beyond);
             if beyond <= inside {
                 slice.end = around.end;
-                return;
+                return Ok(());
             }
-            let cut = outer.pop();
-            self.charge(cut.as_ref(), slice.begin, until);
+            let mut cut = outer.pop();
+            self.charge(cut.as_mut(), slice.begin, until)?;
+            self.without_time += u64::from(cut.is_some_and(|cut| !cut.is_counted));
         }
+        Ok(())
     }
 
     /// Adds the time up to now to the innermost slice.
-    fn charge(&mut self, innermost: Option<&OuterSlice>, now: i64, until: &mut i64) {
+    fn charge(
+        &mut self,
+        innermost: Option<&mut OuterSlice>,
+        now: i64,
+        until: &mut i64,
+    ) -> Result<(), Error> {
         if let Some(slice) = innermost
             && now > *until
         {
             let time = Count::from(now) - Count::from(*until);
-            self.table.add(slice.row, self.time, time);
+            let row = self.row_at(slice.key, *until)?;
+            self.table.add(row, self.time, time);
+            if !std::mem::replace(&mut slice.is_counted, true) {
+                self.table.add(row, self.count, 1);
+            }
         }
         *until = now.max(*until);
+        Ok(())
     }
 
     /// Says what did not fit.
@@ -259,6 +299,12 @@ impl<'t> Nesting<'t> {
             diagnostics.warn(format!(
                 "{source}: {} slices have no end; they last to the end of the trace, or of the slice they are in",
                 self.unended
+            ));
+        }
+        if self.without_time > 0 {
+            diagnostics.warn(format!(
+                "{source}: {} slices have no time of their own: they are no stacks, and are not counted",
+                self.without_time
             ));
         }
         if self.strays > 0 {

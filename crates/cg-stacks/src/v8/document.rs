@@ -57,7 +57,12 @@ impl<'a> V8Document<'a> {
             true => 1e9,
             false => 1e3,
         };
-        let duration = (self.end_time? - self.start_time?) * nanoseconds;
-        (duration > 0.0 && duration < 1e18).then(|| duration.round() as u64)
+        duration(self.start_time, self.end_time, nanoseconds)
     }
+}
+
+/// From a beginning to an end, in ns, of which there are so many in the unit.
+pub(super) fn duration(begin: Option<f64>, end: Option<f64>, nanoseconds: f64) -> Option<u64> {
+    let duration = (end? - begin?) * nanoseconds;
+    (duration > 0.0 && duration < 1e18).then(|| duration.round() as u64)
 }

@@ -8,10 +8,11 @@
 //! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace_events`, which reads them |
 //!
 //! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
-//! say which node each sample was taken in and how many µs after the one before it.
+//! say which node each sample was taken in and how many µs after the one before it, the first after the profile began.
 //!
-//! - `samples` is the sum of the hit counts, or where there are none the number of samples; `time`, in ns, is the time that
-//!   ended with a sample. Deltas below 0, which V8 writes now and then, count 0.
+//! - `samples` is the sum of the hit counts, or where there are none the number of samples; `time`, in ns, is the time from a
+//!   sample to the next one, of the last one to the end of the profile, as Chrome's developer tools have it. Samples that V8
+//!   writes behind later ones, with deltas below 0, count as taken with these.
 //! - Of a heap profile, `bytes` are those that were live, `selfSize`.
 //! - The line of a frame is that of its function, which V8 counts from 0; which lines of it were hit (`positionTicks`) is
 //!   not kept. `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, from which all is called, is none.
@@ -82,10 +83,12 @@ pub fn parse(
             .insert("bytes".to_owned(), "bytes".to_owned());
         samples::add_sizes(&document.nodes, &nodes, &mut table)
     } else {
-        let mut samples = V8Samples::new(&mut table, &mut run);
-        let read = samples
-            .add_hits(&document.nodes, &nodes, &mut table)
-            .and_then(|()| samples.add_all(&document, &nodes, &mut table));
+        let mut samples = V8Samples::new(&mut table, &mut run, options.times);
+        let hits = match options.times && !document.samples.is_empty() {
+            true => Ok(()),
+            false => samples.add_hits(&document.nodes, &nodes, &mut table),
+        };
+        let read = hits.and_then(|()| samples.add_all(&document, &nodes, &mut table));
         samples.warn(source, diagnostics);
         read
     };

@@ -7,31 +7,41 @@ use cg_stream::Diagnostics;
 use cg_stream::record::{Count, RunRecord};
 
 use super::super::count::{Carry, Decimal};
-use super::super::table::{StackKey, StackLinkId, StackTable};
+use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
 use super::call_node::CallNode;
 use super::document::V8Document;
 use super::nodes::V8Nodes;
 
-/// Adds samples to a table.
+/// Adds samples to a table. Times are in ns since the profile began.
 pub(super) struct V8Samples {
     event: usize,
     time: usize,
     /// Whether the nodes say how many samples they had.
     has_hits: bool,
+    keeps_times: bool,
     carry: Carry,
-    /// Deltas below 0.
+    /// The sum of all deltas.
+    now: Count,
+    /// The row of the last sample, and the latest time of all samples.
+    open: Option<StackKeyId>,
+    latest: Count,
+    /// Samples earlier than those before them.
     backwards: u64,
 }
 
 impl V8Samples {
-    pub(super) fn new(table: &mut StackTable, run: &mut RunRecord) -> V8Samples {
+    pub(super) fn new(table: &mut StackTable, run: &mut RunRecord, keeps_times: bool) -> V8Samples {
         let units = &mut run.sampling.units;
         units.insert("time".to_owned(), "ns".to_owned());
         V8Samples {
             event: table.event("samples"),
             time: table.event("time"),
             has_hits: false,
+            keeps_times,
             carry: Carry::default(),
+            now: 0,
+            open: None,
+            latest: 0,
             backwards: 0,
         }
     }
@@ -72,8 +82,12 @@ impl V8Samples {
             let delta = deltas.next()?;
             self.add(row(stack), delta, table)?;
         }
+        let end = deltas.end(document)?;
         match deltas.are_all_read() {
-            true => Ok(()),
+            true => {
+                self.finish(end, table);
+                Ok(())
+            }
             false => Err(Error::whole(
                 "expected as many times as samples, found more",
             )),
@@ -83,32 +97,53 @@ impl V8Samples {
     /// Adds a sample, with the µs since the one before it.
     pub(super) fn add(
         &mut self,
-        row: StackKey,
+        key: StackKey,
         delta: Option<Decimal>,
         table: &mut StackTable,
     ) -> Result<(), Error> {
-        let row = table.row(row)?;
+        if let Some(delta) = delta {
+            let beyond = || Error::whole("the sum of the times is beyond 64 bits");
+            let time = self.carry.add(delta, 1000).ok_or_else(beyond)?;
+            self.now = self.now.checked_add(time).ok_or_else(beyond)?;
+            self.backwards += u64::from(delta.digits < 0);
+            self.charge(self.now, table);
+        }
+        let time = u64::try_from(self.latest).ok();
+        let row = table.row(StackKey {
+            time: time.filter(|_| self.keeps_times && delta.is_some()),
+            ..key
+        })?;
         if !self.has_hits {
             table.add(row, self.event, 1);
         }
-        let Some(delta) = delta else {
-            return Ok(());
-        };
-        if delta.digits < 0 {
-            self.backwards += 1;
-            return Ok(());
-        }
-        let time: Option<Count> = self.carry.add(delta, 1000);
-        let time = time.ok_or_else(|| Error::whole("the sum of the times is beyond 64 bits"))?;
-        table.add(row, self.time, time);
+        // A sample without a time is taken while the last one lasts.
+        self.open = delta.map(|_| row).or(self.open);
         Ok(())
+    }
+
+    /// Adds the time up to the end of the profile, where that is known, and begins with another one.
+    pub(super) fn finish(&mut self, end: Option<Count>, table: &mut StackTable) {
+        if let Some(end) = end {
+            self.charge(end, table);
+        }
+        (self.now, self.open, self.latest) = (0, None, 0);
+    }
+
+    /// Adds the time up to now to the last sample.
+    fn charge(&mut self, now: Count, table: &mut StackTable) {
+        if let Some(row) = self.open
+            && now > self.latest
+        {
+            table.add(row, self.time, now - self.latest);
+        }
+        self.latest = now.max(self.latest);
     }
 
     /// Says what did not count.
     pub(super) fn warn(&self, source: &str, diagnostics: &mut Diagnostics) {
         if self.backwards > 0 {
             diagnostics.warn(format!(
-                "{source}: {} times between samples are below 0; they count as 0",
+                "{source}: {} samples are earlier than those before them; they count as taken with these",
                 self.backwards
             ));
         }
@@ -142,8 +177,13 @@ fn row(stack: Option<StackLinkId>) -> StackKey {
 enum Deltas<'a> {
     /// As they are written.
     Written(ListElements<'a>),
-    /// Of times at which samples were taken, the last of which was this.
-    Between(ListElements<'a>, Option<Count>),
+    /// Of times at which samples were taken, in µs.
+    Between {
+        stamps: ListElements<'a>,
+        last: Option<Count>,
+        /// What times are counted from: the beginning of the profile, or the first sample.
+        begin: Option<Count>,
+    },
     None,
 }
 
@@ -155,28 +195,45 @@ impl<'a> Deltas<'a> {
         if document.timestamps.is_empty() {
             return Deltas::None;
         }
-        let mut stamps = document.timestamps.elements();
-        if document.timestamps.elements().count() == document.samples.elements().count() + 1 {
-            // They are between samples: each lasts from its own time to the next.
-            let first = stamps.next().and_then(|stamp| micros(stamp).ok());
-            return Deltas::Between(stamps, first);
-        }
-        let in_micros = |seconds: Option<f64>| seconds.map(|time| (time * 1e6).round() as Count);
         let first = document.timestamps.elements().next();
         let first = first.and_then(|stamp| micros(stamp).ok());
         // Some took start and end from another clock than the times of samples.
         let is_before = |end: Option<Count>| end.zip(first).is_some_and(|(end, first)| end < first);
         let start = in_micros(document.start_time);
         let start = start.filter(|_| !is_before(in_micros(document.end_time)));
-        Deltas::Between(stamps, start)
+        let begin = match document.timestamps.elements().count() {
+            // They are between samples: each lasts from its own time to the next.
+            stamps if stamps == document.samples.elements().count() + 1 => first,
+            _ => start.or(first),
+        };
+        Deltas::Between {
+            stamps: document.timestamps.elements(),
+            last: begin,
+            begin,
+        }
+    }
+
+    /// The end of the profile behind the last sample, in ns since it began.
+    fn end(&mut self, document: &V8Document) -> Result<Option<Count>, Error> {
+        match self {
+            Deltas::Written(_) => Ok(document.duration().map(Count::from)),
+            Deltas::Between { stamps, begin, .. } => {
+                let end = match stamps.next() {
+                    Some(one_more) => Some(micros(one_more)?),
+                    None => in_micros(document.end_time),
+                };
+                Ok(end.zip(*begin).map(|(end, begin)| (end - begin) * 1000))
+            }
+            Deltas::None => Ok(None),
+        }
     }
 
     fn next(&mut self) -> Result<Option<Decimal>, Error> {
         let fewer = || Error::whole("expected as many times as samples, found fewer");
         match self {
             Deltas::Written(elements) => time(elements.next().ok_or_else(fewer)?).map(Some),
-            Deltas::Between(elements, last) => {
-                let stamp = micros(elements.next().ok_or_else(fewer)?)?;
+            Deltas::Between { stamps, last, .. } => {
+                let stamp = micros(stamps.next().ok_or_else(fewer)?)?;
                 let digits = stamp - last.unwrap_or(stamp);
                 *last = Some(stamp);
                 Ok(Some(Decimal {
@@ -191,10 +248,18 @@ impl<'a> Deltas<'a> {
 
     fn are_all_read(&mut self) -> bool {
         match self {
-            Deltas::Written(elements) | Deltas::Between(elements, _) => elements.next().is_none(),
+            Deltas::Written(elements)
+            | Deltas::Between {
+                stamps: elements, ..
+            } => elements.next().is_none(),
             Deltas::None => true,
         }
     }
+}
+
+/// Seconds in whole µs.
+fn in_micros(seconds: Option<f64>) -> Option<Count> {
+    seconds.map(|time| (time * 1e6).round() as Count)
 }
 
 /// A time in whole µs.

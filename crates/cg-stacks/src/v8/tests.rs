@@ -14,12 +14,12 @@ fn node(id: u64, name: &str, line: i64, rest: &str) -> String {
 const ROOT: &str = r#"{"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"hitCount":0,"children":[2]}"#;
 
 const STACKS: [&str; 2] = [
-    r#""fn":"(anonymous)","file":"file:///a.js","line":10,"cost":{"samples":3,"time":7000},"stack":[{"fn":"(anonymous)","file":"file:///a.js","line":10},{"fn":"main","file":"file:///a.js","line":1}]}"#,
-    r#""fn":"main","file":"file:///a.js","line":1,"cost":{"samples":1,"time":4000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
+    r#""fn":"(anonymous)","file":"file:///a.js","line":10,"cost":{"samples":3,"time":41000},"stack":[{"fn":"(anonymous)","file":"file:///a.js","line":10},{"fn":"main","file":"file:///a.js","line":1}]}"#,
+    r#""fn":"main","file":"file:///a.js","line":1,"cost":{"samples":1,"time":5000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
 ];
 
 #[test]
-fn hits_are_samples_and_deltas_are_the_time_that_ended_with_one() {
+fn hits_are_samples_and_time_is_that_from_one_to_the_next() {
     let children = format!(
         r#"{{"nodes":[{ROOT},{},{}],"startTime":100,"endTime":150,"samples":[2,3,3,3],"timeDeltas":[4,5,-3,2]}}"#,
         node(2, "main", 0, r#","hitCount":1,"children":[3]"#),
@@ -41,13 +41,13 @@ fn hits_are_samples_and_deltas_are_the_time_that_ended_with_one() {
         assert_eq!(
             parsed.of("run"),
             [
-                r#""stream":1,"tool":"cpuprofile","source":["in"],"events":["samples","time"],"total":{"samples":4,"time":11000},"duration":50000,"units":{"time":"ns"}}"#
+                r#""stream":1,"tool":"cpuprofile","source":["in"],"events":["samples","time"],"total":{"samples":4,"time":46000},"duration":50000,"units":{"time":"ns"}}"#
             ]
         );
         assert_eq!(parsed.of("stack"), STACKS);
         assert_eq!(
             parsed.messages,
-            ["in: 1 times between samples are below 0; they count as 0"]
+            ["in: 1 samples are earlier than those before them; they count as taken with these"]
         );
         assert!(parsed.is_whole());
     }
@@ -69,9 +69,9 @@ fn times_of_old_may_be_one_more_than_samples_and_of_another_clock() {
     for (stamps, f, g) in [
         // From each time to the next.
         ("[9000100,9000104,9000109,9000111]", 6000, 5000),
-        // The time that ended with a sample, of which the first is not known.
-        ("[9000104,9000109,9000111]", 2000, 5000),
-        ("[7000104,7000109,7000111]", 106_000, 5000),
+        // When the profile ended is not known.
+        ("[9000104,9000109,9000111]", 5000, 2000),
+        ("[7000104,7000109,7000111]", 499_894_000, 2000),
     ] {
         let parsed = read(&format!("{tree}{stamps}}}"));
         assert_eq!(

@@ -9,13 +9,14 @@ use cg_reader::Error;
 use cg_reader::json::List;
 use cg_reader::number::whole_u64;
 use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_stream::record::{Count, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::table::{StackKey, StackTable};
 use super::super::trace_events::{TraceThreadId, TraceThreads};
 use super::call_node::CallNode;
+use super::document::duration;
 use super::nodes::V8Nodes;
 use super::samples::{V8Samples, time};
 
@@ -32,6 +33,11 @@ struct Data<'a> {
     cpu_profile: Option<ProfilePiece<'a>>,
     #[serde(borrow, default)]
     time_deltas: Option<&'a RawValue>,
+    /// In µs.
+    #[serde(default)]
+    start_time: Option<f64>,
+    #[serde(default)]
+    end_time: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -43,6 +49,10 @@ struct ProfilePiece<'a> {
     samples: Option<&'a RawValue>,
     #[serde(borrow, default)]
     time_deltas: Option<&'a RawValue>,
+    #[serde(default)]
+    start_time: Option<f64>,
+    #[serde(default)]
+    end_time: Option<f64>,
 }
 
 /// The profiles of a trace while it is read.
@@ -58,6 +68,8 @@ pub(crate) struct TracedProfile {
     nodes: V8Nodes,
     /// The samples and the times between them, as they are written: a trace is not held.
     pieces: Vec<[Option<Box<RawValue>>; 2]>,
+    /// When it began and ended, in µs.
+    span: [Option<f64>; 2],
 }
 
 impl TracedProfiles {
@@ -80,6 +92,7 @@ impl TracedProfiles {
                 thread,
                 nodes: V8Nodes::default(),
                 pieces: Vec::new(),
+                span: [None; 2],
             };
             self.all.push((key, profile));
         }
@@ -97,10 +110,11 @@ impl TracedProfiles {
         threads: &TraceThreads,
         table: &mut StackTable,
         run: &mut RunRecord,
+        keeps_times: bool,
         source: &str,
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        let mut samples = V8Samples::new(table, run);
+        let mut samples = V8Samples::new(table, run, keeps_times);
         let (mut strays, mut orphans) = (0u64, 0);
         for (_, profile) in &mut self.all {
             // Chrome throws the beginning of a long trace away.
@@ -137,9 +151,16 @@ impl TracedProfile {
         let Some(data) = args.data else {
             return Ok(());
         };
+        let mut note = |times: [Option<f64>; 2]| {
+            for (known, time) in self.span.iter_mut().zip(times) {
+                *known = known.or(time);
+            }
+        };
+        note([data.start_time, data.end_time]);
         let Some(piece) = data.cpu_profile else {
             return Ok(());
         };
+        note([piece.start_time, piece.end_time]);
         for node in &piece.nodes {
             self.nodes.add(node, is_demangled, table)?;
         }
@@ -170,6 +191,8 @@ impl TracedProfile {
                 samples.add(row, delta, table)?;
             }
         }
+        let [begin, end] = self.span;
+        samples.finish(duration(begin, end, 1e3).map(Count::from), table);
         Ok(strays)
     }
 }

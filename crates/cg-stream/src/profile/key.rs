@@ -83,6 +83,10 @@ pub struct Key {
     pub process: Option<Symbol>,
     /// Of a `stack` record: whether the stack lacks its outermost frames.
     pub cut: bool,
+    /// Of a `stack` record: when its sample was taken.
+    pub time: Option<u64>,
+    /// Of a `stack` record: its labels, as a stream has them.
+    pub labels: Option<Symbol>,
     /// The stack, where the type has one.
     pub stack: Option<StackId>,
 }
@@ -121,6 +125,8 @@ impl Hash for Key {
             tid,
             process,
             cut,
+            time,
+            labels,
             stack,
         } = self;
         function.hash(state);
@@ -131,8 +137,9 @@ impl Hash for Key {
             word(*kind, *what),
             word(*thread_name, *process),
             word(*stack, cut.then_some(Symbol::FIRST)),
-            snapshot.unwrap_or(u64::MAX),
-            part.unwrap_or(u64::MAX),
+            // No type of record has both, and none a part and labels.
+            snapshot.or(*time).unwrap_or(u64::MAX),
+            part.unwrap_or_else(|| word(*labels, None::<Symbol>)),
             // No type of record has both.
             thread.or(*tid).unwrap_or(u64::MAX),
         ] {

@@ -33,6 +33,8 @@ impl Profile {
             tid,
             process,
             cut,
+            time,
+            labels,
             stack,
         } = a;
         self.order_of_functions(function, &b.function)
@@ -50,6 +52,8 @@ impl Profile {
             .then_with(|| tid.cmp(&b.tid))
             .then_with(|| self.order_of_names(*process, b.process))
             .then_with(|| cut.cmp(&b.cut))
+            .then_with(|| time.cmp(&b.time))
+            .then_with(|| self.order_of_names(*labels, b.labels))
             .then_with(|| self.order_of_stacks(*inlined, b.inlined))
             .then_with(|| self.order_of_stacks(*ambiguous, b.ambiguous))
             .then_with(|| self.order_of_stacks(*stack, b.stack))

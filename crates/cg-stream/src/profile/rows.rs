@@ -14,7 +14,7 @@ use crate::record::declaration::records;
 use crate::record::{
     CallRecord, Counts, ErrorRecord, FnRecord, Frame, FunctionName, HeapBlock, HeapRecord,
     InlineRecord, LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType,
-    StackRecord,
+    SampleLabels, StackRecord,
 };
 use crate::rows::{
     AddressRef, CallRow, ErrorRow, FnRow, FunctionRef, HeapRow, InlineRow, LeakRow, LineRow,
@@ -56,6 +56,15 @@ impl ToKey for &str {
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
         adding.names.symbols.intern(self).map(Some)
+    }
+}
+
+impl ToKey for Option<&str> {
+    type Held = Option<Symbol>;
+
+    fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
+        self.map(|text| adding.names.symbols.intern(text))
+            .transpose()
     }
 }
 
@@ -131,6 +140,14 @@ impl<'a> Keyed<'a> for Option<Name<'a>> {
 
     fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
         names.symbols.name(held)
+    }
+}
+
+impl<'a> Keyed<'a> for Option<SampleLabels<'a>> {
+    type Held = Option<Symbol>;
+
+    fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
+        held.map(|labels| SampleLabels::of_text(names.symbols.text(labels)))
     }
 }
 

@@ -26,6 +26,7 @@
 //! | `Callee` | a function | never |
 //! | `Names`, `Notes` | names; sentences with stacks | none |
 //! | `Option<HeapBlock>`, `Option<Accesses>` | a heap block; counts by byte | not given |
+//! | `Option<Labels>` | labels of a sample | not given |
 //!
 //! The role says what becomes of the field where records are added up:
 //!
@@ -285,6 +286,10 @@ macro_rules! records {
             any estimated: Mark,
             /// True where the producer did not follow the stack to its outermost frame.
             key cut: Mark,
+            /// When the sample was taken, in ns since the run began, where samples are kept apart by it.
+            key time: Option<u64>,
+            /// What the producer says of the sample besides its thread and process.
+            key labels: Option<Labels>,
             /// Self cost of this stack.
             cost cost: Counts,
             /// Innermost frame first.

@@ -425,12 +425,86 @@ pub struct SamplingFacts {
     /// What else is known of the run, by key: the host, the machine, what a user wrote beside it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// Where in memory the objects were that addresses of frames are of, in the producer's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mappings: Vec<MappingFacts>,
+    /// What there is a sample for each so many of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<PeriodFacts>,
     /// Samples a second. A number; an interval of 0.7 ms is no whole one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_rate: Option<serde_json::Number>,
+    /// Type and unit of each event as pprof's file spells them, where `events` and `units` do not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sample_types: Vec<[String; 2]>,
+    /// When the run began, in nanoseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
     /// The unit of an event, where it is not a plain count: `ns`, `bytes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
+}
+
+/// A piece of an object in memory. Addresses of frames are counted from where the object's file begins: one that was met at
+/// `start` is `offset`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MappingFacts {
+    /// The object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obj: Option<String>,
+    /// Where it began in memory, `0x` and hexadecimal digits.
+    pub start: HexAddress,
+    /// Where it ended.
+    pub end: HexAddress,
+    /// Where in the file it began.
+    pub offset: HexAddress,
+    /// Which build of the object it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// What the producer says that it looked up of the code there: `functions`, `files`, `lines`, `inlined`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+}
+
+impl MappingFacts {
+    /// What can be [known](MappingFacts::known), in pprof's order.
+    pub const KNOWN: [&str; 4] = ["functions", "files", "lines", "inlined"];
+}
+
+/// An address, in a stream a text: `0x` and hexadecimal digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HexAddress(pub u64);
+
+impl Serialize for HexAddress {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:#x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for HexAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let digits = text.strip_prefix("0x");
+        let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        address.map(HexAddress).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "expected an address such as 0x401000, found {text}"
+            ))
+        })
+    }
+}
+
+/// How much of something passed between samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PeriodFacts {
+    /// What is counted, as the producer calls it: `cpu`, `space`.
+    pub event: String,
+    /// Its unit, as the producer spells it.
+    pub unit: String,
+    /// How many.
+    pub value: i64,
 }
 
 /// A thread that the producer names: one that Helgrind announced, or one that was sampled.

@@ -15,6 +15,7 @@ mod leak_kind;
 mod name;
 mod parts;
 mod run;
+mod sample_labels;
 mod snapshot;
 
 pub use cause::{CauseKind, CauseRecord};
@@ -25,8 +26,9 @@ pub use diff::{
 };
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
-    HeaptrackFacts, InlineFacts, InlineObject, LeakSummary, LogFileQualifier, PartialRun,
-    ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts, UsedSuppression,
+    HeaptrackFacts, HexAddress, InlineFacts, InlineObject, LeakSummary, LogFileQualifier,
+    MappingFacts, PartialRun, PeriodFacts, ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts,
+    UsedSuppression,
 };
 pub use known::{ErrorKind, Tool};
 pub use leak_kind::LeakKind;
@@ -34,6 +36,7 @@ pub use name::Name;
 pub(crate) use name::SharedTexts;
 pub use parts::{Frame, FrameMarks, FunctionName, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
+pub use sample_labels::{LabelMeaning, LabelValue, SampleLabels};
 pub use snapshot::SnapshotRecord;
 pub use structs::{
     CallRecord, ErrorRecord, FnRecord, HeapRecord, InlineRecord, LeakRecord, LineRecord,

@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::declaration::records;
-use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, is_false, is_zero};
+use super::{
+    Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, SampleLabels, is_false, is_zero,
+};
 
 /// Generates a struct: maps the word of each field's declaration to a type and serde attributes. Recursive: each step
 /// moves one field from the second braces to the first.
@@ -30,6 +32,10 @@ macro_rules! record_struct {
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Counts>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }
             $(#[$meta])* #[serde(borrow, skip_serializing_if = "Counts::is_empty")] $field: Counts<'a> }
+    };
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Labels>, $($rest:tt)* }) => {
+        record_struct! { @field $head $done { $($rest)* }
+            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<SampleLabels<'a>> }
     };
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<$name:ident>, $($rest:tt)* }) => {
         record_struct! { @field $head $done { $($rest)* }

@@ -100,6 +100,9 @@ macro_rules! put_field {
     ($to:ident, $key:expr, $field:expr, Option Accesses) => {
         $to.accesses($key, $field)
     };
+    ($to:ident, $key:expr, $field:expr, Option Labels) => {
+        $to.json($key, $field)
+    };
     ($to:ident, $key:expr, $field:expr, Text) => {
         $to.text($key, $field)
     };
@@ -230,6 +233,14 @@ impl RowWriter<'_> {
     fn given_text(&mut self, key: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(key, text);
+        }
+    }
+
+    /// What is JSON already.
+    fn json(&mut self, key: &str, json: Option<&str>) {
+        if let Some(json) = json {
+            self.bytes(key);
+            self.bytes(json);
         }
     }
 

@@ -1,0 +1,199 @@
+//! A graph of calls made of stacks.
+//!
+//! A function is what the stacks say of it: the cost of the stacks that end in it is its own, that of all it is in its
+//! inclusive cost, that of those in which one function stands on another the cost of the calls between them. A recursion is
+//! told apart by levels, as Callgrind does, so that each stack counts once for each function of the graph, and what enters a
+//! function is what it costs. For that a function which some stacks begin with, and others call, is entered there by one that
+//! stands for whatever called the outermost frames.
+
+use std::collections::{HashMap, HashSet};
+
+use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::record::{Count, Frame};
+use foldhash::fast::FixedState;
+
+use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, LineCost, RecursionShape, add};
+use crate::format::stacks::{StackRows, WrittenFrameId};
+
+/// Calls the functions that some stacks begin with, and others call.
+const OUTERMOST: FunctionNames = FunctionNames {
+    name: Some("[outermost]"),
+    file: None,
+    obj: None,
+    outer_levels: 0,
+};
+
+/// A place in the source: the file, where it is not that of the function, and the line.
+type PlaceInSource<'n> = (Option<&'n str>, u64);
+
+/// The graph while stacks are added.
+struct GraphOfStacks<'n> {
+    graph: DrawnGraph<'n>,
+    recursion: RecursionShape,
+    /// How often each function, without its level, is in the stack that is being added.
+    active: HashMap<FunctionNames<'n>, usize, FixedState>,
+    /// Where self cost and arcs are in the lists of a function.
+    lines: HashMap<(usize, PlaceInSource<'n>), usize, FixedState>,
+    arcs: HashMap<(usize, usize, PlaceInSource<'n>), usize, FixedState>,
+    /// By function: what it costs in the stacks that begin with it.
+    begun: HashMap<usize, Vec<Count>, FixedState>,
+}
+
+/// Makes a graph of stacks.
+pub(super) fn of<'n>(
+    rows: &'n StackRows,
+    columns: &[String],
+    recursion: RecursionShape,
+) -> Result<DrawnGraph<'n>, TooMany> {
+    let mut graph = DrawnGraph::new(columns.to_vec());
+    (graph.is_of_stacks, graph.has_calls) = (true, true);
+    let mut adding = GraphOfStacks {
+        graph,
+        recursion,
+        active: HashMap::default(),
+        lines: HashMap::default(),
+        arcs: HashMap::default(),
+        begun: HashMap::default(),
+    };
+    let mut frames: Vec<WrittenFrameId> = Vec::new();
+    for row in rows.all() {
+        frames.clear();
+        frames.extend(rows.nodes.frames(row.node));
+        frames.reverse();
+        adding.stack(rows, &frames, row.counts)?;
+    }
+    adding.enter_outermost()?;
+    Ok(adding.graph)
+}
+
+impl<'n> GraphOfStacks<'n> {
+    /// Adds a stack, outermost frame first.
+    fn stack(
+        &mut self,
+        rows: &'n StackRows,
+        frames: &[WrittenFrameId],
+        counts: &[Count],
+    ) -> Result<(), TooMany> {
+        self.active.clear();
+        let mut outer: Option<(usize, &'n Frame)> = None;
+        for frame in frames {
+            let frame = rows.frame(*frame);
+            let names = FunctionNames {
+                name: frame.name.as_deref(),
+                file: frame.file.as_deref(),
+                obj: frame.obj.as_deref(),
+                outer_levels: 0,
+            };
+            let active = self.active.entry(names).or_default();
+            let outer_levels = *active;
+            *active += 1;
+            let is_active = outer_levels > 0 && self.recursion == RecursionShape::Folded;
+            let function = self.graph.function(FunctionNames {
+                outer_levels: if is_active { 0 } else { outer_levels },
+                ..names
+            })?;
+            match outer {
+                Some(caller) => self.arc(caller, function, counts, is_active)?,
+                None => {
+                    let columns = counts.len();
+                    let begun = self.begun.entry(function);
+                    add(begun.or_insert_with(|| vec![0; columns]), counts);
+                }
+            }
+            if !is_active {
+                let columns = counts.len();
+                let incl = &mut self.graph.functions[function].incl;
+                add(incl.get_or_insert_with(|| vec![0; columns]), counts);
+            }
+            outer = Some((function, frame));
+        }
+        if let Some((function, frame)) = outer {
+            self.own(function, frame, counts);
+        }
+        Ok(())
+    }
+
+    /// Adds to the cost of a call, which is nothing where the callee is active already.
+    fn arc(
+        &mut self,
+        (caller, at): (usize, &'n Frame),
+        callee: usize,
+        counts: &[Count],
+        is_active: bool,
+    ) -> Result<(), TooMany> {
+        let line = source_line(at);
+        let callee_id = GraphFunctionId::at(callee)?;
+        let arcs = &mut self.graph.functions[caller].arcs;
+        let position = *self
+            .arcs
+            .entry((caller, callee, line))
+            .or_insert(arcs.len());
+        if position == arcs.len() {
+            arcs.push(GraphArc {
+                callee: callee_id,
+                site: line.0,
+                line: line.1,
+                calls: 0,
+                incl: vec![0; counts.len()],
+            });
+        }
+        let arc = &mut self.graph.functions[caller].arcs[position];
+        // Nobody counted calls: these are stacks.
+        arc.calls += 1;
+        if !is_active {
+            add(&mut arc.incl, counts);
+        }
+        Ok(())
+    }
+
+    fn own(&mut self, function: usize, frame: &'n Frame, counts: &[Count]) {
+        let line = source_line(frame);
+        let of = &mut self.graph.functions[function];
+        add(&mut of.cost, counts);
+        if line.1 == 0 {
+            return;
+        }
+        let position = *self.lines.entry((function, line)).or_insert(of.lines.len());
+        if position == of.lines.len() {
+            of.lines.push(LineCost {
+                file: line.0.or(frame.file.as_deref()),
+                line: line.1,
+                cost: vec![0; counts.len()],
+            });
+        }
+        add(&mut of.lines[position].cost, counts);
+    }
+
+    /// Enters the functions that stacks begin with where others call them: what enters them is then all that they cost.
+    fn enter_outermost(&mut self) -> Result<(), TooMany> {
+        let functions = self.graph.functions.values();
+        let called: HashSet<usize, FixedState> = functions
+            .flat_map(|function| function.arcs.iter().map(|arc| arc.callee.index()))
+            .collect();
+        let mut begun: Vec<(usize, Vec<Count>)> = std::mem::take(&mut self.begun)
+            .into_iter()
+            .filter(|(function, _)| called.contains(function))
+            .collect();
+        begun.sort_unstable();
+        if begun.is_empty() || self.recursion == RecursionShape::Folded {
+            return Ok(());
+        }
+        let outermost = self.graph.function(OUTERMOST)?;
+        for (function, incl) in begun {
+            let arc = GraphArc {
+                callee: GraphFunctionId::at(function)?,
+                site: None,
+                line: 0,
+                calls: 1,
+                incl,
+            };
+            self.graph.functions[outermost].arcs.push(arc);
+        }
+        Ok(())
+    }
+}
+
+/// Where a frame is in the source.
+fn source_line<'n>(frame: &'n Frame) -> PlaceInSource<'n> {
+    (frame.site.as_deref(), frame.line.unwrap_or(0))
+}

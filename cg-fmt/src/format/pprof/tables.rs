@@ -1,0 +1,216 @@
+//! What samples refer to: locations, functions and mappings, whose numbers begin with 1.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io::Write;
+
+use cg_names::paths::base_name;
+use cg_stream::record::{Frame, HexAddress, MappingFacts};
+use foldhash::fast::FixedState;
+use indexmap::{IndexMap, IndexSet};
+
+use super::super::stacks::{StackNodeId, StackRows, WrittenFrameId};
+use super::{PprofWriting, field};
+
+/// Locations: a frame, behind those that were inlined into it.
+#[derive(Default)]
+pub(super) struct PprofLocations {
+    all: IndexSet<Box<[WrittenFrameId]>, FixedState>,
+    /// Buffers for the location and the stack that are made.
+    frames: Vec<WrittenFrameId>,
+    stack: Vec<u64>,
+}
+
+impl PprofLocations {
+    /// The numbers of a stack's locations, innermost first.
+    pub(super) fn of_stack(&mut self, rows: &StackRows, node: StackNodeId) -> &[u64] {
+        self.stack.clear();
+        for frame in rows.nodes.frames(node) {
+            self.frames.push(frame);
+            if !rows.frame(frame).inlined {
+                self.end();
+            }
+        }
+        if !self.frames.is_empty() {
+            self.end();
+        }
+        &self.stack
+    }
+
+    fn end(&mut self) {
+        let position = match self.all.get_index_of(&self.frames[..]) {
+            Some(position) => position,
+            None => self.all.insert_full(self.frames.as_slice().into()).0,
+        };
+        self.stack.push(position as u64 + 1);
+        self.frames.clear();
+    }
+}
+
+/// Mappings: those that the profile tells of, and one for each other object.
+struct PprofMappings<'t> {
+    told: &'t [MappingFacts],
+    /// By object: where its mappings begin in its file, or in memory where the profile does not name it, and their positions.
+    of_object: HashMap<Option<&'t str>, Vec<(u64, usize)>, FixedState>,
+    others: IndexMap<&'t str, u64, FixedState>,
+}
+
+impl<'t> PprofMappings<'t> {
+    fn of(told: &'t [MappingFacts]) -> PprofMappings<'t> {
+        let mut of_object: HashMap<Option<&str>, Vec<(u64, usize)>, FixedState> =
+            HashMap::default();
+        for (position, mapping) in told.iter().enumerate() {
+            let object = mapping.obj.as_deref();
+            let begin = object.map_or(mapping.start.0, |_| mapping.offset.0);
+            of_object.entry(object).or_default().push((begin, position));
+        }
+        for mappings in of_object.values_mut() {
+            // Of several that begin together the first is found.
+            mappings.sort_unstable_by_key(|(begin, position)| (*begin, Reverse(*position)));
+        }
+        PprofMappings {
+            told,
+            of_object,
+            others: IndexMap::default(),
+        }
+    }
+
+    /// The number of the mapping that a frame is in, and its address there. Addresses are counted from where the object's
+    /// file begins; outside of objects they are those in memory.
+    fn place(&mut self, frame: &'t Frame) -> (u64, u64) {
+        let digits = frame
+            .addr
+            .as_deref()
+            .and_then(|addr| addr.strip_prefix("0x"));
+        let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        let object = frame.obj.as_deref();
+        let number = |position: usize| position as u64 + 1;
+        if let Some(position) = self.told_for(object, address) {
+            let mapping = &self.told[position];
+            let in_memory = |address: u64| match object {
+                Some(_) => address
+                    .wrapping_sub(mapping.offset.0)
+                    .wrapping_add(mapping.start.0),
+                None => address,
+            };
+            return (number(position), address.map_or(0, in_memory));
+        }
+        let Some(object) = object else {
+            return (0, address.unwrap_or(0));
+        };
+        let entry = self.others.entry(object);
+        let position = self.told.len() + entry.index();
+        let end = entry.or_default();
+        *end = (*end).max(address.map_or(0, |address| address.saturating_add(1)));
+        (number(position), address.unwrap_or(0))
+    }
+
+    /// The mapping of an object that has an address; of a named object any, where none has it.
+    fn told_for(&self, object: Option<&str>, address: Option<u64>) -> Option<usize> {
+        let mappings = self.of_object.get(&object)?;
+        let found = address.and_then(|address| {
+            let behind = mappings.partition_point(|(begin, _)| *begin <= address);
+            let (begin, position) = mappings[behind.checked_sub(1)?];
+            let mapping = &self.told[position];
+            let length = mapping.end.0.saturating_sub(mapping.start.0);
+            (address - begin < length).then_some(position)
+        });
+        let any = || mappings.first().map(|(_, position)| *position);
+        found.or_else(|| object.and_then(|_| any()))
+    }
+}
+
+impl<W: Write> PprofWriting<W> {
+    /// Writes mappings, locations and functions.
+    pub(super) fn tables(&mut self, rows: &StackRows) -> anyhow::Result<()> {
+        let told = std::mem::take(&mut self.run.sampling.mappings);
+        let mut mappings = PprofMappings::of(&told);
+        // pprof takes the first mapping for the program.
+        let is_program = |object: &&str| !object.contains(".so") && !object.starts_with('[');
+        let mut objects = rows.frames().filter_map(|frame| frame.obj.as_deref());
+        if told.is_empty()
+            && let Some(program) = objects.find(is_program)
+        {
+            mappings.others.insert(program, 0);
+        }
+        let mut functions: IndexSet<(&str, &str), FixedState> = IndexSet::default();
+        let locations = std::mem::take(&mut self.locations.all);
+        for (position, frames) in locations.iter().enumerate() {
+            self.message.number(1, position as u64 + 1);
+            // What was inlined is at the address of what it was inlined into.
+            let host = frames.last().map(|frame| rows.frame(*frame));
+            if let Some(host) = host {
+                let (mapping, address) = mappings.place(host);
+                self.message.number(2, mapping);
+                self.message.number(3, address);
+            }
+            let is_nameless = self.is_of_pprof && host.is_some_and(is_named_by_its_place);
+            for frame in frames.iter().filter(|_| !is_nameless) {
+                let frame = rows.frame(*frame);
+                let name = frame.name.as_deref().unwrap_or_default();
+                let file = frame.file.as_deref().unwrap_or_default();
+                let (function, _) = functions.insert_full((name, file));
+                self.inner.number(1, function as u64 + 1);
+                self.inner.number(2, frame.line.unwrap_or(0));
+                self.message.message(4, &mut self.inner);
+            }
+            self.put(field::LOCATION)?;
+        }
+        for (position, (name, file)) in functions.into_iter().enumerate() {
+            let (name, file) = (self.string(name)?, self.string(file)?);
+            self.message.number(1, position as u64 + 1);
+            self.message.number(2, name);
+            self.message.number(4, file);
+            self.put(field::FUNCTION)?;
+        }
+        let others = mappings
+            .others
+            .into_iter()
+            .map(|(object, end)| MappingFacts {
+                obj: Some(object.to_owned()),
+                end: HexAddress(end),
+                known: MappingFacts::KNOWN.map(str::to_owned).to_vec(),
+                ..MappingFacts::default()
+            });
+        let others: Vec<MappingFacts> = others.collect();
+        for (position, mapping) in told.iter().chain(&others).enumerate() {
+            self.mapping(position as u64 + 1, mapping)?;
+        }
+        Ok(())
+    }
+
+    fn mapping(&mut self, number: u64, mapping: &MappingFacts) -> anyhow::Result<()> {
+        let object = self.string(mapping.obj.as_deref().unwrap_or_default())?;
+        let build_id = self.string(mapping.build_id.as_deref().unwrap_or_default())?;
+        for (field, number) in [
+            (1, number),
+            (2, mapping.start.0),
+            (3, mapping.end.0),
+            (4, mapping.offset.0),
+            (5, object),
+            (6, build_id),
+        ] {
+            self.message.number(field, number);
+        }
+        for (field, what) in (7..).zip(MappingFacts::KNOWN) {
+            let is_known = mapping.known.iter().any(|known| known == what);
+            self.message.number(field, u64::from(is_known));
+        }
+        Ok(self.put(field::MAPPING)?)
+    }
+}
+
+/// Whether a frame is called by its object and its place there, or by its address, as cg-parse calls a location without
+/// functions.
+fn is_named_by_its_place(frame: &Frame) -> bool {
+    let (Some(name), Some(address)) = (frame.name.as_deref(), frame.addr.as_deref()) else {
+        return false;
+    };
+    match frame.obj.as_deref() {
+        Some(object) => name
+            .strip_prefix(base_name(object))
+            .and_then(|rest| rest.strip_prefix('+'))
+            .is_some_and(|place| place == address),
+        None => name == address,
+    }
+}
