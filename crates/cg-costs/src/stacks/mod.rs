@@ -186,10 +186,15 @@ impl<'s> Stacked<'s> {
         let thousandths = (pruned * 100_000).div_ceil(total.max(1));
         let event = self.section.events().get(calls.ranking);
         format!(
-            "; {pruned} {} ({}.{:03}%), of {functions} functions, are in frames {}: ways that cost too little or are too deep to be followed",
+            "; {pruned} {} ({}.{:03}%) of {functions} {} in frames {}: ways that cost too little or are too deep to be followed",
             event.map_or("", String::as_str),
             thousandths / 1000,
             thousandths % 1000,
+            if functions == 1 {
+                "function is"
+            } else {
+                "functions are"
+            },
             String::from_utf8_lossy(PRUNED),
         )
     }
