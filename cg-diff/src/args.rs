@@ -151,6 +151,27 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) records: RecordArgs,
 
+    /// Look for objects and debug files of the old side below DIR too.
+    ///
+    /// As --debug-root, for one side: the build that was profiled is often no longer where it was. Of more than two sides
+    /// this is the first.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Records of raw profiles",
+        hide_short_help = true
+    )]
+    pub(crate) debug_root_old: Vec<PathBuf>,
+
+    /// Look for objects and debug files of the new side below DIR too.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Records of raw profiles",
+        hide_short_help = true
+    )]
+    pub(crate) debug_root_new: Vec<PathBuf>,
+
     /// Compare shares of all samples: auto, always or never.
     ///
     /// Counts of samples say nothing of each other where one run was sampled for longer, or more often. auto compares
@@ -323,6 +344,7 @@ impl Args {
             statistic: self.statistic,
             by_function: self.by.is_some(),
             records: self.records.options(),
+            debug_roots: [self.debug_root_old, self.debug_root_new],
             samples_by_function: self.types.is_empty(),
             shares: self.shares,
             join: JoinOptions {

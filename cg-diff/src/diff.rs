@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use cg_stream::percent::Percent;
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) by_function: bool,
     /// Which records of raw profiles are wanted by name.
     pub(crate) records: cg_parse::Options,
+    /// Where else objects of the first and of the last side are.
+    pub(crate) debug_roots: [Vec<PathBuf>; 2],
     /// Compare sampled stacks as the functions in them.
     pub(crate) samples_by_function: bool,
     /// When shares of all samples are compared.
@@ -202,6 +205,7 @@ fn compare_sides(
             || (options.causes && options.records.lines),
         by_function: options.by_function,
         records: options.records.clone(),
+        debug_roots: options.debug_roots.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
         samples_by_function: options.samples_by_function,
         allow_fragment: options.allow_fragment,

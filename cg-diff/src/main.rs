@@ -23,6 +23,7 @@ mod key;
 mod compare;
 mod figures;
 mod inlining;
+mod known_chains;
 mod noise;
 
 mod arcs;

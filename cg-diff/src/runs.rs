@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::known_chains::{InputChains, undo_inlining};
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
-use cg_stream::profile::{FunctionKey, InlinedFunctions, Key, Names, Profile};
+use cg_stream::profile::{FunctionKey, Key, Names, Profile};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
@@ -77,6 +78,8 @@ pub(crate) struct ReadOptions {
     pub(crate) by_function: bool,
     /// Which records of raw profiles are wanted by name.
     pub(crate) records: Options,
+    /// Where else objects of the first and of the last side are.
+    pub(crate) debug_roots: [Vec<PathBuf>; 2],
     /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
     pub(crate) functions: bool,
     /// Whether sampled stacks are turned into functions even if other stacks are not.
@@ -88,10 +91,20 @@ pub(crate) struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// What is read of raw profiles.
-    fn of_raw_profiles(&self) -> Options {
+    /// What is read of the raw profiles of a side, the `number`th of so many.
+    fn of_raw_profiles(&self, number: usize, sides: usize) -> Options {
         let asked = &self.records;
+        let mut search = asked.search.clone();
+        let [old, new] = &self.debug_roots;
+        let roots = [old, new].map(|roots| roots.iter().cloned());
+        let [old, new] = roots;
+        // They come before the directories of both sides.
+        search.roots.splice(0..0, old.filter(|_| number == 0));
+        search
+            .roots
+            .splice(0..0, new.filter(|_| number + 1 == sides));
         Options {
+            search,
             // Why a cost changed is told from call arcs. Stacks stand instead of them.
             calls: asked.calls || !asked.stacks,
             lines: asked.lines || (self.lines && !asked.stacks),
@@ -128,32 +141,6 @@ pub(crate) struct Runs {
     pub(crate) files_read: Vec<usize>,
 }
 
-/// How many percentage points the share of cost with known chains may differ between inputs: libraries come and go.
-const AS_WELL_KNOWN: f64 = 5.0;
-
-/// The share of an input's cost for which the inline chains are known, in percent.
-fn share_of_known_chains(profile: &Profile) -> Option<f64> {
-    let event = profile.events().first()?;
-    let known = profile.run_record()?.costs.inlines?.resolved.get(event);
-    let total = *profile.total().first()?;
-    (total > 0).then(|| 100.0 * known as f64 / total as f64)
-}
-
-/// A warning if inlined functions are known for much more of one input than of another.
-fn unequally_known(inputs: &[(String, Option<f64>)]) -> Option<String> {
-    let known = inputs
-        .iter()
-        .filter_map(|(file, share)| Some((file, (*share)?)));
-    let least = known.clone().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let most = known.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    (most.1 - least.1 > AS_WELL_KNOWN).then(|| {
-        format!(
-            "inlined functions are known for {:.1}% of the cost of {}, and for {:.1}% of that of {}: what is inlined seems to have moved where it is known in one of them alone",
-            least.1, least.0, most.1, most.0
-        )
-    })
-}
-
 /// Checks the sums, and adds the events that limits are on and that follow from others, as far as the profile has these.
 fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
     profile.check_sums()?;
@@ -172,36 +159,6 @@ fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Some inputs have chains of inlined functions, and some have none.
-const SOME_CHAINS: &str =
-    "not all inputs have inline records, so functions are compared with what was inlined into them";
-
-/// Makes functions as if nothing were inlined, so that a compiler's decision to inline moves no cost, where the chains of
-/// all inputs are known. Returns what of each is out of line; nothing where functions stay as they are.
-fn undo_inlining(
-    profiles: &mut [Profile],
-    inlined: Vec<Option<InlinedFunctions>>,
-    known_chains: &[(String, Option<f64>)],
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<Vec<Vec<Vec<Count>>>> {
-    let mut out_of_line = Vec::new();
-    if !inlined.iter().all(Option::is_some) {
-        if inlined.iter().any(Option::is_some) {
-            diagnostics.warn(SOME_CHAINS);
-        }
-        return Ok(out_of_line);
-    }
-    for (profile, functions) in profiles.iter_mut().zip(inlined.into_iter().flatten()) {
-        let inlined = std::mem::take(profile).as_if_nothing_were_inlined(functions)?;
-        *profile = inlined.0;
-        out_of_line.push(inlined.1);
-    }
-    if let Some(message) = unequally_known(known_chains) {
-        diagnostics.warn(message);
-    }
-    Ok(out_of_line)
-}
-
 impl Runs {
     /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
     ///
@@ -212,18 +169,17 @@ impl Runs {
         how: ReadOptions,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Runs> {
-        let options = how.of_raw_profiles();
         let mut names = Names::default();
         let mut profiles = Vec::new();
-        let mut inlined = Vec::new();
-        let mut known_chains = Vec::new();
+        let mut chains = Vec::new();
         let mut ranges = Vec::new();
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::new(how.allow_fragment);
         let mut are_sampled = true;
         let mut files_read = Vec::new();
         let mut has_chains_in_part = false;
-        for side in sides {
+        for (number, side) in sides.iter().enumerate() {
+            let options = how.of_raw_profiles(number, sides.len());
             let start = profiles.len();
             let files = cg_parse::without_empty_bases(&side.files);
             files_read.push(files.len());
@@ -257,17 +213,19 @@ impl Runs {
                 let has_any = !profile.table(RecordType::Inline).is_empty() && how.functions;
                 let has_chains = has_any && !are_known_in_part;
                 has_chains_in_part |= has_any && are_known_in_part;
-                inlined.push(has_chains.then(|| profile.by_innermost()).transpose()?);
-                known_chains.push((name, share_of_known_chains(&profile)));
+                chains.push(InputChains::of(name, has_chains, &profile));
                 names = profile.take_names();
                 profiles.push(profile);
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
-        if has_chains_in_part && inlined.iter().all(Option::is_none) {
-            diagnostics.warn(SOME_CHAINS);
-        }
-        let out_of_line = undo_inlining(&mut profiles, inlined, &known_chains, diagnostics)?;
+        let out_of_line = undo_inlining(
+            &mut profiles,
+            &mut names,
+            &chains,
+            has_chains_in_part,
+            diagnostics,
+        )?;
         leak_kinds.finish(&names.symbols, how.by_function);
         leak_kinds.add_unprinted(&mut profiles, &mut names)?;
         Ok(Runs {

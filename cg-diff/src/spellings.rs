@@ -117,7 +117,7 @@ pub(crate) const SPELLINGS: Spellings = &[
     ),
     (
         &["--symfs", "--debug-dir"],
-        "--debug-root DIR with --inline",
+        "--debug-root DIR with --inline; --debug-root-old and --debug-root-new for one side",
     ),
     (
         &["--why", "--explain"],

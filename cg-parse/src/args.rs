@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
-use cg_parse::{Format, Options, Revision};
+use cg_parse::{Format, KeptObjects, Options, Revision, Search};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -37,6 +37,19 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     snapshots: SnapshotArgs,
+
+    /// Keep copies of the objects that --inline reads in DIR.
+    ///
+    /// They are kept by build id, with their debug files: --debug-root DIR finds the build that was profiled when another one
+    /// has taken its place.
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "inline",
+        help_heading = "Records of raw profiles",
+        hide_short_help = true
+    )]
+    keep_objects: Option<PathBuf>,
 
     /// Read the input as this format.
     ///
@@ -120,6 +133,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn options(&self) -> Options {
+        let of_records = self.records.options();
         Options {
             demangle: !self.no_demangle,
             stable_names: self.stable_names,
@@ -132,7 +146,11 @@ impl Args {
             snapshots: self.snapshots.snapshots,
             times: self.times,
             levels: self.levels,
-            ..self.records.options()
+            search: Search {
+                keep: self.keep_objects.clone().map(KeptObjects::new),
+                ..of_records.search
+            },
+            ..of_records
         }
     }
 }

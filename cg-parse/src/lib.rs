@@ -21,7 +21,7 @@ mod stable_names;
 pub mod stream;
 
 pub use cg_findings as findings;
-pub use cg_reader::{Error, Options, Revision, Search, Snapshots};
+pub use cg_reader::{Error, KeptObjects, Options, Revision, Search, Snapshots};
 pub use format::{Answer, Format};
 pub use formats::FORMATS;
 pub use input::without_empty_bases;

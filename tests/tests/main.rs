@@ -26,6 +26,7 @@ mod heaptrack_oracle;
 mod hints;
 mod house;
 mod inline;
+mod inline_builds;
 mod laws;
 mod machine_code;
 mod memcheck_oracle;

@@ -77,7 +77,8 @@ impl Summed {
             inlines = resolve(section, &options.search)?;
         }
         if let Some(inlines) = &inlines {
-            let innermost = |object, address| inlines.innermost(object, address);
+            let innermost =
+                |section: &Section, function, at| inlines.innermost(section, function, at);
             let told = section.tell_arcs_apart(innermost, options.instr);
             told.map_err(|no_room| Error::whole(no_room.to_string()))?;
         }

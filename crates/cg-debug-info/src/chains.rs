@@ -1,5 +1,7 @@
 //! The result: for each address the chain of functions whose code is there, inlined ones first.
 
+use std::path::PathBuf;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -54,6 +56,22 @@ pub struct SourcePlace {
     pub line: u32,
 }
 
+/// What a line table has at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TableLine {
+    /// The line, counted from 1; 0 where the compiler names none.
+    pub line: u32,
+    /// Its file.
+    pub file: Option<FileId>,
+    /// The file of the first of the rows in front of it that have a line of this number, or its own. Valgrind takes such
+    /// rows for one, and has this file for all of them.
+    pub first_file: Option<FileId>,
+}
+
+/// A line of a line table, as interned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableLineId(u32);
+
 /// A function as its debug information describes it. Two entries that say the same are one function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChainFunction {
@@ -69,10 +87,15 @@ pub struct Chains {
     nodes: Vec<ChainNode>,
     functions: Vec<ChainFunction>,
     files: Vec<Vec<u8>>,
+    table_lines: Vec<TableLine>,
     /// The innermost function of each address, in the order in which they were asked for.
     pub innermost: Vec<Option<ChainNodeId>>,
+    /// What the line table has at each of them.
+    pub lines: Vec<Option<TableLineId>>,
     /// What was damaged or missing on the way.
     pub troubles: Troubles,
+    /// The files of split units that were read: what the object calls each, and where it was.
+    pub split_files: Vec<(PathBuf, PathBuf)>,
 }
 
 /// The parts of the debug information that could not be used. All other results are valid.
@@ -82,13 +105,33 @@ pub struct Troubles {
     pub damaged_units: usize,
     /// Why the first of them could not.
     pub first_damage: Option<String>,
-    /// Split units (`.dwo`) that hold addresses and were not found; the name of the first.
-    pub missing_split_units: usize,
-    /// The first of them.
-    pub first_missing: Option<String>,
+    /// Files that hold debug information of the addresses and are not there, each once: split units (`.dwo`), and what dwz
+    /// moved to a file of its own. No more than some thousands are named.
+    pub missing: Vec<String>,
     /// The work was ended by its limit; see [`Limits`](crate::Limits).
     pub exhausted: bool,
 }
+
+impl Troubles {
+    /// Notes that a file is not there.
+    pub(crate) fn miss(&mut self, name: &[u8]) {
+        let name = String::from_utf8_lossy(&name[..name.len().min(LONGEST_MISSING)]);
+        if self.missing.len() < MOST_MISSING
+            && !self
+                .missing
+                .iter()
+                .rev()
+                .take(64)
+                .any(|known| *known == name)
+        {
+            self.missing.push(name.into_owned());
+        }
+    }
+}
+
+/// How many missing files are named, and how much of their names: they come out of a file that may be made up.
+const MOST_MISSING: usize = 4096;
+const LONGEST_MISSING: usize = 1024;
 
 impl Chains {
     /// A node.
@@ -99,6 +142,23 @@ impl Chains {
     /// A function.
     pub fn function(&self, id: ChainFunctionId) -> &ChainFunction {
         &self.functions[id.0 as usize]
+    }
+
+    /// Whether the line table has any of the addresses.
+    pub fn has_lines(&self) -> bool {
+        !self.table_lines.is_empty()
+    }
+
+    /// Whether all functions of a chain that are inlined have names, so that what is innermost is known. The function around
+    /// them has one in the profile.
+    pub fn has_names(&self, innermost: ChainNodeId) -> bool {
+        let mut inlined = (self.chain(innermost)).filter(|node| node.inlined_into.is_some());
+        inlined.all(|node| !self.function(node.function).name.is_empty())
+    }
+
+    /// A line of the line table.
+    pub fn table_line(&self, id: TableLineId) -> TableLine {
+        self.table_lines[id.0 as usize]
     }
 
     /// The path of a file, put together from its directories as Valgrind does: neither `.` nor `..` is resolved.
@@ -136,12 +196,14 @@ pub(crate) struct Builder {
     node_ids: HashMap<ChainNode, ChainNodeId, FixedState>,
     function_ids: HashMap<ChainFunction, ChainFunctionId, FixedState>,
     file_ids: HashMap<Vec<u8>, FileId, FixedState>,
+    table_line_ids: HashMap<TableLine, TableLineId, FixedState>,
 }
 
 impl Builder {
     pub(crate) fn new(addresses: usize) -> Builder {
         let mut builder = Builder::default();
         builder.chains.innermost = vec![None; addresses];
+        builder.chains.lines = vec![None; addresses];
         builder
     }
 
@@ -173,8 +235,23 @@ impl Builder {
         id
     }
 
+    /// Says what the line table has at some of the addresses.
+    pub(crate) fn set_line(&mut self, addresses: std::ops::Range<usize>, line: TableLine) {
+        let id = *self.table_line_ids.entry(line).or_insert_with(|| {
+            let id = TableLineId(count(&self.chains.table_lines));
+            self.chains.table_lines.push(line);
+            id
+        });
+        self.chains.lines[addresses].fill(Some(id));
+    }
+
     pub(crate) fn innermost(&mut self) -> &mut [Option<ChainNodeId>] {
         &mut self.chains.innermost
+    }
+
+    /// Notes that a file of a split unit was read.
+    pub(crate) fn read_split(&mut self, called: PathBuf, path: PathBuf) {
+        self.chains.split_files.push((called, path));
     }
 
     pub(crate) fn troubles(&mut self) -> &mut Troubles {

@@ -1,6 +1,8 @@
 //! The debug information of one object, and what is asked of it.
 
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use foldhash::fast::FixedState;
@@ -12,7 +14,7 @@ use crate::dwarf::{
     DwarfUnits, OpenUnit, Skeleton, Slice, Stop, load, load_package, unit_in_package,
 };
 use crate::limits::Steps;
-use crate::lines::{LineTableRow, rows};
+use crate::lines::{LineTableRow, rows, set_lines};
 use crate::names::{DwarfNames, SkeletonFiles};
 use crate::object_file::ObjectFile;
 use crate::search::{DebugFile, DebugSource, Search};
@@ -30,6 +32,10 @@ pub struct DebugInfo {
     sections: DwarfSections<Vec<u8>>,
     alternate: Option<DwarfSections<Vec<u8>>>,
     package: Option<DwarfPackageSections<Vec<u8>>>,
+    /// The file that dwz moved debug information to, where it is not there.
+    missing_alternate: Option<Vec<u8>>,
+    /// The files that belong to the object and are not it or its debug file.
+    beside: Vec<PathBuf>,
 }
 
 /// The lines of sorted addresses.
@@ -60,12 +66,22 @@ impl DebugInfo {
     ) -> Result<DebugInfo, Error> {
         let DebugFile { file, source } = found;
         let read = file.as_ref().unwrap_or(object);
-        let alternate = match search.alternate_file(read) {
-            Some(file) => Some(load(&file, false)?),
-            None => None,
-        };
+        let mut beside = Vec::new();
+        let (mut alternate, mut missing_alternate) = (None, None);
+        if let Some((name, _)) = read.alternate_link() {
+            match search.alternate_file(read) {
+                Some(file) => {
+                    alternate = Some(load(&file, false)?);
+                    beside.push(file.path().to_owned());
+                }
+                None => missing_alternate = Some(name),
+            }
+        }
         let package = match search.split_package(&[object.path(), read.path()]) {
-            Some(file) => Some(load_package(&file)?),
+            Some(file) => {
+                beside.push(file.path().to_owned());
+                Some(load_package(&file)?)
+            }
             None => None,
         };
         Ok(DebugInfo {
@@ -76,8 +92,15 @@ impl DebugInfo {
             sections: load(read, false)?,
             alternate,
             package,
+            missing_alternate,
+            beside,
             file,
         })
+    }
+
+    /// The files that have more of its debug information, split units aside: what dwz moved, and packages.
+    pub fn beside(&self) -> &[PathBuf] {
+        &self.beside
     }
 
     /// Where it was found.
@@ -90,17 +113,35 @@ impl DebugInfo {
         self.file.as_ref()
     }
 
-    /// The chain of functions at each of `addresses`, which are sorted and all different.
+    /// The chain of functions and the line at each of `addresses`, which are sorted and all different.
     ///
     /// Nothing that is damaged keeps the rest from being found: see [`Troubles`].
     pub fn chains(&self, addresses: &[u64]) -> Chains {
+        self.resolve(addresses, None)
+    }
+
+    /// Where inlined code begins and ends, in the units that hold some of `addresses`; sorted, each once.
+    pub fn edges(&self, addresses: &[u64]) -> Vec<u64> {
+        let mut edges = Vec::new();
+        self.resolve(addresses, Some(&mut edges));
+        edges.sort_unstable();
+        edges.dedup();
+        edges
+    }
+
+    fn resolve(&self, addresses: &[u64], edges: Option<&mut Vec<u64>>) -> Chains {
         let mut builder = Builder::new(addresses.len());
+        if let Some(name) = &self.missing_alternate {
+            builder.troubles().miss(name);
+        }
         self.with_dwarf(|dwarf| {
             let mut resolve = Resolve {
                 info: self,
                 addresses,
+                edges,
                 raw: vec![NOTHING; addresses.len()],
                 builder: &mut builder,
+                tables: HashSet::default(),
                 steps: Steps::new(&self.search.limits),
             };
             resolve.all(dwarf);
@@ -204,9 +245,13 @@ fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
 struct Resolve<'r> {
     info: &'r DebugInfo,
     addresses: &'r [u64],
+    /// Where edges of inlined code are wanted, and nothing else.
+    edges: Option<&'r mut Vec<u64>>,
     /// For each address the innermost node of the unit that is being walked; all [`NOTHING`] between units.
     raw: Vec<u32>,
     builder: &'r mut Builder,
+    /// The line tables that were read.
+    tables: HashSet<usize, FixedState>,
     steps: Steps,
 }
 
@@ -250,13 +295,22 @@ impl Resolve<'_> {
         if !Walk::new(units, self.addresses, &mut [], &mut self.steps).may_hold(&root)? {
             return Ok(());
         }
-        match root.split_name {
+        let lines = set_lines(
+            units,
+            &root,
+            self.addresses,
+            &mut self.tables,
+            self.builder,
+            &mut self.steps,
+        );
+        let walked = match root.split_name {
             Some(name) => self.split(units, &root, names, name),
             None => {
                 let open = units.open(index, &mut self.steps)?;
                 self.unit(units, &open, names)
             }
-        }
+        };
+        walked.and(lines)
     }
 
     /// Walks one unit and keeps what it found, even if the walk failed midway.
@@ -267,6 +321,9 @@ impl Resolve<'_> {
         names: &mut DwarfNames<'_, 'd>,
     ) -> Result<(), Stop> {
         let mut walk = Walk::new(units, self.addresses, &mut self.raw, &mut self.steps);
+        if let Some(edges) = &mut self.edges {
+            return walk.edges(open, edges);
+        }
         let walked = walk.walk(open);
         let nodes = walk.nodes;
         let Some(written) = walk.written else {
@@ -352,8 +409,10 @@ impl Resolve<'_> {
             let endian = self.info.endian;
             let empty = EndianSlice::new(&[], endian);
             let package = package.borrow(|bytes| EndianSlice::new(bytes, endian), empty)?;
-            if let Some(dwarf) = unit_in_package(&package, id, units.dwarf)? {
-                return self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files);
+            if let Some(dwarf) = unit_in_package(&package, id, units.dwarf)?
+                && self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files)?
+            {
+                return Ok(());
             }
         }
         let directory = skeleton
@@ -365,12 +424,15 @@ impl Resolve<'_> {
             if let Some(sections) = self.load_split(&path) {
                 let mut dwarf = borrow(&sections, None, self.info.endian);
                 dwarf.make_dwo(units.dwarf);
-                return self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files);
+                if self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files)? {
+                    let called = Path::new(OsStr::from_bytes(directory));
+                    let called = called.join(OsStr::from_bytes(name.slice()));
+                    self.builder.read_split(called, path);
+                    return Ok(());
+                }
             }
         }
-        let troubles = self.builder.troubles();
-        troubles.missing_split_units += 1;
-        (troubles.first_missing).get_or_insert_with(|| name.to_string_lossy().into_owned());
+        self.builder.troubles().miss(name.slice());
         Ok(())
     }
 
@@ -379,22 +441,23 @@ impl Resolve<'_> {
         load(&file, true).ok()
     }
 
+    /// Walks the unit that belongs to a skeleton; false where it is not among these, which are of another build.
     fn split_units<'d>(
         &mut self,
         dwarf: &'d Dwarf<Slice<'d>>,
         limits: &'d Limits,
         skeleton: Skeleton<'d>,
         files: &mut SkeletonFiles<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         self.steps.take(dwarf.debug_info.reader().len() as u64)?;
         let split = DwarfUnits::split(dwarf, limits, skeleton)?;
         let mut names = DwarfNames::split(&split, files);
         for index in 0..split.len() {
             let open = split.open(index, &mut self.steps)?;
             if open.unit.dwo_id.is_some() && open.unit.dwo_id == skeleton.id {
-                return self.unit(&split, &open, &mut names);
+                return self.unit(&split, &open, &mut names).map(|()| true);
             }
         }
-        Err(Stop::Beyond("a split unit is of another build"))
+        Ok(false)
     }
 }

@@ -160,6 +160,8 @@ pub(crate) struct OpenUnit<'a> {
     pub(crate) split_name: Option<Slice<'a>>,
     /// Names of a language with namespaces or types that functions are declared in.
     pub(crate) has_scopes: bool,
+    pub(crate) language: Option<constants::DwLang>,
+    producer: Option<AttributeValue<Slice<'a>>>,
     pub(crate) ranges: Option<AttributeValue<Slice<'a>>>,
     pub(crate) high_pc: Option<AttributeValue<Slice<'a>>>,
     pub(crate) has_low_pc: bool,
@@ -167,6 +169,30 @@ pub(crate) struct OpenUnit<'a> {
 }
 
 impl<'a> OpenUnit<'a> {
+    /// Whether its source is C++.
+    pub(crate) fn is_cpp(&self) -> bool {
+        matches!(
+            self.language,
+            Some(
+                constants::DW_LANG_C_plus_plus
+                    | constants::DW_LANG_C_plus_plus_03
+                    | constants::DW_LANG_C_plus_plus_11
+                    | constants::DW_LANG_C_plus_plus_14
+                    | constants::DW_LANG_C_plus_plus_17
+                    | constants::DW_LANG_C_plus_plus_20
+            )
+        )
+    }
+
+    /// Whether the compiler was told to leave types and parameters out, as GCC notes it in its name.
+    pub(crate) fn has_no_types(&self, dwarf: Option<&Dwarf<Slice<'a>>>) -> bool {
+        let producer = self.producer.and_then(|producer| {
+            let producer = dwarf?.attr_string(&self.unit, producer).ok()?;
+            Some(producer.to_string_lossy().into_owned())
+        });
+        producer.is_some_and(|producer| producer.split(' ').any(|word| word.starts_with("-g1")))
+    }
+
     pub(crate) fn skeleton(&self) -> Skeleton<'a> {
         Skeleton {
             id: self.unit.dwo_id,
@@ -224,6 +250,10 @@ impl<'a> DwarfUnits<'a> {
 
     pub(crate) fn len(&self) -> usize {
         self.offsets.len()
+    }
+
+    pub(crate) fn endian(&self) -> RunTimeEndian {
+        self.dwarf.debug_info.reader().endian()
     }
 
     /// The unit that holds an offset in `.debug_info`, by its number.
@@ -330,6 +360,8 @@ impl<'a> DwarfUnits<'a> {
             split_name: text(&unit, constants::DW_AT_dwo_name)
                 .or_else(|| text(&unit, constants::DW_AT_GNU_dwo_name)),
             has_scopes: !language.is_some_and(is_without_scopes),
+            language,
+            producer: root.attr_value(constants::DW_AT_producer),
             ranges: root.attr_value(constants::DW_AT_ranges),
             high_pc: root.attr_value(constants::DW_AT_high_pc),
             has_low_pc,

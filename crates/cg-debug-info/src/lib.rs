@@ -16,22 +16,27 @@ mod debug_info;
 mod dwarf;
 mod error;
 mod files;
+mod kept;
 mod limits;
 mod lines;
 mod machine_code;
 mod names;
 mod object_file;
+mod parameters;
 mod regular_file;
+mod scopes;
 mod search;
 mod symbols;
 mod unwind;
 mod walk;
 
 pub use chains::{
-    ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, FileId, SourcePlace, Troubles,
+    ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, FileId, SourcePlace, TableLine,
+    TableLineId, Troubles,
 };
 pub use debug_info::{AddressLines, DebugInfo};
 pub use error::Error;
+pub use kept::KeptObjects;
 pub use limits::Limits;
 pub use lines::LineTableRow;
 pub use machine_code::{CodePrints, MachineCode, NoPrint};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
-use crate::chains::{Builder, FileId, SourcePlace};
+use crate::chains::{Builder, FileId, SourcePlace, TableLine};
 use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
 use crate::files::{path, program};
 use crate::limits::Steps;
@@ -78,6 +78,82 @@ pub(crate) fn rows<'a>(
             let line = row
                 .line()
                 .map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
+            last = Some((end, row.file_index(), line));
+        }
+    }
+    Ok(())
+}
+
+/// Says for each of `addresses`, which are sorted, what the line table of a unit has there.
+///
+/// Code that the linker left out stands at 0 with all of its sequence, and is none.
+pub(crate) fn set_lines<'a>(
+    units: &DwarfUnits<'a>,
+    open: &OpenUnit<'a>,
+    addresses: &[u64],
+    seen: &mut HashSet<usize, FixedState>,
+    builder: &mut Builder,
+    steps: &mut Steps,
+) -> Result<(), Stop> {
+    let is_new = |offset: gimli::DebugLineOffset| seen.insert(offset.0);
+    if !open.line_program.is_some_and(is_new) {
+        return Ok(());
+    }
+    let Some(program) = program(units, open, steps) else {
+        return Ok(());
+    };
+    let mut rows = program.rows();
+    let mut files: HashMap<u64, Option<FileId>, FixedState> = HashMap::default();
+    let mut sequence = None;
+    let mut last: Option<(u64, u64, u32)> = None;
+    // The rows of one line up to this address, and the file of the first of them.
+    let mut run: Option<(u64, u32, u64)> = None;
+    let mut next = 0;
+    while let Some((header, row)) = rows.next_row()? {
+        steps.take(20)?;
+        let end = row.address();
+        if let Some((begin, file, line)) = last.take()
+            && begin < end
+            && sequence != Some(0)
+        {
+            let first = match run {
+                Some((until, of, first)) if (until, of) == (begin, line) => first,
+                _ => file,
+            };
+            run = Some((end, line, first));
+            // Rows ascend but for the beginnings of sequences.
+            if next == 0 || addresses.get(next - 1).is_some_and(|last| *last >= begin) {
+                next = addresses.partition_point(|address| *address < begin);
+            }
+            let below = |limit: u64, from: usize| {
+                let near = addresses[from..].iter().take(8);
+                let near = near.take_while(|address| **address < limit).count();
+                match near {
+                    8 => from + addresses[from..].partition_point(|address| *address < limit),
+                    near => from + near,
+                }
+            };
+            let from = below(begin, next);
+            next = below(end, from);
+            if from < next {
+                let mut path_of = |number| {
+                    *(files.entry(number)).or_insert_with(|| {
+                        path(units.dwarf, open, header, number).map(|path| builder.file(path))
+                    })
+                };
+                let line = TableLine {
+                    line,
+                    file: path_of(file),
+                    first_file: path_of(first),
+                };
+                builder.set_line(from..next, line);
+            }
+        }
+        if row.end_sequence() {
+            sequence = None;
+        } else {
+            sequence.get_or_insert(end);
+            let line = (row.line()).map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
             last = Some((end, row.file_index(), line));
         }
     }

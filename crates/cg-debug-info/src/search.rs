@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::kept::KeptObjects;
 use crate::object_file::ObjectFile;
 use crate::regular_file;
 use crate::{Error, Limits};
@@ -52,6 +53,8 @@ pub struct Search {
     /// The program that was profiled, wherever it lies and whatever it is called: for profiles that do not say by a build
     /// id which one it was.
     pub exe: Option<PathBuf>,
+    /// Where copies of the objects that were resolved are kept, for `roots` of later days.
+    pub keep: Option<KeptObjects>,
     /// What reading a file may cost.
     pub limits: Limits,
 }
@@ -60,6 +63,7 @@ impl Default for Search {
     fn default() -> Search {
         Search {
             exe: None,
+            keep: None,
             roots: Vec::new(),
             caches: perf_caches().into_iter().collect(),
             limits: Limits::default(),
@@ -75,8 +79,8 @@ fn perf_caches() -> Option<PathBuf> {
 }
 
 impl Search {
-    /// The files that may be the object which a profile names: below each root by its path and by its name alone, then
-    /// the path itself. Which of them was profiled is for its symbols or its build id to say.
+    /// The files that may be the object which a profile names: below each root by its path, by its name alone and as it was
+    /// kept, then the path itself. Which of them was profiled is for its code or its build id to say.
     pub fn objects(&self, path: &Path) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
         for root in &self.roots {
@@ -84,6 +88,7 @@ impl Search {
             if let Some(name) = path.file_name() {
                 candidates.push(root.join(name));
             }
+            candidates.extend(KeptObjects::new(root.clone()).builds(path));
         }
         candidates.push(path.to_owned());
         candidates.dedup();
@@ -187,6 +192,7 @@ impl Search {
         let directory = file.path().parent().unwrap_or(Path::new("."));
         let mut paths: Vec<PathBuf> = self.by_build_id(&build_id);
         paths.insert(0, directory.join(name));
+        paths.extend(name.file_name().map(|name| directory.join(name)));
         for root in &self.roots {
             paths.push(below(root, name));
             paths.extend(name.file_name().map(|name| root.join(name)));
@@ -199,7 +205,12 @@ impl Search {
     pub(crate) fn split_unit(&self, object: &Path, directory: &[u8], name: &[u8]) -> Vec<PathBuf> {
         let written = Path::new(OsStr::from_bytes(directory)).join(OsStr::from_bytes(name));
         let beside = object.parent().unwrap_or(Path::new("."));
-        let mut paths = vec![written.clone(), beside.join(OsStr::from_bytes(name))];
+        // Those of a kept object are below it, under the names that it has for them.
+        let mut paths = match below(beside, &written) {
+            kept if kept.is_file() => vec![kept],
+            _ => Vec::new(),
+        };
+        paths.extend([written.clone(), beside.join(OsStr::from_bytes(name))]);
         paths.extend(written.file_name().map(|name| beside.join(name)));
         for root in &self.roots {
             paths.push(below(root, &written));
@@ -226,7 +237,7 @@ impl Search {
 }
 
 /// A path as if `root` were the root of the file system. It does not leave `root`.
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     let inner = path
         .components()
         .filter(|part| matches!(part, Component::Normal(_)));

@@ -28,6 +28,23 @@ pub(crate) enum Origin {
     Alternate(usize),
 }
 
+impl Origin {
+    /// Its offset in the `.debug_info` that it is in.
+    pub(crate) fn offset(self) -> usize {
+        match self {
+            Origin::Here(offset) | Origin::Alternate(offset) => offset,
+        }
+    }
+
+    /// The same as an entry refers to it: what the alternate file refers to is in it.
+    pub(crate) fn seen_from(self, from: Origin) -> Origin {
+        match (self, from) {
+            (Origin::Here(offset), Origin::Alternate(_)) => Origin::Alternate(offset),
+            (origin, _) => origin,
+        }
+    }
+}
+
 /// What an address has before anything was found for it.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -139,6 +156,25 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
+    /// Adds where the inlined code of the unit begins and ends.
+    pub(crate) fn edges(&mut self, open: &OpenUnit<'a>, edges: &mut Vec<u64>) -> Result<(), Stop> {
+        let mut entries = open.unit.entries_raw(None)?;
+        while !entries.is_empty() {
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                continue;
+            };
+            if abbreviation.tag() != constants::DW_TAG_inlined_subroutine {
+                entries.skip_attributes(abbreviation.attributes())?;
+                continue;
+            }
+            let entry = read_function(&mut entries, abbreviation)?;
+            self.for_each_code(open, &entry, &mut |_, begin, end| {
+                edges.extend([begin, end])
+            })?;
+        }
+        Ok(())
+    }
+
     /// Writes a new node over the addresses that the entry covers. None where it covers none.
     fn cover(
         &mut self,
@@ -187,15 +223,32 @@ impl<'w, 'a> Walk<'w, 'a> {
         entry: &FunctionEntry<'a>,
         found: &mut dyn FnMut(&mut [u32], Range<usize>),
     ) -> Result<(), Stop> {
+        let mut exhausted = Ok(());
+        self.for_each_code(open, entry, &mut |walk, begin, end| {
+            let first = walk.addresses.partition_point(|address| *address < begin);
+            let length = walk.addresses[first..].partition_point(|address| *address < end);
+            if exhausted.is_ok() {
+                exhausted = walk.steps.take(length as u64);
+                found(walk.innermost, first..first + length);
+            }
+        })?;
+        Ok(exhausted?)
+    }
+
+    /// Calls `found` with the beginning and the end of each range of the entry.
+    fn for_each_code(
+        &mut self,
+        open: &OpenUnit<'a>,
+        entry: &FunctionEntry<'a>,
+        found: &mut dyn FnMut(&mut Self, u64, u64),
+    ) -> Result<(), Stop> {
         let mut range = |walk: &mut Self, begin: u64, end: u64| -> Result<(), Stop> {
             // What the linker left out stands at 0, where no code of a linked object is.
             if begin == 0 || begin >= end {
                 return Ok(());
             }
-            let first = walk.addresses.partition_point(|address| *address < begin);
-            let length = walk.addresses[first..].partition_point(|address| *address < end);
-            walk.steps.take(length as u64 + 20)?;
-            found(walk.innermost, first..first + length);
+            walk.steps.take(20)?;
+            found(walk, begin, end);
             Ok(())
         };
         if let Some(ranges) = entry.ranges {

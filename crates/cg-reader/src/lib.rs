@@ -8,7 +8,7 @@ pub mod number;
 mod options;
 mod out;
 
-pub use cg_debug_info::Search;
+pub use cg_debug_info::{KeptObjects, Search};
 
 pub use error::{Error, excerpt};
 pub use head::{FARTHEST_LOOK, Head, Reach};

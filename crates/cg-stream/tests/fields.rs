@@ -35,7 +35,7 @@ enum Law {
 use Law::{Agreed, Any, Counts, CountsOrCost, Key, Max, Min, One, Sum};
 
 /// A field of records: its type, or `*` for all of them that have no row of their own.
-const RECORD_FIELDS: [(&str, &str, Law); 44] = [
+const RECORD_FIELDS: [(&str, &str, Law); 46] = [
     ("*", "fn", Key),
     ("*", "file", Key),
     ("*", "obj", Key),
@@ -232,6 +232,7 @@ fn run_fields() -> Vec<(&'static str, RunLaw, Value, Value)> {
 /// comes from their list.
 const OTHER_WORDS: &str = "
     after before inside side state offset allocated freed agrees debug debuglink last named objects resolved unresolved object
+    missing elsewhere
     call end error event heap inline leak program_point run snapshot stack stream
     definite indirect possible reachable suppressed suppressed_contexts contexts errors root
     kernel jit waker inlined f

@@ -69,6 +69,13 @@ pub const CAPABILITIES: &[Capability] = &[
         install: Debian(&["dwz"]),
         commands: &["dwz"],
     },
+    Capability {
+        name: "llvm-symbolizer",
+        purpose: "names inlined functions by another reader of debug information",
+        probe: "llvm-symbolizer --version",
+        install: Debian(&["llvm"]),
+        commands: &["llvm-symbolizer"],
+    },
     // The oldest that the tests have run with; it has to run a program, for which Debian's needs symbols of the C library.
     Capability {
         name: "valgrind",

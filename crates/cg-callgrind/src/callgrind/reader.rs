@@ -545,11 +545,12 @@ fn can_be_costs(line: &[u8]) -> bool {
         .all(|byte| byte.is_ascii_hexdigit() || b"xX+-*.:, \t".contains(byte))
 }
 
-/// Where the last cost line is: its instruction, where the profile has addresses.
+/// Where the last cost line is.
 #[inline]
 fn at(positions: &Positions, file: StringId) -> At {
-    match positions.address() {
-        Some(address) => At::Address(address),
-        None => At::Line(file, positions.line()),
+    At {
+        address: positions.address(),
+        file,
+        line: positions.line(),
     }
 }

@@ -95,22 +95,26 @@ impl TakeLines for AddLines<'_> {
         }
     }
 
-    /// Adds consecutive lines of one span as a single line with their sum. The sum is small, as a run is no longer than
+    /// Adds consecutive lines of one span and source line as a single line with their sum. The sum is small, as a run is no longer than
     /// a buffer.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         let (_, place) = (self.sums).place_of(function, self.objects, self.section);
         let mut next = run.next();
-        while let Some((address, mut sum)) = next {
+        while let Some((address, line, mut sum)) = next {
             let spans = &mut self.objects.objects[place].spans;
             let position = spans.holding(address);
             let code = spans.bounds(position);
             next = loop {
                 match run.next() {
-                    Some((address, count)) if code.contains(&address) => sum += count,
+                    Some((address, same, count)) if same == line && code.contains(&address) => {
+                        sum += count;
+                    }
                     other => break other,
                 }
             };
-            self.line(&Traced::own(function, is_first, address, &[sum]));
+            if let Some(at) = run.at(address, line) {
+                self.line(&Traced::own(function, is_first, at, &[sum]));
+            }
         }
     }
 }
@@ -157,19 +161,15 @@ impl LineSums {
     ) -> Result<(), NoRoom> {
         let (host, place) = self.place_of(line.function, objects, section);
         let object = &mut objects.objects[place];
-        let address = match line.at {
-            At::Address(address) => address,
-            At::Line(file, number) => {
-                let found = self.at_line(object, host, file, number, section);
-                let row = self.row(host, found, place, object)?;
-                return self.add_counts(row, line, found.is_resolved);
-            }
+        let Some(address) = line.at.address else {
+            let found = self.at_line(object, host, line.at, section);
+            let row = self.row(host, found, place, object)?;
+            return self.add_counts(row, line, found.is_resolved);
         };
         let position = object.spans.holding(address);
         let span = object.spans.at(position);
-        let is_resolved = span.node.is_some();
-        let row = match span.owner {
-            Some(owner) if (owner.function, owner.is_first) == (line.function, line.is_first) => {
+        let owner = match span.owner {
+            Some(owner) if owner.owns(line) => {
                 // Sums in this range are the same whether they are read as signed or not.
                 if let ([count], CountsKind::Own) = (line.counts, line.counted)
                     && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
@@ -177,27 +177,34 @@ impl LineSums {
                     span.own = sum;
                     return Ok(());
                 }
-                owner.row
+                owner
             }
             _ => {
                 self.add_span(object, position, section)?;
-                let found = match (object.spans.at(position).node, &object.chains) {
-                    (Some(node), Some(chains)) => LineCode::of(chains, node),
+                let evidence = object.evidence(position, line.at, section);
+                let node = object.spans.at(position).facts.node;
+                let found = match (node, &object.chains) {
+                    (Some(node), Some(chains)) if object.has(host, evidence) => {
+                        LineCode::of(chains, node)
+                    }
                     _ => LineCode::default(),
                 };
                 let row = self.row(host, found, place, object)?;
-                object.spans.at(position).owner = Some(SpanOwner {
-                    function: line.function,
-                    is_first: line.is_first,
-                    row,
-                });
-                row
+                let owner = SpanOwner::of(line, evidence, row, found.is_resolved);
+                object.spans.at(position).owner = Some(owner);
+                owner
             }
         };
         if line.counted == CountsKind::Own {
-            object.see(host, position, self.ranked(line.counts), section);
+            object.see(
+                host,
+                position,
+                owner.place,
+                self.ranked(line.counts),
+                section,
+            );
         }
-        self.add_counts(row, line, is_resolved)
+        self.add_counts(owner.row, line, owner.is_resolved)
     }
 
     fn ranked(&self, counts: &[u64]) -> u64 {
@@ -248,10 +255,9 @@ impl LineSums {
             return Ok(());
         };
         let counts = &[count];
-        let line = Traced::own(owner.function, owner.is_first, 0, counts);
-        self.add_counts(owner.row, &line, span.node.is_some())?;
-        let host = section.merged_into(owner.function);
-        object.see(host, position, self.ranked(counts), section);
+        self.add_counts(owner.row, &owner.own_cost(counts), owner.is_resolved)?;
+        let host = section.merged_into(owner.function());
+        object.see(host, position, owner.place, self.ranked(counts), section);
         Ok(())
     }
 
@@ -313,10 +319,10 @@ impl LineSums {
         &mut self,
         object: &TracedObject,
         host: FunctionId,
-        file: StringId,
-        line: u64,
+        at: At,
         section: &Section,
     ) -> LineCode {
+        let At { file, line, .. } = at;
         let Some(lines) = &object.lines else {
             return LineCode::default();
         };
@@ -356,7 +362,7 @@ impl LineCode {
         let is_inlined = chains.node(node).inlined_into.is_some();
         LineCode {
             inlined: is_inlined.then_some(Inlined::Chain(node)),
-            is_resolved: true,
+            is_resolved: chains.has_names(node),
             node: Some(node),
         }
     }

@@ -18,9 +18,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::addresses::AddressSet;
-use super::objects::{is_called, is_symbol};
-use super::trace::{At, CountsKind, Traced};
-use super::write::SAID_FROM;
+use super::evidence::{is_called, is_symbol};
+use super::facts::SAID_FROM;
+use super::trace::{CountsKind, Traced};
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 
@@ -47,7 +47,7 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
     };
     let mut ran: HashMap<FunctionId, AddressSet, FixedState> = HashMap::default();
     let read = trace.read(&mut |line: &Traced| {
-        if let (At::Address(address), CountsKind::Own) = (line.at, line.counted) {
+        if let (Some(address), CountsKind::Own) = (line.at.address, line.counted) {
             let function = section.merged_into(line.function);
             ran.entry(function).or_default().insert(address);
         }

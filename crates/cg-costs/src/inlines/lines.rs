@@ -5,12 +5,14 @@
 //! names are said. Cost is never split in proportion.
 
 use cg_debug_info::{
-    ChainNodeId, Chains, CoveringSymbols, DebugInfo, Error, ObjectFile, SourcePlace,
+    ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, LineTableRow, ObjectFile,
+    SourcePlace,
 };
 use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
+use super::evidence::bare_name;
 use super::paths::is_same_file;
 use crate::ids::FunctionId;
 use crate::section::Section;
@@ -62,10 +64,32 @@ impl LineChains {
         };
         // Address ranges of the profile's functions, sorted by start.
         let mut owners: Vec<(std::ops::Range<u64>, FunctionId)> = Vec::new();
+        let mut others: Vec<&ElfSymbol> = Vec::new();
         for symbol in symbols.iter() {
             let demangled = cg_names::demangle::demangle(&symbol.name);
             let known = names.get(&*demangled).or_else(|| names.get(&*symbol.name));
             for function in known.into_iter().flatten() {
+                owners.push((symbol.addresses.clone(), *function));
+            }
+            if known.is_none() {
+                others.push(symbol);
+            }
+        }
+        // Demanglers spell parameters in their own ways. What several symbols can be is each of them: lines are then of more
+        // functions than they might be, and of none that they cannot be.
+        let found: HashSet<FunctionId, FixedState> =
+            owners.iter().map(|(_, function)| *function).collect();
+        let mut bare: HashMap<Vec<Vec<u8>>, Vec<FunctionId>, FixedState> = HashMap::default();
+        for function in functions
+            .iter()
+            .filter(|function| !found.contains(*function))
+        {
+            let name = section.strings.get(section.key_of(*function).name);
+            bare.entry(bare_name(name)).or_default().push(*function);
+        }
+        for symbol in others.into_iter().filter(|_| !bare.is_empty()) {
+            let demangled = cg_names::demangle::demangle(symbol.name_without_version());
+            for function in bare.get(&bare_name(&demangled)).into_iter().flatten() {
                 owners.push((symbol.addresses.clone(), *function));
             }
         }
@@ -78,11 +102,16 @@ impl LineChains {
             }
         }
         let (rows, table) = info.rows(&ranges);
-        // A row can span several chains: those at both of its ends are looked up.
-        let mut addresses: Vec<u64> = rows
-            .iter()
-            .flat_map(|row| [row.begin, row.end - 1])
-            .collect();
+        // A row can span several chains: inlined code begins or ends in it.
+        let mut begins: Vec<u64> = rows.iter().map(|row| row.begin).collect();
+        begins.dedup();
+        let edges = info.edges(&begins);
+        let inside = |row: &LineTableRow| {
+            let first = edges.partition_point(|edge| *edge <= row.begin);
+            let length = edges[first..].partition_point(|edge| *edge < row.end);
+            std::iter::once(row.begin).chain(edges[first..first + length].to_vec())
+        };
+        let mut addresses: Vec<u64> = rows.iter().flat_map(inside).collect();
         addresses.sort_unstable();
         addresses.dedup();
         let mut found = LineChains {
@@ -92,7 +121,7 @@ impl LineChains {
             known: owners.iter().map(|(_, function)| *function).collect(),
         };
         for row in &rows {
-            for address in [row.begin, row.end - 1] {
+            for address in inside(row) {
                 let index = addresses.binary_search(&address).ok();
                 let Some(node) = index.and_then(|index| found.chains.innermost[index]) else {
                     continue;

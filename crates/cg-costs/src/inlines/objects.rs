@@ -1,4 +1,4 @@
-//! The objects of a profile: finds their files, and checks these against the names that the profile has for addresses.
+//! The objects of a profile: finds their files, and has them tried by what the profile says of addresses.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -6,21 +6,20 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use cg_debug_info::{Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search};
-use cg_names::demangle::demangle;
-use cg_names::identity::{is_other_mangling, normal_function};
+use cg_debug_info::{
+    ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search,
+    TableLineId,
+};
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use super::evidence::{Agreement, Evidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
+use super::keep::ObjectFiles;
 use super::lines::{Allowed, LineChains};
-use super::spans::Spans;
+use super::spans::{CodeFacts, Spans};
 use super::trace::{At, CostLines, CountsKind, Traced};
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
-
-/// A file is the object that was profiled if this share of the object's named cost agrees with the file's symbols.
-/// Right files agree to 99.9 %, another build of the same program to less than half.
-const AGREES: (u128, u128) = (95, 100);
 
 /// An object that something is charged to, and what was found out of it.
 pub(crate) struct TracedObject {
@@ -34,10 +33,13 @@ pub(crate) struct TracedObject {
     pub(super) functions: Vec<FunctionId>,
     /// Where its debug information came from.
     pub(super) source: Option<&'static str>,
+    /// The files that it and its debug information were read from.
+    pub(super) files: Option<ObjectFiles>,
     pub(super) unresolved: Option<Unresolved>,
-    /// Named cost by the ranking event, and how much of it is where a symbol has the same name.
-    pub(super) named: u64,
-    pub(super) agrees: u64,
+    /// How much of its cost is where the file has it.
+    pub(super) agreement: Agreement,
+    /// Functions of it whose code is elsewhere in the file, so that they stay unresolved.
+    pub(super) strangers: HashSet<FunctionId, FixedState>,
     /// The file that is being tried; `chains` and `spans` are its own meanwhile.
     trial: Option<Trial>,
     /// Candidate files that were not tried yet.
@@ -57,7 +59,7 @@ pub(super) enum Unresolved {
     Missing,
     /// There is no debug information.
     NoDebugInfo,
-    /// Its symbols are not those of the profile.
+    /// Its code is not where the profile has it.
     AnotherBuild,
     /// It could not be read; the reader's words.
     Unreadable(String),
@@ -77,17 +79,9 @@ impl Unresolved {
 
 /// An object file that may be the one that was profiled.
 struct Trial {
-    /// Where its debug information came from.
-    source: Result<&'static str, Error>,
-    /// Groups of symbols that cover the same addresses, by name, mangled or not; spans refer to them by index.
-    groups: Vec<Vec<Vec<u8>>>,
-    /// Cache by function and group: whether a symbol of the group has the function's name; `None` if Valgrind did not
-    /// take that name from a symbol.
-    verdicts: HashMap<(FunctionId, u32), Option<bool>, FixedState>,
-    named: u64,
-    agrees: u64,
-    /// The last lookup in `verdicts`.
-    last_verdict: Option<(FunctionId, u32, Option<bool>)>,
+    /// Where its debug information came from, and the files.
+    source: Result<(&'static str, ObjectFiles), Error>,
+    evidence: Evidence,
 }
 
 /// The objects of a section; `object_of` maps functions to their indices.
@@ -111,9 +105,7 @@ impl TracedObjects {
                 let function = section.merged_into(line.function);
                 let place = found.place(function, section);
                 let functions = &mut found.objects[place].functions;
-                if let At::Line(..) = line.at
-                    && functions.last() != Some(&function)
-                {
+                if line.at.address.is_none() && functions.last() != Some(&function) {
                     functions.push(function);
                     if functions.len() > (1 << 16) {
                         functions.sort_unstable();
@@ -170,9 +162,10 @@ impl TracedObjects {
                 lines: None,
                 functions: Vec::new(),
                 source: None,
+                files: None,
                 unresolved: None,
-                named: 0,
-                agrees: 0,
+                agreement: Agreement::default(),
+                strangers: HashSet::default(),
                 trial: None,
                 candidates: Vec::new(),
                 spans: Spans::unknown(),
@@ -211,8 +204,8 @@ impl TracedObjects {
         is_tried
     }
 
-    /// Accepts or rejects the files that were tried. False if a rejected file had chains, so that the sums made with
-    /// them are wrong.
+    /// Accepts or rejects the files that were tried, and their functions. False if what is rejected had chains, so that the
+    /// sums made with them are wrong.
     pub(super) fn judge(&mut self) -> bool {
         let mut holds = true;
         for object in &mut self.objects {
@@ -237,31 +230,32 @@ impl TracedObjects {
             let function = section.merged_into(line.function);
             let place = self.place(function, section);
             let object = &mut self.objects[place];
-            let (Some(lines), At::Line(file, number)) = (&object.lines, line.at) else {
+            let At {
+                address: None,
+                file,
+                line: number,
+            } = line.at
+            else {
+                return;
+            };
+            let Some(lines) = &object.lines else {
                 return;
             };
             if line.counted != CountsKind::Own || number == 0 || !lines.knows(function) {
                 return;
             }
             let count = line.counts.get(ranking).copied().unwrap_or(0);
-            object.named = object.named.saturating_add(count);
-            if lines.at(function, section.strings.get(file), number) != Allowed::Nothing {
-                object.agrees = object.agrees.saturating_add(count);
-            }
+            let allowed = lines.at(function, section.strings.get(file), number);
+            object.agreement.add(allowed != Allowed::Nothing, count);
         })?;
         for object in &mut self.objects {
-            if object.lines.is_some() && !agrees(object.agrees, object.named) {
+            if object.lines.is_some() && !object.agreement.reaches(FUNCTION_AGREES) {
                 object.unresolved = Some(Unresolved::AnotherBuild);
                 (object.lines, object.source) = (None, None);
             }
         }
         Ok(())
     }
-}
-
-/// Whether enough of the cost is where the object has it.
-fn agrees(agreeing: u64, named: u64) -> bool {
-    u128::from(agreeing) * AGREES.1 >= u128::from(named) * AGREES.0
 }
 
 impl TracedObject {
@@ -271,11 +265,13 @@ impl TracedObject {
             let read = ObjectFile::open(&path, &search.limits).and_then(|object| {
                 let info = DebugInfo::of(&object, search)?;
                 let lines = LineChains::of(&object, &info, &self.functions, section)?;
-                Ok((info.source().name(), lines))
+                let files = ObjectFiles::of(&object, &info, &lines.chains);
+                Ok((info.source().name(), lines, files))
             });
             match read {
-                Ok((source, lines)) => {
+                Ok((source, lines, files)) => {
                     (self.source, self.lines) = (Some(source), Some(lines));
+                    self.files = Some(files);
                     self.unresolved = None;
                     self.candidates.clear();
                 }
@@ -288,6 +284,27 @@ impl TracedObject {
     /// The chains of its code.
     pub(super) fn chains(&self) -> Option<&Chains> {
         (self.chains.as_ref()).or_else(|| self.lines.as_ref().map(|lines| &lines.chains))
+    }
+
+    /// The files of its debug information that are not there.
+    pub(super) fn missing(&self) -> &[String] {
+        self.chains().map_or(&[], |chains| &chains.troubles.missing)
+    }
+
+    /// What of its debug information could not be read.
+    pub(super) fn damage(&self) -> Option<String> {
+        let troubles = &self.chains()?.troubles;
+        match (troubles.exhausted, troubles.damaged_units) {
+            (true, _) => Some(
+                "reading its debug information takes longer than any that compilers write"
+                    .to_owned(),
+            ),
+            (false, 0) => None,
+            (false, units) => Some(format!(
+                "{units} of its units could not be read to their ends, the first as {}",
+                troubles.first_damage.as_deref().unwrap_or("it is damaged")
+            )),
+        }
     }
 
     /// The index of an address. Lines mostly come in address order, so a few entries from the last hit on are searched
@@ -318,37 +335,86 @@ impl TracedObject {
         false
     }
 
-    /// Compares self cost of a function in a span with the symbols of the file that is tried.
+    /// What the profile and the file say of a line at a span.
+    pub(super) fn evidence(&mut self, position: usize, at: At, section: &Section) -> PlaceEvidence {
+        let table = self.spans.at(position).facts.line;
+        self.place_evidence(table, at, section)
+    }
+
+    fn place_evidence(
+        &self,
+        table: Option<TableLineId>,
+        at: At,
+        section: &Section,
+    ) -> PlaceEvidence {
+        let Some(chains) = &self.chains else {
+            return PlaceEvidence::Nothing;
+        };
+        place_evidence(
+            chains,
+            table.map(|table| chains.table_line(table)),
+            at,
+            section,
+        )
+    }
+
+    /// Whether the file has this code of a function where the profile has it.
     #[inline]
-    pub(super) fn see(&mut self, function: FunctionId, span: usize, count: u64, section: &Section) {
+    pub(super) fn has(&self, function: FunctionId, evidence: PlaceEvidence) -> bool {
+        evidence != PlaceEvidence::Differs && !self.strangers.contains(&function)
+    }
+
+    /// The innermost function at an instruction, as far as the file has what was profiled there.
+    pub(super) fn innermost(
+        &self,
+        function: FunctionId,
+        at: At,
+        section: &Section,
+    ) -> Option<(&Chains, ChainNodeId)> {
+        let chains = self.chains.as_ref()?;
+        let index = self.index_of(at.address?)?;
+        let evidence = self.place_evidence(chains.lines[index], at, section);
+        let node = chains.innermost[index].filter(|_| self.has(function, evidence))?;
+        Some((chains, node))
+    }
+
+    /// Holds self cost of a function in a span against the file that is tried.
+    #[inline]
+    pub(super) fn see(
+        &mut self,
+        function: FunctionId,
+        position: usize,
+        place: PlaceEvidence,
+        count: u64,
+        section: &Section,
+    ) {
         if let Some(trial) = &mut self.trial {
-            trial.see(function, self.spans.at(span).symbols, count, section);
+            let group = self.spans.at(position).facts.symbols;
+            trial.evidence.see(function, place, group, count, section);
         }
     }
 
-    /// Accepts or rejects the file that was tried; false if it is rejected and had chains.
+    /// Accepts or rejects the file that was tried; false if it, or any function of it, is rejected and had chains.
     fn judge(&mut self, trial: Trial) -> bool {
-        (self.named, self.agrees) = (trial.named, trial.agrees);
-        let agrees = agrees(trial.agrees, trial.named);
+        let judgement = trial.evidence.judge();
+        self.agreement = judgement.agreement;
         self.unresolved = match trial.source {
             // A stripped object has too few symbols to tell.
             Err(Error::NoDebugInfo) => Some(Unresolved::NoDebugInfo),
-            _ if !agrees => Some(Unresolved::AnotherBuild),
+            _ if !judgement.is_the_one => Some(Unresolved::AnotherBuild),
             Err(error) => {
                 self.candidates.clear();
                 Some(Unresolved::Unreadable(error.to_string()))
             }
-            Ok(source) => {
+            Ok((source, files)) => {
                 self.candidates.clear();
-                self.source = Some(source);
-                None
+                (self.source, self.files) = (Some(source), Some(files));
+                self.strangers = judgement.strangers;
+                return self.strangers.is_empty();
             }
         };
-        if self.unresolved.is_some() {
-            self.spans = Spans::unknown();
-            return self.chains.take().is_none();
-        }
-        true
+        self.spans = Spans::unknown();
+        self.chains.take().is_none()
     }
 }
 
@@ -386,69 +452,27 @@ impl Trial {
             Ok((source, DebugInfo::read(&object, debug, search)?))
         });
         let (source, chains) = match debug {
-            Ok((source, info)) => (Ok(source), Some(info.chains(addresses))),
+            Ok((source, info)) => {
+                let chains = info.chains(addresses);
+                let files = ObjectFiles::of(&object, &info, &chains);
+                (Ok((source, files)), Some(chains))
+            }
             Err(error) => (Err(error), None),
         };
-        let innermost = chains.as_ref().map_or(&[][..], |chains| &chains.innermost);
         let code = addresses.iter().zip(group_of).enumerate();
-        let spans = Spans::of(code.map(|(index, (address, group))| {
-            let node = innermost.get(index).copied().flatten();
-            (*address, node, group)
+        let spans = Spans::of(code.map(|(index, (address, symbols))| {
+            let chains = chains.as_ref();
+            let facts = CodeFacts {
+                node: chains.and_then(|chains| chains.innermost[index]),
+                line: chains.and_then(|chains| chains.lines[index]),
+                symbols,
+            };
+            (*address, facts)
         }));
         let trial = Trial {
             source,
-            groups,
-            verdicts: HashMap::default(),
-            named: 0,
-            agrees: 0,
-            last_verdict: None,
+            evidence: Evidence::new(groups),
         };
         Ok((trial, chains, spans))
     }
-
-    /// Counts self cost as agreeing with this group of symbols or not.
-    fn see(&mut self, function: FunctionId, group: u32, count: u64, section: &Section) {
-        let groups = &self.groups;
-        let verdict = match self.last_verdict {
-            Some((known, of, verdict)) if (known, of) == (function, group) => verdict,
-            _ => *(self.verdicts.entry((function, group))).or_insert_with(|| {
-                let name = section.strings.get(section.key_of(function).name);
-                let is_one = |symbol: &Vec<u8>| is_called(name, symbol);
-                is_symbol(name).then(|| groups[group as usize].iter().any(is_one))
-            }),
-        };
-        self.last_verdict = Some((function, group, verdict));
-        let Some(agrees) = verdict else {
-            return;
-        };
-        self.named = self.named.saturating_add(count);
-        if agrees {
-            self.agrees = self.agrees.saturating_add(count);
-        }
-    }
-}
-
-/// Whether Valgrind took a name from a symbol: false for placeholders and for names that it changed.
-pub(super) fn is_symbol(name: &[u8]) -> bool {
-    !(name.is_empty()
-        || name == b"???"
-        || name == b"(below main)"
-        || name.starts_with(b"0x")
-        || name.ends_with(b"@plt"))
-}
-
-/// Whether a function of the profile is called like a symbol.
-pub(super) fn is_called(name: &[u8], symbol: &[u8]) -> bool {
-    // `memcpy@@GLIBC_2.14`: the version is no part of the name.
-    let symbol = symbol.split(|byte| *byte == b'@').next().unwrap_or(symbol);
-    let demangled = demangle(symbol);
-    if name == symbol || name == &*demangled {
-        return true;
-    }
-    let (Ok(name), Ok(symbol)) = (std::str::from_utf8(name), std::str::from_utf8(&demangled))
-    else {
-        return false;
-    };
-    let (name, symbol) = (normal_function(name), normal_function(symbol));
-    name == symbol || is_other_mangling(&name, &symbol)
 }

@@ -8,3 +8,8 @@ pub(super) fn is_same_file(a: &[u8], b: &[u8]) -> bool {
     };
     !a.is_empty() && !b.is_empty() && (ends(a, b) || ends(b, a))
 }
+
+/// The last component of a path.
+pub(super) fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}

@@ -1,10 +1,15 @@
 //! Finds out which functions the cost of a section is of, as if nothing had been inlined.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
-use cg_debug_info::{ChainNodeId, Chains, Search};
+use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search};
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 
 use super::add_up::{CostLineSums, Roots, add_up};
 use super::chain::ChainRows;
@@ -82,10 +87,30 @@ pub fn resolve(section: &mut Section, search: &Search) -> Result<Option<Inlines>
         several,
     };
     inlines.name(&roots, section)?;
+    if let Some(store) = &search.keep {
+        inlines.keep(section, store)?;
+    }
     Ok(Some(inlines))
 }
 
 impl Inlines {
+    /// Copies the files of all objects that were resolved to a store.
+    fn keep(&self, section: &Section, store: &KeptObjects) -> Result<(), Error> {
+        for object in &self.objects.objects {
+            if let (Some(files), None) = (&object.files, &object.unresolved) {
+                let path = Path::new(OsStr::from_bytes(section.strings.get(object.name)));
+                files.keep(path, store).map_err(|error| {
+                    Error::whole(format!(
+                        "cannot keep {} in {}: {error}",
+                        path.display(),
+                        store.directory().display()
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Finds out what the functions of chains are called in records.
     fn name(&mut self, roots: &Roots, section: &mut Section) -> Result<(), TooMany> {
         for (place, object) in self.objects.objects.iter().enumerate() {
@@ -94,30 +119,7 @@ impl Inlines {
                 for path in chains.files() {
                     files.push(section.strings.intern(path)?);
                 }
-                for (id, function) in chains.functions() {
-                    let hosts = roots
-                        .get(&(place, id.index()))
-                        .map_or(&[][..], Vec::as_slice);
-                    functions.push(match out_of_line(&function.name, hosts, section) {
-                        Some(host) => {
-                            let key = section.key_of(host);
-                            InlinedFunction {
-                                name: key.name,
-                                file: key.file,
-                            }
-                        }
-                        None => InlinedFunction {
-                            name: match function.name.as_slice() {
-                                b"" => section.strings.intern(b"???")?,
-                                name => section.strings.intern(name)?,
-                            },
-                            file: match function.declared.file {
-                                Some(file) => files[file.index()],
-                                None => StringId::NOT_GIVEN,
-                            },
-                        },
-                    });
-                }
+                functions = named_functions(place, chains, &files, roots, section)?;
             }
             self.functions.push(functions);
             self.files.push(files);
@@ -130,32 +132,119 @@ impl Inlines {
         (self.objects.objects.iter())
             .filter_map(|object| Some((object.name, object.unresolved.as_ref()?)))
     }
+}
 
-    /// The chain of an instruction of a function's object.
-    pub(crate) fn at(
-        &self,
-        object: StringId,
-        address: u64,
-    ) -> Option<(usize, &Chains, ChainNodeId)> {
-        let place = self.objects.position(object)?;
-        let object = &self.objects.objects[place];
-        let chains = object.chains.as_ref()?;
-        let node = chains.innermost[object.index_of(address)?]?;
-        Some((place, chains, node))
+/// What the functions of an object's chains are called in records.
+fn named_functions(
+    place: usize,
+    chains: &Chains,
+    files: &[StringId],
+    roots: &Roots,
+    section: &mut Section,
+) -> Result<Vec<InlinedFunction>, TooMany> {
+    let key_of = |function: &ChainFunction| (function.name.clone(), function.declared.file);
+    let mut of_name = HashMap::<_, InlinedFunction, FixedState>::default();
+    let mut out = Vec::new();
+    for (id, function) in chains.functions() {
+        let hosts = roots.get(&(place, id.index()));
+        let hosts = hosts.map_or(&[][..], Vec::as_slice);
+        let found = match out_of_line(&function.name, hosts, section) {
+            Some((host, name)) => Some(InlinedFunction {
+                name: section.strings.intern(&name)?,
+                file: section.key_of(host).file,
+            }),
+            None => None,
+        };
+        if let Some(found) = found.filter(|_| !function.name.is_empty()) {
+            of_name.entry(key_of(function)).or_insert(found);
+        }
+        out.push(found);
+    }
+    let mut named = Vec::with_capacity(out.len());
+    for ((_, function), found) in chains.functions().zip(out) {
+        // Each unit has entries of its own for a function.
+        named.push(
+            match found.or_else(|| of_name.get(&key_of(function)).copied()) {
+                Some(found) => found,
+                None => InlinedFunction {
+                    name: match function.name.as_slice() {
+                        b"" => section.strings.intern(b"???")?,
+                        name => section.strings.intern(name)?,
+                    },
+                    file: match function.declared.file {
+                        Some(file) => files[file.index()],
+                        None => StringId::NOT_GIVEN,
+                    },
+                },
+            },
+        );
+    }
+    Ok(named)
+}
+
+/// The profile's function that is the out-of-line copy of an inlined one, and what both are called, so that they are one row:
+/// the host of the same name, else the only other host, whose name is an alias or another spelling. Where there are only
+/// clones and parts of it, the function is called as they are without what a compiler appended.
+fn out_of_line(
+    name: &[u8],
+    hosts: &[FunctionId],
+    section: &Section,
+) -> Option<(FunctionId, Vec<u8>)> {
+    let name_of = |host: &FunctionId| section.strings.get(section.key_of(*host).name);
+    if let Some(host) = hosts.iter().find(|host| name_of(host) == name) {
+        return Some((*host, name.to_vec()));
+    }
+    let is_whole = |host: &&FunctionId| without_clone(name_of(host)) == name_of(host);
+    let mut whole = hosts.iter().filter(is_whole);
+    match (whole.next(), whole.next()) {
+        (Some(host), None) => Some((*host, name_of(host).to_vec())),
+        (Some(_), Some(_)) => None,
+        (None, _) => {
+            let host = hosts.first()?;
+            let called = without_clone(name_of(host));
+            let is_one = hosts
+                .iter()
+                .all(|host| without_clone(name_of(host)) == called);
+            is_one.then(|| (*host, called.to_vec()))
+        }
     }
 }
 
-/// The profile's function that is the out-of-line copy of an inlined one, so that both are one row: the host of the
-/// same name, else the only other host, whose name is an alias or another spelling. A host whose name merely begins
-/// with the function's name is a part or a clone of it, and not all of it.
-fn out_of_line(name: &[u8], hosts: &[FunctionId], section: &Section) -> Option<FunctionId> {
-    let name_of = |host: &FunctionId| section.strings.get(section.key_of(*host).name);
-    if let Some(host) = hosts.iter().find(|host| name_of(host) == name) {
-        return Some(*host);
-    }
-    let mut whole = hosts.iter().filter(|host| !name_of(host).starts_with(name));
-    match (whole.next(), whole.next()) {
-        (Some(host), None) => Some(*host),
-        _ => None,
+/// A name without what GCC and LLVM append for parts and clones of a function.
+fn without_clone(name: &[u8]) -> &[u8] {
+    const MARKS: [&str; 7] = [
+        " [clone ",
+        ".part.",
+        ".isra.",
+        ".constprop.",
+        ".cold",
+        ".lto_priv.",
+        ".llvm.",
+    ];
+    let marks = MARKS.iter().filter_map(|mark| find(name, mark.as_bytes()));
+    marks.min().map_or(name, |end| &name[..end])
+}
+
+fn find(name: &[u8], mark: &[u8]) -> Option<usize> {
+    name.windows(mark.len()).position(|part| part == mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_compilers_append_to_clones_is_no_part_of_a_name() {
+        for (name, expected) in [
+            (
+                "app::weigh(int, int) [clone .part.0]",
+                "app::weigh(int, int)",
+            ),
+            ("weigh.constprop.0.isra.1", "weigh"),
+            ("log(char const*, ...)", "log(char const*, ...)"),
+            ("weigh", "weigh"),
+        ] {
+            assert_eq!(without_clone(name.as_bytes()), expected.as_bytes());
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The code of an object, cut where its chain of inlined functions or its symbols change.
+//! The code of an object, cut where its chain of inlined functions, its line or its symbols change.
 //!
 //! All cost lines in a span are treated alike, and a span is mostly code of one function of the profile. Callgrind
 //! writes the blocks of a function in no address order, so a lookup table replaces the search by address: it says for
@@ -6,10 +6,12 @@
 
 use std::ops::RangeInclusive;
 
-use cg_debug_info::ChainNodeId;
+use cg_debug_info::{ChainNodeId, TableLineId};
 
 use super::chain::ChainId;
-use crate::ids::FunctionId;
+use super::evidence::PlaceEvidence;
+use super::trace::{At, Traced};
+use crate::ids::{FunctionId, StringId};
 
 /// All code of an object by address. The first span begins at 0.
 pub(super) struct Spans {
@@ -26,35 +28,89 @@ pub(super) struct Spans {
 /// Code up to the next span.
 pub(super) struct CodeSpan {
     begin: u64,
-    /// The innermost function, where it is known.
-    pub(super) node: Option<ChainNodeId>,
-    /// Index of the group of symbols that cover it, in the file that is tried.
-    pub(super) symbols: u32,
-    /// The function that its last line was charged to.
+    pub(super) facts: CodeFacts,
+    /// What its last line was charged to.
     pub(super) owner: Option<SpanOwner>,
     /// Self cost of the owner that is not in its row yet, from lines that count only the first event.
     pub(super) own: u64,
 }
 
-/// The function whose lines a span collects, and the row that they are added to.
+/// The function and line whose cost a span collects, and the row that it is added to.
 #[derive(Clone, Copy)]
 pub(super) struct SpanOwner {
-    pub(super) function: FunctionId,
-    pub(super) is_first: bool,
+    function: FunctionId,
+    is_first: bool,
+    file: StringId,
+    line: u64,
+    /// Whether the line is that of the span.
+    pub(super) place: PlaceEvidence,
     pub(super) row: ChainId,
+    /// Whether the chain is known.
+    pub(super) is_resolved: bool,
+}
+
+impl SpanOwner {
+    /// Whom a line is charged to.
+    pub(super) fn of(
+        line: &Traced,
+        place: PlaceEvidence,
+        row: ChainId,
+        is_resolved: bool,
+    ) -> SpanOwner {
+        SpanOwner {
+            function: line.function,
+            is_first: line.is_first,
+            file: line.at.file,
+            line: line.at.line,
+            place,
+            row,
+            is_resolved,
+        }
+    }
+
+    /// Whether a line is charged to the same.
+    #[inline]
+    pub(super) fn owns(&self, line: &Traced) -> bool {
+        (self.function, self.is_first, self.file, self.line)
+            == (line.function, line.is_first, line.at.file, line.at.line)
+    }
+
+    pub(super) fn function(&self) -> FunctionId {
+        self.function
+    }
+
+    /// Self cost of it, at no address.
+    pub(super) fn own_cost<'c>(&self, counts: &'c [u64]) -> Traced<'c> {
+        let at = At {
+            address: None,
+            file: self.file,
+            line: self.line,
+        };
+        Traced::own(self.function, self.is_first, at, counts)
+    }
+}
+
+/// What is known of the code at an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CodeFacts {
+    /// The innermost function.
+    pub(super) node: Option<ChainNodeId>,
+    /// The line in the line table.
+    pub(super) line: Option<TableLineId>,
+    /// The group of symbols.
+    pub(super) symbols: u32,
 }
 
 impl Spans {
-    /// Makes spans from sorted addresses, each with its innermost function and its group of symbols.
-    pub(super) fn of(code: impl Iterator<Item = (u64, Option<ChainNodeId>, u32)>) -> Spans {
+    /// Makes spans from sorted addresses and what is known of each.
+    pub(super) fn of(code: impl Iterator<Item = (u64, CodeFacts)>) -> Spans {
         let mut spans: Vec<CodeSpan> = Vec::new();
-        for (address, node, symbols) in code {
+        for (address, facts) in code {
             match spans.last() {
-                Some(last) if (last.node, last.symbols) == (node, symbols) => {}
+                Some(last) if last.facts == facts => {}
                 last => spans.push(CodeSpan {
                     begin: last.map_or(0, |_| address),
-                    node,
-                    symbols,
+                    facts,
                     owner: None,
                     own: 0,
                 }),
@@ -92,7 +148,7 @@ impl Spans {
 
     /// Code of which nothing is known.
     pub(super) fn unknown() -> Spans {
-        Spans::of(std::iter::once((0, None, 0)))
+        Spans::of(std::iter::once((0, CodeFacts::default())))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -150,6 +206,14 @@ impl Spans {
 mod tests {
     use super::*;
 
+    /// Code with a group of symbols, of which nothing else is known.
+    fn facts(symbols: u32) -> CodeFacts {
+        CodeFacts {
+            symbols,
+            ..CodeFacts::default()
+        }
+    }
+
     #[test]
     fn every_address_is_in_the_last_span_that_begins_before_it() {
         let far = [(1 << 40) + 5, (1 << 40) + 6, u64::MAX - 1, u64::MAX];
@@ -161,7 +225,7 @@ mod tests {
             far.to_vec(),
         ] {
             let numbered = code.iter().zip(0..);
-            let mut spans = Spans::of(numbered.map(|(address, number)| (*address, None, number)));
+            let mut spans = Spans::of(numbered.map(|(address, number)| (*address, facts(number))));
             let around =
                 |address: &u64| [-40, -1, 0, 1, 40].map(|by| address.saturating_add_signed(by));
             // From every span to every other one.
@@ -186,11 +250,11 @@ mod tests {
         let code = [(8, 1), (16, 1), (24, 2), (32, 1)];
         let mut spans = Spans::of(
             code.into_iter()
-                .map(|(address, symbols)| (address, None, symbols)),
+                .map(|(address, symbols)| (address, facts(symbols))),
         );
         let found = [0, 8, 20, 24, 31, 32, 99].map(|address| {
             let position = spans.holding(address);
-            (position, spans.at(position).symbols)
+            (position, spans.at(position).facts.symbols)
         });
         assert_eq!(
             found,

@@ -18,11 +18,13 @@ use crate::ids::{FunctionId, StringId};
 
 /// Where a cost was charged to, inside its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum At {
-    /// An instruction.
-    Address(u64),
-    /// A line, where the profile has no addresses: its file and its number.
-    Line(StringId, u64),
+pub struct At {
+    /// The instruction, where the profile has addresses.
+    pub address: Option<u64>,
+    /// The file of its line.
+    pub file: StringId,
+    /// The number of its line; 0 where the profile knows none.
+    pub line: u64,
 }
 
 /// What the counts of a line are.
@@ -50,17 +52,17 @@ pub(crate) struct Traced<'a> {
 }
 
 impl<'a> Traced<'a> {
-    /// Self cost at an address.
+    /// Self cost.
     pub(super) fn own(
         function: FunctionId,
         is_first: bool,
-        address: u64,
+        at: At,
         counts: &'a [u64],
     ) -> Traced<'a> {
         Traced {
             function,
             is_first,
-            at: At::Address(address),
+            at,
             counted: CountsKind::Own,
             counts,
         }
@@ -128,10 +130,11 @@ const BUFFER: usize = 1 << 16;
 const OTHER_NODE: u8 = 1;
 const CALLS: u8 = 2;
 const HAS_ADDRESS: u8 = 4;
+const OTHER_FILE: u8 = 8;
 /// The bits from this one on hold the number of counts.
-const COUNTS: u32 = 3;
+const COUNTS: u32 = 4;
 /// With this many counts or more, the number of counts follows separately.
-const MANY: usize = 31;
+const MANY: usize = 15;
 /// First byte of a line with an address and one count.
 const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
 
@@ -172,15 +175,18 @@ impl CostLines {
             self.last_object = None;
         }
         self.note(object, at);
+        let is_other_file = at.file.index() != self.last.file;
         // Most lines are these: an event, and numbers that take a byte.
-        if let (At::Address(address), None, &[count]) = (at, callee, counts)
+        if let (Some(address), None, &[count]) = (at.address, callee, counts)
             && !is_other
+            && !is_other_file
             && let difference = zigzag(address.wrapping_sub(self.last.address))
-            && count | difference < 0x80
+            && let lines = zigzag(at.line.wrapping_sub(self.last.line))
+            && count | difference | lines < 0x80
             && count != 0
         {
-            self.last.address = address;
-            let bytes = [SHORT, difference as u8, count as u8];
+            (self.last.address, self.last.line) = (address, at.line);
+            let bytes = [SHORT, difference as u8, lines as u8, count as u8];
             self.pending.extend_from_slice(&bytes);
             if self.pending.len() >= BUFFER {
                 self.flush();
@@ -203,25 +209,27 @@ impl CostLines {
         if callee.is_some() {
             first |= CALLS;
         }
-        if let At::Address(_) = at {
+        if at.address.is_some() {
             first |= HAS_ADDRESS;
+        }
+        if is_other_file {
+            first |= OTHER_FILE;
         }
         out.push(first);
         if is_other {
             put(out, node as u64);
             last.node = node;
         }
-        match at {
-            At::Address(address) => {
-                put_difference(out, address.wrapping_sub(last.address));
-                last.address = address;
-            }
-            At::Line(file, line) => {
-                put_difference(out, (file.index() as u64).wrapping_sub(last.file as u64));
-                put_difference(out, line.wrapping_sub(last.line));
-                (last.file, last.line) = (file.index(), line);
-            }
+        if let Some(address) = at.address {
+            put_difference(out, address.wrapping_sub(last.address));
+            last.address = address;
         }
+        if is_other_file {
+            put_difference(out, (at.file.index() as u64).wrapping_sub(last.file as u64));
+            last.file = at.file.index();
+        }
+        put_difference(out, at.line.wrapping_sub(last.line));
+        last.line = at.line;
         if let Some(callee) = callee {
             put(out, callee.index() as u64);
         }
@@ -238,7 +246,7 @@ impl CostLines {
 
     #[inline]
     fn note(&mut self, object: impl FnOnce() -> StringId, at: At) {
-        let At::Address(address) = at else {
+        let Some(address) = at.address else {
             self.has_lines_without_address = true;
             return;
         };
@@ -354,6 +362,8 @@ impl CostLines {
                 let mut run = CostRun {
                     bytes,
                     address: last.address,
+                    line: last.line,
+                    file: last.file,
                 };
                 if run.peek().is_some() {
                     if let Some(node) = function {
@@ -361,7 +371,7 @@ impl CostLines {
                     }
                     // Lines that nobody took are passed over.
                     run.by_ref().for_each(drop);
-                    last.address = run.address;
+                    (last.address, last.line) = (run.address, run.line);
                     return Some(run.bytes);
                 }
                 let (line, rest) = read_line(bytes, last, &mut counts)?;
@@ -400,8 +410,10 @@ pub(crate) trait TakeLines {
 
     /// Takes a run of lines of a function; `is_first` is that of each of them.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
-        for (address, count) in run {
-            self.line(&Traced::own(function, is_first, address, &[count]));
+        while let Some((address, line, count)) = run.next() {
+            if let Some(at) = run.at(address, line) {
+                self.line(&Traced::own(function, is_first, at, &[count]));
+            }
         }
     }
 }
@@ -412,36 +424,53 @@ impl<See: FnMut(&Traced)> TakeLines for See {
     }
 }
 
-/// A run of lines of the most frequent form: self cost of one function, each with an address and one small count.
+/// A run of lines of the most frequent form: self cost of one function in one file, each with an address, a line near
+/// the last one, and one small count.
 pub(crate) struct CostRun<'b> {
     bytes: &'b [u8],
     address: u64,
+    line: u64,
+    file: usize,
 }
 
 impl<'b> CostRun<'b> {
-    /// The delta to the next address, the count there, and the bytes behind them.
+    /// The deltas to the next address and line, the count there, and the bytes behind them.
     #[inline(always)]
-    fn peek(&self) -> Option<(u8, u8, &'b [u8])> {
+    fn peek(&self) -> Option<([u8; 3], &'b [u8])> {
         match self.bytes {
-            [SHORT, difference @ ..0x80, count @ ..0x80, rest @ ..] => {
-                Some((*difference, *count, rest))
-            }
+            [
+                SHORT,
+                address @ ..0x80,
+                line @ ..0x80,
+                count @ ..0x80,
+                rest @ ..,
+            ] => Some(([*address, *line, *count], rest)),
             _ => None,
         }
+    }
+
+    /// Where a line of the run is.
+    #[inline]
+    pub(super) fn at(&self, address: u64, line: u64) -> Option<At> {
+        Some(At {
+            address: Some(address),
+            file: StringId::at(self.file).ok()?,
+            line,
+        })
     }
 }
 
 impl Iterator for CostRun<'_> {
-    /// An address, and the count there.
-    type Item = (u64, u64);
+    /// An address, its line, and the count there.
+    type Item = (u64, u64, u64);
 
     #[inline(always)]
-    fn next(&mut self) -> Option<(u64, u64)> {
-        let (difference, count, rest) = self.peek()?;
-        let difference = from_zigzag(difference.into());
-        self.address = self.address.wrapping_add(difference);
+    fn next(&mut self) -> Option<(u64, u64, u64)> {
+        let ([address, line, count], rest) = self.peek()?;
+        self.address = self.address.wrapping_add(from_zigzag(address.into()));
+        self.line = self.line.wrapping_add(from_zigzag(line.into()));
         self.bytes = rest;
-        Some((self.address, count.into()))
+        Some((self.address, self.line, count.into()))
     }
 }
 
@@ -481,18 +510,25 @@ fn read_line<'b>(
         last.node = usize::try_from(node).ok()?;
         rest = after;
     }
-    let at = if first & HAS_ADDRESS != 0 {
+    let mut address = None;
+    if first & HAS_ADDRESS != 0 {
         let (difference, after) = take_difference(rest)?;
         last.address = last.address.wrapping_add(difference);
+        address = Some(last.address);
         rest = after;
-        At::Address(last.address)
-    } else {
+    }
+    if first & OTHER_FILE != 0 {
         let (file, after) = take_difference(rest)?;
-        let (line, after) = take_difference(after)?;
         last.file = usize::try_from((last.file as u64).wrapping_add(file)).ok()?;
-        last.line = last.line.wrapping_add(line);
         rest = after;
-        At::Line(StringId::at(last.file).ok()?, last.line)
+    }
+    let (difference, after) = take_difference(rest)?;
+    last.line = last.line.wrapping_add(difference);
+    rest = after;
+    let at = At {
+        address,
+        file: StringId::at(last.file).ok()?,
+        line: last.line,
     };
     let mut callee = None;
     if first & CALLS != 0 {
@@ -611,10 +647,16 @@ mod tests {
             for round in 0..30_000u64 {
                 // Some in a row, as most lines are.
                 let node = (round / 6 % 7) as usize;
-                let at = match round % 6 {
-                    0 => At::Line(file(round as usize % 5), round % 99),
-                    1 => At::Address(u64::MAX - round * 1000),
-                    _ => At::Address(round),
+                let (address, name, line) = match round % 6 {
+                    0 => (None, round as usize % 5, round % 99),
+                    1 => (Some(u64::MAX - round * 1000), 3, u64::MAX - round),
+                    2 => (Some(round), round as usize % 4, round),
+                    _ => (Some(round), 2, round % 50),
+                };
+                let at = At {
+                    address,
+                    file: file(name),
+                    line,
                 };
                 let small = [round % 300];
                 let counts = match round % 5 {

@@ -1,25 +1,51 @@
 //! Writes chains of inlined functions as records.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::hash::BuildHasher as _;
 
 use cg_debug_info::{ChainNodeId, Chains, SourcePlace};
 use cg_reader::{Error, Out};
 use cg_stream::intern::Id as _;
-use cg_stream::record::{InlineFacts, InlineObject, Name};
 use cg_stream::rows::{InlineRow, NameId, NamesRef, StackRef};
 use cg_stream::sorting::Order as _;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 
-use super::chain::{ChainId, ChainKey, Inlined};
-use super::objects::TracedObject;
+use super::chain::{ChainKey, Inlined};
 use super::paths::is_same_file;
 use super::resolve::{InlinedFunction, Inlines};
-use crate::ids::StringId;
+use super::trace::At;
+use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 use crate::write::PartOf;
 use crate::write::tables::{ChainFrame, SectionTables, name};
 
-/// Objects that have less than this part of the cost are not worth a word.
-pub(super) const SAID_FROM: u64 = 1000;
+/// The cost of code of one chain, as it is written.
+struct ChainRow<'i> {
+    key: ChainKey,
+    frames: Vec<ChainFrame>,
+    /// The group of functions of which it may be each.
+    of_several: Option<usize>,
+    own: Cow<'i, [u64]>,
+    inclusive: Option<Cow<'i, [u64]>>,
+}
+
+impl ChainRow<'_> {
+    /// Adds code that the same is said of. Counts that are read as signed add up modulo 2^64 as others do.
+    fn add(&mut self, own: &[u64], inclusive: Option<&[u64]>) {
+        let add = |sums: &mut Cow<[u64]>, counts: &[u64]| {
+            for (sum, count) in sums.to_mut().iter_mut().zip(counts) {
+                *sum = sum.wrapping_add(*count);
+            }
+        };
+        add(&mut self.own, own);
+        match (&mut self.inclusive, inclusive) {
+            (Some(sums), Some(counts)) => add(sums, counts),
+            (sums, _) => *sums = None,
+        }
+    }
+}
 
 impl InlinedFunction {
     /// The function as a frame at no line.
@@ -42,41 +68,22 @@ impl Inlines {
         out: &mut Out,
     ) -> Result<(), Error> {
         let section = tables.section;
-        let ranking = section.ranking_event();
-        let chains = &self.chains;
-        let mut rows: Vec<(ChainId, ChainKey, Vec<ChainFrame>)> = (chains.all())
-            .map(|(row, key)| (row, key, self.frames(section, key)))
-            .collect();
-        rows.order_by(|(a, key_a, frames_a), (b, key_b, frames_b)| {
-            section
-                .by_cost(ranking, chains.own(*a), chains.own(*b))
-                .then_with(|| by_frames(section, frames_a, frames_b))
-                .then_with(|| {
-                    section.by_function(section.key_of(key_a.host), section.key_of(key_b.host))
-                })
-        });
         let mut stack = Vec::new();
-        for (row, key, frames) in rows {
-            let host = section.key_of(key.host);
-            let Some(innermost) = frames.first() else {
+        for row in self.rows(section) {
+            let host = section.key_of(row.key.host);
+            let Some(innermost) = row.frames.first() else {
                 continue;
             };
-            let has_lines_only = self.objects.has_lines_only(host.object);
-            let inclusive = match key.inlined {
-                None => Some(section.inclusive(key.host)),
-                Some(Inlined::Chain(_)) if !has_lines_only => Some(chains.inclusive(row)),
-                Some(_) => None,
-            };
-            let last = frames.len() - 1;
+            let last = row.frames.len() - 1;
             stack.clear();
-            for (position, frame) in frames.iter().enumerate() {
+            for (position, frame) in row.frames.iter().enumerate() {
                 let object = match position == last {
                     true => host.object,
                     false => StringId::NOT_GIVEN,
                 };
                 stack.push(tables.frame_in(*frame, object)?);
             }
-            let ambiguous = self.ambiguous(section, key);
+            let ambiguous = self.ambiguous(section, row.key);
             let row = InlineRow {
                 name: name(innermost.name),
                 file: name(innermost.file),
@@ -84,14 +91,71 @@ impl Inlines {
                 ambiguous: NamesRef::Ids(&ambiguous),
                 part: of.part,
                 thread: of.thread,
-                cost: tables.cells(chains.own(row)),
-                incl: (inclusive.filter(|_| section.has_inclusive()))
+                cost: tables.cells(&row.own),
+                incl: row
+                    .inclusive
+                    .as_deref()
                     .map(|inclusive| tables.cells(inclusive)),
                 stack: StackRef::Ids(&stack),
             };
             out.row(row, &*tables)?;
         }
         Ok(())
+    }
+
+    /// The rows in their order. Code whose chains bear the same names at the same lines is one row, whatever the debug
+    /// information has several entries for.
+    fn rows<'i>(&'i self, section: &'i Section) -> Vec<ChainRow<'i>> {
+        let chains = &self.chains;
+        let mut rows: Vec<ChainRow> = Vec::new();
+        let mut known = HashTable::new();
+        let hasher = FixedState::default();
+        for (row, key) in chains.all() {
+            let frames = self.frames(section, key);
+            let of_several = match key.inlined {
+                Some(Inlined::OneOf(several)) => Some(several),
+                _ => None,
+            };
+            let same = |row: &ChainRow| (row.key.host, row.of_several) == (key.host, of_several);
+            let hash = hasher.hash_one((key.host, of_several, &frames));
+            let found = known.find(hash, |index: &usize| {
+                same(&rows[*index]) && rows[*index].frames == frames
+            });
+            let has_lines_only = self.objects.has_lines_only(section.key_of(key.host).object);
+            let inclusive = match key.inlined {
+                None => Some(section.inclusive(key.host)),
+                Some(Inlined::Chain(_)) if !has_lines_only => Some(chains.inclusive(row)),
+                Some(_) => None,
+            };
+            let inclusive = inclusive.filter(|_| section.has_inclusive());
+            match found.copied() {
+                Some(index) => rows[index].add(chains.own(row), inclusive),
+                None => {
+                    let index = rows.len();
+                    rows.push(ChainRow {
+                        key,
+                        frames,
+                        of_several,
+                        own: Cow::Borrowed(chains.own(row)),
+                        inclusive: inclusive.map(Cow::Borrowed),
+                    });
+                    known.insert_unique(hash, index, |index: &usize| {
+                        let row: &ChainRow = &rows[*index];
+                        hasher.hash_one((row.key.host, row.of_several, &row.frames))
+                    });
+                }
+            }
+        }
+        let ranking = section.ranking_event();
+        rows.order_by(|a, b| {
+            section
+                .by_cost(ranking, &a.own, &b.own)
+                .then_with(|| by_frames(section, &a.frames, &b.frames))
+                .then_with(|| {
+                    section.by_function(section.key_of(a.key.host), section.key_of(b.key.host))
+                })
+        });
+        rows
     }
 
     /// The frames of a chain, innermost first; the last is the host.
@@ -188,9 +252,16 @@ impl Inlines {
         };
     }
 
-    /// The innermost function at an instruction, where it is an inlined one.
-    pub fn innermost(&self, object: StringId, address: u64) -> Option<ChainNodeId> {
-        let (_, chains, node) = self.at(object, address)?;
+    /// The innermost function at an instruction of a function, where it is an inlined one.
+    pub fn innermost(
+        &self,
+        section: &Section,
+        function: FunctionId,
+        at: At,
+    ) -> Option<ChainNodeId> {
+        let place = self.objects.position(section.key_of(function).object)?;
+        let object = &self.objects.objects[place];
+        let (chains, node) = object.innermost(function, at, section)?;
         chains.node(node).inlined_into.is_some().then_some(node)
     }
 
@@ -209,124 +280,6 @@ impl Inlines {
             frames.pop();
         }
         frames
-    }
-
-    /// What the `run` record says of it.
-    pub(crate) fn facts(&self, section: &Section) -> InlineFacts {
-        let mut objects: Vec<(u64, InlineObject)> = (self.objects.objects.iter())
-            .map(|object| {
-                let obj = Name::from_bytes(section.strings.get(object.name)).into_string();
-                let facts = InlineObject {
-                    obj,
-                    debug: object.source.map(str::to_owned),
-                    unresolved: object.unresolved.as_ref().map(|why| why.text().to_owned()),
-                    agrees: object.agrees,
-                    named: object.named,
-                };
-                (self.cost_of(section, object.name), facts)
-            })
-            .collect();
-        objects.order_by(|(a, facts_a), (b, facts_b)| {
-            b.cmp(a).then_with(|| facts_a.obj.cmp(&facts_b.obj))
-        });
-        InlineFacts {
-            resolved: section.counts(&self.resolved).into_owned(),
-            objects: objects.into_iter().map(|(_, facts)| facts).collect(),
-        }
-    }
-
-    /// The cost of an object's functions, by the event that ranks.
-    fn cost_of(&self, section: &Section, object: StringId) -> u64 {
-        let ranking = section.ranking_event();
-        let functions = section.present().filter(|(_, key)| key.object == object);
-        functions.fold(0, |sum: u64, (function, _)| {
-            sum.saturating_add(section.cost(function).get(ranking).copied().unwrap_or(0))
-        })
-    }
-
-    /// How much of the cost lines alone tell, where the profile has no addresses.
-    fn told_by_lines(&self, section: &Section, total: u64) -> Option<String> {
-        let has_lines = |object: &TracedObject| object.lines.is_some() && object.source.is_some();
-        self.objects
-            .objects
-            .iter()
-            .find(|object| has_lines(object))?;
-        let resolved = self
-            .resolved
-            .get(section.ranking_event())
-            .copied()
-            .unwrap_or(0);
-        Some(format!(
-            "the profile has no addresses: of {:.1}% of the cost its lines tell the function; run Callgrind with --dump-instr=yes for all of it",
-            100.0 * resolved as f64 / total.max(1) as f64
-        ))
-    }
-
-    /// What to say of objects that could not be resolved, a sentence for each reason, with what would help.
-    pub fn messages(&self, section: &Section) -> Vec<String> {
-        use super::objects::Unresolved;
-        let total: u64 = (self.objects.objects.iter())
-            .map(|object| self.cost_of(section, object.name))
-            .fold(0, u64::saturating_add);
-        let mut reasons: Vec<(&Unresolved, Vec<(u64, StringId)>)> = Vec::new();
-        for (object, why) in self.unresolved() {
-            let cost = self.cost_of(section, object);
-            // The `run` record has those too that cost next to nothing.
-            if cost < total / SAID_FROM {
-                continue;
-            }
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, objects)) => objects.push((cost, object)),
-                None => reasons.push((why, vec![(cost, object)])),
-            }
-        }
-        let said = |(why, mut objects): (&Unresolved, Vec<(u64, StringId)>)| {
-            objects.order_by(|(a, object_a), (b, object_b)| {
-                b.cmp(a)
-                    .then_with(|| section.by_string(*object_a, *object_b))
-            });
-            let share = |cost: u64| format!("{:.1}%", 100.0 * cost as f64 / total.max(1) as f64);
-            let named = objects.iter().map(|(cost, name)| {
-                let object = self.objects.objects.iter().find(|object| object.name == *name);
-                let name = Name::from_bytes(section.strings.get(*name)).into_string();
-                match object {
-                    Some(object) if *why == Unresolved::AnotherBuild => format!(
-                        "{name} ({} of the cost; {:.1}% of what has a name is where its symbols are)",
-                        share(*cost),
-                        100.0 * object.agrees as f64 / object.named.max(1) as f64
-                    ),
-                    _ => format!("{name} ({})", share(*cost)),
-                }
-            });
-            let named = named.collect::<Vec<_>>().join(", ");
-            match why {
-                Unresolved::Missing => {
-                    format!(
-                        "inlined functions stay unknown, as the object is not there; --debug-root DIR says where else to look: {named}"
-                    )
-                }
-                Unresolved::NoDebugInfo => format!(
-                    "inlined functions stay unknown without debug information (-g, in Cargo.toml debug = 1, a debug package, or --debug-root DIR): {named}"
-                ),
-                Unresolved::AnotherBuild => {
-                    format!(
-                        "inlined functions stay unknown, as the object is another build than the one profiled: {named}"
-                    )
-                }
-                Unresolved::Unnamed => {
-                    format!(
-                        "inlined functions stay unknown where the profile names no object: {}",
-                        share(objects.iter().map(|(cost, _)| cost).sum())
-                    )
-                }
-                Unresolved::Unreadable(why) => {
-                    format!("inlined functions stay unknown ({why}): {named}")
-                }
-            }
-        };
-        let mut messages: Vec<String> = reasons.into_iter().map(said).collect();
-        messages.extend(self.told_by_lines(section, total));
-        messages
     }
 }
 

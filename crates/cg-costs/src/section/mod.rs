@@ -11,7 +11,7 @@ use cg_stream::record::Count;
 use hashbrown::HashMap;
 
 use super::ids::{ArcId, FunctionId, StringId, Strings};
-use super::inlines::{CostLines, FunctionPrints};
+use super::inlines::{At, CostLines, FunctionPrints};
 use super::stacks::graph::StackGraph;
 use super::tables::{CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
 
@@ -285,19 +285,26 @@ impl Section {
         self.lines.absorb(lines, function, self.signedness)
     }
 
-    /// Splits arcs by the chain of inlined functions at the call site, which `innermost` finds by object and address;
+    /// Splits arcs by the chain of inlined functions at the call site, which `innermost` finds by caller and place;
     /// keeps call sites at different addresses apart only with `has_addresses`.
     pub fn tell_arcs_apart(
         &mut self,
-        innermost: impl Fn(StringId, u64) -> Option<ChainNodeId>,
+        innermost: impl Fn(&Section, FunctionId, At) -> Option<ChainNodeId>,
         has_addresses: bool,
     ) -> Result<(), NoRoom> {
         let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
-            let object = self.key_of(key.caller).object;
+            let at = At {
+                address: key.address,
+                file: match key.site {
+                    StringId::NOT_GIVEN => self.key_of(key.caller).file,
+                    site => site,
+                },
+                line: key.line,
+            };
             let key = ArcKey {
                 address: key.address.filter(|_| has_addresses),
-                inlined: (key.address).and_then(|address| innermost(object, address)),
+                inlined: innermost(self, key.caller, at),
                 ..key
             };
             self.add_arc(key, *arcs.facts(arc), arcs.inclusive(arc))?;

@@ -11,9 +11,9 @@ use hashbrown::HashMap;
 use super::PartOf;
 use super::tables::{SectionTables, function, name};
 use crate::ids::{FunctionId, StringId};
-use crate::inlines::Inlines;
+use crate::inlines::{At, Inlines};
 use crate::section::Section;
-use crate::tables::Signedness;
+use crate::tables::{LineKey, Signedness};
 
 /// What is needed to write the records of a section.
 pub(super) struct RecordWriting<'t, 's> {
@@ -84,10 +84,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
         for (line, key) in lines.all() {
             let rank = self.rank_of(lines.own_count(line, self.ranking));
             rows.push((rank, order[key.function.index()], line));
-            if let (Some(inlines), Some(address)) = (self.inlines, key.address) {
-                let object = section.key_of(key.function).object;
-                self.add_chain(object, inlines.innermost(object, address))?;
-            }
+            let object = section.key_of(key.function).object;
+            self.add_chain(object, self.innermost(key))?;
         }
         rows.order_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
             (rank_a, function_a)
@@ -108,9 +106,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
             let has_inclusive = lines
                 .inclusive(line, section.signedness(), &mut inclusive)
                 .map_err(|no_room| Error::whole(no_room.to_string()))?;
-            let innermost = self.inlines.zip(key.address);
-            let innermost = innermost
-                .and_then(|(inlines, address)| inlines.innermost(function.object, address));
+            let innermost = self.innermost(key);
             let row = LineRow {
                 name: name(function.name),
                 file: name(key.file),
@@ -126,6 +122,16 @@ impl<'t, 's> RecordWriting<'t, 's> {
             out.row(row, &*self.tables)?;
         }
         Ok(())
+    }
+
+    /// The innermost function of an instruction, where it is an inlined one.
+    fn innermost(&self, key: LineKey<FunctionId>) -> Option<ChainNodeId> {
+        let at = At {
+            address: key.address,
+            file: key.file,
+            line: key.line,
+        };
+        (self.inlines)?.innermost(self.section, key.function, at)
     }
 
     pub(super) fn write_arcs(&mut self, out: &mut Out) -> Result<(), Error> {

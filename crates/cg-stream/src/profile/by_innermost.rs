@@ -30,11 +30,25 @@ impl Profile {
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
     pub fn by_innermost(&self) -> Result<InlinedFunctions, Error> {
+        self.by_innermost_but(|_| false)
+    }
+
+    /// The same, but for functions that keep what was inlined into them.
+    ///
+    /// # Errors
+    /// Where a sum is beyond what a profile can hold.
+    pub fn by_innermost_but(
+        &self,
+        is_plain: impl Fn(FunctionKey) -> bool,
+    ) -> Result<InlinedFunctions, Error> {
         let mut functions = InlinedFunctions::default();
         let mut hosts = HashSet::new();
         let inlines = self.table(RecordType::Inline);
         for row in 0..inlines.len() {
-            self.add_chain(&mut functions, &mut hosts, inlines, row)
+            let frames = (inlines.key(row).stack).map(|stack| self.stacks().frames(stack));
+            let host = frames.and_then(|frames| frames.last().map(|frame| frame.function));
+            let plain = host.filter(|host| is_plain(*host));
+            self.add_chain(&mut functions, &mut hosts, inlines, row, plain)
                 .map_err(|refusal| Error::whole(refusal.to_string()))?;
         }
         Ok(functions)
@@ -98,10 +112,11 @@ impl Profile {
         hosts: &mut HashSet<(usize, FunctionKey)>,
         inlines: &Rows,
         row: usize,
+        plain: Option<FunctionKey>,
     ) -> Result<(), NotAdded> {
         let key = inlines.key(row);
         let function = functions.rows.row(Key {
-            function: key.function,
+            function: plain.unwrap_or(key.function),
             part: key.part,
             thread: key.thread,
             ..Key::default()
@@ -119,9 +134,11 @@ impl Profile {
             .stack
             .map(|stack| self.stacks().frames(stack))
             .unwrap_or_default();
+        // What is inlined into a function is in its inclusive cost.
+        let is_inlined = frames.len() > 1;
         let innermost = frames.first().map_or(key.function, |frame| frame.function);
         let mut outer = frames.iter().skip(1);
-        match frames.last().filter(|_| frames.len() > 1) {
+        match frames.last().filter(|_| is_inlined && plain.is_none()) {
             Some(host) => {
                 functions.hosts[function] += Count::from(hosts.insert((function, host.function)))
             }
@@ -135,7 +152,10 @@ impl Profile {
         }
         let is_same =
             |frame: FunctionKey| (frame.name, frame.file) == (innermost.name, innermost.file);
-        let is_inside = outer.any(|frame| is_same(frame.function));
+        let is_inside = match plain {
+            Some(_) => is_inlined,
+            None => outer.any(|frame| is_same(frame.function)),
+        };
         if let Some(incl) = inlines.incl(row).filter(|_| !is_inside) {
             for (event, count) in incl.iter().enumerate() {
                 (functions.rows.add_incl(function, event, *count))

@@ -69,6 +69,14 @@ impl Profile {
                     Some(known) => {
                         known.agrees = known.agrees.saturating_add(object.agrees);
                         known.named = known.named.saturating_add(object.named);
+                        for (known, names) in [
+                            (&mut known.missing, &object.missing),
+                            (&mut known.elsewhere, &object.elsewhere),
+                        ] {
+                            let new = names.iter().filter(|name| !known.contains(name));
+                            let new: Vec<String> = new.cloned().collect();
+                            known.extend(new);
+                        }
                     }
                     None => objects.push(object.clone()),
                 }
@@ -279,17 +287,17 @@ mod tests {
             (
                 vec![
                     json!({"inlines": {"resolved": {"Ir": 5}, "objects": [
-                        {"obj": "/a", "debug": "object", "agrees": 4, "named": 5},
+                        {"obj": "/a", "debug": "object", "missing": ["a.dwo"], "elsewhere": ["f"], "agrees": 4, "named": 5},
                         {"obj": "/c", "unresolved": "missing", "agrees": 0, "named": 0}]}}),
                     json!({}),
                     json!({"inlines": {"resolved": {"Ir": 7}, "objects": [
                         {"obj": "/b", "debug": "build-id", "agrees": 20, "named": 20},
-                        {"obj": "/a", "debug": "object", "agrees": 6, "named": 6},
+                        {"obj": "/a", "debug": "object", "missing": ["b.dwo", "a.dwo"], "agrees": 6, "named": 6},
                         {"obj": "/c", "debug": "object", "agrees": 1, "named": 1}]}}),
                 ],
                 json!({"inlines": {"resolved": {"Ir": 12}, "objects": [
                     {"obj": "/b", "debug": "build-id", "agrees": 20, "named": 20},
-                    {"obj": "/a", "debug": "object", "agrees": 10, "named": 11},
+                    {"obj": "/a", "debug": "object", "missing": ["a.dwo", "b.dwo"], "elsewhere": ["f"], "agrees": 10, "named": 11},
                     {"obj": "/c", "debug": "object", "agrees": 1, "named": 1},
                     {"obj": "/c", "unresolved": "missing", "agrees": 0, "named": 0}]}}),
             ),

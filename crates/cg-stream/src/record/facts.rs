@@ -165,9 +165,16 @@ pub struct InlineObject {
     /// Why its cost is not resolved: `missing`, `no debug information`, `another build`, or the reader's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<String>,
-    /// The part of `named` whose function has the same name in the object's symbols.
+    /// Files of its debug information that are not there: what they would tell is not resolved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Functions that are elsewhere in the file that is there than the profile has them, and so are not resolved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
+    /// The part of `named` that is where the object has it.
     pub agrees: u64,
-    /// The cost of the object's functions that have names, counted in the first event.
+    /// The cost that can be held against the object, by its line or by the name of its function; counted in the first
+    /// event.
     pub named: u64,
 }
 

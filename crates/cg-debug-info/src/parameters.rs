@@ -1,0 +1,350 @@
+//! The parameters of C++ functions whose mangled names debug information leaves out: static ones, those of unnamed
+//! namespaces, and closures. They are spelled as the demangler of GNU spells them, as that is how symbols come out of
+//! Valgrind: `char const*`, `unsigned long`.
+
+use gimli::{AttributeValue, DebugInfoOffset, UnitOffset, constants};
+
+use crate::dwarf::{OpenUnit, Slice, Stop};
+use crate::limits::Steps;
+use crate::names::DwarfNames;
+use crate::walk::{Origin, origin_of};
+
+/// How deep types may refer to each other.
+const DEEPEST_TYPE: usize = 24;
+/// How many parameters are written at the most, those of parameters included.
+const MOST_PARAMETERS: usize = 256;
+
+/// A piece of a type's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TypePiece<'a> {
+    /// Text that the language has.
+    Text(&'static str),
+    /// A type that is declared somewhere, and may be in scopes.
+    Declared(Origin, Slice<'a>),
+    /// A type of the language.
+    Base(Slice<'a>),
+}
+
+/// The parameters of a function.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Parameters<'a> {
+    /// What stands between the parentheses.
+    pub(crate) pieces: Vec<TypePiece<'a>>,
+    /// It does not change the object that it is called for.
+    pub(crate) is_const: bool,
+    count: usize,
+}
+
+impl<'a> DwarfNames<'_, 'a> {
+    /// The parameters of the function at an entry; none where the debug information has no parameters at all, as that of `-g1`.
+    pub(crate) fn parameters(
+        &self,
+        function: Origin,
+        steps: &mut Steps,
+    ) -> Result<Option<Parameters<'a>>, Stop> {
+        let Some((_, open)) = self.open(function, steps)? else {
+            return Ok(None);
+        };
+        let mut parameters = Parameters::default();
+        let Some(offset) = unit_offset(function, &open) else {
+            return Ok(None);
+        };
+        self.add_parameters(&open, function, offset, &mut parameters, 0, steps)?;
+        let has_none = parameters.count == 0 && open.has_no_types(self.dwarf(function));
+        Ok((!has_none).then_some(parameters))
+    }
+
+    /// Adds what the children of an entry say of parameters.
+    fn add_parameters(
+        &self,
+        open: &OpenUnit<'a>,
+        function: Origin,
+        offset: UnitOffset,
+        into: &mut Parameters<'a>,
+        depth: usize,
+        steps: &mut Steps,
+    ) -> Result<(), Stop> {
+        let mut entries = open.unit.entries_raw(Some(offset))?;
+        let mut is_first = true;
+        let mut separate = |into: &mut Parameters<'a>| {
+            if !std::mem::take(&mut is_first) {
+                into.pieces.push(TypePiece::Text(", "));
+            }
+        };
+        let Some(own) = entries.read_abbreviation()? else {
+            return Ok(());
+        };
+        entries.skip_attributes(own.attributes())?;
+        while own.has_children() && entries.next_depth() > 0 && !entries.is_empty() {
+            steps.take(50)?;
+            let is_child = entries.next_depth() == 1;
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                continue;
+            };
+            match abbreviation.tag() {
+                constants::DW_TAG_formal_parameter if is_child && into.count < MOST_PARAMETERS => {
+                    let attributes = abbreviation.attributes();
+                    let parameter =
+                        self.read_parameter(&mut entries, attributes, open, function)?;
+                    into.count += 1;
+                    if parameter.is_object {
+                        into.is_const |= self.points_to_const(parameter.of_type, steps)?;
+                        continue;
+                    }
+                    separate(into);
+                    // What a function may not change of its own copy is nobody else's affair.
+                    let of_type = self.without_qualifiers(parameter.of_type, steps)?;
+                    self.add_type(of_type, into, depth + 1, steps)?;
+                    continue;
+                }
+                constants::DW_TAG_unspecified_parameters if is_child => {
+                    separate(into);
+                    into.pieces.push(TypePiece::Text("..."));
+                }
+                // Parameters are in front of what the function does.
+                constants::DW_TAG_lexical_block
+                | constants::DW_TAG_variable
+                | constants::DW_TAG_inlined_subroutine => return Ok(()),
+                _ => {}
+            }
+            entries.skip_attributes(abbreviation.attributes())?;
+        }
+        Ok(())
+    }
+
+    fn read_parameter(
+        &self,
+        entries: &mut gimli::EntriesRaw<'_, Slice<'a>>,
+        attributes: &[gimli::AttributeSpecification],
+        open: &OpenUnit<'a>,
+        function: Origin,
+    ) -> Result<Parameter, Stop> {
+        let mut parameter = Parameter::default();
+        for specification in attributes {
+            let attribute = entries.read_attribute(*specification)?;
+            let value = attribute.value();
+            match attribute.name() {
+                constants::DW_AT_artificial => parameter.is_object = true,
+                constants::DW_AT_type => parameter.of_type = target(value, open, function),
+                constants::DW_AT_name => {
+                    let name = self
+                        .dwarf(function)
+                        .and_then(|dwarf| dwarf.attr_string(&open.unit, value).ok());
+                    parameter.is_object |=
+                        name.is_some_and(|name| matches!(name.slice(), b"this" | b"__closure"));
+                }
+                _ => {}
+            }
+        }
+        Ok(parameter)
+    }
+
+    /// What a type refers to: its tag, and the type that it is made of.
+    fn type_at(
+        &self,
+        of: Option<Origin>,
+        steps: &mut Steps,
+    ) -> Result<Option<TypeEntry<'a>>, Stop> {
+        let Some(origin) = of else { return Ok(None) };
+        steps.take(300)?;
+        let Some((_, open)) = self.open(origin, steps)? else {
+            return Ok(None);
+        };
+        let Some(offset) = unit_offset(origin, &open) else {
+            return Ok(None);
+        };
+        let entry = open.unit.entry(offset)?;
+        let name = entry.attr_value(constants::DW_AT_name);
+        let dwarf = self.dwarf(origin);
+        Ok(Some(TypeEntry {
+            tag: entry.tag(),
+            name: name.and_then(|name| dwarf?.attr_string(&open.unit, name).ok()),
+            inner: (entry.attr_value(constants::DW_AT_type))
+                .and_then(|of| target(of, &open, origin)),
+            origin,
+        }))
+    }
+
+    /// A type without `const` and `volatile` of its own.
+    fn without_qualifiers(
+        &self,
+        mut of: Option<Origin>,
+        steps: &mut Steps,
+    ) -> Result<Option<Origin>, Stop> {
+        for _ in 0..DEEPEST_TYPE {
+            match self.type_at(of, steps)? {
+                Some(entry) if is_qualifier(entry.tag) => of = entry.inner,
+                _ => break,
+            }
+        }
+        Ok(of)
+    }
+
+    fn points_to_const(&self, of: Option<Origin>, steps: &mut Steps) -> Result<bool, Stop> {
+        let of = self.without_qualifiers(of, steps)?;
+        let Some(pointer) = self.type_at(of, steps)? else {
+            return Ok(false);
+        };
+        let object = self.type_at(pointer.inner, steps)?;
+        Ok(object.is_some_and(|object| object.tag == constants::DW_TAG_const_type))
+    }
+
+    /// Adds the name of a type; what is no type is `void`.
+    fn add_type(
+        &self,
+        of: Option<Origin>,
+        into: &mut Parameters<'a>,
+        depth: usize,
+        steps: &mut Steps,
+    ) -> Result<(), Stop> {
+        let text = TypePiece::Text;
+        if depth > DEEPEST_TYPE {
+            into.pieces.push(text("?"));
+            return Ok(());
+        }
+        let Some(entry) = self.type_at(of, steps)? else {
+            into.pieces.push(text("void"));
+            return Ok(());
+        };
+        let mark = match entry.tag {
+            constants::DW_TAG_pointer_type | constants::DW_TAG_array_type => "*",
+            constants::DW_TAG_reference_type => "&",
+            constants::DW_TAG_rvalue_reference_type => "&&",
+            constants::DW_TAG_const_type => " const",
+            constants::DW_TAG_volatile_type => " volatile",
+            constants::DW_TAG_restrict_type => "",
+            constants::DW_TAG_typedef => return self.add_typedef(&entry, into, depth, steps),
+            constants::DW_TAG_subroutine_type => {
+                return self.add_function_type(&entry, "(", into, depth, steps);
+            }
+            constants::DW_TAG_base_type | constants::DW_TAG_unspecified_type => {
+                let name = entry.name.map_or(text("?"), TypePiece::Base);
+                into.pieces.push(name);
+                return Ok(());
+            }
+            _ => {
+                let name = entry
+                    .name
+                    .map(|name| TypePiece::Declared(entry.origin, name));
+                into.pieces.push(name.unwrap_or(text("{unnamed type}")));
+                return Ok(());
+            }
+        };
+        let inner = self.type_at(entry.inner, steps)?;
+        if let Some(inner) = inner.filter(|of| of.tag == constants::DW_TAG_subroutine_type) {
+            let open = match mark {
+                "*" => "(*)(",
+                "&" => "(&)(",
+                "&&" => "(&&)(",
+                _ => "(",
+            };
+            return self.add_function_type(&inner, open, into, depth, steps);
+        }
+        self.add_type(entry.inner, into, depth + 1, steps)?;
+        into.pieces.push(text(mark));
+        Ok(())
+    }
+
+    /// A name for a type is another name of it, but where the type has no other.
+    fn add_typedef(
+        &self,
+        entry: &TypeEntry<'a>,
+        into: &mut Parameters<'a>,
+        depth: usize,
+        steps: &mut Steps,
+    ) -> Result<(), Stop> {
+        let inner = self.type_at(entry.inner, steps)?;
+        let is_only_name = inner.is_some_and(|inner| {
+            inner.name.is_none()
+                && matches!(
+                    inner.tag,
+                    constants::DW_TAG_structure_type
+                        | constants::DW_TAG_class_type
+                        | constants::DW_TAG_union_type
+                        | constants::DW_TAG_enumeration_type
+                )
+        });
+        match entry.name {
+            Some(name) if is_only_name => {
+                into.pieces.push(TypePiece::Declared(entry.origin, name));
+                Ok(())
+            }
+            _ => self.add_type(entry.inner, into, depth + 1, steps),
+        }
+    }
+
+    /// `int (*)(char)`.
+    fn add_function_type(
+        &self,
+        entry: &TypeEntry<'a>,
+        open: &'static str,
+        into: &mut Parameters<'a>,
+        depth: usize,
+        steps: &mut Steps,
+    ) -> Result<(), Stop> {
+        self.add_type(entry.inner, into, depth + 1, steps)?;
+        into.pieces.push(TypePiece::Text(" "));
+        into.pieces.push(TypePiece::Text(open));
+        if let Some((_, unit)) = self.open(entry.origin, steps)?
+            && let Some(offset) = unit_offset(entry.origin, &unit)
+            && depth < DEEPEST_TYPE
+        {
+            self.add_parameters(&unit, entry.origin, offset, into, depth + 1, steps)?;
+        }
+        into.pieces.push(TypePiece::Text(")"));
+        Ok(())
+    }
+}
+
+/// What the entry of a parameter says.
+#[derive(Default)]
+struct Parameter {
+    of_type: Option<Origin>,
+    /// It is the object that the function is called for, or the closure.
+    is_object: bool,
+}
+
+/// What the entry of a type says.
+struct TypeEntry<'a> {
+    tag: constants::DwTag,
+    name: Option<Slice<'a>>,
+    inner: Option<Origin>,
+    origin: Origin,
+}
+
+fn is_qualifier(tag: constants::DwTag) -> bool {
+    matches!(
+        tag,
+        constants::DW_TAG_const_type
+            | constants::DW_TAG_volatile_type
+            | constants::DW_TAG_restrict_type
+    )
+}
+
+fn unit_offset(origin: Origin, open: &OpenUnit) -> Option<UnitOffset> {
+    DebugInfoOffset(origin.offset()).to_unit_offset(&open.unit.header)
+}
+
+/// The entry that an attribute of another one refers to.
+fn target<'a>(
+    value: AttributeValue<Slice<'a>>,
+    open: &OpenUnit<'a>,
+    from: Origin,
+) -> Option<Origin> {
+    Some(origin_of(value, open)?.seen_from(from))
+}
+
+/// The name of a type of the language as GNU's demangler writes it; GCC writes `long unsigned int` in debug information.
+pub(crate) fn base_type(name: &[u8]) -> &[u8] {
+    match name {
+        b"long unsigned int" => b"unsigned long",
+        b"long int" => b"long",
+        b"short unsigned int" => b"unsigned short",
+        b"short int" => b"short",
+        b"long long unsigned int" => b"unsigned long long",
+        b"long long int" => b"long long",
+        b"__int128 unsigned" => b"unsigned __int128",
+        b"_Float128" => b"__float128",
+        name => name,
+    }
+}
