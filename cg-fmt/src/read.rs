@@ -111,7 +111,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
             || options.format.is_of_calls(),
         lines: is_source
             || options.kind == Some(RecordType::Line)
-            || options.format == OutputFormat::Callgrind,
+            || (options.format == OutputFormat::Callgrind && !options.is_diff),
         // Only instructions have chains of inlined functions.
         instr: is_source && is_inline,
         inline: is_inline,

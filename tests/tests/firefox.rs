@@ -84,17 +84,18 @@ fn totals_and_functions_are_the_streams() {
         let arguments = ["-f", "firefox", "--event", event, file];
         let found = figures(&written("cg-fmt", &arguments));
         let (expected, total) = listed(file, event);
-        assert_eq!(found["total"], total, "{file}");
+        // Times are in ms.
+        let unit = if event.starts_with("cpu") { 1e6 } else { 1.0 };
+        let count = |found: &Value| (found.as_f64().unwrap_or(0.0) * unit).round() as i64;
+        assert_eq!(count(&found["total"]), total, "{file}");
         for function in functions {
             let [own, inclusive] = expected[function];
             assert!(inclusive > 0, "{function} of {file}");
-            assert_eq!(
-                found["inclusive"][function], inclusive,
-                "{function} of {file}"
-            );
+            let of_reader = count(&found["inclusive"][function]);
+            assert_eq!(of_reader, inclusive, "{function} of {file}");
             // The self cost of an allocator is listed as that of the function to blame for it.
             if function != "malloc" {
-                let of_reader = found["self"][function].as_i64().unwrap_or(0);
+                let of_reader = count(&found["self"][function]);
                 assert_eq!(of_reader, own, "{function} of {file}");
             }
         }
@@ -105,7 +106,7 @@ fn totals_and_functions_are_the_streams() {
 fn the_runs_of_a_diff_are_threads_that_it_reads() {
     needs!("python");
     let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
-    let found = figures(&tools::stdout("cg-fmt", &["-f", "firefox"], folded));
+    let found = figures(&tools::run("cg-fmt", &["-f", "firefox"], folded).stdout);
     assert_eq!(found["threads"], serde_json::json!(["before", "after"]));
     assert_eq!(found["total"], 85);
     assert_eq!(found["self"]["a"], 40);
@@ -124,7 +125,7 @@ fn it_reads_a_profile_that_is_not_ours_and_refuses_what_is_none() {
         found["self"],
         serde_json::json!({"a": 2, "b": 5, "c": 3, "d": -4})
     );
-    let written = tools::stdout("cg-fmt", &["-f", "firefox", "stacks/before.folded"], b"");
+    let written = written("cg-fmt", &["-f", "firefox", "stacks/before.folded"]);
     let written: Value = serde_json::from_slice(&written).unwrap();
     let changes: [(&str, Value); 5] = [
         ("/meta/preprocessedProfileVersion", 40.into()),

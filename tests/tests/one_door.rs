@@ -72,8 +72,9 @@ const VIEWS: &[(&[&str], &[&str])] = &[
     (&["-f", "flamegraph"], &["--stacks"]),
     (&["-f", "speedscope"], &["--stacks"]),
     (&["-f", "pprof"], &["--stacks"]),
-    (&["-f", "firefox"], &["--stacks"]),
-    (&["-f", "callgrind"], &["--calls"]),
+    (&["-f", "firefox"], &["--stacks", "--times"]),
+    (&["-f", "trace"], &["--stacks", "--times"]),
+    (&["-f", "callgrind"], &["--calls", "--lines", "--levels"]),
     (&["-f", "dot"], &["--calls"]),
 ];
 

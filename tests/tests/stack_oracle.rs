@@ -372,14 +372,16 @@ fn profiles_of_v8_have_the_hits_of_their_nodes() {
                 let hits = node["hitCount"].as_i64().unwrap();
                 add(&mut expected, below, vec![hits, 0]);
             }
+            // A sample lasts to the next one, the last of them to the end.
             let samples = profile["samples"].as_array().unwrap().iter();
-            for (sample, delta) in samples.zip(profile["timeDeltas"].as_array().unwrap()) {
+            let deltas = profile["timeDeltas"].as_array().unwrap().iter();
+            let deltas: Vec<i64> = deltas.map(|delta| delta.as_i64().unwrap()).collect();
+            let whole =
+                profile["endTime"].as_i64().unwrap() - profile["startTime"].as_i64().unwrap();
+            let rest = whole - deltas.iter().sum::<i64>();
+            for (sample, lasts) in samples.zip(deltas[1..].iter().chain([&rest])) {
                 let stack = stacks[&sample.as_u64().unwrap()].clone();
-                add(
-                    &mut expected,
-                    stack,
-                    vec![0, delta.as_i64().unwrap() * 1000],
-                );
+                add(&mut expected, stack, vec![0, lasts * 1000]);
             }
         } else {
             let mut rest = vec![(&profile["head"], vec![String::new()])];

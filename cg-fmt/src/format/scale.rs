@@ -38,7 +38,8 @@ impl UnitScale {
         // Counts are multiples of what stands in front of the unit.
         let (fraction, word) = match unit.split_once(' ') {
             Some((factor, word)) => match factor.strip_prefix("0.") {
-                Some(digits) if digits.trim_start_matches('0') == "1" => {
+                // More digits than a stream keeps are no unit.
+                Some(digits) if digits.len() <= 18 && digits.trim_start_matches('0') == "1" => {
                     (digits.len() as i32, word)
                 }
                 _ => (0, unit),
@@ -143,6 +144,7 @@ mod tests {
             (Some("0.001 samples"), 1250, "samples", "1.25"),
             (Some("0.01 ms"), 125, "tracing-ms", "1.25"),
             (Some("0.7 ms"), 125, "samples", "125"),
+            (Some("0.0000000000000000001 ms"), 125, "samples", "125"),
             (Some("joules"), 3, "samples", "3"),
             (None, 3, "samples", "3"),
         ] {
