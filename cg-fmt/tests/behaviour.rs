@@ -677,9 +677,42 @@ fn the_layers_of_a_massif_run_are_its_own_functions() {
     );
     let layers = picture.matches("class=\"layer ").count();
     assert!((1..=7).contains(&layers), "{picture}");
-    // There and back: the 11 snapshots with a tree and the one that is empty, and 36 twice, as what 35 held is held until it.
-    let path = picture.split("class=\"layer l1\" d=\"").nth(1).unwrap();
-    assert_eq!(path.split('"').next().unwrap().matches('L').count(), 25);
+    // Nothing is drawn between what is known: steps, and what no tree tells is marked.
+    let path = picture.split("data-fn=\"xmalloc\" d=\"").nth(1).unwrap();
+    let path = path.split('"').next().unwrap();
+    assert!(!path.is_empty() && !path.contains('L'), "{path}");
+    assert!(picture.contains("class=\"unknown\" d=\"M"), "{picture}");
+}
+
+/// A run of Massif of which only some snapshots have a tree.
+#[test]
+fn a_layer_is_what_the_newest_tree_says_and_no_more_than_the_total() {
+    let tree = |number: u64, function: &str, bytes: u64| {
+        format!(
+            "{{\"type\":\"heap\",\"fn\":\"{function}\",\"snapshot\":{number},\"cost\":{{\"bytes\":{bytes}}},\"stack\":[]}}\n"
+        )
+    };
+    let levels = [
+        (256, "detailed"),
+        (128, "empty"),
+        (256, "detailed"),
+        (0, "empty"),
+        (256, "empty"),
+    ];
+    let stream = massif(&levels);
+    let (run, rest) = stream.split_once('\n').unwrap();
+    let stream = format!("{run}\n{}{}{rest}", tree(0, "f", 256), tree(2, "g", 128))
+        .replace("\"records\":5", "\"records\":7");
+    let run = cg_fmt(&["-f", "svg"], &stream);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    // f has all of the first, and of the second what there is; g half of the third; of the last nothing is known.
+    for part in [
+        "data-fn=\"f\" d=\"M84 44H297V206H510V368H84V44\"",
+        "data-fn=\"g\" d=\"M510 206H723V368H510V206\"",
+        "class=\"unknown\" d=\"M510 44H723V206H510V44\"",
+    ] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
 }
 
 /// What `cg-diff` writes of two runs of Massif: 512 bytes at most, then 256.

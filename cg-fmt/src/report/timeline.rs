@@ -121,7 +121,7 @@ impl<'a> Timeline<'a> {
             marks: marks
                 .chain(largest.map(|largest| mark(largest, "largest snapshot")))
                 .collect(),
-            layers: sites::layers(self.profile, &self.snapshots, point),
+            layers: sites::layers(self.profile, &self.snapshots),
             growth: Some(growth.sentence(self.time_unit)),
             trend: growth.line(&points),
             points,

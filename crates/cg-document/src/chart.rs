@@ -3,9 +3,11 @@
 //! What it consists of is written by hand: axes whose numbers are round in binary units, steps, areas and marks, all with
 //! classes that a style sheet colours for light and dark screens. All that is said in it is text.
 
+use crate::fit::beginning_of;
+use crate::graph::UNKNOWN_WORDS;
 use crate::markup::Markup;
 use crate::number::{grouped, round_bytes};
-use crate::{Graph, Layer, Mark, Point, number};
+use crate::{Graph, Mark, Point, number};
 
 /// In pixels, without the lines of the legend.
 const WIDTH: f64 = 960.0;
@@ -15,7 +17,10 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
-const LEGEND_LINE: f64 = 20.0;
+const LEGEND_LINE: f64 = 28.0;
+
+/// How many characters a line of the legend has at most. On a phone, letters are drawn larger ([`chart.css`](chart.css)).
+const LEGEND_COLUMNS: usize = 60;
 
 /// Beyond this many points, those within the same half pixel are merged.
 const MOST_POINTS: usize = 1840;
@@ -24,13 +29,13 @@ const MOST_POINTS: usize = 1840;
 pub(crate) const LAYERS: usize = 7;
 
 const CLASSES: [&str; LAYERS] = [
-    "<path class=\"layer l1\" d=\"",
-    "<path class=\"layer l2\" d=\"",
-    "<path class=\"layer l3\" d=\"",
-    "<path class=\"layer l4\" d=\"",
-    "<path class=\"layer l5\" d=\"",
-    "<path class=\"layer l6\" d=\"",
-    "<path class=\"layer l7\" d=\"",
+    "<path class=\"layer l1\"",
+    "<path class=\"layer l2\"",
+    "<path class=\"layer l3\"",
+    "<path class=\"layer l4\"",
+    "<path class=\"layer l5\"",
+    "<path class=\"layer l6\"",
+    "<path class=\"layer l7\"",
 ];
 
 const KEYS: [&str; LAYERS] = [
@@ -64,22 +69,43 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     svg.tag(include_str!("chart.css"));
     svg.tag("</style>\n<rect class=\"paper\" width=\"960\" height=\"");
     svg.decimal(height);
-    svg.tag("\"/>\n<text class=\"title\" x=\"480\" y=\"24\">");
-    svg.text(&shortened(&graph.title, 110));
+    svg.tag("\"/>\n<text class=\"title\" x=\"8\" y=\"24\">");
+    svg.text(&beginning_of(&graph.title, 110));
     svg.tag("</text>\n");
     scale.axes(graph, svg);
-    svg.tag("<path class=\"area\" d=\"");
-    steps(&graph.points, &scale, svg);
-    close(&graph.points, &scale, svg);
-    svg.tag("\"/>\n");
-    if !graph.layers.is_empty() {
-        // Clips the layers to the total, which a straight line between two trees can exceed.
-        svg.tag("<clipPath id=\"total\"><path d=\"");
-        steps(&graph.points, &scale, svg);
-        close(&graph.points, &scale, svg);
-        svg.tag("\"/></clipPath>\n<g clip-path=\"url(#total)\">\n");
-        layers(&graph.layers, &scale, svg);
-        svg.tag("</g>\n");
+    let kept = fewer(&graph.points, &scale);
+    let nothing = vec![0; graph.points.len()];
+    let totals: Vec<u64> = graph.points.iter().map(|point| point.total).collect();
+    let band = |below: &[u64], above: &[u64], svg: &mut Markup| {
+        svg.tag(" d=\"");
+        bands(&kept, &graph.points, below, above, &scale, svg);
+        svg.tag("\"");
+    };
+    svg.tag("<path class=\"area\"");
+    band(&nothing, &totals, svg);
+    svg.tag("/>\n");
+    let edges = graph.edges();
+    let mut below = &nothing;
+    for (position, (layer, edge)) in graph.layers.iter().zip(&edges).enumerate() {
+        svg.tag(CLASSES[position.min(LAYERS - 1)]);
+        if layer.is_function {
+            svg.tag(" data-fn=\"");
+            svg.text(&layer.name);
+            svg.tag("\"");
+        }
+        band(below, edge, svg);
+        svg.tag("><title>");
+        svg.text(&layer.name);
+        svg.tag("</title></path>\n");
+        below = edge;
+    }
+    if graph.overlay.is_none() {
+        svg.tag(HATCHING);
+        svg.tag("<path class=\"unknown\"");
+        band(below, &totals, svg);
+        svg.tag("><title>");
+        svg.tag(UNKNOWN_WORDS);
+        svg.tag("</title></path>\n");
     }
     if let Some(overlay) = &graph.overlay {
         svg.tag("<path class=\"before\" d=\"");
@@ -100,11 +126,16 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     for mark in &graph.marks {
         draw_mark(mark, &scale, &mut labels, svg);
     }
+    draw_legend(&legend, svg);
+    svg.tag("</svg>\n");
+}
+
+fn draw_legend(legend: &[(LegendKey, String)], svg: &mut Markup) {
     for (position, (key, words)) in legend.iter().enumerate() {
         let y = HEIGHT + LEGEND_LINE * (position as f64 + 0.7);
         match key {
-            LegendKey::Layer(layer) => {
-                svg.tag(KEYS[*layer]);
+            LegendKey::Box(class) => {
+                svg.tag(class);
                 svg.tag(" x=\"84\" width=\"12\" height=\"12\" y=\"");
                 svg.decimal(y - 10.0);
                 svg.tag("\"/>");
@@ -115,20 +146,24 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
                 svg.decimal(y - 4.0);
                 svg.tag("h12\"/>");
             }
+            LegendKey::None => {}
         }
         svg.tag("<text x=\"104\" y=\"");
         svg.decimal(y);
         svg.tag("\">");
-        svg.text(&shortened(words, 130));
+        svg.text(words);
         svg.tag("</text>\n");
     }
-    svg.tag("</svg>\n");
 }
 
-/// What a line of the legend begins with.
+/// Stripes, as a gradient that repeats: a pattern of lines would be lines of the picture.
+const HATCHING: &str = "<linearGradient id=\"hatching\" gradientUnits=\"userSpaceOnUse\" x1=\"0\" y1=\"0\" x2=\"5\" y2=\"5\" spreadMethod=\"repeat\"><stop class=\"gap\" offset=\".6\"/><stop class=\"stripe\" offset=\".6\"/></linearGradient>\n";
+
+/// What a line of the legend begins with, none where it goes on with the one before.
 enum LegendKey {
-    Layer(usize),
+    Box(&'static str),
     Line(&'static str),
+    None,
 }
 
 /// What the legend says: the runs where there are two, the line of growth, and the layers from the top down.
@@ -137,7 +172,8 @@ fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
     if let Some(overlay) = &graph.overlay {
         let name = |name: &str, points: &[Point]| {
             let highest = points.iter().map(|point| point.total).max().unwrap_or(0);
-            format!("{name}, at most {}", number::bytes(highest))
+            let held = format!(", at most {}", number::bytes(highest));
+            beginning_of(name, LEGEND_COLUMNS - held.len()) + &held
         };
         let before = name(&overlay.name, &overlay.points);
         lines.push((LegendKey::Line("<path class=\"before\" d=\""), before));
@@ -145,16 +181,18 @@ fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
         lines.push((LegendKey::Line("<path class=\"total\" d=\""), after));
     }
     if let Some(growth) = &graph.growth {
-        lines.push((
-            LegendKey::Line("<path class=\"trend\" d=\""),
-            growth.clone(),
-        ));
+        let wrapped = textwrap::wrap(growth, LEGEND_COLUMNS).into_iter();
+        let keys = std::iter::once(LegendKey::Line("<path class=\"trend\" d=\""));
+        let keys = keys.chain(std::iter::repeat_with(|| LegendKey::None));
+        lines.extend(keys.zip(wrapped.map(String::from)));
+    }
+    if graph.overlay.is_none() {
+        let key = LegendKey::Box("<rect class=\"key\"");
+        lines.push((key, UNKNOWN_WORDS.to_owned()));
     }
     for (position, layer) in graph.layers.iter().enumerate().rev() {
-        let most = layer.points.iter().map(|point| point.total).max();
-        let most = number::bytes(most.unwrap_or(0));
-        let words = format!("{}, at most {most}", layer.name);
-        lines.push((LegendKey::Layer(position.min(LAYERS - 1)), words));
+        let key = LegendKey::Box(KEYS[position.min(LAYERS - 1)]);
+        lines.push((key, layer.words(LEGEND_COLUMNS)));
     }
     lines
 }
@@ -215,16 +253,19 @@ impl Scale {
             total += self.step;
         }
         let (ticks, decimals) = time_ticks(self.times);
-        for time in ticks {
+        for (position, time) in ticks.into_iter().enumerate() {
             svg.tag("<path class=\"tick\" d=\"M");
             svg.decimal(self.x(time));
-            svg.tag(" 368v6\"/><text class=\"time\" x=\"");
+            svg.tag(match position % 2 {
+                0 => " 368v6\"/><text class=\"time\" x=\"",
+                _ => " 368v6\"/><text class=\"time second\" x=\"",
+            });
             svg.decimal(self.x(time));
             svg.tag("\" y=\"388\">");
             svg.text(&time_text(time, decimals));
             svg.tag("</text>\n");
         }
-        svg.tag("<text class=\"time\" x=\"510\" y=\"408\">time (");
+        svg.tag("<text class=\"time\" x=\"510\" y=\"412\">time (");
         svg.text(&graph.time_unit);
         svg.tag(")</text>\n");
     }
@@ -261,78 +302,85 @@ fn time_text(time: f64, decimals: usize) -> String {
 
 /// The steps of totals, each of which holds until the next.
 fn steps(points: &[Point], scale: &Scale, svg: &mut Markup) {
-    let points = fewer(points, scale);
     let mut is_first = true;
-    for point in &points {
+    for point in fewer(points, scale) {
         svg.tag(if is_first { "M" } else { "H" });
-        svg.decimal(scale.x(point.time));
+        svg.decimal(scale.x(points[point].time));
         svg.tag(if is_first { " " } else { "V" });
-        svg.decimal(scale.y(point.total as f64));
+        svg.decimal(scale.y(points[point].total as f64));
         is_first = false;
     }
 }
 
-/// Closes an area along the axis.
-fn close(points: &[Point], scale: &Scale, svg: &mut Markup) {
-    if let (Some(first), Some(_)) = (points.first(), points.last()) {
-        svg.tag("V");
-        svg.decimal(scale.y(0.0));
-        svg.tag("H");
-        svg.decimal(scale.x(first.time));
-        svg.tag("Z");
+/// What lies between two edges, in steps, of the points that are kept; nothing is drawn where they are the same.
+fn bands(
+    kept: &[usize],
+    points: &[Point],
+    below: &[u64],
+    above: &[u64],
+    scale: &Scale,
+    svg: &mut Markup,
+) {
+    let x = |at: usize| scale.x(points[kept[at]].time);
+    let y = |edges: &[u64], at: usize| scale.y(edges[kept[at]] as f64);
+    let mut go = |sign: &'static str, number: f64| {
+        svg.tag(sign);
+        svg.decimal(number);
+    };
+    let mut at = 0;
+    // A point holds until the next, and the last one has no width.
+    let end = kept.len().saturating_sub(1);
+    while at < end {
+        let has_height = |at: &usize| above[kept[*at]] > below[kept[*at]];
+        let length = (at..end).take_while(has_height).count();
+        if length > 0 {
+            go("M", x(at));
+            go(" ", y(above, at));
+            for next in at + 1..at + length {
+                if above[kept[next]] != above[kept[next - 1]] {
+                    go("H", x(next));
+                    go("V", y(above, next));
+                }
+            }
+            go("H", x(at + length));
+            for next in (at..at + length).rev() {
+                let goes_on = next > at && below[kept[next - 1]] == below[kept[next]];
+                if !goes_on {
+                    go("V", y(below, next));
+                    go("H", x(next));
+                }
+            }
+            // Closes it by a vertical line.
+            go("V", y(above, at));
+        }
+        at += length + 1;
     }
 }
 
-/// Merges the points that fall into the same half pixel: keeps the largest total and the last point.
-fn fewer(points: &[Point], scale: &Scale) -> Vec<Point> {
+/// The positions of the points that are drawn: of those that fall into the same half pixel, the largest total and the
+/// last point.
+fn fewer(points: &[Point], scale: &Scale) -> Vec<usize> {
     if points.len() <= MOST_POINTS {
-        return points.to_vec();
+        return (0..points.len()).collect();
     }
-    let mut fewer: Vec<Point> = Vec::new();
+    let mut fewer: Vec<usize> = Vec::new();
     let mut place = None;
-    for point in points {
+    for (position, point) in points.iter().enumerate() {
         let here = (scale.x(point.time) * 2.0) as i64;
         if place != Some(here) {
             place = Some(here);
-            fewer.extend([*point, *point]);
+            fewer.extend([position, position]);
             continue;
         }
         let end = fewer.len();
         if let [largest, last] = &mut fewer[end - 2..] {
-            largest.total = largest.total.max(point.total);
-            *last = *point;
+            if point.total > points[*largest].total {
+                *largest = position;
+            }
+            *last = position;
         }
     }
     fewer
-}
-
-/// Layers on top of each other. Between the snapshots that have trees nothing is known of them, and lines are straight.
-fn layers(layers: &[Layer], scale: &Scale, svg: &mut Markup) {
-    let Some(first) = layers.first() else {
-        return;
-    };
-    let mut below: Vec<f64> = vec![0.0; first.points.len()];
-    for (position, layer) in layers.iter().enumerate() {
-        svg.tag(CLASSES[position.min(LAYERS - 1)]);
-        let above: Vec<f64> = layer
-            .points
-            .iter()
-            .zip(&below)
-            .map(|(point, below)| below + point.total as f64)
-            .collect();
-        let along = layer.points.iter().zip(&above);
-        let back = layer.points.iter().zip(&below).rev();
-        for (corner, (point, total)) in along.chain(back).enumerate() {
-            svg.tag(if corner == 0 { "M" } else { "L" });
-            svg.decimal(scale.x(point.time));
-            svg.tag(" ");
-            svg.decimal(scale.y(*total));
-        }
-        svg.tag("Z\"><title>");
-        svg.text(&layer.name);
-        svg.tag("</title></path>\n");
-        below = above;
-    }
 }
 
 /// A point with words, on the side where there is room, each below the one before.
@@ -357,21 +405,13 @@ fn draw_mark(mark: &Mark, scale: &Scale, labels: &mut f64, svg: &mut Markup) {
         number::bytes(mark.point.total)
     ));
     svg.tag("</text>\n");
-    *labels += 16.0;
-}
-
-/// The beginning of a text that is too long.
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    *labels += 24.0;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Overlay;
+    use crate::{Layer, Overlay};
 
     fn point(time: f64, total: u64) -> Point {
         Point { time, total }
@@ -459,24 +499,41 @@ mod tests {
     }
 
     #[test]
-    fn layers_stand_on_each_other() {
-        let mut graph = graph(&[(0.0, 0), (10.0, 100)]);
-        let layer = |name: &str, total| Layer {
+    fn layers_are_steps_that_stand_on_each_other_and_never_more_than_the_total() {
+        let mut graph = graph(&[(0.0, 64), (5.0, 128), (7.5, 48), (10.0, 48)]);
+        let layer = |name: &str, held: [u64; 4], is_function| Layer {
             name: name.to_owned(),
-            points: vec![point(0.0, 0), point(10.0, total)],
+            is_function,
+            held: held.to_vec(),
         };
-        graph.layers = vec![layer("a", 64), layer("b", 32)];
+        graph.layers = vec![
+            layer("a<\"b\">", [0, 64, 64, 64], true),
+            layer("the rest", [0, 32, 32, 32], false),
+        ];
         let picture = svg(&graph);
-        // The axis ends at 128: half of it is at the middle between 44 and 368.
+        // The axis ends at 128, and half of it is at the middle between 44 and 368. At 7.5 there are 48 of 96: of `a` at
+        // least 16, of the rest perhaps nothing.
+        for part in [
+            "l1\" data-fn=\"a&lt;&quot;b&quot;>\" d=\"M510 206H723V327.5H936V368H510V206\"",
+            "l2\" d=\"M510 125H723V206H510V125\"><title>the rest<",
+            "unknown\" d=\"M84 206H510V44H723V246.5H936V327.5H723V125H510V368H84V206\"",
+            ">the rest, at most 32 B<",
+        ] {
+            assert!(picture.contains(part), "{part} in {picture}");
+        }
+    }
+
+    #[test]
+    fn a_total_of_which_nothing_is_known_is_marked() {
+        let picture = svg(&graph(&[(0.0, 64), (10.0, 0)]));
         assert!(
-            picture.contains("l1\" d=\"M84 368L936 206L936 368L84 368Z\""),
+            picture.contains("unknown\" d=\"M84 44H936V368H84V44\""),
             "{picture}"
         );
         assert!(
-            picture.contains("l2\" d=\"M84 368L936 125L936 206L84 368Z\""),
+            picture.contains(">what it consists of is not known<"),
             "{picture}"
         );
-        assert!(picture.contains(">b, at most 32 B<"));
     }
 
     #[test]

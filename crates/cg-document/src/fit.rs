@@ -50,7 +50,7 @@ pub(crate) fn gap(column: &Column) -> &'static str {
 /// Fits columns of these natural widths into a line.
 pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -> Fitted {
     let mut shown: Vec<usize> = (0..columns.len()).collect();
-    let Some(limit) = limit else {
+    let Some(limit) = limit.filter(|_| !columns.is_empty()) else {
         return Fitted {
             columns: shown
                 .iter()
@@ -243,7 +243,7 @@ pub fn frame_line(lead: &str, name: &str, place: &str, width: usize) -> String {
 }
 
 /// Shortens a name by its structure. If that is still too long, keeps both ends.
-fn short_name(name: &str, width: usize) -> String {
+pub fn short_name(name: &str, width: usize) -> String {
     let name = shorten::shortened(name, |form| form.width() <= width);
     if name.width() <= width || width == 0 {
         return name;

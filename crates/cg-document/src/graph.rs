@@ -1,9 +1,9 @@
 //! Memory over time, and its drawing with block characters.
 //!
 //! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
-//! eighth of a character high. What a total consists of is drawn in characters of their own, where that is known.
+//! eighth of a character high. What that total consists of is drawn in characters of their own, where it is known.
 
-use crate::fit::beginning_of;
+use crate::fit::{beginning_of, short_name};
 use crate::number::{bytes, round_bytes};
 
 /// The height of the graph in characters, at most.
@@ -14,8 +14,10 @@ const NARROWEST: usize = 10;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// What layers are filled with, from the bottom up. The last one is of the sites that have no layer of their own.
 const FILLS: [char; 7] = ['█', '▒', '#', '░', '=', '▓', '-'];
-/// The fill of a total whose composition is not known.
-const UNKNOWN: char = '·';
+/// The fill of what no layer is known of.
+const UNKNOWN: char = '╱';
+/// What that fill means.
+pub(crate) const UNKNOWN_WORDS: &str = "what it consists of is not known";
 /// Marks the totals of an earlier run.
 const EARLIER: char = '○';
 
@@ -60,13 +62,29 @@ pub struct Mark {
     pub label: String,
 }
 
-/// A part of the totals, at the times at which it is known. All layers of a graph have the same times.
+/// A part of the totals. What is known of it holds, as totals do, until something newer is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// What it is of.
     pub name: String,
-    /// Its bytes, without those of the layers below.
-    pub points: Vec<Point>,
+    /// True where that is the name of a function.
+    pub is_function: bool,
+    /// Its bytes at each point of the graph, by what is known newest, without those of the layers below; 0 as long as
+    /// nothing is known.
+    pub held: Vec<u64>,
+}
+
+impl Layer {
+    /// What it is called where there is so much room, and the most that it held.
+    pub(crate) fn words(&self, columns: usize) -> String {
+        let most = self.held.iter().copied().max().unwrap_or(0);
+        let held = format!(", at most {}", bytes(most));
+        let room = columns.saturating_sub(held.len());
+        match self.is_function {
+            true => short_name(&self.name, room) + &held,
+            false => beginning_of(&self.name, room) + &held,
+        }
+    }
 }
 
 /// Another run in the same graph.
@@ -85,17 +103,17 @@ pub struct Overlay {
 struct GraphColumn {
     /// The largest total.
     total: u64,
-    /// When it was measured, or the middle of the column's time.
-    time: f64,
+    /// The point that it is of, among those of the graph.
+    point: Option<usize>,
     /// The largest total of an earlier run.
     earlier: u64,
 }
 
-/// The points in the time of one column.
+/// The points in the time of one column, by their positions.
 #[derive(Clone, Copy)]
 struct Extent {
-    largest: Point,
-    last: u64,
+    largest: usize,
+    last: usize,
 }
 
 impl Graph {
@@ -109,6 +127,7 @@ impl Graph {
         let label_width = label_width.unwrap_or(1);
         let columns = self.columns.saturating_sub(label_width + 2).max(NARROWEST);
         let shown = self.shown(columns);
+        let edges = self.edges();
         let mut lines = Vec::new();
         for row in (0..height).rev() {
             let is_tick = (row + 1).is_multiple_of(rows_a_step);
@@ -122,7 +141,7 @@ impl Graph {
             };
             let cells: String = shown
                 .iter()
-                .map(|column| self.cell(column, row, scale))
+                .map(|column| self.cell(&edges, column, row, scale))
                 .collect();
             let line = format!("{label:>label_width$} {axis}{cells}");
             lines.push(line.trim_end().to_owned());
@@ -134,7 +153,7 @@ impl Graph {
         lines.push(self.time_axis(label_width, columns));
         let mut legend = self.legend(columns);
         if lines.iter().any(|line| line.contains(UNKNOWN)) {
-            legend.push(format!("{UNKNOWN} what it consists of is not known"));
+            legend.push(format!("{UNKNOWN} {UNKNOWN_WORDS}"));
         }
         let indent = label_width + 2;
         let legend = legend.into_iter();
@@ -153,22 +172,41 @@ impl Graph {
     /// What each column shows.
     fn shown(&self, columns: usize) -> Vec<GraphColumn> {
         let whole = self.span();
-        let width = (whole.1 / 2.0 - whole.0 / 2.0) * 2.0 / columns as f64;
-        let middle = |column: usize| whole.0 + (column as f64 + 0.5) * width;
         let points = held(&self.points, whole, columns);
         let earlier = self.overlay.as_ref().map(|overlay| &overlay.points[..]);
-        let earlier = held(earlier.unwrap_or_default(), whole, columns);
-        let both = points.into_iter().zip(earlier).enumerate();
-        both.map(|(column, ((total, time), (earlier, _)))| GraphColumn {
-            total,
-            time: time.unwrap_or_else(|| middle(column)),
-            earlier,
+        let earlier = earlier.unwrap_or_default();
+        let both = points.into_iter().zip(held(earlier, whole, columns));
+        let total = |points: &[Point], at: Option<usize>| at.map_or(0, |at| points[at].total);
+        both.map(|(point, before)| GraphColumn {
+            total: total(&self.points, point),
+            point,
+            earlier: total(earlier, before),
         })
         .collect()
     }
 
+    /// Up to where each layer reaches at each point, from the lowest on. Where the total is less than the layers come to,
+    /// some of them have shrunk: each has what is left of it if it was the one.
+    pub(crate) fn edges(&self) -> Vec<Vec<u64>> {
+        let shrunk: Vec<u64> = (self.points.iter().enumerate())
+            .map(|(at, point)| {
+                let held = self.layers.iter().map(|layer| layer.held[at]);
+                let sum = held.fold(0, u64::saturating_add);
+                sum.saturating_sub(point.total)
+            })
+            .collect();
+        let mut below = vec![0; self.points.len()];
+        let layers = self.layers.iter().map(|layer| {
+            for (edge, (held, shrunk)) in below.iter_mut().zip(layer.held.iter().zip(&shrunk)) {
+                *edge += held.saturating_sub(*shrunk);
+            }
+            below.clone()
+        });
+        layers.collect()
+    }
+
     /// The character of a column in a row.
-    fn cell(&self, column: &GraphColumn, row: usize, rows: GraphRows) -> char {
+    fn cell(&self, edges: &[Vec<u64>], column: &GraphColumn, row: usize, rows: GraphRows) -> char {
         let earlier = rows.eighths(column.earlier);
         if earlier > 0 && (earlier - 1) / 8 == row {
             return EARLIER;
@@ -177,43 +215,26 @@ impl Graph {
         if filled < 8 || self.layers.is_empty() {
             return EIGHTHS[filled];
         }
-        let layer = self.layer_at(column.time, rows.middle(row));
-        layer.map_or(UNKNOWN, |layer| FILLS[layer.min(FILLS.len() - 1)])
-    }
-
-    /// The layer that a height of `bytes` is in at a time. Between the times at which layers are known, they are
-    /// interpolated linearly.
-    fn layer_at(&self, time: f64, bytes: f64) -> Option<usize> {
-        let known = &self.layers.first()?.points;
-        let next = known.partition_point(|point| point.time <= time);
-        let from = next.checked_sub(1)?;
-        let before = known.get(from)?;
-        let share = match known.get(next) {
-            Some(after) => (time - before.time) / (after.time - before.time),
-            None if before.time == time => 0.0,
-            None => return None,
+        let reaches = |edges: &Vec<u64>| {
+            column
+                .point
+                .is_some_and(|at| edges[at] as f64 > rows.middle(row))
         };
-        let mut below = 0.0;
-        self.layers.iter().position(|layer| {
-            let total = |at: usize| layer.points.get(at).map_or(0.0, |point| point.total as f64);
-            below += match share > 0.0 {
-                true => total(from) + (total(next) - total(from)) * share,
-                false => total(from),
-            };
-            bytes < below
-        })
+        let layer = edges.iter().position(reaches);
+        layer.map_or(UNKNOWN, |layer| FILLS[layer.min(FILLS.len() - 1)])
     }
 
     /// What the characters mean: the runs where there are two, and the layers from the top down.
     fn legend(&self, columns: usize) -> Vec<String> {
-        let most = |points: &[Point]| points.iter().map(|point| point.total).max().unwrap_or(0);
+        // A key and a blank are in front.
+        let columns = columns.max(MOST_OF_A_NAME) - 2;
         let line = |key: char, name: &str, points: &[Point]| {
-            let held = format!(", at most {}", bytes(most(points)));
-            // A key and a blank are in front.
-            let room = columns
-                .max(MOST_OF_A_NAME)
-                .saturating_sub(held.chars().count() + 2);
-            format!("{key} {}{held}", beginning_of(name, room))
+            let run = Layer {
+                name: name.to_owned(),
+                is_function: false,
+                held: points.iter().map(|point| point.total).collect(),
+            };
+            format!("{key} {}", run.words(columns))
         };
         let mut lines = Vec::new();
         if let Some(overlay) = &self.overlay {
@@ -222,7 +243,7 @@ impl Graph {
         }
         for (position, layer) in self.layers.iter().enumerate().rev() {
             let fill = FILLS[position.min(FILLS.len() - 1)];
-            lines.push(line(fill, &layer.name, &layer.points));
+            lines.push(format!("{fill} {}", layer.words(columns)));
         }
         lines
     }
@@ -281,34 +302,29 @@ impl Graph {
 /// The legend is at least this wide, so that names stay readable below a narrow graph.
 const MOST_OF_A_NAME: usize = 40;
 
-/// The largest total in each column, and its time if it was measured there. A total holds until the next point; the
-/// last total only holds in its own column.
-fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<(u64, Option<f64>)> {
+/// The point with the largest total in each column, by its position. A total holds until the next point; the last total
+/// only holds in its own column.
+fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<Option<usize>> {
     let mut spans: Vec<Option<Extent>> = vec![None; columns];
     let mut last_column = 0;
-    for point in points {
+    for (position, point) in points.iter().enumerate() {
         let column = column_of(point.time, whole, columns);
         last_column = last_column.max(column);
-        let span = &mut spans[column];
-        let largest = span.map(|span| span.largest);
-        *span = Some(Extent {
-            largest: largest
-                .filter(|largest| largest.total >= point.total)
-                .unwrap_or(*point),
-            last: point.total,
+        let known = spans[column].map(|span| span.largest);
+        spans[column] = Some(Extent {
+            largest: known
+                .filter(|largest| points[*largest].total >= point.total)
+                .unwrap_or(position),
+            last: position,
         });
     }
-    let mut held = 0;
-    let mut totals = Vec::with_capacity(columns);
-    for (column, span) in spans.into_iter().enumerate() {
-        totals.push(match span {
-            Some(Extent { largest, .. }) => (largest.total, Some(largest.time)),
-            None if column > last_column => (0, None),
-            None => (held, None),
-        });
-        held = span.map_or(held, |span| span.last);
-    }
-    totals
+    let mut held = None;
+    let shown = spans.into_iter().enumerate().map(|(column, span)| {
+        let point = span.map_or(held, |span| Some(span.largest));
+        held = span.map_or(held, |span| Some(span.last));
+        point.filter(|_| column <= last_column)
+    });
+    shown.collect()
 }
 
 /// How totals are drawn in rows of characters.
@@ -423,17 +439,17 @@ mod tests {
 
     #[test]
     fn layers_are_told_apart_where_they_are_known() {
-        let mut graph = graph(&[16, 16, 16, 16, 8], None, 17);
-        let layer = |name: &str, totals: [u64; 2]| Layer {
+        let mut graph = graph(&[16, 16, 8, 16, 8], None, 17);
+        let layer = |name: &str, held: [u64; 5]| Layer {
             name: name.to_owned(),
-            points: [1.0, 3.0]
-                .into_iter()
-                .zip(totals)
-                .map(|(time, total)| Point { time, total })
-                .collect(),
+            is_function: true,
+            held: held.to_vec(),
         };
-        // At 2, between the two, they have 6 each.
-        graph.layers = vec![layer("low", [4, 8]), layer("high", [8, 4])];
+        // Known at 1, held at 2, where 4 of either are gone, and known again at 3.
+        graph.layers = vec![
+            layer("low", [0, 4, 4, 8, 8]),
+            layer("high", [0, 8, 8, 4, 4]),
+        ];
         // Eleven columns, the last of which is of the last time.
         let lines = graph.lines();
         let column = |time: usize| -> String {
@@ -444,19 +460,36 @@ mod tests {
                 .collect()
         };
         assert!(lines[0].starts_with("16 B ┤"), "{lines:#?}");
-        assert_eq!(column(0), "·".repeat(16));
-        assert_eq!(column(1), "████▒▒▒▒▒▒▒▒····");
-        assert_eq!(column(2), "██████▒▒▒▒▒▒····");
-        assert_eq!(column(3), "████████▒▒▒▒····");
-        assert_eq!(column(4), "········        ");
+        assert_eq!(column(0), "╱".repeat(16));
+        assert_eq!(column(1), "████▒▒▒▒▒▒▒▒╱╱╱╱");
+        assert_eq!(column(2), "▒▒▒▒╱╱╱╱        ");
+        assert_eq!(column(3), "████████▒▒▒▒╱╱╱╱");
+        assert_eq!(column(4), "████╱╱╱╱        ");
         let legend: Vec<&str> = lines.iter().rev().take(3).map(|line| line.trim()).collect();
         assert_eq!(
             legend,
             [
-                "· what it consists of is not known",
+                "╱ what it consists of is not known",
                 "█ low, at most 8 B",
                 "▒ high, at most 8 B"
             ]
+        );
+    }
+
+    #[test]
+    fn functions_in_the_legend_keep_their_own_names() {
+        let mut graph = graph(&[16, 16], None, 17);
+        graph.layers = vec![Layer {
+            name: "demo::engine::Cache<demo::engine::Entry, demo::Hash>::insert".to_owned(),
+            is_function: true,
+            held: vec![16, 16],
+        }];
+        let lines = graph.lines();
+        let last = lines.last().map(|line| line.trim());
+        assert_eq!(
+            last,
+            Some("█ …::Cache<…>::insert, at most 16 B"),
+            "{lines:#?}"
         );
     }
 

@@ -1,8 +1,8 @@
-//! What the heap consisted of at each snapshot that has a tree: the functions that are to blame for most of it.
+//! What the heap consisted of by the newest tree at each snapshot: the functions that are to blame for most of it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use cg_document::{Layer, Point};
+use cg_document::Layer;
 use cg_stream::profile::{Profile, Symbol};
 use cg_stream::record::{RecordType, SnapshotRecord};
 use cg_stream::sorting::Order as _;
@@ -11,19 +11,15 @@ use cg_stream::sorting::Order as _;
 const SITES: usize = 6;
 
 /// A layer for each of the functions that held most at any snapshot, the largest lowest, and one for the rest; none where
-/// fewer than two snapshots have a tree.
-pub(super) fn layers(
-    profile: &Profile,
-    snapshots: &[&SnapshotRecord],
-    point: impl Fn(&SnapshotRecord) -> Point,
-) -> Vec<Layer> {
+/// no snapshot has a tree. What a tree says holds until the next tree, or until nothing is on the heap.
+pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<Layer> {
     let heap = profile.table(RecordType::Heap);
     let Some(event) = profile.event("bytes") else {
         return Vec::new();
     };
-    let mut sites: BTreeMap<Option<&str>, HashMap<u64, u64>> = BTreeMap::new();
+    let mut sites: BTreeMap<Option<Site>, SiteBytes> = BTreeMap::new();
     let mut with_tree: HashSet<u64> = HashSet::new();
-    let mut known: HashMap<[Option<Symbol>; 2], Option<&str>> = HashMap::new();
+    let mut known: HashMap<[Option<Symbol>; 2], Option<Site>> = HashMap::new();
     for (row, key) in heap.keys().iter().enumerate() {
         let Some(snapshot) = key.snapshot else {
             continue;
@@ -35,71 +31,68 @@ pub(super) fn layers(
         *site = site.saturating_add(u64::try_from(bytes).unwrap_or(0));
         with_tree.insert(snapshot);
     }
-    if with_tree.len() < 2 {
+    if with_tree.is_empty() {
         return Vec::new();
     }
-    // The composition of an empty heap is known without a tree.
-    let is_known = |snapshot: &&&SnapshotRecord| {
-        snapshot.heap_bytes == 0 || with_tree.contains(&snapshot.snapshot)
-    };
-    let mut times: Vec<(u64, f64)> = Vec::new();
-    let mut before = None;
-    for (at, snapshot) in snapshots.iter().enumerate() {
-        if !is_known(&snapshot) {
-            continue;
+    let mut newest = None;
+    let trees = snapshots.iter().map(|snapshot| {
+        if with_tree.contains(&snapshot.snapshot) {
+            newest = Some(snapshot.snapshot);
+        } else if snapshot.heap_bytes == 0 {
+            // What an empty heap consists of is known without a tree.
+            newest = None;
         }
-        let time = point(snapshot).time;
-        // A snapshot's values hold until the next snapshot, so they are repeated there. Across a gap the line is
-        // straight.
-        if let Some((before, number)) = before
-            && before + 1 == at
-        {
-            times.push((number, time));
-        }
-        times.push((snapshot.snapshot, time));
-        before = Some((at, snapshot.snapshot));
-    }
+        newest
+    });
+    let trees: Vec<Option<u64>> = trees.collect();
     // Stacks of which neither function nor object is known belong to the rest.
     let rest = sites.remove(&None).unwrap_or_default();
-    let mut sites: Vec<(Option<&str>, HashMap<u64, u64>)> = sites.into_iter().collect();
+    let mut sites: Vec<(Option<Site>, SiteBytes)> = sites.into_iter().collect();
     sites.order_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));
     let others = sites.split_off(sites.len().min(SITES));
-    let mut layers: Vec<Layer> = sites
-        .iter()
-        .map(|(name, bytes)| layer(name.unwrap_or_default(), &times, |at| held(bytes, at)))
-        .collect();
-    let of_rest = |at: u64| {
-        let others = others.iter().map(|(_, bytes)| held(bytes, at));
-        others.fold(held(&rest, at), u64::saturating_add)
+    let mut layers: Vec<Layer> = Vec::new();
+    for (site, bytes) in &sites {
+        let held = trees.iter().map(|tree| held(bytes, *tree));
+        let (name, is_function) = site.unwrap_or_default();
+        layers.push(Layer {
+            name: name.to_owned(),
+            is_function,
+            held: held.collect(),
+        });
+    }
+    let of_rest = |tree: &Option<u64>| {
+        let others = others.iter().map(|(_, bytes)| held(bytes, *tree));
+        others.fold(held(&rest, *tree), u64::saturating_add)
     };
-    if times.iter().any(|(at, _)| of_rest(*at) > 0) {
-        let words = match others.len() {
-            0 => "other places".to_owned(),
-            1 => "1 other function and places".to_owned(),
-            others => format!("{others} other functions and places"),
-        };
-        layers.push(layer(&words, &times, of_rest));
+    let of_rest: Vec<u64> = trees.iter().map(of_rest).collect();
+    if of_rest.iter().any(|bytes| *bytes > 0) {
+        layers.push(Layer {
+            name: match others.len() {
+                0 => "other places".to_owned(),
+                1 => "1 other function and places".to_owned(),
+                others => format!("{others} other functions and places"),
+            },
+            is_function: false,
+            held: of_rest,
+        });
     }
     layers
 }
 
-/// What a layer is called: the function to blame, or where its name is not known the file name of its object.
-fn site(profile: &Profile, [function, obj]: [Option<Symbol>; 2]) -> Option<&str> {
+/// The bytes of a site, by the snapshot whose tree tells them.
+type SiteBytes = HashMap<u64, u64>;
+
+/// What a layer is called, and whether that is a function.
+type Site<'p> = (&'p str, bool);
+
+/// The function to blame, or where its name is not known the file name of its object.
+fn site(profile: &Profile, [function, obj]: [Option<Symbol>; 2]) -> Option<Site<'_>> {
     let function = profile.text(function).filter(|name| *name != "???");
-    function.or_else(|| profile.text(obj)?.rsplit('/').next())
+    let object = || Some((profile.text(obj)?.rsplit('/').next()?, false));
+    function.map(|name| (name, true)).or_else(object)
 }
 
-fn held(bytes: &HashMap<u64, u64>, at: u64) -> u64 {
-    bytes.get(&at).copied().unwrap_or(0)
-}
-
-fn layer(name: &str, times: &[(u64, f64)], held: impl Fn(u64) -> u64) -> Layer {
-    let point = |(at, time): &(u64, f64)| Point {
-        time: *time,
-        total: held(*at),
-    };
-    Layer {
-        name: name.to_owned(),
-        points: times.iter().map(point).collect(),
-    }
+/// What a site held by a tree; of an empty heap, nothing.
+fn held(bytes: &SiteBytes, tree: Option<u64>) -> u64 {
+    tree.and_then(|tree| bytes.get(&tree).copied()).unwrap_or(0)
 }
