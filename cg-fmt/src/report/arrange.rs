@@ -54,12 +54,9 @@ pub(crate) fn choose_columns(
         table.choose_for(audience);
         return Ok(());
     }
-    let has_groups = table.column("whose").is_ok();
-    let names = options.columns.iter().map(|name| match name.as_str() {
-        "whose" if !has_groups => CODE.to_owned(),
-        name => column_name(name, first),
-    });
-    table.choose(&names.collect::<Vec<_>>())
+    let names = options.columns.iter();
+    let names: Vec<String> = names.map(|name| column_name(name, first)).collect();
+    table.choose(&names)
 }
 
 /// The column to sort by: if a diff has no column of this name, the event's `.delta`, or else its `.new`.

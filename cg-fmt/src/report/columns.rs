@@ -148,7 +148,7 @@ pub(crate) fn push_function<'a>(
     );
 }
 
-/// The column `code`: whose code a function is. Hidden by default.
+/// The column `whose`: whose code a function is. Hidden by default.
 pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {
         Cell::Text(owner(row).word().into())
@@ -157,4 +157,4 @@ pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
 }
 
 /// The name of that column.
-pub(crate) const CODE: &str = "code";
+pub(crate) const CODE: &str = "whose";

@@ -3,8 +3,7 @@
 use bstr::BString;
 use cg_names::paths::base_name;
 use cg_names::structure::ParsedName;
-use cg_names::whose::{Facts, owners_by};
-use cg_stream::record::{Frame, Name};
+use cg_names::whose::CodeOwner;
 
 use crate::options::GroupBy;
 
@@ -65,15 +64,7 @@ pub(crate) fn group_of(
         GroupBy::Object => known(obj),
         GroupBy::Crate => of_path(function.crate_name_in(file.unwrap_or_default())),
         GroupBy::Module => of_path(function.module_name_in(file.unwrap_or_default())),
-        GroupBy::Whose => {
-            let facts = Facts::of(&Frame {
-                name: name.map(Name::from),
-                file: file.map(Name::from),
-                obj: obj.map(Name::from),
-                ..Frame::default()
-            });
-            owners_by(&[facts])[0].word().to_owned()
-        }
+        GroupBy::Whose => CodeOwner::of([name, file, obj]).word().to_owned(),
         // A function does not tell its thread or process.
         GroupBy::Thread | GroupBy::Process => known(None),
     }

@@ -1,5 +1,6 @@
 //! Which files are of other projects: by the folders that package managers put them in.
 
+use super::places::is_header_of_store;
 use super::tables::{DEPENDENCY_FOLDERS, DEPENDENCY_PLACES, SYSTEM_HEADERS};
 use crate::paths::base_name;
 
@@ -10,7 +11,8 @@ pub(super) fn is_dependency(path: &str) -> bool {
         return !is_header_of_system(header);
     }
     // Most paths have no such word, and are not taken apart.
-    DEPENDENCY_PLACES.iter().any(|place| path.contains(place))
+    is_header_of_store(path)
+        || DEPENDENCY_PLACES.iter().any(|place| path.contains(place))
         || is_go_module(path)
         || path
             .split(['/', '\\'])

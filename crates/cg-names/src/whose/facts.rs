@@ -4,6 +4,7 @@ use bstr::{BStr, ByteSlice};
 use cg_stream::record::Frame;
 
 use super::dependencies::is_dependency;
+use super::places::{is_of_distribution, is_of_language, is_system_library};
 use super::tables::*;
 use super::{CodeOwner, Whose};
 use crate::paths::base_name;
@@ -132,6 +133,8 @@ impl Directory {
                 true => Directory::Installed,
                 false => Directory::Dependency,
             }
+        } else if is_of_language(path) {
+            Directory::Runtime
         } else if is_system_source(path) {
             Directory::System
         } else if !path.contains('/') {
@@ -441,6 +444,7 @@ fn is_system_object(path: &str) -> bool {
         .map_or("", |(directory, _)| directory);
     let base = base_name(path);
     matches!(directory, "lib" | "lib32" | "lib64" | "libx32" | "libexec")
+        || is_system_library(path)
         || (base.contains(".so")
             && SYSTEM_LIBRARIES
                 .iter()
@@ -479,6 +483,7 @@ fn is_system_source(path: &str) -> bool {
     path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")
         || path.starts_with("/usr/lib64/")
+        || is_of_distribution(path)
         || is_glibc_source(path)
 }
 

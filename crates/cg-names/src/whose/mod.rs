@@ -12,11 +12,12 @@
 mod dependencies;
 mod facts;
 mod neighbours;
+mod places;
 mod tables;
 
 use std::ops::Range;
 
-use cg_stream::record::Frame;
+use cg_stream::record::{Frame, Name};
 
 pub use facts::{Facts, UNKNOWN_INLINED};
 pub use neighbours::whose_at;
@@ -67,6 +68,17 @@ impl CodeOwner {
         CodeOwner::System,
         CodeOwner::Kernel,
     ];
+
+    /// Whose the function of this name, file and object is, as far as these tell.
+    pub fn of([name, file, obj]: [Option<&str>; 3]) -> CodeOwner {
+        let facts = Facts::of(&Frame {
+            name: name.map(Name::from),
+            file: file.map(Name::from),
+            obj: obj.map(Name::from),
+            ..Frame::default()
+        });
+        owners_by(&[facts])[0]
+    }
 
     /// The word for it.
     pub fn word(self) -> &'static str {

@@ -285,7 +285,7 @@ pub(super) const DEPENDENCIES_OF_STD: [&str; 10] = [
 ];
 
 /// Folders that hold other projects' sources, by the tool or the custom that puts them there.
-pub(super) const DEPENDENCY_FOLDERS: [&str; 27] = [
+pub(super) const DEPENDENCY_FOLDERS: [&str; 30] = [
     // Copied into a project.
     "vendor",
     "vendored",
@@ -293,8 +293,12 @@ pub(super) const DEPENDENCY_FOLDERS: [&str; 27] = [
     "third-party",
     "thirdparty",
     "3rdparty",
-    // npm, Bower.
+    // Bazel and Android, Meson.
+    "external",
+    "subprojects",
+    // npm, Yarn, Bower.
     "node_modules",
+    ".yarn",
     "bower_components",
     // Python, Debian's Python, R.
     "site-packages",
@@ -334,6 +338,46 @@ pub(super) const DEPENDENCY_PLACES: [&str; 11] = [
     "/SourcePackages/checkouts/",
     "/usr/local/include/",
     "/opt/homebrew/",
+];
+
+/// Beginnings of what runtimes call the sources that they have built in.
+pub(super) const LANGUAGE_STARTS: [&str; 2] = ["node:", "<frozen "];
+
+/// Parts of paths to the libraries of Python, Ruby and Go.
+pub(super) const LANGUAGE_PLACES: [&str; 11] = [
+    "/lib/python2.",
+    "/lib/python3.",
+    "/lib64/python2.",
+    "/lib64/python3.",
+    "/lib/ruby/",
+    "/usr/local/go/src/",
+    "/usr/lib/go",
+    "/usr/share/go-",
+    "/hostedtoolcache/go/",
+    "/sdk/go1.",
+    "/golang.org/toolchain@",
+];
+
+/// Where distributions build packages, or put their sources for debuggers: Fedora, openSUSE, ALT.
+pub(super) const DISTRIBUTION_BUILDS: [&str; 5] = [
+    "/usr/src/debug/",
+    "/usr/src/packages/BUILD/",
+    "/usr/src/RPM/BUILD/",
+    "/builddir/build/BUILD/",
+    "/home/abuild/rpmbuild/BUILD/",
+];
+
+/// Beginnings of paths to libraries of macOS.
+pub(super) const SYSTEM_STARTS: [&str; 2] = ["/System/", "/Library/Apple/"];
+
+/// Parts of paths to libraries of Windows, and of the bases of Snap and Flatpak.
+pub(super) const SYSTEM_PLACES: [&str; 6] = [
+    "\\Windows\\System32\\",
+    "\\WINDOWS\\System32\\",
+    "\\Windows\\SysWOW64\\",
+    "\\Windows\\SYSTEM32\\",
+    "/snap/core",
+    "/flatpak/runtime/",
 ];
 
 /// Packages of Go's runtime, as they begin the names of its functions.

@@ -518,3 +518,14 @@ fn nameless_code_of_the_librarys_hash_tables_is_not_own() {
         Some('O')
     );
 }
+
+#[test]
+fn paths_tell_whose_code_a_function_is() {
+    // Expected, function, file, object.
+    for line in include_str!("paths.txt").lines() {
+        let mut fields = line.split('|');
+        let mut field = || fields.next().filter(|text| !text.is_empty());
+        let (expected, names) = (field(), [field(), field(), field()]);
+        assert_eq!(Some(CodeOwner::of(names).word()), expected, "{line}");
+    }
+}
