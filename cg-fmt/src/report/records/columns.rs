@@ -8,7 +8,7 @@ use cg_stream::profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType};
 use cg_stream::sorting::Order as _;
 
-use super::points;
+use super::{leaks, points};
 use crate::report::columns::{code, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::owners::FunctionOwners;
@@ -51,8 +51,10 @@ pub(crate) fn table_of<'a>(
     columns.push(code(move |row| {
         owners.borrow_mut().of_function(rows.key(row).function)
     }));
-    if kind != RecordType::Call {
-        set_totals(&mut columns, events);
+    match kind {
+        RecordType::Call => {}
+        RecordType::Leak => leaks::share_by_kind(&mut columns, rows, events),
+        _ => set_totals(&mut columns, events),
     }
     Table::new(columns, order_by_cost(profile, rows, kind, events))
 }

@@ -12,6 +12,7 @@ use crate::options::{GroupBy, Options};
 
 mod columns;
 mod groups;
+mod leaks;
 mod points;
 
 pub(crate) use columns::{table, table_of};
@@ -140,8 +141,18 @@ impl<'a> Listings<'a> {
         if count == 0 {
             document.push(Block::Text(format!("no {}", kinds::noun(kind, 2))));
         }
-        // The inclusive cost of calls does not add up, so what is left out of these has no share.
-        let measure = (kind != RecordType::Call).then_some("self");
+        let is_of_leaks = kind == RecordType::Leak && self.groups(position).is_none();
+        if is_of_leaks && options.format.is_for_people() {
+            if count == 0 {
+                // A table without rows and totals has nothing to show.
+                return Ok(document.blocks);
+            }
+            let kinds = leaks::kinds(self.profile, self.profile.table(kind), &events, noun);
+            document.blocks.extend(kinds);
+        }
+        // The inclusive cost of calls does not add up, nor do leaks of several kinds: what is left out of these has no
+        // share.
+        let measure = (kind != RecordType::Call && !is_of_leaks).then_some("self");
         document
             .blocks
             .extend(listed(table, &events, measure, noun, options)?);

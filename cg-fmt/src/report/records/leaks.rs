@@ -1,0 +1,85 @@
+//! Leaks by kind: what is still reachable is no error, and a sum of both tells nothing. So each kind has a total of its
+//! own, and shares are of that.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cg_document::{Block, Cell, Column, Layout, Span, number};
+use cg_stream::profile::{Profile, Rows, Symbol};
+use cg_stream::record::{Count, LeakKind};
+
+use crate::report::events::EventColumns;
+
+/// The leaks of a kind.
+#[derive(Default)]
+struct KindTotal {
+    records: Count,
+    cost: Vec<Count>,
+}
+
+fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
+    let mut totals: BTreeMap<Option<Symbol>, KindTotal> = BTreeMap::new();
+    for (row, key) in rows.keys().iter().enumerate() {
+        let total = totals.entry(key.kind).or_default();
+        total.records += 1;
+        let cost = rows.cost(row);
+        if total.cost.len() < cost.len() {
+            total.cost.resize(cost.len(), 0);
+        }
+        for (sum, count) in total.cost.iter_mut().zip(cost) {
+            *sum += count;
+        }
+    }
+    totals
+}
+
+/// Makes the percentages of leaks those of their kinds' totals.
+pub(super) fn share_by_kind<'a>(columns: &mut [Column<'a>], rows: &'a Rows, events: &EventColumns) {
+    let totals = Rc::new(totals(rows));
+    for event in &events.events {
+        let name = format!("{}%", event.name);
+        let Some(column) = columns.iter_mut().find(|column| column.name == name) else {
+            continue;
+        };
+        let (index, totals) = (event.index, Rc::clone(&totals));
+        let count = move |cost: &[Count]| cost.get(index).copied().unwrap_or(0);
+        *column = Column::new(name, Layout::Percent, move |row| {
+            let whole = totals.get(&rows.key(row).kind);
+            Cell::share(
+                count(rows.cost(row)),
+                whole.map_or(0, |kind| count(&kind.cost)),
+            )
+        })
+        .titled("%")
+        .for_audience(column.audience);
+    }
+}
+
+/// A line on each kind that there is, the worst first.
+pub(super) fn kinds<'a>(
+    profile: &Profile,
+    rows: &Rows,
+    events: &EventColumns,
+    noun: impl Fn(usize) -> &'static str,
+) -> Option<Block<'a>> {
+    let totals = totals(rows).into_iter().map(|(kind, total)| {
+        let word = profile.text(kind).unwrap_or("of a kind that is not told");
+        let costs = events.events.iter().map(|event| {
+            let sum = total.cost.get(event.index).copied().unwrap_or(0);
+            format!("{} {}", number::grouped(sum), event.name)
+        });
+        let known = LeakKind::from_word(word);
+        let line = format!(
+            "{}: {} in {} {}",
+            known.map_or(word, |kind| kind.phrase()),
+            costs.collect::<Vec<_>>().join(" and "),
+            number::grouped(total.records),
+            noun(usize::try_from(total.records).unwrap_or(usize::MAX)),
+        );
+        // What is not known may be as bad as anything.
+        ((known.is_some(), known, word.to_owned()), line)
+    });
+    let lines: BTreeMap<_, String> = totals.collect();
+    let lines = lines.into_values().map(|line| vec![Span::text(line)]);
+    (!rows.is_empty()).then(|| Block::List(lines.collect()))
+}
