@@ -30,6 +30,13 @@ pub(crate) struct CompareOptions<'a> {
 }
 
 impl CompareOptions<'_> {
+    /// True for a row of which the runs do not tell by how much it changed.
+    fn is_untold(&self, runs: &Runs, joined: &Joined, row: usize) -> bool {
+        let sides = [self.reference, runs.sides.len() - 1];
+        let is_told = |is_inclusive| joined.tells_change(row, sides, is_inclusive);
+        !is_told(false) || (self.inclusive && !is_told(true))
+    }
+
     /// The old and the new side of what a limit judges: the last side, or all of them.
     pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<(usize, usize)> {
         let last = runs.sides.len() - 1;
@@ -78,7 +85,11 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
             let mut is_minor = false;
             let mut is_chance = false;
             let is_by_shares = options.sampling.is_some_and(Sampling::is_by_shares);
-            let (status, weight) = if !is_by_shares && is_plainly_same(runs, joined, row) {
+            let (status, weight) = if options.is_untold(runs, joined, row) {
+                let figures = figures::of_row(runs, joined, row);
+                let weight = weight(runs, joined.rows[row].of, &figures, options);
+                (Status::BelowThreshold, weight)
+            } else if !is_by_shares && is_plainly_same(runs, joined, row) {
                 (Status::Same, 0)
             } else if let Some(sampled) = sampled(runs, joined, row, options) {
                 let status = sampled_status(runs, joined, row, &sampled, options);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use cg_stream::percent::Percent;
-use cg_stream::record::{DiffSummary, RecordType, SamplingSummary};
+use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
 use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
@@ -313,8 +313,7 @@ fn compare_runs(
         summary.broken_limits = Some(judgement.broken.clone());
     }
     // The first of what could not be done; a document says it before its figures.
-    let troubles = diagnostics.troubles().iter().cloned();
-    summary.troubles.extend(troubles);
+    summary.troubles.extend_from_slice(diagnostics.troubles());
     summary.troubles.dedup();
     let comparison = Comparison {
         runs,
@@ -330,11 +329,29 @@ fn compare_runs(
     write::write(&comparison, options.all, diagnostics, out)?;
     tell_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
-        differs: changes.iter().any(Change::is_one) || totals::differ(runs),
+        differs: differs(runs, &changes, options, diagnostics),
         judgement,
         events: gate::limited_events(runs),
         types: notes::possible_types(runs),
     })
+}
+
+/// Whether anything differs. Where nothing does but what Massif does not tell, `--exit-code` has no answer.
+fn differs(
+    runs: &Runs,
+    changes: &[Change],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let is_untold = |change: &&Change| change.status == Status::BelowThreshold;
+    let (untold, told): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(is_untold);
+    let differs = totals::differ(runs) || told.into_iter().any(Change::is_one);
+    if !differs && !untold.is_empty() && options.exit_code {
+        diagnostics.trouble(
+            "--exit-code cannot tell whether places below Massif's threshold changed; run Massif with --threshold=0",
+        );
+    }
+    differs
 }
 
 /// Where the difference of the totals comes from, if that is asked for; what cannot be told is trouble.
@@ -437,6 +454,7 @@ fn summarise(
     summary
         .notes
         .extend(code::note(runs, joined, changes, sides));
+    summary.notes.extend(notes::below_threshold(changes));
     summary.left_out = notes::left_out(runs, joined, changes, compare_options);
     if let Some(left_out) = &summary.left_out {
         let note = match sampling {

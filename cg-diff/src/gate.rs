@@ -101,6 +101,8 @@ struct Open {
     by_chance: Vec<Measured>,
     /// The figures beyond it whose change is within noise, which is no change.
     excused: Vec<Measured>,
+    /// The figures of which what Massif does not tell decides whether they break it.
+    by_threshold: Vec<Measured>,
     /// A sentence on a function whose figure the runs do not tell.
     untold: Option<String>,
 }
@@ -111,6 +113,11 @@ impl Open {
         if let Some(figures) = greatest(&mut self.by_chance) {
             diagnostics.trouble(format!(
                 "{limit_text}: not judged, chance leaves it open: {figures}; longer runs tell"
+            ));
+        }
+        if let Some(figures) = greatest(&mut self.by_threshold) {
+            diagnostics.trouble(format!(
+                "{limit_text}: not judged: {figures}; run Massif with --threshold=0"
             ));
         }
         if let Some(sentence) = self.untold.take() {
@@ -199,16 +206,22 @@ impl Gate<'_> {
         for mut figure in found {
             figure.run.clone_from(&run);
             let (old, new) = (figure.old.unwrap_or(0), figure.new.unwrap_or(0));
-            let is_broken = match figure.chance {
+            let answer = match (figure.chance, figure.untold) {
+                (None, None) => None,
+                (Some(chance), _) => Some(limit.answer(old, new, chance)),
+                (None, Some(more)) => Some(limit.answer_up_to([old, new], more)),
+            };
+            let is_broken = match answer {
                 None => limit.is_broken_beyond(figure.old, figure.new, figure.noise),
-                Some(chance) => match limit.answer(old, new, chance) {
-                    LimitAnswer::Broken => true,
-                    LimitAnswer::Kept => false,
-                    LimitAnswer::Open => {
-                        open.by_chance.push(figure);
-                        continue;
+                Some(LimitAnswer::Broken) => true,
+                Some(LimitAnswer::Kept) => false,
+                Some(LimitAnswer::Open) => {
+                    match figure.chance {
+                        Some(_) => open.by_chance.push(figure),
+                        None => open.by_threshold.push(figure),
                     }
-                },
+                    continue;
+                }
             };
             if is_broken {
                 let delta = new - old;
@@ -230,6 +243,7 @@ impl Gate<'_> {
                 .has_noise(sides)
                 .then(|| figure.noise(sides.0, sides.1)),
             chance: None,
+            untold: None,
             whole: None,
             run: None,
         }
@@ -244,6 +258,7 @@ impl Gate<'_> {
             new: Some(new),
             noise: None,
             chance: Some(chance),
+            untold: None,
             whole: figure.whole(sides.0),
             run: None,
         }
@@ -337,7 +352,11 @@ impl Gate<'_> {
                         sampling.of_row(self.runs, self.joined, change.row, event, is_inclusive);
                     Gate::sampled(name, &figure, sides)
                 }
-                _ => self.measured(name, &figure, sides),
+                _ => Measured {
+                    untold: (self.joined.untold(change.row))
+                        .and_then(|untold| untold.between([sides.0, sides.1], is_inclusive)),
+                    ..self.measured(name, &figure, sides)
+                },
             });
         }
         let is_not_printed = |measured: &Measured| measured.of == NOT_PRINTED;

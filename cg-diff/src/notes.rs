@@ -342,6 +342,18 @@ fn rows_and_sum(left_out: &LeftOut, event: &str) -> (String, String) {
     (rows, number::signed(sum.into()))
 }
 
+/// The sentence on rows of which Massif does not tell by how much they changed.
+pub(crate) fn below_threshold(changes: &[Change]) -> Option<String> {
+    let is_untold = |change: &&Change| change.status == Status::BelowThreshold;
+    let rows = changes.iter().filter(is_untold).count();
+    (rows > 0).then(|| {
+        format!(
+            "of {} a run does not tell all, because it is below Massif's threshold there; with --threshold=0 Massif tells it",
+            number::plural(rows as i128, "row", "rows")
+        )
+    })
+}
+
 /// The sentence on rows that changed where all of them are of functions known for noise.
 pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> Option<String> {
     if changes.iter().all(|change| change.status == Status::Same) {

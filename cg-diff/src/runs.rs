@@ -10,7 +10,7 @@ use crate::known_chains::{InputChains, undo_inlining};
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
-use cg_stream::profile::{FunctionKey, Key, Names, Profile};
+use cg_stream::profile::{FunctionKey, Key, Names, Profile, Rows};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
@@ -133,6 +133,8 @@ pub(crate) struct Runs {
     /// For each profile and `fn` row, the part of its cost that is out of line, by event. Empty if functions are
     /// compared with what was inlined into them.
     pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
+    /// For each profile, its heap where functions stand for its stacks; empty where they do not.
+    pub(crate) heaps: Vec<Rows>,
     /// Whether all profiles are sampled.
     pub(crate) are_sampled: bool,
     /// How several files of a side are combined.
@@ -178,6 +180,7 @@ impl Runs {
         let mut are_sampled = true;
         let mut files_read = Vec::new();
         let mut has_chains_in_part = false;
+        let mut heaps = Vec::new();
         for (number, side) in sides.iter().enumerate() {
             let options = how.of_raw_profiles(number, sides.len());
             let start = profiles.len();
@@ -205,6 +208,9 @@ impl Runs {
                 leak_kinds.add(&profile, name.clone(), is_filtered);
                 let is_sampled = is_sampled(&profile);
                 are_sampled &= is_sampled;
+                if how.by_function {
+                    heaps.push(profile.table(RecordType::Heap).clone());
+                }
                 if how.by_function || (how.samples_by_function && is_sampled) {
                     profile = profile.by_function()?;
                 }
@@ -231,6 +237,7 @@ impl Runs {
         Ok(Runs {
             leak_kinds,
             out_of_line,
+            heaps,
             are_sampled,
             statistic: how.statistic,
             files_read,
@@ -264,6 +271,7 @@ impl Runs {
             positions,
             leak_kinds: ShownLeakKinds::default(),
             out_of_line: Vec::new(),
+            heaps: Vec::new(),
             are_sampled: false,
             statistic: Statistic::default(),
             files_read,

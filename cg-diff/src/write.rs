@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Host, Name, PerRun,
-    RecordType, RunRecord, Status, Total,
+    RecordType, RunRecord, SilentRun, Status, Total,
 };
 use cg_stream::rows::{CauseName, CauseNames, CauseRow};
 use cg_stream::tool::Diagnostics;
@@ -236,6 +236,8 @@ impl Comparison<'_> {
         let figures = figures::of_row(self.runs, self.joined, change.row);
         let key = &change.shown;
         let function = self.function_of(change);
+        let sides = self.sides();
+        let is_told = |is_inclusive| self.joined.tells_change(change.row, sides, is_inclusive);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
         let mut deltas = |figures: &[Figure]| {
             self.deltas(row.of, figures, |event, delta| {
@@ -246,28 +248,17 @@ impl Comparison<'_> {
             })
         };
         DiffRecord {
-            name: function.name,
-            file: function.file,
-            obj: function.obj,
-            site: self.name(key.site),
-            line: key.line,
-            callee: key
-                .callee
-                .map(|callee| Box::new(self.function_name(callee))),
-            kind: self.name(key.kind),
-            what: self.name(key.what),
-            of: Name::from(row.of.name()),
             status: change.status,
+            below: self.below(change.row),
+            at_most: self.at_most(change.row, &figures.cost).map(Box::new),
+            places: self.places(change.row).map(Box::new),
             was: (change.status == Status::Renamed)
                 .then(|| compare::first_key(self.runs, self.joined, change.row))
                 .flatten()
                 .map(|key| Box::new(self.function_name(key.function))),
             guess: row.certainty > Certainty::Told,
             joined: self.rules.names(row.matched).map(Name::from).collect(),
-            merged: PerRun(match is_sum {
-                true => figures.merged.clone(),
-                false => Vec::new(),
-            }),
+            merged: is_sum.then(|| Box::new(PerRun(figures.merged.clone()))),
             calls: figures
                 .calls
                 .as_ref()
@@ -275,8 +266,14 @@ impl Comparison<'_> {
                 .unwrap_or_default(),
             cost: self.per_run(row.of, &figures.cost, |figure| figure.per_run()),
             incl: self.per_run(row.of, &figures.incl, |figure| figure.per_run()),
-            delta: deltas(&figures.cost),
-            incl_delta: deltas(&figures.incl),
+            delta: match is_told(false) {
+                true => deltas(&figures.cost),
+                false => Counts::default(),
+            },
+            incl_delta: match is_told(true) && is_told(false) {
+                true => deltas(&figures.incl),
+                false => Counts::default(),
+            },
             out_of_line: inlining
                 .map(|inlining| self.per_run(row.of, &inlining.out_of_line, Figure::per_run))
                 .map(Box::new),
@@ -300,8 +297,31 @@ impl Comparison<'_> {
             min: self.of_files(row.of, &figures, Figure::min),
             spread: self.of_files(row.of, &figures, Figure::spread),
             noise: self.noise(row.of, &figures),
-            stack: self.stack(key),
             z: self.z(change.row).map(Box::new),
+            ..self.key_fields(row.of, key, function)
+        }
+    }
+
+    /// What a row is of.
+    fn key_fields<'r>(
+        &'r self,
+        of: RecordType,
+        key: &Key,
+        function: FunctionName<'r>,
+    ) -> DiffRecord<'r> {
+        DiffRecord {
+            name: function.name,
+            file: function.file,
+            obj: function.obj,
+            site: self.name(key.site),
+            line: key.line,
+            callee: key
+                .callee
+                .map(|callee| Box::new(self.function_name(callee))),
+            kind: self.name(key.kind),
+            what: self.name(key.what),
+            of: Name::from(of.name()),
+            stack: self.stack(key),
             ..DiffRecord::default()
         }
     }
@@ -309,6 +329,50 @@ impl Comparison<'_> {
     /// The sides that are compared: old and new.
     fn sides(&self) -> [usize; 2] {
         [self.options.reference, self.runs.sides.len() - 1]
+    }
+
+    /// Which of them does not tell all of a row.
+    fn below(&self, row: usize) -> Option<SilentRun> {
+        let (sides, untold) = (self.sides(), self.joined.untold(row)?);
+        let is_silent = |side: usize| untold.silent & 1 << side != 0;
+        let is_of_any = |is_inclusive| untold.between(sides, is_inclusive).is_some();
+        SilentRun::of(sides.map(is_silent)).filter(|_| is_of_any(false) || is_of_any(true))
+    }
+
+    /// The most that a side may have of a row of which it does not tell all.
+    fn at_most(&self, row: usize, cost: &[Figure]) -> Option<CountsPerRun<'_>> {
+        let untold = self.joined.untold(row)?;
+        let event = self.first_events.get(&self.joined.rows[row].of)?;
+        let entries = cost.get(*event)?.entries.iter().enumerate();
+        let most = entries.map(|(side, entry)| {
+            let more = untold.more.get(side).copied().filter(|more| *more > 0)?;
+            Some(entry.unwrap_or(0).saturating_add(more))
+        });
+        let most: Vec<Option<Count>> = most.collect();
+        let is_any = most.iter().any(Option::is_some);
+        is_any.then(|| CountsPerRun(vec![(self.event(*event), PerRun(most))]))
+    }
+
+    /// How many places a row is the sum of that no run tells apart.
+    fn places(&self, row: usize) -> Option<PerRun> {
+        let of_side = |side: usize| {
+            let of_file = |profile: usize| {
+                let places = &self.runs.profiles[profile].table(self.joined.rows[row].of);
+                let records = self.joined.records(row, profile).iter();
+                let found = records.filter_map(|record| {
+                    places
+                        .numbers()
+                        .places
+                        .get(*record as usize)
+                        .map(Count::from)
+                });
+                found.reduce(|sum, places| sum + places)
+            };
+            self.runs.files_of(side).filter_map(of_file).max()
+        };
+        let places: Vec<Option<Count>> = (0..self.runs.sides.len()).map(of_side).collect();
+        let is_any = places.iter().any(Option::is_some);
+        is_any.then(|| PerRun(places))
     }
 
     fn hosts(&self, of: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {

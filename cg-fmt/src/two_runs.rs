@@ -1,14 +1,15 @@
 //! Two inputs as the diff of their stacks: what `cg-diff --all --type stack` writes, in one step, joined by equal names.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use cg_parse::stream;
 use cg_stream::Framing;
-use cg_stream::profile::{Profile, StackId};
+use cg_stream::profile::{Profile, StackId, ToldPlaces};
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, Frame, Name, PerRun, RecordType, RunRecord, Status,
-    Total,
+    Count, Counts, CountsPerRun, DiffRecord, Frame, Name, PerRun, RecordType, RunRecord, SilentRun,
+    Status, Total,
 };
 use cg_stream::rows::RowSink as _;
 use cg_stream::tool::Diagnostics;
@@ -62,26 +63,7 @@ pub(crate) fn read(
 /// The diff of the stacks of two profiles with the same names.
 fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Profile> {
     let profiles = runs.map(|(_, profile)| profile);
-    let mut events: Vec<&str> = Vec::new();
-    for profile in profiles {
-        for event in events_of(profile, kind) {
-            let event = profile.events()[event].as_str();
-            if !events.contains(&event) {
-                events.push(event);
-            }
-        }
-    }
-    let counts_any = |profile: &Profile| events.iter().any(|event| profile.event(event).is_some());
-    let in_common = events.iter().any(|event| {
-        profiles
-            .iter()
-            .all(|profile| profile.event(event).is_some())
-    });
-    ensure!(
-        in_common || !profiles.into_iter().all(counts_any),
-        "nothing to compare: the two runs count nothing in common ({})",
-        events.join(", ")
-    );
+    let events = events_in_common(profiles, kind)?;
     let mut stacks: IndexMap<Option<StackId>, OfRuns> = IndexMap::new();
     for (position, profile) in profiles.into_iter().enumerate() {
         add(profile, kind, &events, position, &mut stacks)?;
@@ -108,7 +90,8 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
             })
     })?;
     let names = profiles[1].names();
-    for (stack, costs) in &stacks {
+    let silent = silent(profiles, kind, &stacks);
+    for (row, (stack, costs)) in stacks.iter().enumerate() {
         let frames = stack.map(|stack| {
             names.stack(stack).map(|frame| Frame {
                 addr: None,
@@ -124,10 +107,18 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
             )
         };
         let entries: Vec<PerRun> = (0..events.len()).map(entry).collect();
+        let below = silent.get(&row).and_then(|silent| SilentRun::of(*silent));
         diff.diff(DiffRecord {
             of: Name::from(kind.name()),
-            status: status(costs),
-            delta: Counts(named().zip(entries.iter().map(PerRun::delta)).collect()),
+            status: match below {
+                None => status(costs),
+                Some(_) => Status::BelowThreshold,
+            },
+            below,
+            delta: match below {
+                None => Counts(named().zip(entries.iter().map(PerRun::delta)).collect()),
+                Some(_) => Counts::default(),
+            },
             cost: CountsPerRun(named().zip(entries).collect()),
             stack: frames.into_iter().flatten().collect(),
             ..DiffRecord::default()
@@ -135,6 +126,37 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
     }
     diff.end(stacks.len() as u64)?;
     Ok(diff)
+}
+
+/// The events of the stacks of either run.
+///
+/// # Errors
+/// Where both count something, and nothing in common.
+fn events_in_common<'p>(
+    profiles: [&'p Profile; 2],
+    kind: RecordType,
+) -> anyhow::Result<Vec<&'p str>> {
+    let mut events: Vec<&str> = Vec::new();
+    for profile in profiles {
+        for event in events_of(profile, kind) {
+            let event = profile.events()[event].as_str();
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+    }
+    let counts_any = |profile: &Profile| events.iter().any(|event| profile.event(event).is_some());
+    let in_common = events.iter().any(|event| {
+        profiles
+            .iter()
+            .all(|profile| profile.event(event).is_some())
+    });
+    ensure!(
+        in_common || !profiles.into_iter().all(counts_any),
+        "nothing to compare: the two runs count nothing in common ({})",
+        events.join(", ")
+    );
+    Ok(events)
 }
 
 /// Adds the stacks of a run, whatever thread or process they are of.
@@ -158,6 +180,41 @@ fn add(
         }
     }
     Ok(())
+}
+
+/// The rows that one run may have below Massif's threshold, and the sums of such places; for each, which run is silent.
+fn silent(
+    profiles: [&Profile; 2],
+    kind: RecordType,
+    stacks: &IndexMap<Option<StackId>, OfRuns>,
+) -> HashMap<usize, [bool; 2]> {
+    let names = profiles[1].names();
+    let path = |stack: Option<StackId>| {
+        let frames = stack
+            .map(|stack| names.stacks.frames(stack))
+            .unwrap_or_default();
+        frames.iter().map(|frame| (frame.function, frame.line))
+    };
+    let mut silent: HashMap<usize, [bool; 2]> = HashMap::new();
+    for (run, profile) in profiles.into_iter().enumerate() {
+        let table = profile.table(kind);
+        let mut tree = ToldPlaces::default();
+        for (record, key) in table.keys().iter().enumerate() {
+            let row = stacks.get_index_of(&key.stack).unwrap_or_default();
+            let places = table.numbers().places.get(record);
+            tree.add(path(key.stack), places.map(|_| (row, 0)));
+        }
+        for (row, (stack, costs)) in stacks.iter().enumerate() {
+            if tree.is_whole() || costs[run].is_some() {
+                continue;
+            }
+            for places in tree.hiding(path(*stack)) {
+                silent.entry(row).or_default()[run] = true;
+                silent.entry(places.id).or_default()[run] = true;
+            }
+        }
+    }
+    silent
 }
 
 fn status([old, new]: &OfRuns) -> Status {

@@ -325,7 +325,11 @@ fn wrong_share(before: &Chains, after: &Chains) -> f64 {
     let wrong = inlined
         .filter(|(address, chain)| before[address] != **chain)
         .count();
-    wrong as f64 / before.values().filter(|(_, chain)| !chain.is_empty()).count() as f64
+    wrong as f64
+        / before
+            .values()
+            .filter(|(_, chain)| !chain.is_empty())
+            .count() as f64
 }
 
 #[test]
@@ -359,7 +363,11 @@ fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
         shell(folder, "mkdir moved; mv prog moved/prog");
         let (run, gone) = parse(folder, &[]);
         assert!(run.stderr.contains("--debug-root"), "{}", run.stderr);
-        assert!(chains(folder, &gone).values().all(|(_, chain)| chain.is_empty()));
+        assert!(
+            chains(folder, &gone)
+                .values()
+                .all(|(_, chain)| chain.is_empty())
+        );
         let moved = folder.join("moved").display().to_string();
         assert_eq!(parse(folder, &["--debug-root", &moved]).1, records);
         for edit in edits {
@@ -392,6 +400,10 @@ fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
         shell(folder, "gcc -O2 -g nops.c -o prog");
         let (run, swapped) = parse(folder, &[]);
         assert!(run.stderr.contains("another build"), "{}", run.stderr);
-        assert!(chains(folder, &swapped).values().all(|(_, chain)| chain.is_empty()));
+        assert!(
+            chains(folder, &swapped)
+                .values()
+                .all(|(_, chain)| chain.is_empty())
+        );
     }
 }

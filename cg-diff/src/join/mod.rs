@@ -20,19 +20,21 @@ mod objects;
 mod parts;
 mod records;
 mod rows;
+mod untold;
 mod without_objects;
 
 use std::collections::HashMap;
 
 use cg_names::rules::Rules;
 use cg_parse::Snapshots;
-use cg_stream::profile::Symbol;
+use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 use regex::Regex;
 
 pub(crate) use functions::Certainty;
 pub(crate) use rows::{FunctionRows, JoinedRow, MOST_SIDES, Sides};
+pub(crate) use untold::UntoldCost;
 
 use crate::key::normal::Level;
 use crate::runs::Runs;
@@ -40,6 +42,7 @@ use functions::{FunctionIndex, Functions};
 use names::JoinNames;
 use nested::Nested;
 use rows::RowMembers;
+use untold::UntoldRows;
 
 /// How records are joined.
 pub(crate) struct JoinOptions {
@@ -65,6 +68,7 @@ pub(crate) struct Joined {
     pub(crate) rows: Vec<JoinedRow>,
     members: Vec<RowMembers>,
     nested: Nested,
+    untold: UntoldRows,
 }
 
 impl Joined {
@@ -77,6 +81,24 @@ impl Joined {
     /// order of the profile's events; `None` where that is not known.
     pub(crate) fn counted_twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
         self.nested.twice(row, profile)
+    }
+
+    /// Whether two sides tell by how much the self or inclusive cost of a row changed. What a side may hide, it does not
+    /// lack.
+    pub(crate) fn tells_change(&self, row: usize, sides: [usize; 2], is_inclusive: bool) -> bool {
+        let is_told =
+            |untold: &UntoldCost, is_inclusive| untold.between(sides, is_inclusive).is_none();
+        let has_both = sides
+            .iter()
+            .all(|side| self.rows[row].sides & 1 << side != 0);
+        self.untold(row).is_none_or(|untold| {
+            is_told(untold, is_inclusive) && (has_both || is_told(untold, true))
+        })
+    }
+
+    /// What the runs do not tell of a row, if there is something.
+    pub(crate) fn untold(&self, row: usize) -> Option<&UntoldCost> {
+        self.untold.get(&row)
     }
 }
 
@@ -111,11 +133,13 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
     }
     let (rows, members) = joiner.join_records(&options.types, options.snapshots, options.exact);
     let nested = Nested::of(joiner.runs, &rows, &members);
+    let untold = joiner.untold(&rows, &members);
     runs.names.symbols = joiner.names.symbols;
     Joined {
         rows,
         members,
         nested,
+        untold,
     }
 }
 
@@ -148,6 +172,12 @@ impl Joiner<'_> {
         if options.renames {
             self.join_moved_and_renamed();
         }
+    }
+
+    /// The class of a function as a side has it.
+    fn class_of(&self, function: FunctionKey, side: usize) -> FunctionIndex {
+        let node = self.functions.find(function, side);
+        node.map_or(FunctionIndex::MAX, |node| self.functions.class(node))
     }
 
     /// The classes that some side lacks.

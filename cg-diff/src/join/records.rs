@@ -250,22 +250,15 @@ impl<'a> RecordJoin<'a> {
             identity.allocator = frames.iter().take(inner).copied().collect();
             let outer = frames.iter().skip(inner);
             identity.lines = outer.clone().map(|frame| frame.line).collect();
-            let functions = outer.map(|frame| self.class(frame.function, side));
+            let functions = outer.map(|frame| self.joiner.class_of(frame.function, side));
             identity.functions = functions.collect();
         } else {
             let functions = std::iter::once(key.function).chain(key.callee);
             identity.functions = functions
-                .map(|function| self.class(function, side))
+                .map(|function| self.joiner.class_of(function, side))
                 .collect();
         }
         identity
-    }
-
-    fn class(&self, function: FunctionKey, side: usize) -> FunctionIndex {
-        let functions = &self.joiner.functions;
-        functions
-            .find(function, side)
-            .map_or(FunctionIndex::MAX, |node| functions.class(node))
     }
 
     /// How many frames of a stack are inside the blamed frame. Which frames of the allocator a stack shows depends on

@@ -3,7 +3,6 @@
 use cg_document::{Audience, Block, Cell, Cut, Table, UnknownColumn, number};
 use cg_stream::record::Count;
 
-use super::columns::CODE;
 use super::events::EventColumns;
 use crate::options::Options;
 

@@ -98,7 +98,9 @@ impl<'a> Scopes<'a> {
             let parent = around.last().map(|(_, scope, origin)| (*scope, *origin));
             if let (Some((DwarfScope::Unnamed(closure), _)), constants::DW_TAG_subprogram) =
                 (parent, abbreviation.tag())
-                && entry.name.is_some_and(|name| name.starts_with(b"operator()"))
+                && entry
+                    .name
+                    .is_some_and(|name| name.starts_with(b"operator()"))
                 && let Some(closure) = self.closures.get_mut(&closure)
             {
                 closure.call.get_or_insert(origin);

@@ -24,7 +24,7 @@ pub mod comment;
 
 pub use cg_stream::visible::visible;
 pub use chart::svg;
-pub use document::{Block, Document, Picture, Span};
+pub use document::{Block, Document, Span};
 pub use fit::{frame_line, short_name};
 pub use graph::{Graph, Layer, Mark, Overlay, Point};
 pub use table::{Audience, Cell, Column, Cut, Layout, NAMELESS, Table, UnknownColumn, Worth};

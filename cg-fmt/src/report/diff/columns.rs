@@ -1,8 +1,8 @@
 //! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_names::whose::{Facts, owners_by};
-use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, Name};
+use cg_names::whose::CodeOwner;
+use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
 use crate::options::Options;
@@ -88,7 +88,8 @@ impl Diffs<'_> {
         let delta = move |row: usize| {
             let counts = counts(row);
             let at = |run| entry(counts, name, run).unwrap_or(0);
-            (is_self || !counts.is_empty()).then(|| at(last) - at(base))
+            let is_told = records[row].tells_change(is_self);
+            (is_told && (is_self || !counts.is_empty())).then(|| at(last) - at(base))
         };
         let (before, after) = self.ends(total);
         let total_delta = after.unwrap_or(0) - before.unwrap_or(0);
@@ -201,7 +202,20 @@ impl Diffs<'_> {
             Cell::name(record.what.as_deref())
         });
         text("fn", "function", Function, all, |record| {
-            Cell::function(record.name.as_deref())
+            const BELOW: &str = "places below the threshold";
+            match (record.places.is_none(), record.name.as_deref()) {
+                (true, name) => Cell::function(name),
+                (false, None) => Cell::Placed {
+                    lead: BELOW.into(),
+                    name: "",
+                    place: "".into(),
+                },
+                (false, Some(name)) => Cell::Placed {
+                    lead: "".into(),
+                    name,
+                    place: BELOW.into(),
+                },
+            }
         });
         text("file", "file", Path, all, |record| {
             Cell::name(record.file.as_deref())
@@ -232,13 +246,8 @@ impl Diffs<'_> {
         self.push_explanations(columns);
         columns.push(code(move |row| {
             let record: &DiffRecord = &records[row];
-            let facts = Facts::of(&Frame {
-                name: record.name.as_deref().map(Name::from),
-                file: record.file.as_deref().map(Name::from),
-                obj: record.obj.as_deref().map(Name::from),
-                ..Frame::default()
-            });
-            owners_by(&[facts])[0]
+            let names = [&record.name, &record.file, &record.obj];
+            CodeOwner::of(names.map(Option::as_deref))
         }));
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, Status};
+use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, SilentRun, Status};
 use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
@@ -44,7 +44,11 @@ pub(super) fn grouped(
             ));
             let mut group = DiffRecord {
                 of: record.of.clone(),
-                status: status(&record.cost, base),
+                status: match record.tells_change(true) {
+                    true => status(&record.cost, base),
+                    false => Status::BelowThreshold,
+                },
+                below: record.below,
                 cost: record.cost.clone(),
                 delta: record.delta.clone(),
                 ..DiffRecord::default()
@@ -73,7 +77,12 @@ fn sum_by<Key: Ord>(
             sums.push(record.clone());
             continue;
         };
+        let is_told = sum.tells_change(true) && record.tells_change(true);
+        let silent = [sum.below, record.below];
         add(&mut sum.calls, &record.calls);
+        if let Some(places) = &record.places {
+            add(sum.places.get_or_insert_default(), places);
+        }
         add_counts(&mut sum.cost, &record.cost);
         add_counts(&mut sum.incl, &record.incl);
         add_deltas(&mut sum.delta, &record.delta);
@@ -86,7 +95,18 @@ fn sum_by<Key: Ord>(
             .filter(|was| Some(was) == record.was.as_ref());
         sum.explained_by = None;
         sum.guess |= record.guess;
-        sum.status = status(&sum.cost, base);
+        let is_silent = |run: usize| silent.iter().flatten().any(|below| below.ends()[run]);
+        sum.at_most = None;
+        sum.below = SilentRun::of([is_silent(0), is_silent(1)]);
+        if sum.below.is_some() {
+            sum.incl_delta = Counts::default();
+        }
+        if is_told {
+            sum.status = status(&sum.cost, base);
+        } else {
+            sum.status = Status::BelowThreshold;
+            sum.delta = Counts::default();
+        }
     }
     sums
 }
@@ -196,6 +216,29 @@ mod tests {
                 (Some("c"), Some(vec![Some(3), None]), -3, Status::Removed),
             ]
         );
+    }
+
+    #[test]
+    fn a_sum_of_what_is_not_told_tells_no_change() {
+        let below = |name, entries, below| DiffRecord {
+            status: Status::BelowThreshold,
+            below: Some(below),
+            delta: Counts::default(),
+            ..record(name, entries)
+        };
+        let records = [
+            record("a::f", [Some(4), Some(5)]),
+            below("a::g", [Some(5), None], SilentRun::New),
+            below("a::h", [None, Some(6)], SilentRun::Old),
+        ];
+        let groups = grouped(&records, GroupBy::Crate, 0);
+        let [group] = groups.as_slice() else {
+            panic!("{groups:?}")
+        };
+        let seen = (group.status, group.below, group.delta.is_empty());
+        assert_eq!(seen, (Status::BelowThreshold, Some(SilentRun::Both), true));
+        let entries = group.cost.get("Ir").unwrap();
+        assert_eq!(entries.0, [Some(9), Some(11)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use cg_stream::record::{Cause, CodeChange, Count, DiffRecord, Status, Why};
 pub(super) fn of(record: &DiffRecord) -> Option<String> {
     let why = record.why.as_deref().and_then(clause);
     let why = why.or_else(|| inlining(record));
+    let why = why.or_else(|| at_most(record));
     let why = match (code(record), why) {
         (Some(code), Some(why)) => format!("{code}: {why}"),
         (code, why) => code.map(str::to_owned).or(why)?,
@@ -26,6 +27,21 @@ fn code(record: &DiffRecord) -> Option<&'static str> {
         CodeChange::Other => Some("other machine code"),
         CodeChange::Unknown => None,
     }
+}
+
+/// What a run that does not tell all may have: `at most 21,000 bytes before`.
+fn at_most(record: &DiffRecord) -> Option<String> {
+    let (event, most) = record.at_most.as_ref()?.0.first()?;
+    let of_end = |most: Option<&Option<Count>>, when: &str| {
+        let most = most.copied().flatten()?;
+        Some(format!("at most {} {event} {when}", grouped(most)))
+    };
+    let ends = [
+        of_end(most.0.first(), "before"),
+        of_end(most.0.last(), "now"),
+    ];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
+    (!ends.is_empty()).then(|| ends.join(", "))
 }
 
 /// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.

@@ -14,10 +14,12 @@ mod rows;
 mod run;
 mod sum;
 mod table;
+mod told_places;
 
 pub use by_innermost::InlinedFunctions;
 pub use key::{FrameKey, FunctionKey, Key, StackFrames, StackId, Stacks, Symbol, Symbols};
 pub use table::{Detail, Numbers, OtherNumbers, Rows};
+pub use told_places::{PlaceFrame, ToldPlaces, UntoldPlaces};
 
 use crate::record::{
     CauseRecord, Count, Counts, DiffRecord, Frame, RecordType, RunRecord, SharedTexts,

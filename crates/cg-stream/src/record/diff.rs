@@ -24,6 +24,9 @@ pub enum Status {
     Removed,
     /// Both have it under different names; a guess, told by `was`.
     Renamed,
+    /// What one of them has of it is below Massif's threshold there, and not told.
+    #[serde(rename = "below-threshold")]
+    BelowThreshold,
     /// Both have it and the counts that are compared are equal, or differ by no more than noise.
     Same,
 }
@@ -36,8 +39,38 @@ impl Status {
             Status::Added => "added",
             Status::Removed => "removed",
             Status::Renamed => "renamed",
+            Status::BelowThreshold => "below-threshold",
             Status::Same => "same",
         }
+    }
+}
+
+/// The run of a comparison that does not tell a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SilentRun {
+    /// The one that changes are relative to.
+    Old,
+    /// The last.
+    New,
+    /// Both.
+    Both,
+}
+
+impl SilentRun {
+    /// The one of old and new that is silent, if one is.
+    pub fn of([old, new]: [bool; 2]) -> Option<SilentRun> {
+        match (old, new) {
+            (true, true) => Some(SilentRun::Both),
+            (true, false) => Some(SilentRun::Old),
+            (false, true) => Some(SilentRun::New),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether old and new are silent.
+    pub fn ends(self) -> [bool; 2] {
+        [self != SilentRun::New, self != SilentRun::Old]
     }
 }
 
@@ -74,6 +107,16 @@ pub struct DiffRecord<'a> {
     pub of: Name<'a>,
     /// What became of it.
     pub status: Status,
+    /// Which run does not tell all of it, as some of it is below Massif's threshold there. What depends on that run's figure
+    /// is left out: `delta` where the status says so, else `incl_delta` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<SilentRun>,
+    /// The most self cost that the silent runs may have, `null` for others.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Box<CountsPerRun<'a>>>,
+    /// Where heaps are compared and this is the sum of places below Massif's threshold: how many they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<Box<PerRun>>,
     /// What it was called in the first run that has it, where a guess joined it under another name, file or object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub was: Option<Box<FunctionName<'a>>>,
@@ -84,8 +127,8 @@ pub struct DiffRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Name<'a>>,
     /// How many records were summed into each entry, where it is more than one in some run.
-    #[serde(skip_serializing_if = "is_empty_per_run")]
-    pub merged: PerRun,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Box<PerRun>>,
     /// Call counts.
     #[serde(skip_serializing_if = "is_empty_per_run")]
     pub calls: PerRun,
@@ -97,7 +140,7 @@ pub struct DiffRecord<'a> {
     pub incl: CountsPerRun<'a>,
     /// Self cost of the last run less that of the first (or of the run that `relative_to` of the `run` record names),
     /// an event; in the range of `i64`.
-    #[serde(borrow)]
+    #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
     pub delta: Counts<'a>,
     /// The same of inclusive cost, where that is known.
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
@@ -141,6 +184,11 @@ pub struct DiffRecord<'a> {
 }
 
 impl DiffRecord<'_> {
+    /// Whether it tells by how much self or inclusive cost changed.
+    pub fn tells_change(&self, is_self: bool) -> bool {
+        self.status != Status::BelowThreshold && (is_self || self.below.is_none())
+    }
+
     /// The same record to be kept among many: their names share their texts.
     pub(crate) fn shared(self, texts: &mut SharedTexts) -> DiffRecord<'static> {
         let mut share = |name: Option<Name>| texts.share_any(&name);
@@ -155,6 +203,9 @@ impl DiffRecord<'_> {
             what: share(self.what),
             of: texts.share(&self.of),
             status: self.status,
+            below: self.below,
+            at_most: self.at_most.map(|most| Box::new(most.shared(texts))),
+            places: self.places,
             guess: self.guess,
             joined: self.joined.iter().map(|rule| texts.share(rule)).collect(),
             merged: self.merged,

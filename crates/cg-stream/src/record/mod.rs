@@ -22,7 +22,7 @@ pub use cause::{CauseKind, CauseRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
 pub use diff::{
     CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary,
-    Status, Why,
+    SilentRun, Status, Why,
 };
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,

@@ -1,0 +1,183 @@
+use super::*;
+
+fn check(limit: &str, old: Count, new: Count) -> bool {
+    limit
+        .parse::<Limit>()
+        .unwrap()
+        .is_broken(Some(old), Some(new))
+}
+
+#[test]
+fn chance_leaves_open_what_it_can_decide() {
+    let answer =
+        |limit: &str, old, new, chance| limit.parse::<Limit>().unwrap().answer(old, new, chance);
+    for (limit, old, new, chance, expected) in [
+        // 200 less 52 is more than 120, 200 with 52 too.
+        ("samples[f]>+20%", 100, 200, 52, LimitAnswer::Broken),
+        // 130 less 45 is 85, and 130 with 45 is 175.
+        ("samples[f]>+20%", 100, 130, 45, LimitAnswer::Open),
+        ("samples[f]>+20%", 1000, 1010, 134, LimitAnswer::Kept),
+        ("samples[f]>+20%", 1000, 1100, 134, LimitAnswer::Open),
+        // The limit itself is not beyond it.
+        ("samples[f]>+20", 100, 110, 10, LimitAnswer::Kept),
+        ("samples[f]>=+20", 100, 110, 10, LimitAnswer::Open),
+        ("samples[f]<-10%", 100, 60, 29, LimitAnswer::Broken),
+        ("samples[f]<-10%", 100, 60, 30, LimitAnswer::Open),
+        // A level is what was counted.
+        ("samples[f]>100", 0, 101, 50, LimitAnswer::Broken),
+        ("samples[f]>100", 0, 100, 50, LimitAnswer::Kept),
+        // What nobody met is 0.
+        ("samples[f]>+5%", 0, 0, 0, LimitAnswer::Kept),
+    ] {
+        assert_eq!(
+            answer(limit, old, new, chance),
+            expected,
+            "{limit} {old} {new} {chance}"
+        );
+    }
+}
+
+#[test]
+fn a_figure_that_is_not_told_breaks_a_limit_only_if_it_does_whatever_it_is() {
+    use LimitAnswer::{Broken, Kept, Open};
+    let answer =
+        |limit: &str, figures, more| limit.parse::<Limit>().unwrap().answer_up_to(figures, more);
+    for (limit, figures, more, expected) in [
+        // Between 0 and 21 before, 15 now.
+        ("bytes[f]>+0", [0, 15], [21, 0], Open),
+        ("bytes[f]>+15", [0, 15], [21, 0], Kept),
+        ("bytes[f]>+5%", [0, 15], [21, 0], Open),
+        ("bytes[f]>+5%", [0, 15], [14, 0], Broken),
+        ("bytes[f]>14", [0, 15], [21, 0], Broken),
+        ("bytes[f]<-6", [0, 15], [21, 0], Kept),
+        ("bytes[f]<-5", [0, 15], [21, 0], Open),
+        // 15 before, between 0 and 21 now.
+        ("bytes[f]>+0", [15, 0], [0, 21], Open),
+        ("bytes[f]>+6", [15, 0], [0, 21], Kept),
+        ("bytes[f]>20", [15, 0], [0, 21], Open),
+        ("bytes[f]>21", [15, 0], [0, 21], Kept),
+        ("bytes[f]<-50%", [15, 0], [0, 7], Broken),
+    ] {
+        assert_eq!(
+            answer(limit, figures, more),
+            expected,
+            "{limit} {figures:?} {more:?}"
+        );
+    }
+}
+
+#[test]
+fn percentages_are_of_the_old_figure_and_exact() {
+    assert!(!check("Ir>+5%", 1000, 1050));
+    assert!(check("Ir>+5%", 1000, 1051));
+    assert!(check("Ir>=+5%", 1000, 1050));
+    assert!(!check("Ir>+0.000001%", 100_000_000, 100_000_001));
+    assert!(check("Ir>+0.000001%", 100_000_000, 100_000_002));
+    assert!(check("Ir<-10%", 1000, 899));
+    assert!(!check("Ir<-10%", 1000, 900));
+    assert!(check("Ir>+5%", 0, 1));
+    assert!(!check("Ir>+5%", 0, 0));
+    let most = Count::from(u64::MAX);
+    assert!(check("Ir>+100%", most / 2, most));
+    assert!(!check("Ir>+4294967295%", most, most));
+}
+
+#[test]
+fn a_sign_makes_a_change_of_a_level() {
+    assert!(check("end_bytes>0", 5, 1));
+    assert!(!check("end_bytes>+0", 5, 1));
+    assert!(check("total_blocks > +0", 5, 6));
+    assert!(check("Ir<-1_000", 5000, 3999));
+    assert!(check("Ir<=100", 5, 100));
+}
+
+#[test]
+fn scopes_are_told_by_regex_and_worst() {
+    let limit = |text: &str| text.parse::<Limit>().unwrap();
+    assert!(matches!(limit("Ir>+1").scope, Scope::Total));
+    let functions = limit("incl.Ir[^mycrate::[a-z]+<.*>$]>+1000");
+    assert_eq!(functions.figure, Limited::Incl("Ir".to_owned()));
+    let Scope::Functions(regex) = functions.scope else {
+        panic!("no regex")
+    };
+    assert_eq!(regex.as_str(), "^mycrate::[a-z]+<.*>$");
+    assert!(matches!(limit("worst.Ir>+1").scope, Scope::Worst(None)));
+    assert!(matches!(
+        limit("worst.incl.Ir[f]>+1").scope,
+        Scope::Worst(Some(_))
+    ));
+    assert_eq!(limit("calls[malloc]>+0").figure, Limited::Calls);
+}
+
+#[test]
+fn what_is_no_limit_says_why() {
+    for (text, why) in [
+        ("Ir", "expected > >= < or <= in \"Ir\", as in 'Ir>+5%'"),
+        (
+            "Ir>5%",
+            "a percentage is of a change: expected +5% or -5%, found \"5%\"",
+        ),
+        ("Ir>+", "expected a number"),
+        ("Ir>+x%", "expected a number"),
+        ("Ir>+1.0000001%", "expected a number"),
+        ("Ir>99999999999999999999", "expected a number"),
+        (">5", "expected an event"),
+        ("incl.Ir>+5%", "inclusive cost has no total"),
+        ("Ir[a>5", "expected a regex in [ and ]"),
+        ("Ir[(]>5", "regex parse error"),
+        ("Ir[]>5", "found none"),
+        ("worst.Ir[ ]>5", "found none"),
+        ("Ir[a]5", "expected > >= < or <="),
+    ] {
+        let error = text.parse::<Limit>().unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_broken_limit_is_told_with_its_figures() {
+    let limit: Limit = "Ir>+5%".parse().unwrap();
+    let broken = |old, new| {
+        limit.sentence(&Measured {
+            chance: None,
+            untold: None,
+            whole: None,
+            of: "the total".to_owned(),
+            old,
+            new,
+            noise: None,
+            run: None,
+        })
+    };
+    assert_eq!(
+        broken(Some(1000), Some(1100)),
+        "Ir>+5%: the total rose from 1,000 to 1,100 (+100, +10.00%)"
+    );
+    assert_eq!(broken(None, Some(7)), "Ir>+5%: the total is new with 7");
+}
+
+#[test]
+fn a_change_within_the_noise_is_none_and_a_level_is_a_level() {
+    let check = |limit: &str, new, noise| {
+        let limit: Limit = limit.parse().unwrap();
+        limit.is_broken_beyond(Some(1000), Some(new), noise)
+    };
+    assert!(!check("Ir>+0.5%", 1010, Some(10)));
+    assert!(check("Ir>+0.5%", 1011, Some(10)));
+    assert!(check("Ir>+0.5%", 1010, None));
+    assert!(check("Ir>=+0", 1001, Some(10)));
+    assert!(check("Ir>1000", 1010, Some(10)));
+    assert!(!check("Ir<-1", 990, Some(10)));
+}
+
+#[test]
+fn a_file_has_a_limit_a_line() {
+    let limits = parse_file("# agreed\n\nIr>+5%\n calls[malloc]>+0 \n").unwrap();
+    assert_eq!(limits.len(), 2);
+    assert!(parse_file("# nothing agreed yet\n").is_err());
+    assert!(
+        parse_file("Ir>+5%\nIr>>5\n")
+            .unwrap_err()
+            .starts_with("2: ")
+    );
+}
