@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod calls;
+mod flames;
 mod golden;
 mod oracle;
 mod samples;

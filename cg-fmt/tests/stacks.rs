@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// What a run of cg-fmt came to.
-struct Run {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Run {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
-fn cg_fmt(args: &[&str], input: &str) -> Run {
+pub(crate) fn cg_fmt(args: &[&str], input: &str) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_cg-fmt"))
         .args(args)
         .stdin(Stdio::piped())
@@ -138,21 +138,21 @@ struct Frame {
 
 /// The frames of the interactive part of a picture, outermost first.
 fn frames_of(picture: &str) -> Vec<Frame> {
-    let frames = picture.split_once(r#"<svg id="frames""#).unwrap().1;
-    let frames = frames.split_once("</svg>").unwrap().0;
+    let frames = picture.split_once(r#"<g id="frames""#).unwrap().1;
+    let frames = frames.split_once("</g></g>").unwrap().0;
     let attribute = |element: &str, name: &str| -> u64 {
         let value = element.split_once(&format!(r#" {name}=""#)).unwrap().1;
         value.split_once('"').unwrap().0.parse().unwrap()
     };
     let mut frames: Vec<Frame> = frames
-        .split("<g><title>")
+        .split("<title>")
         .skip(1)
         .map(|frame| {
             let (title, rest) = frame.split_once("</title>").unwrap();
             Frame {
                 y: attribute(rest, "y"),
-                start: attribute(rest, "fg:x"),
-                width: attribute(rest, "fg:w"),
+                start: attribute(rest, "data-x"),
+                width: attribute(rest, "data-w"),
                 title: title.to_owned(),
             }
         })
@@ -355,8 +355,8 @@ fn every_frame_of_a_diff_has_its_delta_and_what_is_gone_stands_below() {
         ]
     );
     let gone = picture.stdout.split_once(r#"<g id="gone""#).unwrap().1;
+    assert!(picture.stdout.contains(">only in before: 20 samples<"));
     for part in [
-        "only in before: 20 samples",
         "<title>main (20 samples)",
         "<title>old (20 samples)",
         "<title>deep (20 samples)",

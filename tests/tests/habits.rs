@@ -92,7 +92,7 @@ fn the_format_follows_the_name_of_the_output() {
         ),
         (
             "cg-fmt -o out.svg A",
-            "<?xml version=\"1.0\" standalone=\"no\"?><!DOCTYPE svg",
+            "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flames\"",
         ),
         ("cg-fmt -f csv -o out.html A", "Ir,Ir%,"),
         ("cg-fmt --excel -o out.txt A", "\u{feff}Ir,Ir%,"),

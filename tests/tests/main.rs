@@ -1,6 +1,7 @@
 //! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
 
 mod adding;
+mod below_threshold;
 mod calls_oracle;
 mod ci;
 mod command_line;
@@ -18,6 +19,7 @@ mod diff_sums;
 mod edges;
 mod exports;
 mod firefox;
+mod flames;
 mod fleet;
 mod fuzzed;
 mod habits;

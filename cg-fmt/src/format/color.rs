@@ -1,99 +1,58 @@
 //! Colours: whose code a frame is, or how its cost changed.
 
+use std::fmt;
+
 use cg_names::whose::CodeOwner;
 use cg_stream::record::Count;
-use inferno::flamegraph::color::PaletteMap;
 
-pub(crate) use inferno::flamegraph::color::Color;
-
-/// The colour of every text of a picture.
-#[derive(Default)]
-pub(crate) struct Palette(pub(crate) PaletteMap);
-
-impl Palette {
-    pub(crate) fn insert(&mut self, text: &str, color: Color) {
-        self.0.insert(text, color);
-    }
-}
-
-/// Whose code a frame is, as far as colours tell it.
+/// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shade {
-    Own,
-    Dependency,
-    Library,
-    System,
-    Kernel,
+pub(crate) struct Color {
+    pub(crate) r: u8,
+    pub(crate) g: u8,
+    pub(crate) b: u8,
 }
 
-impl Shade {
-    pub(crate) const ALL: [Shade; 5] = [
-        Shade::Own,
-        Shade::Dependency,
-        Shade::Library,
-        Shade::System,
-        Shade::Kernel,
-    ];
-
-    pub(crate) fn of_owner(owner: CodeOwner) -> Shade {
-        match owner {
-            CodeOwner::Own => Shade::Own,
-            CodeOwner::Dependency => Shade::Dependency,
-            CodeOwner::Std => Shade::Library,
-            CodeOwner::System => Shade::System,
-            CodeOwner::Kernel => Shade::Kernel,
-        }
+impl Color {
+    pub(crate) const fn new(r: u8, g: u8, b: u8) -> Color {
+        Color { r, g, b }
     }
+}
 
-    /// Whose it is, in the legend.
-    pub(crate) fn of(self) -> &'static str {
-        match self {
-            Shade::Own => "own code",
-            Shade::Dependency => "dependencies",
-            Shade::Library => "std",
-            Shade::System => "system",
-            Shade::Kernel => "kernel",
-        }
+/// As SVG has it.
+impl fmt::Display for Color {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rgb({},{},{})", self.r, self.g, self.b)
     }
+}
 
-    pub(crate) fn color_word(self) -> &'static str {
-        match self {
-            Shade::Own => "orange",
-            Shade::Dependency => "yellow",
-            Shade::Library => "blue",
-            Shade::System => "green",
-            Shade::Kernel => "violet",
-        }
+/// Whose code has which colour, for a legend.
+pub(crate) fn legend(owner: CodeOwner) -> &'static str {
+    match owner {
+        CodeOwner::Own => "own code orange",
+        CodeOwner::Dependency => "dependencies yellow",
+        CodeOwner::Std => "std blue",
+        CodeOwner::System => "system green",
+        CodeOwner::Kernel => "kernel violet",
     }
+}
 
-    /// The suffix of a name that frames of another shade have too.
-    pub(crate) fn suffix(self) -> &'static str {
-        match self {
-            Shade::Own => " [own]",
-            Shade::Dependency => " [dependency]",
-            Shade::Library => " [std]",
-            Shade::System => " [system]",
-            Shade::Kernel => " [kernel]",
-        }
-    }
-
-    /// A hue for the owner of the code, lighter or darker by a hash of the text, so that neighbours differ.
-    pub(crate) fn color(self, text: &str) -> Color {
-        let (from, to) = match self {
-            Shade::Own => ([240, 120, 40], [255, 180, 90]),
-            Shade::Dependency => ([215, 195, 70], [240, 225, 130]),
-            Shade::Library => ([120, 165, 220], [175, 205, 240]),
-            Shade::System => ([140, 190, 130], [190, 220, 175]),
-            Shade::Kernel => ([180, 140, 205], [215, 185, 230]),
-        };
-        let step = u16::from(fold(text));
-        let between = |channel: usize| {
-            let (from, to): (u8, u8) = (from[channel], to[channel]);
-            let span = u16::from(to - from);
-            from + u8::try_from(span * step / 255).unwrap_or(0)
-        };
-        Color::new(between(0), between(1), between(2))
-    }
+/// The colour of whose code something is, lighter or darker by a hash of its text, so that neighbours differ.
+pub(crate) fn of_owner(owner: CodeOwner, text: &str) -> Color {
+    let (from, to) = match owner {
+        CodeOwner::Own => ([240, 120, 40], [255, 180, 90]),
+        CodeOwner::Dependency => ([215, 195, 70], [240, 225, 130]),
+        CodeOwner::Std => ([120, 165, 220], [175, 205, 240]),
+        CodeOwner::System => ([140, 190, 130], [190, 220, 175]),
+        CodeOwner::Kernel => ([180, 140, 205], [215, 185, 230]),
+    };
+    let step = u16::from(fold(text));
+    let between = |channel: usize| {
+        let (from, to): (u8, u8) = (from[channel], to[channel]);
+        let span = u16::from(to - from);
+        from + u8::try_from(span * step / 255).unwrap_or(0)
+    };
+    Color::new(between(0), between(1), between(2))
 }
 
 /// FNV-1a, folded to a byte.

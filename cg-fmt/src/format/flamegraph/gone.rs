@@ -5,13 +5,14 @@ use cg_stream::record::Count;
 
 use super::super::stacks::StackNodes;
 
-/// For each node, the earlier run's cost of the gone stacks that begin with it. A node has two counts, the earlier
-/// run's first; `later` is the later run's inclusive cost of each node.
+/// For each node, the earlier run's cost of the gone stacks that begin with it; `later` is the later run's inclusive cost
+/// of each node.
 pub(super) fn costs(nodes: &StackNodes, later: &[Count]) -> Vec<Count> {
     let mut gone = vec![0; nodes.len()];
     for node in nodes.all().rev() {
         if later[node.index()] == 0 {
-            gone[node.index()] += nodes.own(node)[0];
+            let own = nodes.own(node);
+            gone[node.index()] += own[0] + own[2];
         }
         if let Some(outer) = nodes.outer(node) {
             gone[outer.index()] += gone[node.index()];

@@ -49,7 +49,7 @@ pub(super) struct FrameLayout {
     costs: Vec<Count>,
     pub(super) total: Count,
     /// The part of the total that is in no frame.
-    rest: Count,
+    pub(super) rest: Count,
     /// What the narrowest frame that may be drawn costs.
     pub(super) least: Count,
     /// How many frames were too narrow.
@@ -149,30 +149,6 @@ impl FrameLayout {
     pub(super) fn cost(&self, node: StackNodeId) -> Count {
         self.costs[node.index()]
     }
-
-    /// The picture as folded stacks whose sums are the widths, in the order in which they are drawn.
-    pub(super) fn lines(&self, mut text: impl FnMut(StackNodeId) -> String) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut path = String::new();
-        // Where the text of each depth ends.
-        let mut ends: Vec<usize> = Vec::new();
-        for frame in &self.frames {
-            ends.truncate(frame.depth);
-            path.truncate(ends.last().copied().unwrap_or(0));
-            if frame.depth > 0 {
-                path.push(';');
-            }
-            path.push_str(&text(frame.node));
-            ends.push(path.len());
-            if frame.bare > 0 {
-                lines.push(format!("{path} {}", frame.bare));
-            }
-        }
-        if self.rest > 0 {
-            lines.push(format!("[too narrow to draw] {}", self.rest));
-        }
-        lines
-    }
 }
 
 /// The depth of each node; 0 for outermost frames.
@@ -208,7 +184,18 @@ mod tests {
         }
         let children = nodes.children(&texts.ranks());
         let layout = FrameLayout::of(&nodes, &children, nodes.inclusive(), limits);
-        let lines = layout.lines(|node| texts.text(nodes.frame(node)).to_owned());
+        let mut lines = Vec::new();
+        let mut path: Vec<&str> = Vec::new();
+        for frame in &layout.frames {
+            path.truncate(frame.depth);
+            path.push(texts.text(nodes.frame(frame.node)));
+            if frame.bare > 0 {
+                lines.push(format!("{} {}", path.join(";"), frame.bare));
+            }
+        }
+        if layout.rest > 0 {
+            lines.push(format!("[too narrow to draw] {}", layout.rest));
+        }
         let sum: Count = lines
             .iter()
             .map(|line| line.rsplit_once(' ').unwrap().1.parse::<Count>().unwrap())

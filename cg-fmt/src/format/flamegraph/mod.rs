@@ -1,8 +1,9 @@
-//! A flame graph: stacks side by side, as wide as what they cost, drawn by the library of inferno.
+//! A flame graph: stacks side by side, as wide as what they cost.
 //!
 //! Of a profile, frames are coloured by whose code they are. Of a diff they are as wide as in the later run, red where
 //! they cost more than in the earlier one and blue where they cost less, with the difference in the text of every frame;
-//! what the later run lacks is drawn below, as wide as it was.
+//! what the later run lacks is drawn below, as wide as it was. What only one run tells, as the other has it below Massif's
+//! threshold, is no difference.
 //!
 //! The same input gives the same bytes: nothing of the picture is random, and frames are in the order of their names.
 
@@ -10,14 +11,16 @@ use std::io::Write;
 
 use anyhow::ensure;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
-use cg_names::whose::{Facts, owners_by};
+use cg_names::whose::{CodeOwner, Facts, owners_by};
 use cg_stream::intern::{Id, Made};
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 
-use super::color::{self, Palette, Shade};
+use super::color::{self, Color};
 use super::events::Holds;
 use super::folded::say_changed;
 use super::stacks::{
@@ -30,6 +33,7 @@ mod layout;
 mod svg;
 
 use layout::{FrameLayout, PictureLimits};
+use svg::{FrameLook, Section};
 
 /// Writes the picture of one event.
 ///
@@ -49,7 +53,7 @@ pub(crate) fn write(
     )?;
     let limits = PictureLimits::from_percent(options.threshold);
     let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
-    out.write_all(drawing.picture()?.as_bytes())?;
+    out.write_all(drawing.picture().as_bytes())?;
     out.flush()?;
     for note in drawing.notes() {
         diagnostics.warn(note);
@@ -66,15 +70,18 @@ struct FlameDrawing<'s, 'a> {
     estimated: Count,
     texts: FrameTexts,
     nodes: StackNodes,
-    /// The shade of each text; only for profiles.
-    shades: Vec<Shade>,
-    /// The inclusive counts of each node.
+    /// Whose code each text is; only for profiles.
+    owners: Vec<CodeOwner>,
+    /// The inclusive counts of each node: one, in a diff those of [`DIFF_COLUMNS`].
     inclusive: Vec<Count>,
     /// The stacks; in a diff, as wide as in the later run.
     layout: FrameLayout,
     /// The stacks that the later run lacks, as wide as in the earlier run.
     gone: FrameLayout,
 }
+
+/// In a diff, the counts of a node: earlier and later, of stacks that both runs tell and of those that one does not.
+const DIFF_COLUMNS: usize = 4;
 
 /// Of stacks that are not drawn: how many there are, and their counts.
 fn stacks_below_zero(stacks: &WrittenStacks<'_>, (count, sum): (u64, Count)) -> String {
@@ -86,6 +93,20 @@ fn stacks_below_zero(stacks: &WrittenStacks<'_>, (count, sum): (u64, Count)) -> 
     )
 }
 
+/// Fails where there is nothing to draw, or more than there are bits for.
+fn check_total(total: Count, is_diff: bool, event: &str) -> anyhow::Result<()> {
+    let runs = if is_diff { " in either run" } else { "" };
+    ensure!(
+        total > 0,
+        "there is nothing to draw: no stack has {event}{runs}"
+    );
+    ensure!(
+        u64::try_from(total).is_ok(),
+        "the sum of {event} is beyond 64 bits"
+    );
+    Ok(())
+}
+
 impl<'s, 'a> FlameDrawing<'s, 'a> {
     fn of(
         stacks: &'s WrittenStacks<'a>,
@@ -93,8 +114,11 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<FlameDrawing<'s, 'a>> {
         let mut texts = FrameTexts::default();
-        let mut nodes = StackNodes::new(stacks.columns());
-        let mut shading = Shading::default();
+        let mut nodes = StackNodes::new(match stacks.runs {
+            Some(_) => DIFF_COLUMNS,
+            None => 1,
+        });
+        let mut owners = FrameOwners::default();
         let is_diff = stacks.runs.is_some();
         let mut negative = (0_u64, 0);
         let mut estimated = 0;
@@ -112,15 +136,18 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             frames.clear();
             if is_diff {
                 for (number, frame) in stack.frames() {
-                    frames.push(
-                        made.of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?,
-                    );
+                    let text = || texts.of(&frame_name(&stacks.written(frame)), "");
+                    frames.push(made.of(number, text)?);
                 }
             } else {
-                shading.frames(stacks, &stack, &mut texts, &mut frames)?;
+                owners.frames(stacks, &stack, &mut texts, &mut frames)?;
             }
             if let Some(node) = nodes.stack(&frames)? {
-                nodes.add(node, stack.counts);
+                match (stack.counts, stack.is_told) {
+                    ([old, new], true) => nodes.add(node, &[*old, *new, 0, 0]),
+                    ([old, new], false) => nodes.add(node, &[0, 0, *old, *new]),
+                    (counts, _) => nodes.add(node, counts),
+                }
             }
             anyhow::Ok(())
         })?;
@@ -131,149 +158,186 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         nodes.close();
         let children = nodes.children(&texts.ranks());
         let inclusive = nodes.inclusive();
+        let lay_out = |costs| FrameLayout::of(&nodes, &children, costs, limits);
         let (layout, gone) = if is_diff {
-            let later: Vec<Count> = inclusive.iter().skip(1).step_by(2).copied().collect();
+            let counts = inclusive.chunks_exact(DIFF_COLUMNS);
+            let later: Vec<Count> = counts.map(|counts| counts[1] + counts[3]).collect();
             let gone = gone::costs(&nodes, &later);
-            (
-                FrameLayout::of(&nodes, &children, later, limits),
-                FrameLayout::of(&nodes, &children, gone, limits),
-            )
+            (lay_out(later), lay_out(gone))
         } else {
-            let layout = FrameLayout::of(&nodes, &children, inclusive.clone(), limits);
-            (layout, FrameLayout::default())
+            (lay_out(inclusive.clone()), FrameLayout::default())
         };
-        ensure!(
-            layout.total + gone.total > 0,
-            "there is nothing to draw: {}",
-            match is_diff {
-                true => format!("no stack has {event} in either run"),
-                false => format!("no stack has {event}"),
-            }
-        );
-        ensure!(
-            u64::try_from(layout.total + gone.total).is_ok(),
-            "the sum of {event} is beyond 64 bits"
-        );
+        check_total(layout.total + gone.total, is_diff, &event)?;
         Ok(FlameDrawing {
             stacks,
             event,
             estimated,
             texts,
             nodes,
-            shades: shading.shades,
+            owners: owners.owners,
             inclusive,
             layout,
             gone,
         })
     }
 
-    fn picture(&self) -> anyhow::Result<String> {
-        match &self.stacks.runs {
-            None => self.profile(),
-            Some(runs) => self.diff(runs),
+    fn picture(&self) -> String {
+        let layouts = [&self.layout, &self.gone];
+        // Names that are drawn, in the order in which they come.
+        let mut names: IndexSet<WrittenFrameId, FixedState> = IndexSet::default();
+        for layout in layouts {
+            names.extend(
+                layout
+                    .frames
+                    .iter()
+                    .map(|frame| self.nodes.frame(frame.node)),
+            );
         }
+        let (lines, most) = match &self.stacks.runs {
+            None => (self.lines_of_profile(), 0),
+            Some(runs) => (self.lines_of_diff(runs), self.greatest_change()),
+        };
+        let mut sections = Vec::new();
+        if self.layout.total > 0 {
+            sections.push(Section {
+                id: "frames",
+                heading: None,
+                layout: &self.layout,
+                root: Some(FrameLook {
+                    name: "all",
+                    number: None,
+                    change: String::new(),
+                    figure: format!("{} {}, 100%", grouped(self.layout.total), self.event),
+                    color: color::of_delta(0, 0),
+                }),
+            });
+        }
+        if let Some([before, after]) = self.stacks.runs.as_ref().filter(|_| self.gone.total > 0) {
+            let mut frames = self.gone.frames.iter();
+            let also = match frames.any(|frame| self.untold(frame.node) > 0) {
+                true => format!(", or not told by {after}"),
+                false => String::new(),
+            };
+            let total = grouped(self.gone.total);
+            sections.push(Section {
+                id: "gone",
+                heading: Some(format!("only in {before}{also}: {total} {}", self.event)),
+                layout: &self.gone,
+                root: None,
+            });
+        }
+        let look = |section: usize, node| {
+            let number = names.get_index_of(&self.nodes.frame(node));
+            let look = match (&self.stacks.runs, sections[section].id) {
+                (None, _) => self.frame(node),
+                (Some(_), "gone") => self.frame_of_gone(node),
+                (Some(_), _) => self.frame_of_diff(node, most),
+            };
+            FrameLook { number, ..look }
+        };
+        let texts = names.iter().map(|frame| self.texts.text(*frame));
+        svg::draw(&self.title(), &lines, &sections, texts, look)
     }
 
-    /// The picture of a profile.
-    fn profile(&self) -> anyhow::Result<String> {
-        let mut palette = Palette::default();
-        let mut shown = Vec::new();
-        for shade in Shade::ALL {
-            if self
-                .layout
-                .frames
-                .iter()
-                .any(|frame| self.shade(frame.node) == shade)
-            {
-                shown.push(format!("{} {}", shade.of(), shade.color_word()));
-            }
-        }
-        let lines = self.layout.lines(|node| {
-            let text = self.text(node);
-            palette.insert(text, self.shade(node).color(text));
-            text.to_owned()
-        });
-        let subtitle = format!("{} — {}", self.measure(), shown.join(", "));
-        svg::draw(
-            &self.title(),
-            &subtitle,
-            &self.event,
-            &lines,
-            palette,
-            false,
-        )
+    /// What is drawn of a profile, and in which colours.
+    fn lines_of_profile(&self) -> Vec<String> {
+        let is_drawn = |owner: &CodeOwner| {
+            let mut frames = self.layout.frames.iter();
+            frames.any(|frame| self.owner(frame.node) == *owner)
+        };
+        let drawn = CodeOwner::ALL.into_iter().filter(is_drawn);
+        let legend: Vec<&str> = drawn.map(color::legend).collect();
+        vec![self.measure(), legend.join(", ")]
     }
 
-    /// The picture of what changed, and below it of what is gone.
-    fn diff(&self, [before, after]: &[String; 2]) -> anyhow::Result<String> {
-        let mut palette = Palette::default();
-        let delta = |node: StackNodeId| {
-            let at = 2 * node.index();
-            (
-                self.inclusive[at],
-                self.inclusive[at + 1] - self.inclusive[at],
-            )
-        };
-        let drawn = self
-            .layout
-            .frames
-            .iter()
-            .map(|frame| delta(frame.node).1.abs());
-        let most = drawn.max().unwrap_or(0);
-        let lines = self.layout.lines(|node| {
-            let (old, delta) = delta(node);
-            let text = format!("{}{}", self.text(node), self.delta_text(old, delta));
-            palette.insert(&text, color::of_delta(delta, most));
-            text
-        });
-        let totals = |run: usize| -> Count {
-            let roots = self
-                .nodes
-                .all()
-                .filter(|node| self.nodes.outer(*node).is_none());
-            roots
-                .map(|node| self.inclusive[2 * node.index() + run])
-                .sum()
-        };
-        let mut subtitle = format!(
-            "{}{}, as wide as in {after} — red: more than in {before}, blue: less",
-            self.measure(),
-            self.delta_text(totals(0), totals(1) - totals(0))
-        );
+    fn lines_of_diff(&self, [before, after]: &[String; 2]) -> Vec<String> {
+        let roots = self
+            .nodes
+            .all()
+            .filter(|node| self.nodes.outer(*node).is_none());
+        let (old, delta) = roots
+            .map(|node| self.change(node))
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let mut colors = format!("as wide as in {after}; red: more than in {before}, blue: less");
         if self.gone.total > 0 {
-            subtitle += &format!("; below: what {after} lacks");
+            colors += &format!("; below: what {after} lacks");
         }
-        let has_gone = self.gone.total > 0;
-        let picture = match self.layout.total {
-            0 => svg::empty(&self.title(), &subtitle),
-            _ => svg::draw(
-                &self.title(),
-                &subtitle,
-                &self.event,
-                &lines,
-                palette,
-                has_gone,
-            )?,
-        };
-        if !has_gone {
-            return Ok(picture);
+        vec![self.measure() + &self.delta_text(old, delta, 0), colors]
+    }
+
+    /// A frame of a profile.
+    fn frame(&self, node: StackNodeId) -> FrameLook<'_> {
+        let name = self.text(node);
+        FrameLook {
+            name,
+            number: None,
+            change: String::new(),
+            figure: self.figure(node),
+            color: color::of_owner(self.owner(node), name),
         }
-        let heading = format!(
-            "only in {before}: {} {}",
-            grouped(self.gone.total),
-            self.event
-        );
-        let is_gone = |node: StackNodeId| self.inclusive[2 * node.index() + 1] == 0;
-        svg::with_section(&picture, &heading, &self.gone, |node| svg::SectionFrame {
-            text: self.text(node),
-            count: format!("{} {}", grouped(self.gone.cost(node)), self.event),
-            is_gone: is_gone(node),
-        })
+    }
+
+    /// A frame of a diff; `most` is the greatest change of any.
+    fn frame_of_diff(&self, node: StackNodeId, most: Count) -> FrameLook<'_> {
+        let (old, delta) = self.change(node);
+        FrameLook {
+            name: self.text(node),
+            number: None,
+            change: self.delta_text(old, delta, self.untold(node)),
+            figure: self.figure(node),
+            color: color::of_delta(delta, most),
+        }
+    }
+
+    /// A frame of what is gone; those that are in the later run too are grey, as are those that it does not tell.
+    fn frame_of_gone(&self, node: StackNodeId) -> FrameLook<'_> {
+        let counts = self.counts(node);
+        let is_gone = counts[1] + counts[3] == 0 && self.untold(node) == 0;
+        FrameLook {
+            name: self.text(node),
+            number: None,
+            change: self.delta_text(0, 0, self.untold(node)),
+            figure: format!("{} {}", grouped(self.gone.cost(node)), self.event),
+            color: match is_gone {
+                true => Color::new(150, 150, 255),
+                false => Color::new(225, 225, 225),
+            },
+        }
+    }
+
+    /// What a frame costs, and what share that is of all.
+    fn figure(&self, node: StackNodeId) -> String {
+        let cost = self.layout.cost(node);
+        let share = percent(cost as f64 * 100.0 / self.layout.total as f64);
+        format!("{} {}, {share}", grouped(cost), self.event)
+    }
+
+    /// The counts of a node in a diff.
+    fn counts(&self, node: StackNodeId) -> &[Count] {
+        &self.inclusive[DIFF_COLUMNS * node.index()..][..DIFF_COLUMNS]
+    }
+
+    /// The earlier count of a node in a diff, and its change, as far as both runs tell.
+    fn change(&self, node: StackNodeId) -> (Count, Count) {
+        let counts = self.counts(node);
+        (counts[0], counts[1] - counts[0])
+    }
+
+    /// What only one run tells of a node.
+    fn untold(&self, node: StackNodeId) -> Count {
+        let counts = self.counts(node);
+        counts[2] + counts[3]
+    }
+
+    fn greatest_change(&self) -> Count {
+        let drawn = self.layout.frames.iter();
+        let changes = drawn.map(|frame| self.change(frame.node).1.abs());
+        changes.max().unwrap_or(0)
     }
 
     /// What stands behind the name of a frame that changed.
-    fn delta_text(&self, old: Count, delta: Count) -> String {
-        match (old, delta) {
+    fn delta_text(&self, old: Count, delta: Count, untold: Count) -> String {
+        let change = match (old, delta) {
             (_, 0) => String::new(),
             (0, _) => format!(" ({} {}, new)", signed(delta), self.event),
             _ => format!(
@@ -282,6 +346,10 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
                 self.event,
                 signed_percent(delta as f64 * 100.0 / old as f64)
             ),
+        };
+        match untold {
+            0 => change,
+            _ => format!("{change} ({} told by one run alone)", grouped(untold)),
         }
     }
 
@@ -346,23 +414,23 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         self.texts.text(self.nodes.frame(node))
     }
 
-    fn shade(&self, node: StackNodeId) -> Shade {
-        self.shades[self.nodes.frame(node).index()]
+    fn owner(&self, node: StackNodeId) -> CodeOwner {
+        self.owners[self.nodes.frame(node).index()]
     }
 }
 
-/// Gives each frame a shade: whose code it is. A text has one shade, so a name of several shades gets suffixes.
+/// Finds out whose code each frame is. A text has one colour, so names of several owners get suffixes.
 #[derive(Default)]
-struct Shading {
+struct FrameOwners {
     facts: Made<Facts>,
-    /// Cache: the text of each frame without a suffix. Its shade may differ from the frame's shade in a stack.
+    /// Cache: the text of each frame without a suffix. Its owner may differ from the frame's in a stack.
     texts: Made<WrittenFrameId>,
     /// Buffer for the facts of the current stack.
     facts_of_stack: Vec<Facts>,
-    shades: Vec<Shade>,
+    owners: Vec<CodeOwner>,
 }
 
-impl Shading {
+impl FrameOwners {
     /// The frames of a stack, innermost first.
     fn frames(
         &mut self,
@@ -377,15 +445,15 @@ impl Shading {
             self.facts_of_stack.push(facts);
         }
         for ((number, frame), owner) in stack.frames().zip(owners_by(&self.facts_of_stack)) {
-            let shade = Shade::of_owner(owner);
             let mut text =
                 (self.texts).of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?;
-            if text.index() == self.shades.len() {
-                self.shades.push(shade);
-            } else if self.shades[text.index()] != shade {
-                text = texts.of(&frame_name(&stacks.written(frame)), shade.suffix())?;
-                if text.index() == self.shades.len() {
-                    self.shades.push(shade);
+            if text.index() == self.owners.len() {
+                self.owners.push(owner);
+            } else if self.owners[text.index()] != owner {
+                let suffix = format!(" [{}]", owner.word());
+                text = texts.of(&frame_name(&stacks.written(frame)), &suffix)?;
+                if text.index() == self.owners.len() {
+                    self.owners.push(owner);
                 }
             }
             frames.push(text);

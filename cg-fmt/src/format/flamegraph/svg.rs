@@ -1,160 +1,181 @@
-//! Draws the picture. inferno draws the stacks; a section below them is drawn here, and inferno's script ignores it.
+//! Draws the picture: sections of frames below each other, as wide as their window, with a script that zooms and searches.
+//!
+//! A frame has its place in the unit of costs beside that in percent, so that the script zooms exactly. Its label is the
+//! longest form of its name that fits ([`forms`]); the picture holds the forms of each name once, and the script chooses
+//! again whenever a width changes.
 
 use std::fmt::Write;
 
-use anyhow::Context;
+use cg_document::number::grouped;
+use cg_document::short_name;
+use cg_names::structure::shorten::forms;
+use cg_stream::record::Count;
 use cg_stream::visible::visible;
-use inferno::flamegraph::color::BackgroundColor;
-use inferno::flamegraph::{self, Options};
 
 use super::layout::FrameLayout;
-use crate::format::color::{self, Color, Palette};
+use crate::format::color::{self, Color};
 use crate::format::stacks::StackNodeId;
 
-/// The width of a picture that has a section, in pixels; others are as wide as their window.
-const WIDTH: usize = 1200;
-/// The same as inferno's.
+/// The width of the picture where its script does not run, in pixels; the script makes it that of the window.
+const WIDTH: f64 = 1200.0;
 const FRAME_HEIGHT: usize = 16;
+const LINE_HEIGHT: usize = 20;
 const MARGIN: usize = 10;
-const BACKGROUND: Color = Color::new(248, 248, 248);
-const CHARACTER_WIDTH: f64 = 12.0 * 0.59;
+/// As in the script.
+const CHARACTER_WIDTH: f64 = 7.2;
 
-/// Draws folded stacks, given in the order in which they are drawn.
-pub(super) fn draw(
-    title: &str,
-    subtitle: &str,
-    event: &str,
-    lines: &[String],
-    palette: Palette,
-    has_section: bool,
-) -> anyhow::Result<String> {
-    let mut palette = palette.0;
-    palette.insert("", color::of_delta(0, 0));
-    palette.insert("[too narrow to draw]", color::of_delta(0, 0));
-    let mut options = Options::default();
-    options.title = drawable(title);
-    options.subtitle = Some(drawable(subtitle));
-    options.count_name = drawable(event);
-    options.palette_map = Some(&mut palette);
-    options.bgcolors = Some(BackgroundColor::Flat(BACKGROUND));
-    options.image_width = has_section.then_some(WIDTH);
-    // The layout has left out what is too narrow, and counted it.
-    options.min_width = 0.0;
-    // Lines are in drawing order, which is not byte order (`a b` comes between `a` and `a;b`). With `flame_chart`
-    // inferno keeps the order of the lines, from the last to the first.
-    options.flame_chart = true;
-    let mut picture = Vec::new();
-    let lines = lines.iter().rev().map(String::as_str);
-    flamegraph::from_lines(&mut options, lines, &mut picture).context("cannot draw the stacks")?;
-    String::from_utf8(picture).context("cannot draw the stacks")
+/// What makes it answer.
+const SCRIPT: &str = include_str!("script.js");
+
+/// Frames above each other.
+pub(super) struct Section<'d> {
+    pub(super) id: &'static str,
+    pub(super) heading: Option<String>,
+    pub(super) layout: &'d FrameLayout,
+    /// What the total is called, at the bottom; none where the heading says it.
+    pub(super) root: Option<FrameLook<'d>>,
 }
 
-/// A picture without stacks, for a section to stand below.
-pub(super) fn empty(title: &str, subtitle: &str) -> String {
-    let (title, subtitle) = (escaped(title), escaped(subtitle));
-    let middle = WIDTH / 2;
+/// How a frame looks.
+pub(super) struct FrameLook<'d> {
+    pub(super) name: &'d str,
+    /// The number of that name, where it has one.
+    pub(super) number: Option<usize>,
+    /// What stands behind the name where there is room.
+    pub(super) change: String,
+    pub(super) figure: String,
+    pub(super) color: Color,
+}
+
+/// Draws sections under a title and lines of text. `look` is asked for the frames of a section by its position; `names`
+/// are those that frames have by their number.
+pub(super) fn draw<'d>(
+    title: &str,
+    lines: &[String],
+    sections: &[Section<'d>],
+    names: impl Iterator<Item = &'d str>,
+    look: impl Fn(usize, StackNodeId) -> FrameLook<'d>,
+) -> String {
+    let mut drawn = String::new();
+    // A String takes everything, so there are no errors of writing.
+    let mut y = MARGIN + LINE_HEIGHT;
+    let _ = write!(
+        drawn,
+        r#"<text class="title" x="{MARGIN}" y="{y}">{}</text>"#,
+        escaped(title)
+    );
+    for line in lines {
+        y += LINE_HEIGHT;
+        let _ = write!(
+            drawn,
+            r#"<text x="{MARGIN}" y="{y}">{}</text>"#,
+            escaped(line)
+        );
+    }
+    y += LINE_HEIGHT;
+    let _ = write!(
+        drawn,
+        r#"<text id="reset" class="button" x="{MARGIN}" y="{y}">Reset zoom</text><text id="search" class="button end" x="100%" dx="-{MARGIN}" y="{y}">Search</text>"#
+    );
+    y += MARGIN;
+    for (position, section) in sections.iter().enumerate() {
+        if let Some(heading) = &section.heading {
+            y += LINE_HEIGHT;
+            let heading = escaped(heading);
+            let _ = write!(drawn, r#"<text x="{MARGIN}" y="{y}">{heading}</text>"#);
+            y += MARGIN;
+        }
+        let _ = write!(drawn, r#"<g id="{}" class="section">"#, section.id);
+        y += section.draw(y, &mut drawn, |node| look(position, node));
+        drawn.push_str("</g>");
+    }
+    y += LINE_HEIGHT;
+    let _ = write!(drawn, r#"<text id="details" x="{MARGIN}" y="{y}"> </text>"#);
+    let height = y + MARGIN;
+    let style = include_str!("style.css");
+    let names = names.map(|name| {
+        let forms: Vec<String> = forms(name).iter().map(|form| escaped(form)).collect();
+        forms.join("\t")
+    });
+    let names: Vec<String> = names.collect();
     format!(
-        r#"<?xml version="1.0" standalone="no"?><svg version="1.1" width="{WIDTH}" height="72" viewBox="0 0 {WIDTH} 72" xmlns="http://www.w3.org/2000/svg"><style type="text/css">text {{ font-family:monospace; font-size:12px }}</style><rect x="0" y="0" width="100%" height="72" fill="rgb(248,248,248)"/><text text-anchor="middle" x="{middle}" y="24">{title}</text><text text-anchor="middle" x="{middle}" y="48">{subtitle}</text></svg>"#
+        "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flames\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\">\n<style>{style}</style>\n<metadata id=\"names\">{}</metadata>\n<rect class=\"paper\" width=\"100%\" height=\"{height}\"/>\n{drawn}\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n",
+        names.join("\n")
     )
 }
 
-/// A frame of a section.
-pub(super) struct SectionFrame<'t> {
-    pub(super) text: &'t str,
-    pub(super) count: String,
-    /// The later run lacks the frame; frames below it may still exist.
-    pub(super) is_gone: bool,
+impl<'d> Section<'d> {
+    /// Draws the frames from `top` on; returns how high they are.
+    fn draw(
+        &self,
+        top: usize,
+        drawn: &mut String,
+        look: impl Fn(StackNodeId) -> FrameLook<'d>,
+    ) -> usize {
+        let layout = self.layout;
+        let lowest = usize::from(self.root.is_some());
+        let deepest = layout.frames.iter().map(|frame| frame.depth + 1).max();
+        let rows = deepest.unwrap_or(usize::from(layout.rest > 0)) + lowest;
+        let mut put = |look: &FrameLook<'_>, row: usize, start: Count, cost: Count| {
+            let y = top + (rows - 1 - row) * FRAME_HEIGHT;
+            look.draw(y, [start, cost, layout.total], drawn);
+        };
+        if let Some(root) = &self.root {
+            put(root, 0, 0, layout.total);
+        }
+        for frame in &layout.frames {
+            let cost = layout.cost(frame.node);
+            let row = frame.depth + lowest;
+            put(&look(frame.node), row, frame.start, cost);
+        }
+        if layout.rest > 0 {
+            let rest = FrameLook {
+                name: "[too narrow to draw]",
+                number: None,
+                change: String::new(),
+                figure: grouped(layout.rest),
+                color: color::of_delta(0, 0),
+            };
+            put(&rest, lowest, layout.total - layout.rest, layout.rest);
+        }
+        rows * FRAME_HEIGHT
+    }
 }
 
-/// A picture with a section below it. The picture's script ignores the section, so each of its frames has a `<title>`,
-/// which browsers show as a tooltip.
-pub(super) fn with_section<'t>(
-    picture: &str,
-    heading: &str,
-    layout: &FrameLayout,
-    frame_of: impl Fn(StackNodeId) -> SectionFrame<'t>,
-) -> anyhow::Result<String> {
-    const HEADING: usize = 32;
-    let height = attribute(picture, "height").context("cannot read the height of the picture")?;
-    let deepest = layout.frames.iter().map(|frame| frame.depth).max();
-    let rows = deepest.map_or(0, |depth| depth + 1);
-    let section = HEADING + rows * FRAME_HEIGHT + MARGIN;
-    let inner = (WIDTH - 2 * MARGIN) as f64;
-    let x = |cost: i128| MARGIN as f64 + inner * cost as f64 / layout.total as f64;
-
-    let mut drawn = String::new();
-    // A String takes everything, so there are no errors of writing.
-    let _ = write!(
-        drawn,
-        r#"<g id="gone" transform="translate(0,{height})"><rect x="0" y="0" width="{WIDTH}" height="{section}" fill="rgb(248,248,248)"/><text x="{MARGIN}" y="20">{}</text>"#,
-        escaped(heading)
-    );
-    for frame in &layout.frames {
-        let SectionFrame {
-            text,
-            count,
-            is_gone,
-        } = frame_of(frame.node);
-        let cost = layout.cost(frame.node);
-        let (left, right) = (x(frame.start), x(frame.start + cost));
-        let top = HEADING + (rows - 1 - frame.depth) * FRAME_HEIGHT;
-        let fill = if is_gone {
-            "rgb(150,150,255)"
-        } else {
-            "rgb(225,225,225)"
-        };
-        let fitting = ((right - left) / CHARACTER_WIDTH) as usize;
-        let label = match fitting {
+impl FrameLook<'_> {
+    /// Draws a frame that begins at a cost and is as wide as another, of a total.
+    fn draw(&self, y: usize, [start, cost, total]: [Count; 3], drawn: &mut String) {
+        let percent = |cost: Count| cost as f64 * 100.0 / total as f64;
+        let room = (percent(cost) / 100.0 * WIDTH - 6.0) / CHARACTER_WIDTH;
+        let whole = format!("{}{}", self.name, self.change);
+        let label = match room as usize {
             0..3 => String::new(),
-            _ if text.chars().count() <= fitting => text.to_owned(),
-            _ => format!("{}..", text.chars().take(fitting - 2).collect::<String>()),
+            room if whole.chars().count() <= room => whole.clone(),
+            room => short_name(self.name, room),
         };
+        drawn.push_str("<g");
+        if let Some(number) = self.number {
+            let _ = write!(drawn, r#" data-n="{number}""#);
+        }
         let _ = write!(
             drawn,
-            r#"<g><title>{} ({count})</title><rect x="{left:.2}" y="{top}" width="{:.2}" height="{}" fill="{fill}"/><text x="{:.2}" y="{}">{}</text></g>"#,
-            escaped(text),
-            right - left,
+            r#"><title>{} ({})</title><rect data-x="{start}" data-w="{cost}" x="{:.4}%" y="{y}" width="{:.4}%" height="{}" fill="{}"/><text x="{:.4}%" dx="3" y="{}">{}</text></g>"#,
+            escaped(&whole),
+            escaped(&self.figure),
+            percent(start),
+            percent(cost),
             FRAME_HEIGHT - 1,
-            left + 3.0,
-            top + FRAME_HEIGHT - 5,
+            self.color,
+            percent(start),
+            y + FRAME_HEIGHT - 4,
             escaped(&label),
         );
     }
-    drawn.push_str("</g>");
-
-    let whole = height + section;
-    let picture = picture
-        .replacen(
-            &format!(r#"height="{height}""#),
-            &format!(r#"height="{whole}""#),
-            1,
-        )
-        .replacen(
-            &format!(r#" {WIDTH} {height}""#),
-            &format!(r#" {WIDTH} {whole}""#),
-            1,
-        );
-    let end = picture
-        .rfind("</svg>")
-        .context("cannot find the end of the picture")?;
-    Ok(format!("{}{drawn}{}", &picture[..end], &picture[end..]))
 }
 
-/// A numeric attribute of the picture's outermost element.
-pub(super) fn attribute(picture: &str, name: &str) -> Option<usize> {
-    let element = &picture[picture.find("<svg ")?..];
-    let value = element.split_once(&format!(r#" {name}=""#))?.1;
-    value.split_once('"')?.0.parse().ok()
-}
-
-/// Text without the two characters that XML has no way to write.
-fn drawable(text: &str) -> String {
-    visible(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
-}
-
-/// Text as XML has it.
+/// Text as XML has it, without the two characters that it has no way to write.
 fn escaped(text: &str) -> String {
-    let text = drawable(text);
+    let text = visible(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -78,6 +78,8 @@ pub(crate) struct CountedStack<'s, 'a> {
     pub(crate) time: Option<u64>,
     /// True where some of it is an estimate made from a graph of calls.
     pub(crate) is_estimated: bool,
+    /// In a diff, whether both runs tell it.
+    pub(crate) is_told: bool,
 }
 
 impl<'s, 'a> CountedStack<'s, 'a> {
@@ -311,6 +313,7 @@ impl<'a> WrittenStacks<'a> {
                         labels: self.profile.text(key.labels),
                         time: key.time,
                         is_estimated: table.numbers().estimated.get(row) == Some(true),
+                        is_told: true,
                     })?;
                 }
             }
@@ -338,6 +341,7 @@ impl<'a> WrittenStacks<'a> {
                         labels: None,
                         time: None,
                         is_estimated: false,
+                        is_told: row.tells_change(true),
                     })?;
                 }
             }

@@ -49,6 +49,22 @@ pub fn shortened(name: &str, fits: impl Fn(&str) -> bool) -> String {
     form.text()
 }
 
+/// The forms that a name has in ever narrower places, the longest first, which is the name itself. Each is shorter than
+/// the one before by an eighth at least, so there are few.
+pub fn forms(name: &str) -> Vec<String> {
+    let length = |form: &str| form.chars().count();
+    let mut forms = vec![name.to_owned()];
+    let mut last = length(name);
+    loop {
+        let next = shortened(name, |form| length(form) <= last * 7 / 8);
+        if length(&next) >= last {
+            return forms;
+        }
+        last = length(&next);
+        forms.push(next);
+    }
+}
+
 /// What is written of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
@@ -239,6 +255,23 @@ mod tests {
         ] {
             assert_eq!(within(name, width), expected, "{name} in {width}");
         }
+    }
+
+    #[test]
+    fn a_name_has_few_forms_that_end_in_the_function() {
+        assert_eq!(forms("main"), ["main"]);
+        assert_eq!(
+            forms("core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)"),
+            [
+                "core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)",
+                "core::iter::Map<…>::fold(a::b::C)",
+                "core::iter::Map<…>::fold(…)",
+                "…::Map<…>::fold(…)",
+                "…::fold(…)",
+            ]
+        );
+        let bomb = format!("{}x{}", "a<b::".repeat(10_000), ">".repeat(10_000));
+        assert!(forms(&bomb).len() < 100);
     }
 
     #[test]

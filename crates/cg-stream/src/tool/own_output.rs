@@ -81,6 +81,7 @@ const COLUMNS: &[&str] = &[
     "snapshot",
     "event",
     "status",
+    "whose",
     "source",
     "stack",
     "benchmark",
@@ -99,7 +100,10 @@ const FORMS: &[&[&str]] = &[
         "<?xml",
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\"",
     ],
-    &["<?xml", "<!--Flame graph stack visualization."],
+    &[
+        "<?xml",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flames\"",
+    ],
     // Files for other viewers.
     &[
         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"",

@@ -1,0 +1,75 @@
+//! Flame graphs as files: as wide as their window, with labels that keep the function's own name.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+use crate::stacks::cg_fmt;
+
+const NAME: &str = "ns::Cache<std::pair<int, char>, ns::Hash>::put_back(std::map<int, int> const&)";
+
+#[test]
+fn pictures_are_as_wide_as_their_window() {
+    for input in [
+        format!("main;{NAME} 5\nmain;rest 95\n"),
+        // With a section of what is gone, and with nothing else.
+        "main;a 5 7\nmain;b 2 0\n".to_owned(),
+        "main;a 5 0\nmain;b 2 0\n".to_owned(),
+    ] {
+        let picture = cg_fmt(&["-f", "flamegraph"], &input);
+        assert_eq!(picture.status, Some(0), "{}", picture.stderr);
+        // A picture of 1,200 pixels that scales, which the script makes as wide as the window.
+        let head = picture.stdout.split_once("<style>").unwrap().0;
+        assert!(head.contains(" viewBox=\"0 0 1200 "), "{head}");
+        assert!(
+            picture
+                .stdout
+                .contains("svg.setAttribute(\"width\", \"100%\")")
+        );
+        let widths = picture.stdout.matches("width=\"100.0000%\"").count();
+        assert!(widths > 0, "{}", picture.stdout);
+    }
+}
+
+#[test]
+fn labels_keep_the_functions_own_name() {
+    let picture = cg_fmt(
+        &["-f", "flamegraph"],
+        &format!("main;{NAME} 12\nmain;rest 88\n"),
+    )
+    .stdout;
+    // In 12 % of 1,200 pixels there is room for 19 letters.
+    assert!(picture.contains(">…::put_back(…)</text>"), "{picture}");
+    // The script has the forms of the name for other widths, the longest first.
+    let names = picture.split_once("<metadata id=\"names\">").unwrap().1;
+    let names = names.split_once("</metadata>").unwrap().0;
+    let forms: Vec<&str> = names.lines().nth(1).unwrap().split('\t').collect();
+    let escaped = NAME.replace('&', "&amp;");
+    let escaped = escaped.replace('<', "&lt;").replace('>', "&gt;");
+    assert_eq!(forms[0], escaped);
+    assert_eq!(*forms.last().unwrap(), "…::put_back(…)");
+}
+
+#[test]
+fn own_code_and_dependencies_differ_in_colour() {
+    let stream = concat!(
+        r#"{"type":"run","stream":1,"tool":"folded","events":["samples"],"total":{"samples":3}}"#,
+        "\n",
+        r#"{"type":"stack","fn":"parse","file":"vendor/x/parse.c","cost":{"samples":3},"stack":[{"fn":"parse","file":"vendor/x/parse.c"},{"fn":"serve","file":"src/serve.c"}]}"#,
+        "\n",
+        r#"{"type":"end","records":1}"#,
+        "\n"
+    );
+    let picture = cg_fmt(&["-f", "flamegraph"], stream).stdout;
+    assert!(
+        picture.contains(">own code orange, dependencies yellow<"),
+        "{picture}"
+    );
+    let green = |name: &str| -> u8 {
+        let frame = picture.split_once(&format!("<title>{name} (")).unwrap().1;
+        let color = frame.split_once("rgb(").unwrap().1;
+        color.split(',').nth(1).unwrap().parse().unwrap()
+    };
+    // Orange has less green than yellow.
+    assert!(green("serve") < green("parse"), "{picture}");
+}
