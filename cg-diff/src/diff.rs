@@ -291,7 +291,6 @@ fn compare_runs(
         diagnostics,
     );
     explanations.rank(&joined, &mut changes);
-
     let mut summary = summarise(
         runs,
         &joined,
@@ -312,6 +311,7 @@ fn compare_runs(
     if !options.limits.is_empty() {
         summary.broken_limits = Some(judgement.broken.clone());
     }
+    let differs = differs(runs, &changes, options, diagnostics);
     // The first of what could not be done; a document says it before its figures.
     summary.troubles.extend_from_slice(diagnostics.troubles());
     summary.troubles.dedup();
@@ -329,7 +329,7 @@ fn compare_runs(
     write::write(&comparison, options.all, diagnostics, out)?;
     tell_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
-        differs: differs(runs, &changes, options, diagnostics),
+        differs,
         judgement,
         events: gate::limited_events(runs),
         types: notes::possible_types(runs),
