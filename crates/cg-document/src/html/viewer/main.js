@@ -16,7 +16,7 @@ const makeApp = (main, model) => {
   const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
   const has = { table: true, flame: hasStacks, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
   const views = VIEWS.filter((view) => has[view]);
-  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", thread: "", group: "" };
+  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", thread: "" };
   const app = {
     model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views,
     activeRow: null, selectedIn: "", ordered: [], shown: [], rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null,

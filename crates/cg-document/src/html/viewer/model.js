@@ -117,14 +117,6 @@ const makeModel = (data) => {
   };
 };
 
-/** The figure of each row by which it is ordered, shown and summed. */
-const rowFigures = (model, event) => {
-  if (!model.isFindings) return { self: model.figures.self(event), incl: model.figures.incl(event) };
-  // Errors are counted, leaks have bytes; none has both.
-  const own = model.figures.self(event);
-  return { self: own, incl: () => null };
-};
-
 /** Rows by their cost, then by name: the order of the input is that of its first event. */
 const orderRows = (model, rows, { sort, event }) => {
   const turned = sort.startsWith("-");
