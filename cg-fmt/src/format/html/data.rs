@@ -236,3 +236,50 @@ fn encoded(mut form: u8, numbers: &[Option<Count>]) -> (u8, Vec<u8>) {
     }
     (form, bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The script's own tests read the same bytes (`viewer/tests/viewer.test.mjs`).
+    #[test]
+    fn numbers_are_written_in_the_form_that_they_need() {
+        use form::{COUNT, OPTIONAL, RISING, SIGNED};
+        let all = |numbers: &[Count]| numbers.iter().copied().map(Some).collect::<Vec<_>>();
+        for (form, numbers, expected) in [
+            (
+                0,
+                all(&[0, 127, 128, 300]),
+                (0, vec![0, 127, 128, 1, 172, 2]),
+            ),
+            (0, all(&[0, -1, 1, -2]), (SIGNED, vec![0, 1, 2, 3])),
+            (0, vec![None, Some(0), Some(1)], (OPTIONAL, vec![0, 1, 2])),
+            (
+                RISING,
+                all(&[10, 11, 10]),
+                (RISING | SIGNED, vec![20, 2, 1]),
+            ),
+            (
+                COUNT,
+                vec![None, Some(-1), Some(1)],
+                (COUNT | OPTIONAL | SIGNED, vec![0, 2, 3]),
+            ),
+        ] {
+            assert_eq!(encoded(form, &numbers), expected, "{form} {numbers:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_held_once_and_an_array_of_the_same_bytes_too() {
+        let mut data = PageData::default();
+        assert_eq!(data.text("a"), data.text("a"));
+        assert_eq!(data.text_of(None), data.text(""));
+        let counts: Vec<Option<Count>> = (0..100).map(|count| Some(count * 7)).collect();
+        data.counts("first", &counts);
+        data.counts("second", &counts);
+        assert_eq!((data.arrays.len(), data.aliases.len()), (1, 1));
+        assert!(!data.is_big);
+        data.counts("third", &[Some(Count::from(u64::MAX))]);
+        assert!(data.is_big);
+    }
+}
