@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use cg_document::html::{self, Tone, Viewer};
-use cg_document::number::grouped;
+use cg_document::number::{grouped, signed};
 use cg_document::{Block, Document, Graph};
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::Profile;
@@ -81,7 +81,7 @@ pub(crate) fn write(
     let viewer = Viewer {
         title: &words.title,
         lead: &words.lead,
-        notes: &words.notes,
+        notes: &words.static_notes(&source),
         rows: &static_rows,
         graph: words.graph.as_ref(),
         data: &data,
@@ -126,6 +126,27 @@ impl PageWords {
             words.title = origin::origin(profile).unwrap_or_else(|| "profile".to_owned());
         }
         words
+    }
+}
+
+impl PageWords {
+    /// What those read who let no script run: the notes, and the greatest causes of a difference.
+    fn static_notes(&self, source: &RowSource<'_>) -> Vec<String> {
+        const MOST_CAUSES: usize = 40;
+        let mut notes = self.notes.clone();
+        if let RowSource::Diff(diffs) = source {
+            let event = diffs.event_names().first().copied().unwrap_or_default();
+            let causes = diffs.told_causes().into_iter().take(MOST_CAUSES);
+            notes.extend(causes.map(|(function, callee, words, deltas)| {
+                let delta = signed(deltas.first().copied().unwrap_or(0));
+                let callee = callee.map(|callee| format!(": {callee}"));
+                format!(
+                    "{delta} {event}: {function} {words}{}",
+                    callee.unwrap_or_default()
+                )
+            }));
+        }
+        notes
     }
 }
 
