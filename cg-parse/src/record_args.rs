@@ -41,7 +41,7 @@ pub struct RecordArgs {
     ///
     /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects are there, x86 alone. cg-diff then says of a
     /// function whether its machine code is the same, the same but for constants, or other code.
-    #[arg(long, conflicts_with = "stacks")]
+    #[arg(long, conflicts_with = "stacks", hide_short_help = true)]
     code: bool,
 
     #[command(flatten)]
