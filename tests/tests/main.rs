@@ -29,6 +29,7 @@ mod hints;
 mod house;
 mod inline;
 mod inline_builds;
+mod known_causes;
 mod laws;
 mod machine_code;
 mod memcheck_oracle;
