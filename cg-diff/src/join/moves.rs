@@ -135,14 +135,11 @@ impl Joiner<'_> {
         let same_file = i64::from(a_place.0 == b_place.0);
         let same_object = i64::from(a_place.1 == b_place.1);
         let same_name = i64::from(a_name == b_name);
-        let codes = a.1.code().zip(b.1.code());
-        let is_alike = if codes.is_some_and(|(a, b)| code::is_same(a, b)) {
-            a_name == b_name || !self.are_instances_of_one(a.0, b.0)
-        } else if a_name == b_name {
-            is_moved_under_its_name(a.1, b.1, around)
-        } else {
-            has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around)
-        };
+        let is_alike = self.have_telling_code(a, b)
+            || match a_name == b_name {
+                true => is_moved_under_its_name(a.1, b.1, around),
+                false => has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around),
+            };
         is_alike.then_some(
             likeness
                 + MOST_LIKE
@@ -161,13 +158,12 @@ impl Joiner<'_> {
     ) -> Option<i64> {
         let (a_facts, b_facts) = (a.1, b.1);
         let codes = a_facts.code().zip(b_facts.code());
-        let is_alike = if codes.is_some_and(|(a, b)| code::is_same(a, b)) {
+        let has_telling_code = self.have_telling_code(a, b);
+        let is_alike = if has_telling_code {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
-            // Instances of one template have the same code too.
-            !self.are_instances_of_one(a.0, b.0)
-                && around
-                    .callers
-                    .is_none_or(|share| share >= SIMILAR_SURROUNDINGS)
+            around
+                .callers
+                .is_none_or(|share| share >= SIMILAR_SURROUNDINGS)
         } else if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             let has_callees = a_facts.has_callees() || b_facts.has_callees();
@@ -193,14 +189,23 @@ impl Joiner<'_> {
             file.is_some_and(|file| self.names.text(file) != "???")
                 && have_equal_figures(a_facts, b_facts)
         };
-        is_alike.then(|| 1 + facts::likeness(&self.functions, &mut self.names, a, b))
+        let likeness = facts::likeness(&self.functions, &mut self.names, a, b);
+        is_alike.then_some(1 + likeness + MOST_LIKE * i64::from(has_telling_code))
     }
 
-    /// Whether two names differ in nothing but their template arguments.
-    fn are_instances_of_one(&mut self, a: FunctionIndex, b: FunctionIndex) -> bool {
-        let (a, b) = (self.normal_name(a), self.normal_name(b));
-        let [a, b] = [a, b].map(|name| ParsedName::new(self.text(name).as_bytes()).identifiers());
-        a == b
+    /// Whether two functions have the same machine code, and are not two instances of one template, which can have it too.
+    fn have_telling_code(
+        &mut self,
+        a: (FunctionIndex, &NodeFacts),
+        b: (FunctionIndex, &NodeFacts),
+    ) -> bool {
+        let codes = a.1.code().zip(b.1.code());
+        if !codes.is_some_and(|(a, b)| code::is_same(a, b)) {
+            return false;
+        }
+        let (a, b) = (self.normal_name(a.0), self.normal_name(b.0));
+        let path = |name| ParsedName::new(self.text(name).as_bytes()).identifiers();
+        a == b || path(a) != path(b)
     }
 
     /// Joins the best pairs of a bucket, all at once. True where any was joined.
