@@ -132,10 +132,7 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
 ///
 /// # Errors
 /// Where both count something, and nothing in common.
-fn events_in_common<'p>(
-    profiles: [&'p Profile; 2],
-    kind: RecordType,
-) -> anyhow::Result<Vec<&'p str>> {
+fn events_in_common(profiles: [&Profile; 2], kind: RecordType) -> anyhow::Result<Vec<&str>> {
     let mut events: Vec<&str> = Vec::new();
     for profile in profiles {
         for event in events_of(profile, kind) {
