@@ -209,13 +209,7 @@ fn compare_sides(
         functions: options.join.types.contains(&RecordType::Fn),
         samples_by_function: options.samples_by_function,
         allow_fragment: options.allow_fragment,
-        limited: {
-            let events = options.limits.iter().filter_map(Limit::event);
-            let mut events: Vec<String> = events.map(str::to_owned).collect();
-            events.sort_unstable();
-            events.dedup();
-            events
-        },
+        limited: limited_events(&options.limits),
     };
     if options.records.lines && !read_options.lines {
         diagnostics.warn("line records are read and not compared: --type fn,line compares them");
@@ -475,3 +469,12 @@ pub(crate) const TYPES_BY_DEFAULT: [RecordType; 6] = [
     RecordType::ProgramPoint,
     RecordType::Stack,
 ];
+
+/// The events that limits are on, each once.
+fn limited_events(limits: &[Limit]) -> Vec<String> {
+    let events = limits.iter().filter_map(Limit::event);
+    let mut events: Vec<String> = events.map(str::to_owned).collect();
+    events.sort_unstable();
+    events.dedup();
+    events
+}

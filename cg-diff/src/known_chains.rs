@@ -60,7 +60,7 @@ pub(crate) fn undo_inlining(
         }
         return Ok(Vec::new());
     }
-    let mut plain = PlainHosts::of(inputs);
+    let plain = PlainHosts::of(inputs);
     for message in plain.messages(inputs) {
         diagnostics.warn(message);
     }
@@ -151,7 +151,7 @@ impl PlainHosts {
     }
 
     /// For each function that others are inlined into in a profile, whether it is one of these.
-    fn hosts(&mut self, profile: &Profile, names: &Names) -> HashMap<FunctionKey, bool> {
+    fn hosts(&self, profile: &Profile, names: &Names) -> HashMap<FunctionKey, bool> {
         let mut hosts = HashMap::new();
         if self.is_empty() {
             return hosts;
@@ -200,7 +200,7 @@ impl PlainHosts {
                 many => format!(" and {} more", many - 6),
             };
             messages.push(format!(
-                "not all inputs are of the builds that are there, and {first}{more} are compared with what was inlined into them (--debug-root-old and --debug-root-new say where the builds are)"
+                "an object that is there has other code than was profiled in {first}{more}: compared with what was inlined into them (--debug-root-old and --debug-root-new say where the builds are that were profiled)"
             ));
         }
         messages

@@ -18,7 +18,8 @@ struct Build {
     name: &'static str,
     /// Builds `prog`, out of `heavy.cpp`, `nops.rs` or `heavy.go`.
     command: &'static str,
-    /// What else is done to `prog`, that llvm-symbolizer cannot read afterwards: it is asked about the program before that.
+    /// What is done to `prog` when it was profiled. llvm-symbolizer is asked about the program before that, as it cannot read all of
+    /// it, and Valgrind 3.19 cannot either.
     afterwards: &'static str,
 }
 
@@ -50,13 +51,13 @@ const BUILDS: [Build; 16] = [
     ),
     build(
         "g++ -gsplit-dwarf",
-        "g++ -std=c++17 -O2 -g -gsplit-dwarf -c heavy.cpp -o heavy.o; g++ heavy.o -o prog",
+        "g++ -std=c++17 -O2 -gdwarf-4 -gsplit-dwarf -c heavy.cpp -o heavy.o; g++ heavy.o -o prog",
         "",
     ),
     build(
         "dwp",
         "g++ -std=c++17 -O2 -gdwarf-4 -gsplit-dwarf -c heavy.cpp -o heavy.o; g++ heavy.o -o prog",
-        "dwp -e prog; rm *.dwo",
+        "dwp -e prog; cp prog.dwp oracle.dwp; rm *.dwo",
     ),
     build(
         "dwz -m",
@@ -129,7 +130,8 @@ fn profiled(build: &Build) -> TempDir {
     shell(folder.path(), "cp prog oracle");
     // Go's runtime interrupts itself by signals, which Valgrind does not take to.
     let run = "GODEBUG=asyncpreemptoff=1 valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=profile ./prog > out";
-    shell(folder.path(), &format!("{}\n{run}", build.afterwards));
+    shell(folder.path(), run);
+    shell(folder.path(), build.afterwards);
     folder
 }
 
@@ -194,6 +196,11 @@ fn own_name(name: &str) -> String {
     if name.contains("operator") || name.contains("closure") || name.contains("lambda") {
         return "{…}".to_owned();
     }
+    // Rust's legacy mangling ends in a hash.
+    let name = match name.rsplit_once("::h") {
+        Some((path, hash)) if hash.len() == 16 => path,
+        _ => name,
+    };
     let (mut depth, mut plain) = (0, String::new());
     let mut last = ' ';
     for letter in name.chars() {
@@ -223,8 +230,7 @@ fn oracle(folder: &Path, addresses: &[u64]) -> Vec<Vec<Frame>> {
         .output()
         .unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
-    let answers = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
-    let answers: Vec<Value> = answers.map(Result::unwrap).collect();
+    let answers: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(answers.len(), addresses.len());
     let frames = |answer: &Value| -> Vec<Frame> {
         let symbols = answer["Symbol"].as_array().unwrap();
@@ -311,6 +317,8 @@ fn chains_are_those_of_llvm_symbolizer_in_every_build() {
             }
             inlined += usize::from(!ours.is_empty());
         }
+        let is_little = name == "go" && moved * 8 < sample.len();
+        assert!(moved == 0 || is_little, "{name}: {moved}");
         assert!(
             sample.len() > 100 && inlined > 20,
             "{name}: {inlined} of {}",
@@ -335,24 +343,13 @@ fn wrong_share(before: &Chains, after: &Chains) -> f64 {
 #[test]
 fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
     needs!("gcc", "g++", "clang", "valgrind");
-    for (build, edits) in [
-        (
-            &BUILDS[0],
-            &[
-                "/weigh(Point/s/31 + k/31 + k * k * 77/",
-                "s/for (int i = 0; i < 200; i++) {/& sum ^= i * 5;/",
-                "2i\\\\n\\n",
-            ][..],
-        ),
-        (&BUILDS[2], &["/weigh(Point/s/31 + k/31 + k * k * 77/"]),
-        (
-            &BUILDS[11],
-            &[
-                "/weigh(Point/s/31 + k/31 + k * k * 77/",
-                "s/groups\\[i % 17\\]/groups[i % 19 + 1]/",
-            ],
-        ),
-    ] {
+    let edits = [
+        "s/for (int i = 0; i < 200; i++) {/& sum ^= i * 5;/",
+        "s/groups\\[i % 17\\]/groups[i % 19 + 1]/",
+        // Nothing but the lines of what is behind it.
+        "2i\\\\n\\n",
+    ];
+    for build in [&BUILDS[0], &BUILDS[2], &BUILDS[11]] {
         let folder = profiled(build);
         let folder = folder.path();
         let (_, records) = parse(folder, &[]);
@@ -370,7 +367,7 @@ fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
         );
         let moved = folder.join("moved").display().to_string();
         assert_eq!(parse(folder, &["--debug-root", &moved]).1, records);
-        for edit in edits {
+        for edit in &edits {
             shell(
                 folder,
                 &format!(

@@ -30,6 +30,7 @@ mod house;
 mod inline;
 mod inline_builds;
 mod known_causes;
+mod inline_names;
 mod laws;
 mod machine_code;
 mod memcheck_oracle;

@@ -186,11 +186,24 @@ impl<'a> OpenUnit<'a> {
 
     /// Whether the compiler was told to leave types and parameters out, as GCC notes it in its name.
     pub(crate) fn has_no_types(&self, dwarf: Option<&Dwarf<Slice<'a>>>) -> bool {
-        let producer = self.producer.and_then(|producer| {
-            let producer = dwarf?.attr_string(&self.unit, producer).ok()?;
-            Some(producer.to_string_lossy().into_owned())
-        });
+        let producer = self.producer(dwarf);
         producer.is_some_and(|producer| producer.split(' ').any(|word| word.starts_with("-g1")))
+    }
+
+    /// Whether the compiler numbers the closures of a function together: GCC before 13 does, where others number those apart
+    /// that have other parameters (`-fabi-version=18` in its manual).
+    pub(crate) fn numbers_closures_together(&self, dwarf: &Dwarf<Slice<'a>>) -> bool {
+        let version = self.producer(Some(dwarf)).and_then(|producer| {
+            // `GNU C++17 12.2.0 -mtune=generic`
+            let mut words = producer.strip_prefix("GNU C++")?.split([' ', '.']).skip(1);
+            words.next()?.parse::<u32>().ok()
+        });
+        version.is_some_and(|version| version < 13)
+    }
+
+    fn producer(&self, dwarf: Option<&Dwarf<Slice<'a>>>) -> Option<String> {
+        let producer = dwarf?.attr_string(&self.unit, self.producer?).ok()?;
+        Some(producer.to_string_lossy().into_owned())
     }
 
     pub(crate) fn skeleton(&self) -> Skeleton<'a> {

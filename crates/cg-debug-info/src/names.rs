@@ -346,8 +346,8 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(())
     }
 
-    /// What the closures around functions are called: after their parameters, and by their place among those of a scope that
-    /// have the same, which is how compilers number them.
+    /// What the closures around functions are called: after their parameters, and by their place among those of a scope, or
+    /// those that have the same parameters, as the compiler numbers them.
     fn number_closures(
         &self,
         scopes: &mut Scopes<'a>,
@@ -381,9 +381,13 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         });
         let mut counts: HashMap<(Option<Origin>, Vec<u8>), usize, FixedState> = HashMap::default();
         let mut names = ClosureNames::default();
-        for (parent, _, origin, parameters) in closures {
+        for (parent, closure, origin, parameters) in closures {
             let parameters = self.text_of(&parameters, scopes);
-            let count = counts.entry((parent, parameters.clone())).or_default();
+            let group = match closure.is_numbered_together {
+                true => Vec::new(),
+                false => parameters.clone(),
+            };
+            let count = counts.entry((parent, group)).or_default();
             *count += 1;
             let number = format!(")#{count}}}");
             let name = [&b"{lambda("[..], &parameters, number.as_bytes()].concat();

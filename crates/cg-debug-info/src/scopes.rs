@@ -39,6 +39,8 @@ pub(crate) struct ClosureType {
     pub(crate) column: u32,
     /// The number of its file in the unit's table.
     pub(crate) file: u64,
+    /// Whether it is numbered together with those that have other parameters.
+    pub(crate) is_numbered_together: bool,
     /// Its function.
     pub(crate) call: Option<Origin>,
 }
@@ -66,6 +68,7 @@ impl<'a> Scopes<'a> {
         let Some(first) = wanted.first().copied() else {
             return Ok(());
         };
+        let is_numbered_together = open.numbers_closures_together(units.dwarf);
         let mut entries = open.unit.entries_raw(None)?;
         let mut around: Vec<(isize, DwarfScope<'a>, Origin)> = Vec::new();
         let mut wanted = wanted.iter().peekable();
@@ -118,6 +121,7 @@ impl<'a> Scopes<'a> {
                         line: entry.line,
                         column: entry.column,
                         file: entry.file,
+                        is_numbered_together,
                         call: None,
                     };
                     self.closures.insert(origin, closure);

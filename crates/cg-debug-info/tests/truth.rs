@@ -441,3 +441,112 @@ fn objects_are_looked_for_under_roots_first() {
     );
     assert!(search.objects(Path::new("/dev/null")).is_empty());
 }
+
+/// The names of all functions that are inlined into main; each has to say where it is declared, where that is wanted.
+fn inlined_names(directory: &Path, are_declared: bool) -> Vec<String> {
+    let search = search(directory);
+    let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
+    let symbols = run(directory, "nm -S --defined-only nops | grep ' [tT] main$'").unwrap();
+    let words: Vec<u64> = (symbols.split(' ').take(2))
+        .map(|word| u64::from_str_radix(word, 16).unwrap())
+        .collect();
+    let addresses: Vec<u64> = (words[0]..words[0] + words[1]).collect();
+    let chains = DebugInfo::of(&object, &search).unwrap().chains(&addresses);
+    assert_eq!(chains.troubles, Default::default());
+    let inlined = chains
+        .nodes()
+        .filter(|(_, node)| node.inlined_into.is_some());
+    let inlined: Vec<_> = inlined
+        .map(|(_, node)| chains.function(node.function))
+        .collect();
+    let is_declared = |function: &&cg_debug_info::ChainFunction| function.declared.file.is_some();
+    assert!(!are_declared || inlined.iter().all(is_declared));
+    let name = |function: &cg_debug_info::ChainFunction| String::from_utf8(function.name.clone());
+    let mut names: Vec<String> = (inlined.into_iter())
+        .map(|function| name(function).unwrap())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What the linker knows of functions that are not inlined is what they are called where they are.
+#[test]
+fn functions_without_mangled_names_are_called_as_their_symbols_are() {
+    needs!("gcc", "g++");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let source = programs.join("locals.cpp").display().to_string();
+    let build = |how: &str, level: &str| {
+        built(&format!(
+            "g++ -w -std=c++17 -O2 {level} -DHOW={how} -o nops {source}"
+        ))
+    };
+    let apart = build("noinline", "-g");
+    let symbols = run(
+        apart.path(),
+        "nm -C --defined-only nops | grep -E ' [tT] (app|helper|main::)'",
+    )
+    .unwrap();
+    let mut symbols: Vec<&str> = (symbols.lines())
+        .map(|line| {
+            line.splitn(3, ' ')
+                .nth(2)
+                .unwrap()
+                .split(" [clone")
+                .next()
+                .unwrap()
+        })
+        .collect();
+    symbols.sort_unstable();
+    assert!(symbols.len() > 15, "{symbols:?}");
+    assert_eq!(
+        inlined_names(build("always_inline", "-g").path(), true),
+        symbols
+    );
+    // What `-g1` leaves out is not made up.
+    let short = inlined_names(build("always_inline", "-g1").path(), false);
+    assert!(
+        short.iter().any(|name| name == "weigh")
+            && !short.iter().any(|name| name.contains("weigh(")),
+        "{short:?}"
+    );
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    needs!("gcc", "dwz");
+    for (command, missing) in [
+        (
+            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; ls *.dwo > names; rm *.dwo",
+            "nops-nops.dwo",
+        ),
+        // One of another build is none.
+        (
+            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; gcc -O1 -g -gsplit-dwarf -o other nops.c; mv other-nops.dwo nops-nops.dwo",
+            "nops-nops.dwo",
+        ),
+        (
+            "gcc -O2 -g -o nops nops.c && cp nops other && dwz -m shared.debug nops other && rm shared.debug",
+            "shared.debug",
+        ),
+    ] {
+        let directory = built(command);
+        let addresses = own_addresses(directory.path(), "nops");
+        let search = search(directory.path());
+        let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
+        let chains = DebugInfo::of(&object, &search).unwrap().chains(&addresses);
+        assert_eq!(chains.troubles.missing, [missing], "{command}");
+        let known = chains
+            .innermost
+            .iter()
+            .flatten()
+            .filter(|innermost| chains.has_names(**innermost));
+        let named = known
+            .filter(|innermost| chains.node(**innermost).inlined_into.is_some())
+            .count();
+        assert!(
+            !missing.ends_with(".dwo") || named == 0,
+            "{command}: {named}"
+        );
+    }
+}

@@ -85,7 +85,7 @@ const NAMES_AGREE: u8 = 95;
 
 /// What was seen of an object that is on trial.
 #[derive(Default)]
-pub(super) struct Evidence {
+pub(super) struct BuildEvidence {
     /// Groups of symbols that cover the same addresses, by name, mangled or not; spans refer to them by index.
     groups: Vec<Vec<Vec<u8>>>,
     /// Cache by function and group: whether a symbol of the group has the function's name; `None` if Valgrind did not
@@ -105,11 +105,11 @@ pub(super) struct Judgement {
     pub(super) strangers: HashSet<FunctionId, FixedState>,
 }
 
-impl Evidence {
-    pub(super) fn new(groups: Vec<Vec<Vec<u8>>>) -> Evidence {
-        Evidence {
+impl BuildEvidence {
+    pub(super) fn new(groups: Vec<Vec<Vec<u8>>>) -> BuildEvidence {
+        BuildEvidence {
             groups,
-            ..Evidence::default()
+            ..BuildEvidence::default()
         }
     }
 
@@ -165,14 +165,15 @@ impl Evidence {
             0 => names.reaches(NAMES_AGREE),
             _ => agreement.reaches(OBJECT_AGREES),
         };
-        let mut strangers = HashSet::default();
-        let by_name =
-            (self.by_name.iter()).filter(|(function, _)| !self.by_place.contains_key(*function));
-        for (function, of) in self.by_place.iter().chain(by_name) {
-            if !of.reaches(FUNCTION_AGREES) {
-                strangers.insert(*function);
-            }
-        }
+        // In an object with lines, code without any is an assembler's, and nothing is inlined into it.
+        let functions = match places.named {
+            0 => &self.by_name,
+            _ => &self.by_place,
+        };
+        let strangers = functions
+            .iter()
+            .filter(|(_, of)| !of.reaches(FUNCTION_AGREES));
+        let strangers = strangers.map(|(function, _)| *function).collect();
         Judgement {
             agreement,
             is_the_one,

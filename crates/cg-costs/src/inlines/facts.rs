@@ -160,11 +160,11 @@ impl Inlines {
         let name = || Name::from_bytes(section.strings.get(object.name)).into_string();
         let mut said = Vec::new();
         let strangers = self.strangers(section, object);
-        if !strangers.is_empty() {
-            let cost = object.strangers.iter().fold(0, |sum: u64, function| {
-                let cost = section.cost(*function).get(section.ranking_event());
-                sum.saturating_add(cost.copied().unwrap_or(0))
-            });
+        let cost = object.strangers.iter().fold(0, |sum: u64, function| {
+            let cost = section.cost(*function).get(section.ranking_event());
+            sum.saturating_add(cost.copied().unwrap_or(0))
+        });
+        if !strangers.is_empty() && cost >= total / SAID_FROM {
             let of = &object.agreement;
             said.push(format!(
                 "inlined functions stay unknown in what is elsewhere in the object than it was profiled, {:.1}% of the cost ({:.1}% of what can be compared is where {} has it; --debug-root DIR says where the build is that was profiled): {}",

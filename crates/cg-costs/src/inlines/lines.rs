@@ -4,6 +4,8 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
+use std::ops::Range;
+
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, LineTableRow, ObjectFile,
     SourcePlace,
@@ -54,47 +56,9 @@ impl LineChains {
     ) -> Result<LineChains, Error> {
         let files: Vec<&ObjectFile> = std::iter::once(object).chain(info.file()).collect();
         let symbols = CoveringSymbols::all(&files)?;
-        let names: HashMap<&[u8], Vec<FunctionId>, FixedState> = {
-            let mut names: HashMap<&[u8], Vec<FunctionId>, FixedState> = HashMap::default();
-            for function in functions {
-                let name = section.strings.get(section.key_of(*function).name);
-                names.entry(name).or_default().push(*function);
-            }
-            names
-        };
-        // Address ranges of the profile's functions, sorted by start.
-        let mut owners: Vec<(std::ops::Range<u64>, FunctionId)> = Vec::new();
-        let mut others: Vec<&ElfSymbol> = Vec::new();
-        for symbol in symbols.iter() {
-            let demangled = cg_names::demangle::demangle(&symbol.name);
-            let known = names.get(&*demangled).or_else(|| names.get(&*symbol.name));
-            for function in known.into_iter().flatten() {
-                owners.push((symbol.addresses.clone(), *function));
-            }
-            if known.is_none() {
-                others.push(symbol);
-            }
-        }
-        // Demanglers spell parameters in their own ways. What several symbols can be is each of them: lines are then of more
-        // functions than they might be, and of none that they cannot be.
-        let found: HashSet<FunctionId, FixedState> =
-            owners.iter().map(|(_, function)| *function).collect();
-        let mut bare: HashMap<Vec<Vec<u8>>, Vec<FunctionId>, FixedState> = HashMap::default();
-        for function in functions
-            .iter()
-            .filter(|function| !found.contains(*function))
-        {
-            let name = section.strings.get(section.key_of(*function).name);
-            bare.entry(bare_name(name)).or_default().push(*function);
-        }
-        for symbol in others.into_iter().filter(|_| !bare.is_empty()) {
-            let demangled = cg_names::demangle::demangle(symbol.name_without_version());
-            for function in bare.get(&bare_name(&demangled)).into_iter().flatten() {
-                owners.push((symbol.addresses.clone(), *function));
-            }
-        }
+        let mut owners = owners(&symbols, functions, section);
         owners.order_by_key(|(range, function)| (range.start, range.end, *function));
-        let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
         for (range, _) in &owners {
             match ranges.last_mut() {
                 Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
@@ -176,6 +140,53 @@ impl LineChains {
             _ => Allowed::OneOf(functions),
         }
     }
+}
+
+/// The address ranges of symbols that can be a function of the profile, and which.
+fn owners(
+    symbols: &CoveringSymbols,
+    functions: &[FunctionId],
+    section: &Section,
+) -> Vec<(Range<u64>, FunctionId)> {
+    let names: HashMap<&[u8], Vec<FunctionId>, FixedState> = {
+        let mut names: HashMap<&[u8], Vec<FunctionId>, FixedState> = HashMap::default();
+        for function in functions {
+            let name = section.strings.get(section.key_of(*function).name);
+            names.entry(name).or_default().push(*function);
+        }
+        names
+    };
+    let mut owners = Vec::new();
+    let mut others: Vec<&ElfSymbol> = Vec::new();
+    for symbol in symbols.iter() {
+        let demangled = cg_names::demangle::demangle(&symbol.name);
+        let known = names.get(&*demangled).or_else(|| names.get(&*symbol.name));
+        for function in known.into_iter().flatten() {
+            owners.push((symbol.addresses.clone(), *function));
+        }
+        if known.is_none() {
+            others.push(symbol);
+        }
+    }
+    // Demanglers spell parameters in their own ways. What several symbols can be is each of them: lines are then of more
+    // functions than they might be, and of none that they cannot be.
+    let found: HashSet<FunctionId, FixedState> =
+        owners.iter().map(|(_, function)| *function).collect();
+    let mut bare: HashMap<Vec<Vec<u8>>, Vec<FunctionId>, FixedState> = HashMap::default();
+    for function in functions
+        .iter()
+        .filter(|function| !found.contains(*function))
+    {
+        let name = section.strings.get(section.key_of(*function).name);
+        bare.entry(bare_name(name)).or_default().push(*function);
+    }
+    for symbol in others.into_iter().filter(|_| !bare.is_empty()) {
+        let demangled = cg_names::demangle::demangle(symbol.name_without_version());
+        for function in bare.get(&bare_name(&demangled)).into_iter().flatten() {
+            owners.push((symbol.addresses.clone(), *function));
+        }
+    }
+    owners
 }
 
 /// How many symbols that begin before an address are looked at for those that hold it.

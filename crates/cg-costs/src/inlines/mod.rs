@@ -3,7 +3,7 @@
 //! Callgrind charges what was inlined into a function to that function. With `--dump-instr=yes` its profiles have the
 //! addresses of instructions as the object counts them, and the debug information of the object says of which chain of
 //! inlined functions each is: `trace` keeps the cost lines until all is read, `objects` finds the objects, `add_up` adds
-//! the lines up by `chain` and holds them against the symbols of the objects on the way (`spans` tells what is known of
+//! the lines up by `chain` and holds them against the objects on the way (`evidence`) (`spans` tells what is known of
 //! code at an address), `inclusive` adds what is inlined to what it is inlined into, [`resolve`] does all of it and names
 //! the functions, [`write`] writes them. [`read_code`] looks at what ran, and says by what its machine code is known.
 
@@ -17,6 +17,7 @@ mod inclusive;
 mod keep;
 mod lines;
 mod objects;
+mod packing;
 mod paths;
 mod resolve;
 mod spans;

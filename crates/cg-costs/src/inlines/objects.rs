@@ -13,7 +13,7 @@ use cg_debug_info::{
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
-use super::evidence::{Agreement, Evidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
+use super::evidence::{Agreement, BuildEvidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
 use super::keep::ObjectFiles;
 use super::lines::{Allowed, LineChains};
 use super::spans::{CodeFacts, Spans};
@@ -81,7 +81,7 @@ impl Unresolved {
 struct Trial {
     /// Where its debug information came from, and the files.
     source: Result<(&'static str, ObjectFiles), Error>,
-    evidence: Evidence,
+    evidence: BuildEvidence,
 }
 
 /// The objects of a section; `object_of` maps functions to their indices.
@@ -409,7 +409,7 @@ impl TracedObject {
             Ok((source, files)) => {
                 self.candidates.clear();
                 (self.source, self.files) = (Some(source), Some(files));
-                self.strangers = judgement.strangers;
+                (self.unresolved, self.strangers) = (None, judgement.strangers);
                 return self.strangers.is_empty();
             }
         };
@@ -471,7 +471,7 @@ impl Trial {
         }));
         let trial = Trial {
             source,
-            evidence: Evidence::new(groups),
+            evidence: BuildEvidence::new(groups),
         };
         Ok((trial, chains, spans))
     }

@@ -13,6 +13,7 @@ use hashbrown::{HashMap, HashSet};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
+use super::packing::{from_zigzag, put, put_difference, take, take_difference, zigzag};
 use crate::ids::FileFunctionId;
 use crate::ids::{FunctionId, StringId};
 
@@ -99,6 +100,23 @@ struct Last {
     address: u64,
     file: usize,
     line: u64,
+}
+
+impl Last {
+    /// Writes where a line is, which becomes the last.
+    fn put(&mut self, at: At, out: &mut Vec<u8>) {
+        if let Some(address) = at.address {
+            put_difference(out, address.wrapping_sub(self.address));
+            self.address = address;
+        }
+        let file = at.file.index();
+        if file != self.file {
+            put_difference(out, (file as u64).wrapping_sub(self.file as u64));
+            self.file = file;
+        }
+        put_difference(out, at.line.wrapping_sub(self.line));
+        self.line = at.line;
+    }
 }
 
 /// Offsets of a part in the file: its lines from `begin` on, then the functions of its nodes up to `end`.
@@ -220,16 +238,7 @@ impl CostLines {
             put(out, node as u64);
             last.node = node;
         }
-        if let Some(address) = at.address {
-            put_difference(out, address.wrapping_sub(last.address));
-            last.address = address;
-        }
-        if is_other_file {
-            put_difference(out, (at.file.index() as u64).wrapping_sub(last.file as u64));
-            last.file = at.file.index();
-        }
-        put_difference(out, at.line.wrapping_sub(last.line));
-        last.line = at.line;
+        last.put(at, out);
         if let Some(callee) = callee {
             put(out, callee.index() as u64);
         }
@@ -578,56 +587,6 @@ fn pieces(
         }
         bytes.drain(..bytes.len() - left);
     }
-}
-
-fn put(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// A number that is read as signed: small ones of either sign are short.
-fn put_difference(out: &mut Vec<u8>, difference: u64) {
-    put(out, zigzag(difference));
-}
-
-#[inline]
-fn zigzag(difference: u64) -> u64 {
-    let signed = difference.cast_signed();
-    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
-}
-
-/// The number that `bytes` begin with; mostly it is a byte.
-#[inline(always)]
-fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    match bytes.split_first() {
-        Some((byte, rest)) if byte & 0x80 == 0 => Some((u64::from(*byte), rest)),
-        _ => take_long(bytes),
-    }
-}
-
-fn take_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut number = 0;
-    for (position, byte) in bytes.iter().enumerate().take(10) {
-        number |= u64::from(byte & 0x7f) << (7 * position);
-        if byte & 0x80 == 0 {
-            return Some((number, &bytes[position + 1..]));
-        }
-    }
-    None
-}
-
-#[inline]
-fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let (number, rest) = take(bytes)?;
-    Some((from_zigzag(number), rest))
-}
-
-#[inline]
-fn from_zigzag(number: u64) -> u64 {
-    (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 #[cfg(test)]
