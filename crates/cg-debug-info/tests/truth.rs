@@ -482,22 +482,16 @@ fn functions_without_mangled_names_are_called_as_their_symbols_are() {
         ))
     };
     let apart = build("noinline", "-g");
-    let symbols = run(
-        apart.path(),
-        "nm -C --defined-only nops | grep -E ' [tT] (app|helper|main::)'",
-    )
-    .unwrap();
-    let mut symbols: Vec<&str> = (symbols.lines())
-        .map(|line| {
-            line.splitn(3, ' ')
-                .nth(2)
-                .unwrap()
-                .split(" [clone")
-                .next()
-                .unwrap()
-        })
+    let list = "nm -C --defined-only nops | grep -E ' [tT] (int )?(app|helper|main::)'";
+    let list = run(apart.path(), list).unwrap();
+    let mut symbols: Vec<String> = (list.lines())
+        .map(|line| line.splitn(3, ' ').nth(2).unwrap())
+        .map(|name| name.split(" [clone").next().unwrap())
+        // Only the symbols of instances of templates say what they return.
+        .map(|name| name.trim_start_matches("int ").to_owned())
         .collect();
     symbols.sort_unstable();
+    symbols.dedup();
     assert!(symbols.len() > 15, "{symbols:?}");
     assert_eq!(
         inlined_names(build("always_inline", "-g").path(), true),
@@ -517,13 +511,13 @@ fn files_that_are_not_there_are_named() {
     needs!("gcc", "dwz");
     for (command, missing) in [
         (
-            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; ls *.dwo > names; rm *.dwo",
-            "nops-nops.dwo",
+            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; rm nops.dwo",
+            "nops.dwo",
         ),
         // One of another build is none.
         (
-            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; gcc -O1 -g -gsplit-dwarf -o other nops.c; mv other-nops.dwo nops-nops.dwo",
-            "nops-nops.dwo",
+            "gcc -O2 -g -gsplit-dwarf -o nops nops.c; gcc -O1 -g -gsplit-dwarf -o other nops.c; mv other-nops.dwo nops.dwo",
+            "nops.dwo",
         ),
         (
             "gcc -O2 -g -o nops nops.c && cp nops other && dwz -m shared.debug nops other && rm shared.debug",

@@ -40,5 +40,6 @@ int main(int argc, char** argv) {
     return inner(int(n)) + 1;
   };
   return app::weigh(p, argc) + app::weigh(argc, argv[0]) + app::weigh(p, argc, &p) + app::weigh(app::Box<app::Point>{p}, 3, 4) + app::call(pick, &flag) +
+         app::hide(two, Typed{3}, 2.0) + own.get(Plain{argc}) + own.set(3) + app::twice(argc) + app::twice(2.5f) + helper(argc, L'x') +
          first(argc) + second(argc) + third(p, argv) + outer(argc);
 }
