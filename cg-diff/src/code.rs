@@ -200,6 +200,71 @@ mod tests {
         }
     }
 
+    /// What became of functions of one file: each with its name, its code, what ten calls of it cost, and whether `main` calls
+    /// it in records.
+    fn renamed(
+        old: &[(&str, &str, u64)],
+        new: &[(&str, &str, u64)],
+        has_calls: bool,
+    ) -> Vec<String> {
+        let stream = |functions: &[(&str, &str, u64)]| -> String {
+            let function = |(name, code, cost): &(&str, &str, u64)| {
+                let call = format!(
+                    "{{\"type\":\"call\",\"fn\":\"main\",\"file\":\"a.c\",\"line\":1,\"callee\":{{\"fn\":\"{name}\",\"file\":\"a.c\"}},\"calls\":10,\"incl\":{{\"Ir\":{cost}}}}}\n"
+                );
+                let call = if has_calls { call } else { String::new() };
+                format!(
+                    "{{\"type\":\"fn\",\"fn\":\"{name}\",\"file\":\"a.c\",\"calls\":10,\"cost\":{{\"Ir\":{cost}}},\"code\":\"{code}\"}}\n{call}"
+                )
+            };
+            let main = function(&("main", "x.1 30 ee vv", 300))
+                .lines()
+                .next()
+                .unwrap()
+                .to_owned();
+            main + "\n" + &functions.iter().map(function).collect::<String>()
+        };
+        let mut runs = runs(&[&stream(old), &stream(new)]);
+        let joined = join(&mut runs, &options());
+        let changes = compare(&runs, &joined, CompareOptions::default());
+        let name =
+            |key: cg_stream::profile::Key| runs.names.symbols.text(key.function.name.unwrap());
+        let mut told: Vec<String> = changes
+            .iter()
+            .filter(|change| change.status == Status::Renamed)
+            .map(|change| {
+                let was = crate::compare::first_key(&runs, &joined, change.row).unwrap();
+                format!("{} was {}", name(change.shown), name(was))
+            })
+            .collect();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn the_same_code_is_evidence_of_a_rename_and_other_code_against_one() {
+        let (a, b, c) = ("x.1 20 aa ss", "x.1 20 bb tt", "x.1 20 cc uu");
+        for has_calls in [false, true] {
+            // What they cost would pair them the other way round.
+            assert_eq!(
+                renamed(
+                    &[("f", a, 1000), ("g", b, 5000)],
+                    &[("p", b, 1000), ("q", a, 5000)],
+                    has_calls
+                ),
+                ["p was g", "q was f"]
+            );
+            let instances = [[("sum<int>", a, 1000)], [("sum<long>", a, 7000)]];
+            assert_eq!(renamed(&instances[0], &instances[1], has_calls), [""; 0]);
+        }
+        // A call that costs the same to the unit is evidence of its own, but not of what has other code.
+        assert_eq!(
+            renamed(&[("f", "", 1000)], &[("p", "", 1000)], true),
+            ["p was f"]
+        );
+        assert_eq!(renamed(&[("f", a, 1000)], &[("p", c, 1000)], true), [""; 0]);
+    }
+
     #[test]
     fn short_code_is_no_evidence() {
         assert!(is_same("x.1 8 aa ss", "x.1 8 aa ss"));

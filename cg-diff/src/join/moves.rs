@@ -158,6 +158,7 @@ impl Joiner<'_> {
     ) -> Option<i64> {
         let (a_facts, b_facts) = (a.1, b.1);
         let codes = a_facts.code().zip(b_facts.code());
+        let has_other_code = codes.is_some_and(|(a, b)| code::is_other(a, b));
         let has_telling_code = self.have_telling_code(a, b);
         let is_alike = if has_telling_code {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
@@ -173,8 +174,7 @@ impl Joiner<'_> {
                 true => (SIMILAR_COST_WITH_MORE, is_similar(around.callees)),
                 false => (
                     SIMILAR_COST,
-                    cost_the_same_a_call(a_facts, b_facts)
-                        && !codes.is_some_and(|(a, b)| code::is_other(a, b)),
+                    cost_the_same_a_call(a_facts, b_facts) && !has_other_code,
                 ),
             };
             is_evidence
@@ -188,6 +188,7 @@ impl Joiner<'_> {
             let file = self.functions.key(a.0).file;
             file.is_some_and(|file| self.names.text(file) != "???")
                 && have_equal_figures(a_facts, b_facts)
+                && !has_other_code
         };
         let likeness = facts::likeness(&self.functions, &mut self.names, a, b);
         is_alike.then_some(1 + likeness + MOST_LIKE * i64::from(has_telling_code))
