@@ -3,7 +3,7 @@
 //! Numbers are added up as doubles, as the viewers of these files do. Where one has a fraction, its event is left out: how
 //! fractions become integers is not for a second reader to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -138,17 +138,20 @@ fn firefox(profile: &Value, counted: &mut Counted) {
     }
 }
 
-/// Hits of V8's nodes, and the times between samples.
+/// Hits of V8's nodes, and the time from the first sample to the end.
 fn cpu_profile(document: &Value, counted: &mut Counted) {
     for node in list(&document["nodes"]) {
         counted.add("samples", node["hitCount"].as_f64().unwrap_or(0.0));
     }
-    for delta in list(&document["timeDeltas"]) {
-        counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let deltas = list(&document["timeDeltas"]);
+    if let Some(first) = deltas.first() {
+        let whole = number(&document["endTime"]) - number(&document["startTime"]);
+        counted.add("time", (whole - number(first)) * 1e3);
     }
 }
 
-/// Samples of the profiles in a trace, and the times in front of them.
+/// Samples of the profiles in a trace, and the times between them: what is in front of a profile's first is no sample's.
 fn trace(document: &Value, counted: &mut Counted) {
     let events = match document.as_array() {
         Some(events) => events,
@@ -157,12 +160,16 @@ fn trace(document: &Value, counted: &mut Counted) {
     if !events.iter().any(|event| event["name"] == "ProfileChunk") {
         return slices(events, counted);
     }
+    let mut begun = BTreeSet::new();
     for event in events {
         let data = &event["args"]["data"];
         for _ in list(&data["cpuProfile"]["samples"]) {
             counted.add("samples", 1.0);
         }
-        for delta in list(&data["timeDeltas"]) {
+        let deltas = list(&data["timeDeltas"]).iter();
+        let profile = [&event["pid"], &event["id"]].map(Value::to_string);
+        let before = usize::from(deltas.len() > 0 && begun.insert(profile));
+        for delta in deltas.skip(before) {
             counted.add("time", delta.as_f64().unwrap_or(0.0).max(0.0) * 1e3);
         }
     }
