@@ -372,7 +372,7 @@ impl Comparison<'_> {
         };
         let places: Vec<Option<Count>> = (0..self.runs.sides.len()).map(of_side).collect();
         let is_any = places.iter().any(Option::is_some);
-        is_any.then(|| PerRun(places))
+        is_any.then_some(PerRun(places))
     }
 
     fn hosts(&self, of: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {

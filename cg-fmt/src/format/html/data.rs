@@ -26,7 +26,7 @@ mod form {
     pub(super) const OPTIONAL: u8 = 2;
     /// Each number is written as the difference to the one before, which implies [`SIGNED`].
     pub(super) const RISING: u8 = 4;
-    /// Counts, which are big integers in a page where any sum is beyond [`EXACT`].
+    /// Counts, which are big integers in a page where any sum is beyond 2^53.
     pub(super) const COUNT: u8 = 8;
 }
 
