@@ -43,3 +43,18 @@ pub fn seeds(format: &Format) -> Vec<PathBuf> {
     let seeds = format.seeds_below(&data(""));
     seeds.unwrap_or_else(|error| panic!("{format:?}: {error}"))
 }
+
+/// Runs a line of bash in a folder, to its end without an error; what it prints.
+pub fn shell(folder: &Path, command: &str) -> String {
+    let run = needs::command("bash")
+        .args(["-ec", command])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}

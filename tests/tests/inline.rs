@@ -10,7 +10,7 @@ use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::tools::{self, Run};
-use tests::workspace;
+use tests::{shell, workspace};
 
 /// A folder with the program built in it as `nops`, and its profile as `profile`.
 fn profiled(build: &str, valgrind: &str) -> TempDir {
@@ -24,14 +24,6 @@ fn profiled(build: &str, valgrind: &str) -> TempDir {
     );
     shell(folder.path(), &run);
     folder
-}
-
-fn shell(folder: &Path, command: &str) {
-    let status = needs::command("bash")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .status();
-    assert!(status.unwrap().success(), "{command}");
 }
 
 fn parse(folder: &Path, args: &[&str]) -> Run {

@@ -10,7 +10,7 @@ use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::tools::{self, Run};
-use tests::workspace;
+use tests::{shell, workspace};
 
 /// A way to build a program. `docs/inline.md` lists them.
 struct Build {
@@ -105,19 +105,6 @@ const BUILDS: [Build; 16] = [
         "",
     ),
 ];
-
-fn shell(folder: &Path, command: &str) {
-    let run = needs::command("bash")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(
-        run.status.success(),
-        "{command}: {}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-}
 
 /// A folder with a program built in it and its profile; `oracle` is what llvm-symbolizer can read.
 fn profiled(build: &Build) -> TempDir {

@@ -4,13 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::tools::{self, Run};
-use tests::workspace;
+use tests::{shell, workspace};
 
 /// A folder in which a command was run, `profile PROGRAM FILE OPTIONS…` among its words.
 fn made(command: &str) -> TempDir {
@@ -24,19 +23,6 @@ fn made(command: &str) -> TempDir {
         "profile() { valgrind -q --tool=callgrind --callgrind-out-file=$2 ${@:3} $1 > out; }";
     shell(folder.path(), &format!("{profile}\n{command}"));
     folder
-}
-
-fn shell(folder: &Path, command: &str) {
-    let run = needs::command("bash")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(
-        run.status.success(),
-        "{command}: {}",
-        String::from_utf8_lossy(&run.stderr)
-    );
 }
 
 fn run(tool: &str, folder: &TempDir, args: &[&str]) -> (Run, Vec<Value>) {

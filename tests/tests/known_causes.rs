@@ -14,7 +14,7 @@ use needs::needs;
 use serde_json::Value;
 use tests::made_programs::{BUILDS, CompilerFlags, KNOWN, Known, ProgramLanguage, ProgramVersion};
 use tests::second_reader::{CallgrindFunctions, Disassembly, code_change, disassembled};
-use tests::tools;
+use tests::{shell, tools};
 
 /// A version, built and profiled.
 struct MadeProgram {
@@ -69,17 +69,6 @@ impl MadeProgram {
         let mut named = self.code.iter().filter(|(of, _)| short(of) == name);
         named.next().map(|(_, code)| code)
     }
-}
-
-fn shell(folder: &Path, command: &str) -> String {
-    let output = needs::command("bash")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command}: {said}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The last part of a name, without arguments and hash: `program::drive`, `drive(unsigned long)` and `drive` are `drive`.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use needs::needs;
 use serde_json::Value;
+use tests::shell;
 use tests::tools::{self, Run};
 
 /// A program with a function `work`; what is defined decides what `work` is.
@@ -46,14 +47,6 @@ int main(int argc, char **argv) {
     return sum == 1;
 }
 "#;
-
-fn shell(folder: &Path, command: &str) {
-    let status = needs::command("bash")
-        .args(["-ec", command])
-        .current_dir(folder)
-        .status();
-    assert!(status.unwrap().success(), "{command}");
-}
 
 /// Builds a version in a folder of its own and profiles it.
 fn make(folder: &Path, version: &str, build: &str, arguments: &str) {

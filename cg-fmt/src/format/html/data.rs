@@ -101,11 +101,7 @@ impl PageData {
         name: &str,
         numbers: impl IntoIterator<Item = T>,
     ) {
-        let numbers: Vec<Option<Count>> = numbers
-            .into_iter()
-            .map(|number| Some(Count::from(number.into())))
-            .collect();
-        self.array(name, 0, &numbers);
+        self.known(name, 0, numbers);
     }
 
     /// Adds an array of numbers that are close to the ones before them.
@@ -114,11 +110,15 @@ impl PageData {
         name: &str,
         numbers: impl IntoIterator<Item = T>,
     ) {
+        self.known(name, form::RISING, numbers);
+    }
+
+    fn known<T: Into<u64>>(&mut self, name: &str, form: u8, numbers: impl IntoIterator<Item = T>) {
+        let numbers = numbers.into_iter();
         let numbers: Vec<Option<Count>> = numbers
-            .into_iter()
             .map(|number| Some(Count::from(number.into())))
             .collect();
-        self.array(name, form::RISING, &numbers);
+        self.array(name, form, &numbers);
     }
 
     /// Adds an array of counts, of which some may be unknown.
