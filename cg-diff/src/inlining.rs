@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use cg_stream::profile::FunctionKey;
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 use cg_stream::sorting::Order as _;
 
 use crate::compare;
@@ -110,12 +110,7 @@ fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>
             };
             let sums = costs.entry(guest).or_default().entry(host).or_default();
             sums.resize(runs.profiles.len(), Vec::new());
-            let cost = table.cost(record);
-            let sums = &mut sums[position];
-            sums.resize(cost.len().max(sums.len()), 0);
-            for (sum, count) in sums.iter_mut().zip(cost) {
-                *sum += count;
-            }
+            add_counts_growing(&mut sums[position], table.cost(record));
         }
     }
     for (guest, hosts) in costs {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cg_stream::profile::FunctionKey;
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 
 use super::rows::{JoinedRow, RowMembers};
 use crate::key;
@@ -94,7 +94,7 @@ impl NestedCalls {
                 .or_default()
                 .entry(callee)
                 .or_default();
-            add(known, table.incl(record).unwrap_or(&[]));
+            add_counts_growing(known, table.incl(record).unwrap_or(&[]));
         }
         NestedCalls { callees, steps: 0 }
     }
@@ -112,7 +112,7 @@ impl NestedCalls {
         for member in members {
             for (callee, incl) in self.callees(member) {
                 if members.contains(callee) {
-                    add(&mut twice, incl);
+                    add_counts_growing(&mut twice, incl);
                 }
             }
         }
@@ -159,12 +159,5 @@ impl NestedCalls {
             }
         }
         false
-    }
-}
-
-fn add(sum: &mut Vec<Count>, counts: &[Count]) {
-    sum.resize(sum.len().max(counts.len()), 0);
-    for (sum, count) in sum.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

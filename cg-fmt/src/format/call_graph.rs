@@ -4,7 +4,9 @@
 use anyhow::{bail, ensure};
 use cg_stream::intern::{Id, TooMany};
 use cg_stream::profile::{FunctionKey, Profile};
-use cg_stream::record::{Count, CountsPerRun, DiffRecord, Frame, FunctionName, RecordType};
+use cg_stream::record::{
+    Count, CountsPerRun, DiffRecord, Frame, FunctionName, RecordType, add_counts,
+};
 use cg_stream::tool::Diagnostics;
 use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
@@ -241,7 +243,7 @@ impl<'n> DrawnGraph<'n> {
     pub(crate) fn totals(&self) -> Vec<Count> {
         let mut totals = vec![0; self.columns.len()];
         for function in self.functions.values() {
-            add(&mut totals, &function.cost);
+            add_counts(&mut totals, &function.cost);
         }
         totals
     }
@@ -268,9 +270,9 @@ impl<'n> DrawnGraph<'n> {
     ) -> Result<(), TooMany> {
         let position = self.function(names)?;
         let function = &mut self.functions[position];
-        add(&mut function.cost, cost);
+        add_counts(&mut function.cost, cost);
         if let Some(incl) = incl {
-            add(
+            add_counts(
                 function.incl.get_or_insert_with(|| vec![0; cost.len()]),
                 incl,
             );
@@ -414,7 +416,7 @@ fn add_lines<'n>(
         };
         let sum = sums.entry((position, file, key.line.unwrap_or(0)));
         let cost = pick(lines.cost(row));
-        add(sum.or_insert_with(|| vec![0; cost.len()]), &cost);
+        add_counts(sum.or_insert_with(|| vec![0; cost.len()]), &cost);
     }
     for ((position, file, line), cost) in sums {
         graph.functions[position]
@@ -424,7 +426,7 @@ fn add_lines<'n>(
     for function in graph.functions.values_mut() {
         let mut sum = vec![0; function.cost.len()];
         for line in &function.lines {
-            add(&mut sum, &line.cost);
+            add_counts(&mut sum, &line.cost);
         }
         // Lines that cost more than their function are no breakdown of it: records were filtered, or merged where
         // nothing tells them apart.
@@ -528,12 +530,5 @@ fn names_of_callee<'n>(callee: &'n FunctionName<'static>) -> FunctionNames<'n> {
         file: callee.file.as_deref(),
         obj: callee.obj.as_deref(),
         ..FunctionNames::default()
-    }
-}
-
-/// Adds counts column by column.
-pub(crate) fn add(sums: &mut [Count], counts: &[Count]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

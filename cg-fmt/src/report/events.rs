@@ -2,7 +2,7 @@
 
 use cg_document::Audience;
 use cg_stream::profile::{Profile, Rows};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts};
 
 use crate::options::{Events, Options, PercentOf, RatioColumn};
 
@@ -251,9 +251,7 @@ fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Cou
     let rows = profile.table(kind);
     let mut sums = vec![0; profile.events().len()];
     for row in 0..rows.len() {
-        for (sum, count) in sums.iter_mut().zip(rows.cost(row)) {
-            *sum += count;
-        }
+        add_counts(&mut sums, rows.cost(row));
     }
     if percent_of == PercentOf::Shown {
         return sums;

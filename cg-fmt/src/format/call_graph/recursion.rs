@@ -1,9 +1,9 @@
 //! Recursion in a graph of calls: circles, levels, and whether inclusive cost agrees with the calls.
 
 use cg_stream::intern::Id as _;
-use cg_stream::record::Count;
+use cg_stream::record::{Count, add_counts};
 
-use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunction, add};
+use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunction};
 
 impl DrawnGraph<'_> {
     /// Whether the graph tells the levels of a recursion apart, or has arcs as a profile without levels has them: its names
@@ -40,7 +40,7 @@ impl DrawnGraph<'_> {
             let is_call = |arc: &&GraphArc| arc.calls > 0 && arc.callee.index() != caller;
             for arc in function.arcs.iter().filter(is_call) {
                 let sum = incoming[arc.callee.index()].get_or_insert_with(|| vec![0; columns]);
-                add(sum, &arc.incl);
+                add_counts(sum, &arc.incl);
             }
         }
         let functions = self.functions.values().zip(incoming);
@@ -50,7 +50,7 @@ impl DrawnGraph<'_> {
                 function
                     .arcs
                     .iter()
-                    .for_each(|arc| add(&mut sum, &arc.incl));
+                    .for_each(|arc| add_counts(&mut sum, &arc.incl));
                 sum
             };
             let incl = function.incl.as_ref().filter(|_| !function.is_in_cycle);

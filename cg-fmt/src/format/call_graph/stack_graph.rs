@@ -9,10 +9,10 @@
 use std::collections::{HashMap, HashSet};
 
 use cg_stream::intern::{Id as _, TooMany};
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::{Count, Frame, add_counts};
 use foldhash::fast::FixedState;
 
-use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, LineCost, RecursionShape, add};
+use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, LineCost, RecursionShape};
 use crate::format::stacks::{StackRows, WrittenFrameId};
 
 /// Calls the functions that some stacks begin with, and others call.
@@ -97,13 +97,13 @@ impl<'n> GraphOfStacks<'n> {
                 None => {
                     let columns = counts.len();
                     let begun = self.begun.entry(function);
-                    add(begun.or_insert_with(|| vec![0; columns]), counts);
+                    add_counts(begun.or_insert_with(|| vec![0; columns]), counts);
                 }
             }
             if !is_active {
                 let columns = counts.len();
                 let incl = &mut self.graph.functions[function].incl;
-                add(incl.get_or_insert_with(|| vec![0; columns]), counts);
+                add_counts(incl.get_or_insert_with(|| vec![0; columns]), counts);
             }
             outer = Some((function, frame));
         }
@@ -141,7 +141,7 @@ impl<'n> GraphOfStacks<'n> {
         // Nobody counted calls: these are stacks.
         arc.calls += 1;
         if !is_active {
-            add(&mut arc.incl, counts);
+            add_counts(&mut arc.incl, counts);
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl<'n> GraphOfStacks<'n> {
     fn own(&mut self, function: usize, frame: &'n Frame, counts: &[Count]) {
         let line = source_line(frame);
         let of = &mut self.graph.functions[function];
-        add(&mut of.cost, counts);
+        add_counts(&mut of.cost, counts);
         if line.1 == 0 {
             return;
         }
@@ -161,7 +161,7 @@ impl<'n> GraphOfStacks<'n> {
                 cost: vec![0; counts.len()],
             });
         }
-        add(&mut of.lines[position].cost, counts);
+        add_counts(&mut of.lines[position].cost, counts);
     }
 
     /// Enters the functions that stacks begin with where others call them: what enters them is then all that they cost.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 use foldhash::fast::FixedState;
 
 use super::data::{PageData, PageText};
@@ -90,7 +90,7 @@ impl Code {
             };
             let sum = self.calls.entry(place).or_default();
             sum.calls += calls.calls(row);
-            add(&mut sum.incl, &picked(calls.incl(row).unwrap_or_default()));
+            add_counts_growing(&mut sum.incl, &picked(calls.incl(row).unwrap_or_default()));
         }
         let lines = profile.table(RecordType::Line);
         for (row, key) in lines.keys().iter().enumerate() {
@@ -115,7 +115,7 @@ impl Code {
                 file: if is_own { PageText::default() } else { path },
                 line,
             };
-            add(self.lines.entry(place).or_default(), &cost);
+            add_counts_growing(self.lines.entry(place).or_default(), &cost);
         }
     }
 
@@ -203,11 +203,4 @@ fn ranges(lines: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
         }
     }
     ranges
-}
-
-fn add(sums: &mut Vec<Count>, counts: &[Count]) {
-    sums.resize(sums.len().max(counts.len()), 0);
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
-    }
 }

@@ -1,7 +1,7 @@
 //! A tree of stacks, which share their outer frames.
 
 use cg_stream::intern::{Id, Keys, TooMany};
-use cg_stream::record::Count;
+use cg_stream::record::{Count, add_counts};
 
 cg_stream::ids! {
     /// A frame of a format's own table.
@@ -88,9 +88,7 @@ impl StackNodes {
             self.counts.extend_from_slice(&self.zero);
         }
         let first = *counted as usize * self.columns;
-        for (sum, count) in self.counts[first..].iter_mut().zip(counts) {
-            *sum += count;
-        }
+        add_counts(&mut self.counts[first..], counts);
     }
 
     /// Frees what only adding stacks takes. No more are added from then on.

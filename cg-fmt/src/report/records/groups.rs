@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use cg_document::{Cell, Column, Layout, Table};
 use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts};
 use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
@@ -82,7 +82,7 @@ impl Groups {
     fn add_own(&mut self, group: usize, row: usize, cost: &[Count]) {
         self.members[group] += 1;
         let range = group * self.stride..(group + 1) * self.stride;
-        add(&mut self.cost[range], cost);
+        add_counts(&mut self.cost[range], cost);
         if self.has_incl {
             self.charge(group, row, cost);
         }
@@ -204,14 +204,8 @@ impl Groups {
     fn charge(&mut self, group: usize, row: usize, cost: &[Count]) {
         if std::mem::replace(&mut self.charged[group], row + 1) != row + 1 {
             let range = group * self.stride..(group + 1) * self.stride;
-            add(&mut self.incl[range], cost);
+            add_counts(&mut self.incl[range], cost);
         }
-    }
-}
-
-fn add(sums: &mut [Count], counts: &[Count]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cg_document::{Block, Cell, Column, Layout, Span, number};
 use cg_stream::profile::{Profile, Rows, Symbol};
-use cg_stream::record::{Count, LeakKind};
+use cg_stream::record::{Count, LeakKind, add_counts_growing};
 
 use crate::report::events::EventColumns;
 
@@ -22,13 +22,7 @@ fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     for (row, key) in rows.keys().iter().enumerate() {
         let total = totals.entry(key.kind).or_default();
         total.records += 1;
-        let cost = rows.cost(row);
-        if total.cost.len() < cost.len() {
-            total.cost.resize(cost.len(), 0);
-        }
-        for (sum, count) in total.cost.iter_mut().zip(cost) {
-            *sum += count;
-        }
+        add_counts_growing(&mut total.cost, rows.cost(row));
     }
     totals
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use cg_names::whose::{self, Whose};
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::{Count, Frame, RecordType};
+use cg_stream::record::{Count, Frame, RecordType, add_counts_growing};
 use cg_stream::sorting::Order as _;
 
 /// All lines with a cost, by file.
@@ -75,7 +75,7 @@ impl<'a> Files<'a> {
             let key = rows.key(row);
             let of_file = files.lines.entry(key.function.file).or_default();
             let line = of_file.entry(key.line.unwrap_or(0)).or_default();
-            add(&mut line.cost, rows.cost(row));
+            add_counts_growing(&mut line.cost, rows.cost(row));
         }
         files.add_calls(lines.clone(), calls);
         files.add_owners(lines);
@@ -137,7 +137,7 @@ impl<'a> Files<'a> {
                 continue;
             };
             let owner = line.owners.entry(name).or_default();
-            add(&mut owner.cost, rows.cost(row));
+            add_counts_growing(&mut owner.cost, rows.cost(row));
             match inlined {
                 Some(_) => drop(owner.hosts.insert((function.name, function.obj))),
                 None => owner.is_out_of_line = true,
@@ -191,7 +191,7 @@ impl<'a> Files<'a> {
             });
             let call = &mut line.calls[position];
             call.calls += calls.calls(row);
-            add(&mut call.incl, calls.incl(row).unwrap_or_default());
+            add_counts_growing(&mut call.incl, calls.incl(row).unwrap_or_default());
         }
         for line in self.lines.values_mut().flat_map(BTreeMap::values_mut) {
             line.calls.order_by(|a, b| {
@@ -200,15 +200,5 @@ impl<'a> Files<'a> {
                     .then_with(|| profile.order_of_functions(&a.callee, &b.callee))
             });
         }
-    }
-}
-
-/// Adds counts event by event.
-pub(super) fn add(sums: &mut Vec<Count>, counts: &[Count]) {
-    if sums.len() < counts.len() {
-        sums.resize(counts.len(), 0);
-    }
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

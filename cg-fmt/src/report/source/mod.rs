@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 
 use super::columns::{push_events, set_totals};
 use super::events::EventColumns;
@@ -286,7 +286,7 @@ impl Account {
     ) {
         let mut sums = vec![0; self.events];
         for cost in cost {
-            costs::add(&mut sums, cost);
+            add_counts_growing(&mut sums, cost);
         }
         if sums.iter().all(|sum| *sum == 0) {
             return;
@@ -296,7 +296,7 @@ impl Account {
             .iter_mut()
             .find(|row| row.what == what && row.file.as_deref() == file);
         match known {
-            Some(row) => costs::add(&mut row.cost, &sums),
+            Some(row) => add_counts_growing(&mut row.cost, &sums),
             None => self.rows.push(AccountRow {
                 what,
                 file: file.map(str::to_owned),

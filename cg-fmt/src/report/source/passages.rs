@@ -6,9 +6,9 @@ use bstr::BString;
 use cg_document::{NAMELESS, number};
 use cg_names::structure::ParsedName;
 use cg_stream::profile::Profile;
-use cg_stream::record::Count;
+use cg_stream::record::{Count, add_counts_growing};
 
-use super::costs::{FileLines, LineOwner, Owners, add};
+use super::costs::{FileLines, LineOwner, Owners};
 
 /// Lines in a row whose code is of the same function. Lines without an owner do not separate them.
 ///
@@ -56,7 +56,7 @@ impl<'a> Passage<'a> {
     fn extend(&mut self, owners: &Owners<'a>, own_names: BTreeSet<OwnName>) {
         for (name, more) in owners {
             let owner = self.owners.entry(name).or_default();
-            add(&mut owner.cost, &more.cost);
+            add_counts_growing(&mut owner.cost, &more.cost);
             owner.hosts.extend(&more.hosts);
             owner.is_out_of_line |= more.is_out_of_line;
         }
@@ -67,7 +67,7 @@ impl<'a> Passage<'a> {
     pub(super) fn cost(&self) -> Vec<Count> {
         let mut sums = Vec::new();
         for owner in self.owners.values() {
-            add(&mut sums, &owner.cost);
+            add_counts_growing(&mut sums, &owner.cost);
         }
         sums
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cg_document::{Cell, NAMELESS, number};
 use cg_names::whose::{self, Facts, StackLine};
 use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts};
 use cg_stream::sorting::Order as _;
 
 use crate::report::passed_through::PassedThrough;
@@ -194,7 +194,7 @@ impl StackTree {
 
     fn add(&mut self, node: usize, cost: &[Count]) {
         let range = node * self.events..(node + 1) * self.events;
-        add(&mut self.costs[range], cost);
+        add_counts(&mut self.costs[range], cost);
     }
 
     /// The nodes from the root down, the most expensive child first, by one event. Children below `least` are folded
@@ -240,12 +240,6 @@ fn folded_path(
             },
         })
         .collect()
-}
-
-fn add(sums: &mut [Count], cost: &[Count]) {
-    for (sum, count) in sums.iter_mut().zip(cost) {
-        *sum += count;
-    }
 }
 
 /// No tree is shown deeper than this. Valgrind's stacks have at most 500 frames (`--num-callers`), but a stream may hold
@@ -300,7 +294,7 @@ impl TreeWalk<'_> {
         if has_more {
             let mut sum = vec![0; self.tree.events];
             for child in pruned {
-                add(&mut sum, self.tree.cost(*child));
+                add_counts(&mut sum, self.tree.cost(*child));
             }
             let what = ShownNode::Pruned {
                 nodes: pruned.len(),

@@ -6,7 +6,7 @@ use super::rows::table_index;
 use super::sum::NotAdded;
 use super::{FunctionKey, Key, Profile, Rows};
 use crate::Error;
-use crate::record::{Count, RecordType};
+use crate::record::{Count, RecordType, add_counts};
 
 /// Functions with the cost of all their code, inlined code included.
 #[derive(Clone, Default)]
@@ -145,9 +145,7 @@ impl Profile {
             None => {
                 let own = &mut functions.out_of_line[function];
                 own.resize(self.events.len(), 0);
-                for (sum, count) in own.iter_mut().zip(inlines.cost(row)) {
-                    *sum += count;
-                }
+                add_counts(own, inlines.cost(row));
             }
         }
         let is_same =

@@ -12,6 +12,19 @@ use super::name::SharedTexts;
 /// One event count. Every `u64` that a profile can hold fits, and so do the negative counts that `cg_diff` writes.
 pub type Count = i128;
 
+/// Adds counts one by one to as many sums; what `sums` has no place for is left out.
+pub fn add_counts(sums: &mut [Count], counts: &[Count]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}
+
+/// Adds counts one by one; `sums` becomes as long as they are.
+pub fn add_counts_growing(sums: &mut Vec<Count>, counts: &[Count]) {
+    sums.resize(sums.len().max(counts.len()), 0);
+    add_counts(sums, counts);
+}
+
 /// A [`Count`] as a stream has it, an integer of JSON; floats, strings and numbers beyond 64 bits are refused.
 #[derive(Clone, Copy)]
 struct ExactInteger(Count);

@@ -19,7 +19,7 @@ mod sample_labels;
 mod snapshot;
 
 pub use cause::{CauseKind, CauseRecord};
-pub use counts::{Count, Counts, CountsPerRun, PerRun, Total};
+pub use counts::{Count, Counts, CountsPerRun, PerRun, Total, add_counts, add_counts_growing};
 pub use diff::{
     CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary,
     SilentRun, Status, Why,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cg_stream::profile::{FunctionKey, Profile};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts};
 use cg_stream::sorting::Order as _;
 
 use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
@@ -52,9 +52,7 @@ impl CallArcs {
             });
             let sum = &mut arcs.arcs[arc];
             sum.calls += rows.calls(row);
-            for (sum, count) in sum.incl.iter_mut().zip(rows.incl(row).unwrap_or_default()) {
-                *sum += count;
-            }
+            add_counts(&mut sum.incl, rows.incl(row).unwrap_or_default());
         }
         arcs.places = arcs.places(profile, event);
         arcs

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 use cg_stream::sorting::Order as _;
 
 use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
@@ -361,15 +361,8 @@ impl ChainStep {
 
 /// Adds counts, where any are known.
 fn add(sums: &mut Option<Vec<Count>>, counts: Option<&[Count]>) {
-    let Some(counts) = counts else {
-        return;
-    };
-    let sums = sums.get_or_insert_default();
-    if sums.len() < counts.len() {
-        sums.resize(counts.len(), 0);
-    }
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
+    if let Some(counts) = counts {
+        add_counts_growing(sums.get_or_insert_default(), counts);
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::{FunctionKey, Profile, StackFrames};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, add_counts_growing};
 use cg_stream::sorting::Order as _;
 use regex::Regex;
 
@@ -140,7 +140,7 @@ pub(super) fn of_stacks(
         let (key, cost) = (table.key(row), table.cost(row));
         let own = profile.own_function(kind, key);
         if is_wanted(own) {
-            sum(&mut functions.entry(own).or_default().cost, cost);
+            add_counts_growing(&mut functions.entry(own).or_default().cost, cost);
         }
         let frames = key.stack.map(|stack| profile.stacks().frames(stack));
         let frames = frames.unwrap_or_default();
@@ -194,7 +194,7 @@ fn charge(
             }
             if is_wanted(function) {
                 let around = functions.entry(function).or_default();
-                sum(&mut around.incl, cost);
+                add_counts_growing(&mut around.incl, cost);
                 caller
                     .into_iter()
                     .for_each(|caller| add(&mut around.callers, caller, cost));
@@ -227,16 +227,7 @@ fn rows(profile: &Profile, role: ArcEnd, costs: CostsByFunction, event: usize) -
 }
 
 fn add(costs: &mut CostsByFunction, function: FunctionKey, cost: &[Count]) {
-    sum(costs.entry(function).or_default(), cost);
-}
-
-fn sum(sums: &mut Vec<Count>, cost: &[Count]) {
-    if sums.len() < cost.len() {
-        sums.resize(cost.len(), 0);
-    }
-    for (sum, count) in sums.iter_mut().zip(cost) {
-        *sum += count;
-    }
+    add_counts_growing(costs.entry(function).or_default(), cost);
 }
 
 #[cfg(test)]
