@@ -123,4 +123,24 @@ mod tests {
         let found = components(300_001, chain);
         assert_eq!((found[300_000], found[0]), (0, 300_000));
     }
+
+    #[test]
+    fn circles_are_found_whatever_way_leads_into_them() {
+        // 0 → 1 → 2 → 1, 2 → 3 → 3, 4 → 0, 5 → 6 → 7 → 5 and 5 → 7
+        let callees: [&[usize]; 8] = [&[1], &[2], &[1, 3], &[3], &[0], &[6, 7], &[7], &[5]];
+        let arcs = callees.iter().enumerate();
+        let arcs = arcs.flat_map(|(caller, callees)| callees.iter().map(move |to| (caller, *to)));
+        let mut circles = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+        for (node, component) in components(callees.len(), arcs).into_iter().enumerate() {
+            circles.entry(component).or_default().push(node);
+        }
+        let mut found: Vec<Vec<usize>> = circles.into_values().collect();
+        found.sort();
+        assert_eq!(
+            found,
+            [vec![0], vec![1, 2], vec![3], vec![4], vec![5, 6, 7]]
+        );
+        let ring = (0..200_000).map(|at| (at, (at + 1) % 200_000));
+        assert_eq!(components(200_000, ring), vec![0; 200_000]);
+    }
 }
