@@ -68,7 +68,7 @@ impl WantedOwners {
         }
         let mut known = self.known.borrow_mut();
         let owner = known.get(&*key).copied().unwrap_or_else(|| {
-            let owner = owners_by(&[Facts::of(&whole(function))])[0];
+            let owner = Facts::of(&whole(function)).owner_alone();
             known.insert(key.into(), owner);
             owner
         });

@@ -181,18 +181,20 @@ fn changed_most(old: &CountsOfLines, new: &CountsOfLines, ran: [Count; 2]) -> Op
     }
     // What the old lines would count at the new number of calls.
     let rate = ran[1] as f64 / ran[0].max(1) as f64;
-    let list = |lines: &'_ CountsOfLines, rate: f64| -> Vec<(String, f64)> {
-        let lines = lines.iter();
-        lines
-            .map(|((file, _), (_, count))| ((*file).to_owned(), *count as f64 * rate))
-            .collect()
-    };
-    let (mut old, mut new_list) = (list(old, rate), list(new, 1.0));
+    let (mut old, mut new_list) = (by_file(old, rate), by_file(new, 1.0));
     let forwards = greatest(&steps(&old, &new_list))?;
     old.reverse();
     new_list.reverse();
     let backwards = greatest(&steps(&old, &new_list))?;
     (forwards == new_list.len() - 1 - backwards).then(|| line_of(new, forwards))?
+}
+
+/// The lines in their order: the file of each, and what it counts at a rate.
+fn by_file<'a>(lines: &CountsOfLines<'a>, rate: f64) -> Vec<(&'a str, f64)> {
+    let counts = lines.iter();
+    counts
+        .map(|((file, _), (_, count))| (*file, *count as f64 * rate))
+        .collect()
 }
 
 /// The line that has at least half of all changes.
@@ -204,7 +206,7 @@ fn greatest(steps: &[LineStep]) -> Option<usize> {
 
 /// How one list becomes the other with the least change: lines of one file that stand for each other, and lines that came
 /// or went.
-fn steps(old: &[(String, f64)], new: &[(String, f64)]) -> Vec<LineStep> {
+fn steps(old: &[(&str, f64)], new: &[(&str, f64)]) -> Vec<LineStep> {
     let width = new.len() + 1;
     let mut least = vec![0.0; (old.len() + 1) * width];
     let pair = |a: usize, b: usize| match old[a].0 == new[b].0 {

@@ -179,15 +179,17 @@ impl FirefoxWriting<'_, '_> {
         write!(out, ",\"threads\":[")?;
         let mut written = 0;
         let places = self.rows.by_place();
+        // A process has a main thread: the one of its number, else the first of it.
+        let is_of_its_number = |place: &Whereabouts| place.tid.is_some() && place.tid == place.pid;
+        let mut main: HashMap<_, Whereabouts, FixedState> = HashMap::default();
+        for (place, _) in &places {
+            let known = main.entry((place.pid, place.process)).or_insert(*place);
+            if is_of_its_number(place) && !is_of_its_number(known) {
+                *known = *place;
+            }
+        }
         for (place, rows) in &places {
-            // A process has a main thread: the one of its number, else the first of it.
-            let is_main = |known: &Whereabouts| known.tid.is_some() && known.tid == known.pid;
-            let of_process = || {
-                let all = places.iter().map(|(known, _)| known);
-                all.filter(|known| (known.pid, known.process) == (place.pid, place.process))
-            };
-            let main = of_process().find(|known| is_main(known));
-            let is_main = main.or(of_process().next()) == Some(place);
+            let is_main = main.get(&(place.pid, place.process)) == Some(place);
             for column in 0..self.stacks.columns() {
                 if written > 0 {
                     write!(out, ",")?;

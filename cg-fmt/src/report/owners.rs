@@ -25,14 +25,12 @@ impl<'p> FunctionOwners<'p> {
     /// Whose function it is, as far as it tells by itself.
     pub(crate) fn of_function(&mut self, function: FunctionKey) -> CodeOwner {
         let is_kernel = self.kernel.contains(&function);
-        let facts = self.facts(function, is_kernel);
-        owners_by(&[facts])[0]
+        self.facts(function, is_kernel).owner_alone()
     }
 
     /// Whose a frame is, as far as it tells by itself.
     pub(crate) fn of_frame(&mut self, frame: FrameKey) -> CodeOwner {
-        let facts = self.facts(frame.function, frame.marks.kernel);
-        owners_by(&[facts])[0]
+        self.facts(frame.function, frame.marks.kernel).owner_alone()
     }
 
     /// Whose the frames of a stack are, innermost first.

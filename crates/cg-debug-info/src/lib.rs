@@ -43,5 +43,5 @@ pub use machine_code::{CodePrints, MachineCode, NoPrint};
 pub use object_file::ObjectFile;
 pub use regular_file::open_regular;
 pub use search::{DebugFile, DebugSource, Search};
-pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress, SymbolBinding};
+pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress, SymbolBinding, without_version};
 pub use unwind::UnwindSections;

@@ -30,9 +30,14 @@ pub struct ElfSymbol {
 impl ElfSymbol {
     /// Its name without a version, which some tables append to it: `pthread_sigmask@@GLIBC_2.32`.
     pub fn name_without_version(&self) -> &[u8] {
-        let version = self.name.iter().position(|byte| *byte == b'@');
-        &self.name[..version.filter(|at| *at > 0).unwrap_or(self.name.len())]
+        without_version(&self.name)
     }
+}
+
+/// The name of a symbol without a version: `memcpy@@GLIBC_2.14`.
+pub fn without_version(name: &[u8]) -> &[u8] {
+    let version = name.iter().position(|byte| *byte == b'@');
+    &name[..version.filter(|at| *at > 0).unwrap_or(name.len())]
 }
 
 /// The binding of a symbol, in the order in which `perf` prefers aliases (`choose_best_symbol`, tools/perf/util/symbol.c).

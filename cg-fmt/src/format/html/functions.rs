@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cg_names::identity::{normal_function, normal_object};
-use cg_names::whose::{CodeOwner, Facts, owners_by};
+use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
 use foldhash::fast::FixedState;
@@ -51,7 +51,7 @@ impl PageFunctions {
     pub(super) fn of_frame(&mut self, frame: &Frame<'_>, data: &mut PageData) -> PageFunction {
         let names = [&frame.name, &frame.file, &frame.obj];
         let names = names.map(|name| data.text_of(name.as_deref()));
-        self.intern(names, || owners_by(&[Facts::of(frame)])[0])
+        self.intern(names, || Facts::of(frame).owner_alone())
     }
 
     /// A function that stands for what is not shown.

@@ -127,9 +127,7 @@ impl PageWords {
         }
         words
     }
-}
 
-impl PageWords {
     /// What those read who let no script run: the notes, and the greatest causes of a difference.
     fn static_notes(&self, source: &RowSource<'_>) -> Vec<String> {
         const MOST_CAUSES: usize = 40;

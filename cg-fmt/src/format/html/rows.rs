@@ -17,10 +17,16 @@ use crate::report::inlined::InlinedListing;
 use crate::report::totals::Totals;
 use crate::report::{kinds, records, samples};
 
+/// The columns that a page has places of its own for, besides figures.
+const CALLS: [&str; 3] = ["calls", "calls.old", "calls.new"];
+const ORDINALS: [&str; 2] = ["line", "snapshot"];
+const WORDS: [&str; 3] = ["kind", "what", "status"];
+const OF_FUNCTION: [&str; 4] = ["fn", "file", "obj", CODE];
+
 /// What rows are made of; it outlives their tables.
 pub(super) enum RowSource<'a> {
     Diff(Box<Diffs<'a>>),
-    /// PageFunctions summed from the stacks of samples.
+    /// Functions summed from the stacks of samples.
     Sampled(&'a Profile, Box<Rows>),
     Inlined(Box<InlinedListing<'a>>),
     Totals(Totals<'a>),
@@ -155,7 +161,7 @@ impl PageRows<'_> {
     /// Writes the function of each row.
     fn write_functions(&self, (functions, data): (&mut PageFunctions, &mut PageData)) {
         let mut ids = Vec::with_capacity(self.len());
-        let columns = ["fn", "file", "obj", CODE].map(|name| self.cells(name));
+        let columns = OF_FUNCTION.map(|name| self.cells(name));
         let [names, files, objects, owners] = columns;
         for (((name, file), object), owner) in names.zip(files).zip(objects).zip(owners) {
             let names = [name, file, object].map(|cell| data.text_of(told(&cell).as_deref()));
@@ -185,15 +191,15 @@ impl PageRows<'_> {
                 self.write_counts(&column, &format!("r.{array}.{position}"), data);
             }
         }
-        for name in ["calls", "calls.old", "calls.new"] {
+        for name in CALLS {
             self.write_counts(name, &format!("r.{name}"), data);
         }
-        for name in ["line", "snapshot"] {
+        for name in ORDINALS {
             if let Some(numbers) = self.counts(name) {
                 data.ordinals(&format!("r.{name}"), &numbers);
             }
         }
-        for name in ["kind", "what", "status"] {
+        for name in WORDS {
             self.write_texts(name, &format!("r.{name}"), data);
         }
         self.write_others(data);
@@ -201,20 +207,7 @@ impl PageRows<'_> {
 
     /// Columns that a page has no place of its own for.
     fn write_others(&self, data: &mut PageData) {
-        const KNOWN: [&str; 12] = [
-            "calls",
-            "calls.old",
-            "calls.new",
-            "line",
-            "snapshot",
-            "fn",
-            "file",
-            "obj",
-            "kind",
-            "what",
-            "status",
-            CODE,
-        ];
+        let known = [&CALLS[..], &ORDINALS, &WORDS, &OF_FUNCTION].concat();
         let mut names: Vec<(&str, &str)> = Vec::new();
         for column in self.tables.iter().flat_map(|table| &table.columns) {
             let is_figure = |event: &str| {
@@ -222,7 +215,7 @@ impl PageRows<'_> {
                 let rest = name.strip_prefix(event);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '%']))
             };
-            let is_known = KNOWN.contains(&column.name.as_str())
+            let is_known = known.contains(&column.name.as_str())
                 || column.layout == Layout::Percent
                 || self.events.iter().any(|(event, _)| is_figure(event))
                 || names.iter().any(|(name, _)| *name == column.name);
@@ -325,7 +318,7 @@ impl PageRows<'_> {
             };
             let name = format!("{}%", figure.name);
             let share = table.columns.iter().find(|column| column.name == name);
-            for row in &table.rows {
+            for row in table.rows.iter().take(rows - figures.len()) {
                 figures.push(owned(figure.cell(*row)));
                 shares.push(share.map_or(Cell::Empty, |share| owned(share.cell(*row))));
             }
@@ -338,8 +331,8 @@ impl PageRows<'_> {
             of_cells("%", "%", Layout::Percent, shares),
         ];
         for name in NAMES {
-            let cells: Vec<Cell<'static>> = self.cells(name).map(owned).collect();
-            if cells.iter().any(|cell| *cell != Cell::Empty) {
+            if self.cells(name).any(|cell| owned(cell) != Cell::Empty) {
+                let cells = self.cells(name).take(rows).map(owned).collect();
                 let layout = match name {
                     "fn" => Layout::Name,
                     "file" | "obj" => Layout::Path,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 
 use super::data::PageData;
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
@@ -38,7 +39,7 @@ pub(super) struct StackForest {
     places: HashMap<(u32, Option<u64>, u32), usize, FixedState>,
     columns: usize,
     /// Names of threads; the first is of those without.
-    threads: Vec<String>,
+    threads: IndexSet<String, FixedState>,
 }
 
 impl StackForest {
@@ -49,7 +50,7 @@ impl StackForest {
             costs: Vec::new(),
             places: HashMap::default(),
             columns,
-            threads: vec![String::new()],
+            threads: IndexSet::from_iter([String::new()]),
         }
     }
 
@@ -93,11 +94,8 @@ impl StackForest {
     /// The number of a thread's name.
     fn thread(&mut self, name: Option<&str>) -> u32 {
         let name = name.unwrap_or_default();
-        let known = self.threads.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.threads.push(name.to_owned());
-            self.threads.len() - 1
-        }) as u32
+        let known = self.threads.get_index_of(name);
+        known.unwrap_or_else(|| self.threads.insert_full(name.to_owned()).0) as u32
     }
 
     /// Adds the stacks of records; the event at `events[n]` goes into the column `n`. Of a run of a diff, whose `side` is
@@ -264,7 +262,7 @@ impl StackForest {
         if self.threads.len() > 2 {
             data.numbers("s.thread", self.costs.iter().map(|cost| cost.thread));
             data.header
-                .insert("threads".to_owned(), self.threads.into());
+                .insert("threads".to_owned(), self.threads.into_iter().collect());
         }
         for (column, name) in columns.iter().enumerate() {
             let counts: Vec<Option<Count>> = self

@@ -1,6 +1,6 @@
 //! Stacks by thread, with frames and stacks interned, for formats that have tables of their own.
 
-use cg_names::whose::{CodeOwner, Facts, owners_by};
+use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
 use cg_stream::record::{Count, Frame};
 use foldhash::fast::FixedState;
@@ -103,7 +103,7 @@ impl StackRows {
                     let (position, is_new) = rows.frames.insert_full(held);
                     if is_new {
                         // Stable names do not tell whose they are.
-                        rows.owners.extend(owners_by(&[Facts::of(frame)]));
+                        rows.owners.push(Facts::of(frame).owner_alone());
                     }
                     WrittenFrameId::at(position)
                 })?);

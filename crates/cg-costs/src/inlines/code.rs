@@ -79,7 +79,10 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
     let mut objects: Vec<(StringId, Vec<RanFunction>)> = objects.into_iter().collect();
     objects.order_by(|(a, _), (b, _)| section.by_string(*a, *b));
     let profiled = when_profiled(section);
-    let mut uncompared = Uncompared::default();
+    let mut uncompared = Uncompared {
+        ranking: section.ranking_event(),
+        reasons: BTreeMap::new(),
+    };
     let mut prints = FunctionPrints::default();
     for (object, functions) in &mut objects {
         // In the order in which they lie in the object, whatever the table had.
@@ -153,12 +156,6 @@ fn of_file(
     Ok(functions.iter().map(print).collect())
 }
 
-/// What a function costs itself, by the event that ranks.
-fn cost(section: &Section, function: FunctionId) -> u64 {
-    let costs = section.cost(function);
-    costs.get(section.ranking_event()).copied().unwrap_or(0)
-}
-
 /// Whether enough of what ran is where the file has it.
 fn agrees(functions: &[RanFunction], prints: &[FunctionPrint]) -> bool {
     let mut disagreeing = 0;
@@ -175,25 +172,31 @@ fn agrees(functions: &[RanFunction], prints: &[FunctionPrint]) -> bool {
     disagreeing * DISAGREES.1 <= all * DISAGREES.0
 }
 
-/// Functions whose code has no print: by the reason and the object how many, and what they cost.
-#[derive(Default)]
-struct Uncompared(BTreeMap<String, BTreeMap<String, (usize, u64)>>);
+/// Functions whose code has no print.
+struct Uncompared {
+    /// The event by which they cost something.
+    ranking: usize,
+    /// By the reason and the object how many, and what they cost.
+    reasons: BTreeMap<String, BTreeMap<String, (usize, u64)>>,
+}
 
 impl Uncompared {
     fn add(&mut self, section: &Section, object: StringId, why: String, ran: &[RanFunction]) {
         let name = Name::from_bytes(section.strings.get(object)).into_string();
-        let sums = self.0.entry(why).or_default().entry(name).or_default();
+        let of_reason = self.reasons.entry(why).or_default();
+        let sums = of_reason.entry(name).or_default();
         for ran in ran {
             sums.0 += 1;
-            sums.1 = sums.1.saturating_add(cost(section, ran.function));
+            sums.1 = sums
+                .1
+                .saturating_add(section.cost_by(self.ranking, ran.function));
         }
     }
 
     /// A sentence on each reason; what costs next to nothing is not worth a word.
     fn sentences(self, section: &Section) -> Vec<String> {
-        let all = section
-            .present()
-            .map(|(function, _)| cost(section, function));
+        let all = section.present();
+        let all = all.map(|(function, _)| section.cost_by(self.ranking, function));
         let total = all.fold(0, u64::saturating_add);
         let sentence = |(why, objects): (String, BTreeMap<String, (usize, u64)>)| {
             let costly = objects
@@ -207,6 +210,6 @@ impl Uncompared {
             let named = (!named.is_empty()).then(|| named.join(", "));
             named.map(|named| format!("machine code is not compared, as {why}: {named}"))
         };
-        self.0.into_iter().filter_map(sentence).collect()
+        self.reasons.into_iter().filter_map(sentence).collect()
     }
 }

@@ -4,7 +4,7 @@
 //! profiled they are the same at every address; where code was moved, they hardly ever are. Names are the evidence where the
 //! profile has no line: without parameters and template arguments, which every demangler spells in its own way.
 
-use cg_debug_info::{Chains, TableLine};
+use cg_debug_info::{Chains, TableLine, without_version};
 use cg_names::demangle::demangle;
 use cg_names::identity::normal_function;
 use cg_names::structure::ParsedName;
@@ -193,8 +193,7 @@ pub(super) fn is_symbol(name: &[u8]) -> bool {
 
 /// Whether a function of the profile is called like a symbol.
 pub(super) fn is_called(name: &[u8], symbol: &[u8]) -> bool {
-    // `memcpy@@GLIBC_2.14`: the version is no part of the name.
-    let symbol = symbol.split(|byte| *byte == b'@').next().unwrap_or(symbol);
+    let symbol = without_version(symbol);
     let demangled = demangle(symbol);
     name == symbol || name == &*demangled || bare_name(name) == bare_name(&demangled)
 }

@@ -45,7 +45,7 @@ impl Inlines {
         let ranking = section.ranking_event();
         let functions = section.present().filter(|(_, key)| key.object == object);
         functions.fold(0, |sum: u64, (function, _)| {
-            sum.saturating_add(section.cost(function).get(ranking).copied().unwrap_or(0))
+            sum.saturating_add(section.cost_by(ranking, function))
         })
     }
 
@@ -138,8 +138,8 @@ impl Inlines {
 
     /// The functions of an object whose code is elsewhere in the file that is there, the costliest first.
     fn strangers(&self, section: &Section, object: &TracedObject) -> Vec<String> {
-        let cost =
-            |function: FunctionId| section.cost(function).get(section.ranking_event()).copied();
+        let ranking = section.ranking_event();
+        let cost = |function: FunctionId| section.cost(function).get(ranking).copied();
         let mut functions: Vec<_> = (object.strangers.iter())
             .map(|function| {
                 let name = section.strings.get(section.key_of(*function).name);
@@ -160,9 +160,9 @@ impl Inlines {
         let name = || Name::from_bytes(section.strings.get(object.name)).into_string();
         let mut said = Vec::new();
         let strangers = self.strangers(section, object);
+        let ranking = section.ranking_event();
         let cost = object.strangers.iter().fold(0, |sum: u64, function| {
-            let cost = section.cost(*function).get(section.ranking_event());
-            sum.saturating_add(cost.copied().unwrap_or(0))
+            sum.saturating_add(section.cost_by(ranking, *function))
         });
         if !strangers.is_empty() && cost >= total / SAID_FROM {
             let of = &object.agreement;

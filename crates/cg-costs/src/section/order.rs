@@ -23,6 +23,11 @@ impl Section {
         (0..self.events.len()).find(is_counted).unwrap_or(0)
     }
 
+    /// What a function costs itself, by one event.
+    pub(crate) fn cost_by(&self, event: usize, function: FunctionId) -> u64 {
+        self.cost(function).get(event).copied().unwrap_or(0)
+    }
+
     /// A name, unless it is not given.
     pub(crate) fn name(&self, id: StringId) -> Option<Name<'_>> {
         (id != StringId::NOT_GIVEN).then(|| Name::from_bytes(self.strings.get(id)))

@@ -8,6 +8,7 @@ use iced_x86::{Code, Decoder, DecoderOptions};
 use object::Endian;
 
 use crate::object_file::ObjectFile;
+use crate::symbols::without_version;
 use crate::{CoveringSymbols, Error};
 
 /// What is at an address.
@@ -119,9 +120,7 @@ impl References {
 
 /// A name without what tells builds apart.
 fn stable(name: &[u8]) -> String {
-    // A version is no part of it.
-    let name = name.split(|byte| *byte == b'@').next().unwrap_or(name);
-    let name = String::from_utf8_lossy(name);
+    let name = String::from_utf8_lossy(without_version(name));
     function_of_build(&demangle_str(&name)).into_owned()
 }
 

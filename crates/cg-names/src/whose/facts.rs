@@ -6,7 +6,7 @@ use cg_stream::record::Frame;
 use super::dependencies::is_dependency;
 use super::places::{is_of_distribution, is_of_language, is_system_library};
 use super::tables::*;
-use super::{CodeOwner, Whose};
+use super::{CodeOwner, Whose, owners_by};
 use crate::paths::base_name;
 use crate::structure::{PRIMITIVES, ParsedName};
 
@@ -90,6 +90,11 @@ impl Facts {
             Whose::Allocator | Whose::Replacement | Whose::System => CodeOwner::System,
             Whose::Kernel => CodeOwner::Kernel,
         }
+    }
+
+    /// Whose code it is as far as this frame tells by itself.
+    pub fn owner_alone(self) -> CodeOwner {
+        owners_by(&[self])[0]
     }
 
     /// True for a function that was inlined into the next one outwards, `outer`, and of which Valgrind knows no name.

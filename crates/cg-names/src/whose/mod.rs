@@ -77,7 +77,7 @@ impl CodeOwner {
             obj: obj.map(Name::from),
             ..Frame::default()
         });
-        owners_by(&[facts])[0]
+        facts.owner_alone()
     }
 
     /// The word for it.

@@ -468,7 +468,7 @@ fn whose_code_it_is_has_five_answers() {
             obj: given(obj),
             ..Frame::default()
         };
-        owners_by(&[Facts::of(&frame)])[0].word()
+        Facts::of(&frame).owner_alone().word()
     };
     assert_eq!(owner("app::f", "src/main.rs", ""), "own");
     assert_eq!(owner("f", "/home/dev/vendor/z/z.c", ""), "dependency");

@@ -124,7 +124,7 @@ const addChoices = (app) => {
     app.show(how);
   };
   app.sortBy = (key) => {
-    const own = model.isDiff ? "delta" : "self";
+    const own = usualSort(model);
     const now = app.state.sort || own;
     app.choose({ sort: now === key ? `-${key}` : now === `-${key}` && key === own ? "" : key });
   };
@@ -161,7 +161,7 @@ const addChoices = (app) => {
     state.whose = words.join(",");
     if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";
     if (!(model.header.threads ?? []).includes(state.thread)) state.thread = "";
-    const key = state.sort.replace(/^-/, "");
+    const { name: key } = parseSort(state.sort);
     if (key && !sortKey(model, key, 0) && !["self", "delta"].includes(key)) state.sort = "";
     app.state = state;
   };

@@ -117,10 +117,18 @@ const makeModel = (data) => {
   };
 };
 
+/** The column that rows are in the order of unless another is asked for. */
+const usualSort = (model) => (model.isDiff ? "delta" : "self");
+
+/** An order: its column, and whether it is turned round. @param {string} sort */
+const parseSort = (sort) => {
+  const turned = sort.startsWith("-");
+  return { turned, name: turned ? sort.slice(1) : sort };
+};
+
 /** Rows by their cost, then by name: the order of the input is that of its first event. */
 const orderRows = (model, rows, { sort, event }) => {
-  const turned = sort.startsWith("-");
-  const name = turned ? sort.slice(1) : sort;
+  const { turned, name } = parseSort(sort);
   const key = sortKey(model, name, event);
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
@@ -147,7 +155,7 @@ const sortKey = (model, name, event) => {
     self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
     delta: size(model.delta(event)), calls: row.calls,
   };
-  const isOwnOrder = name === (model.isDiff ? "delta" : "self") && event === 0 && !model.ofThread.self;
+  const isOwnOrder = name === usualSort(model) && event === 0 && !model.ofThread.self;
   if (isOwnOrder || (model.isFindings && name === "self")) return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
   const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, what: row.what, status: row.status };

@@ -46,9 +46,8 @@ const tablePane = (app) => {
   };
 
   const renderHead = () => {
-    const sorted = app.state.sort || (model.isDiff ? "delta" : "self");
-    const turned = sorted.startsWith("-");
-    const name = turned ? sorted.slice(1) : sorted;
+    const sorted = app.state.sort || usualSort(model);
+    const { turned, name } = parseSort(sorted);
     const key = columns.map((one) => one.key + one.title).join() + sorted + app.state.event;
     if (key === headings) return;
     headings = key;
