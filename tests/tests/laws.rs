@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use cg_parse::FORMATS;
 use serde_json::Value;
+use tempfile::TempDir;
 use tests::data;
 use tests::tools::{run, stdout};
 
@@ -329,8 +331,22 @@ fn every_prefix_of_a_profile_is_read_or_refused() {
 #[test]
 fn inputs_need_not_be_seekable() {
     for profile in profiles() {
-        let whole = stream(profile);
-        let piped = stdout("cg-parse", &["-"], &fs::read(data(profile)).unwrap());
+        // By itself: a pipe has no folder, so nothing is found beside it.
+        let folder = TempDir::new().unwrap();
+        let bytes = fs::read(data(profile)).unwrap();
+        let alone = folder.path().join(Path::new(profile).file_name().unwrap());
+        fs::write(&alone, &bytes).unwrap();
+        let alone = alone.to_str().unwrap();
+        let (whole, piped) = (
+            run("cg-parse", &[alone], b""),
+            run("cg-parse", &["-"], &bytes),
+        );
+        assert_eq!((whole.status, piped.status), (0, 0), "{profile}");
+        assert_eq!(
+            whole.stderr.replace(alone, "<stdin>"),
+            piped.stderr,
+            "{profile}"
+        );
         let without_source = |stream: &[u8]| {
             let mut records = records(stream);
             for record in &mut records {
@@ -338,6 +354,10 @@ fn inputs_need_not_be_seekable() {
             }
             records
         };
-        assert_eq!(without_source(&piped), without_source(&whole), "{profile}");
+        assert_eq!(
+            without_source(&piped.stdout),
+            without_source(&whole.stdout),
+            "{profile}"
+        );
     }
 }
