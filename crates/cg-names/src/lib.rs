@@ -19,3 +19,5 @@ pub mod paths;
 pub mod rules;
 pub mod structure;
 pub mod whose;
+
+mod lists;

@@ -42,9 +42,9 @@ impl Role {
     pub fn of(name: &str, object: &str) -> Role {
         static SERVICES: LazyLock<[(Service, Regex); 3]> = LazyLock::new(|| {
             [
-                (Service::Locking, LOCKING),
-                (Service::Allocation, ALLOCATION),
-                (Service::Copying, COPYING),
+                (Service::Locking, &*LOCKING),
+                (Service::Allocation, &*ALLOCATION),
+                (Service::Copying, &*COPYING),
             ]
             .map(|(service, patterns)| (service, any_of(patterns)))
         });

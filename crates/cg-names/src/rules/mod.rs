@@ -45,7 +45,7 @@ pub enum Strength {
 /// The table for people: what each rule is called, why it is there, and what it does to a name.
 pub fn table() -> String {
     let mut text = "Rules by which names are joined, in the order they are applied:\n".to_owned();
-    for row in TABLE {
+    for row in TABLE.iter() {
         let [before, after] = row.example;
         text += &format!(
             "  {}\n    {}\n    {before} → {after}\n",
@@ -86,69 +86,48 @@ struct Rule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatchedRules(u64);
 
-impl MatchedRules {
-    /// A path that ends as the other's does, in another directory.
-    pub const DIRECTORY: MatchedRules = MatchedRules(1 << 63);
-    /// An object that holds the same functions under another name.
-    pub const OBJECT: MatchedRules = MatchedRules(1 << 62);
-    /// Another line of the same function.
-    pub const LINE: MatchedRules = MatchedRules(1 << 61);
-    /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
-    pub const INLINED_FILE: MatchedRules = MatchedRules(1 << 59);
-    /// The text that `--join` captures.
-    pub const CAPTURE: MatchedRules = MatchedRules(1 << 60);
-    /// Other frames of the allocator at the inner end of a stack.
-    pub const ALLOCATOR: MatchedRules = MatchedRules(1 << 58);
+/// Makes the ways to join without a rule of the table: a constant of each, with its bit, its name and what it joins.
+macro_rules! without_rule {
+    ($($(#[$meta:meta])* $way:ident $bit:literal $name:literal: $what:literal;)*) => {
+        impl MatchedRules {
+            $($(#[$meta])* pub const $way: MatchedRules = MatchedRules(1 << $bit);)*
+
+            /// The ways to join without a rule of the table: the name of each, and what it joins.
+            const WITHOUT_RULE: &[(MatchedRules, &str, &str)] =
+                &[$((MatchedRules::$way, $name, $what)),*];
+        }
+    };
+}
+
+without_rule! {
     /// A name that was mangled.
-    pub const DEMANGLED: MatchedRules = MatchedRules(1 << 56);
+    DEMANGLED 56 "mangled":
+        "names that one run has mangled and another does not";
+    /// A path that ends as the other's does, in another directory.
+    DIRECTORY 63 "directory":
+        "paths that end alike, where their directories can be two homes of one tree; the longest ending wins";
+    /// An object that holds the same functions under another name.
+    OBJECT 62 "object":
+        "an object that one run lacks and one of another name that holds the same functions, or none where a run has no \
+         objects at all";
+    /// Another line of the same function.
+    LINE 61 "line":
+        "frames and arcs whose line moved within their function";
+    /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
+    INLINED_FILE 59 "inlined-file":
+        "a function's file, where that is a header or a library's: Callgrind names it by its first line of code";
     /// The other of Rust's mangling schemes.
-    pub const MANGLING: MatchedRules = MatchedRules(1 << 57);
+    MANGLING 57 "mangling":
+        "Rust names of which one run has type arguments (v0) and another none, or parameters (legacy)";
+    /// Other frames of the allocator at the inner end of a stack.
+    ALLOCATOR 58 "allocator":
+        "stacks that differ in their frames of the allocator alone";
+    /// The text that `--join` captures.
+    CAPTURE 60 "capture":
+        "functions in whose names --join captures the same text";
+}
 
-    /// The ways to join without a rule of the table: the name of each, and what it joins.
-    const WITHOUT_RULE: [(MatchedRules, &str, &str); 8] = [
-        (
-            MatchedRules::DEMANGLED,
-            "mangled",
-            "names that one run has mangled and another does not",
-        ),
-        (
-            MatchedRules::DIRECTORY,
-            "directory",
-            "paths that end alike, where their directories can be two homes of one tree; the longest ending wins",
-        ),
-        (
-            MatchedRules::OBJECT,
-            "object",
-            "an object that one run lacks and one of another name that holds the same functions, or none where a run has no \
-             objects at all",
-        ),
-        (
-            MatchedRules::LINE,
-            "line",
-            "frames and arcs whose line moved within their function",
-        ),
-        (
-            MatchedRules::INLINED_FILE,
-            "inlined-file",
-            "a function's file, where that is a header or a library's: Callgrind names it by its first line of code",
-        ),
-        (
-            MatchedRules::MANGLING,
-            "mangling",
-            "Rust names of which one run has type arguments (v0) and another none, or parameters (legacy)",
-        ),
-        (
-            MatchedRules::ALLOCATOR,
-            "allocator",
-            "stacks that differ in their frames of the allocator alone",
-        ),
-        (
-            MatchedRules::CAPTURE,
-            "capture",
-            "functions in whose names --join captures the same text",
-        ),
-    ];
-
+impl MatchedRules {
     /// Takes in what else matched.
     pub fn add(&mut self, other: MatchedRules) {
         self.0 |= other.0;
@@ -225,20 +204,20 @@ impl Rules {
             .map(|(_, rule)| rule.name.as_str())
             .chain(
                 MatchedRules::WITHOUT_RULE
-                    .into_iter()
+                    .iter()
                     .filter(move |(without_rule, _, _)| matched.0 & without_rule.0 != 0)
-                    .map(|(_, name, _)| name),
+                    .map(|(_, name, _)| *name),
             )
     }
 }
 
 impl Rule {
-    fn of_row(row: &RuleRow) -> Rule {
+    fn of_row(row: &'static RuleRow) -> Rule {
         Rule {
             name: row.name.to_owned(),
             part: row.part,
             strength: row.strength,
-            hints: row.hints,
+            hints: &row.hints,
             pattern: OnceLock::new(),
             source: row.pattern.to_owned(),
             replacement: row.replacement.to_owned(),
@@ -270,9 +249,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_row_of_the_table_is_a_rule() {
+        let rows = include_str!("table.txt").split("\n\n").skip(1);
+        let named = |row: &str| row.split(' ').nth(1).unwrap_or_default().to_owned();
+        let in_file: Vec<String> = rows.map(named).collect();
+        let read: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+        assert_eq!(read, in_file);
+    }
+
+    #[test]
     fn every_rule_does_to_its_example_what_it_says() {
         let rules = Rules::of_table();
-        for row in TABLE {
+        for row in TABLE.iter() {
             let [before, after] = row.example;
             let part = if row.part == Part::Path {
                 Part::Object

@@ -1,7 +1,8 @@
-//! The table: a row a rule, in the order they are applied. A new compiler suffix is a row here.
+//! The table of rules, a row a rule, in the order they are applied. A new compiler suffix is a row of `table.txt`.
 
-use super::Part::{self, Function, Object, Path, Sentence};
-use super::Strength::{self, Build, Counter};
+use std::sync::LazyLock;
+
+use super::{Part, Strength};
 
 /// A row of the table.
 pub(super) struct RuleRow {
@@ -10,7 +11,7 @@ pub(super) struct RuleRow {
     pub(super) part: Part,
     pub(super) strength: Strength,
     /// What a name has at least one of where the pattern matches: a cheap look that spares most names the pattern.
-    pub(super) hints: &'static [&'static str],
+    pub(super) hints: Vec<&'static str>,
     pub(super) pattern: &'static str,
     pub(super) replacement: &'static str,
     /// Why names differ by this between builds.
@@ -20,327 +21,40 @@ pub(super) struct RuleRow {
 }
 
 /// The rules in the order they are applied.
-pub(super) const TABLE: &[RuleRow] = &[
-    RuleRow {
-        name: "llvm-suffix",
-        part: Function,
-        strength: Build,
-        hints: &[".llvm.", ".__uniq."],
-        pattern: r" [\[(](clone )?\.(llvm|__uniq)\.[0-9A-F]+[\])]|\.llvm\.[0-9A-F]+|\.__uniq\.[0-9]+",
-        replacement: "",
-        reason: "ThinLTO makes a local symbol global and appends a hash of its module; -funique-internal-linkage-names does alike; demanglers put the suffix into brackets",
-        example: ["demo::sort.llvm.2614985587368234107", "demo::sort"],
-    },
-    RuleRow {
-        name: "lto-private",
-        part: Function,
-        strength: Build,
-        hints: &[".lto_priv"],
-        pattern: r" [\[(](clone )?\.lto_priv(\.[0-9]+)*[\])]|\.lto_priv(\.[0-9]+)*",
-        replacement: "",
-        reason: "GCC's LTO numbers local symbols of one name in the order it meets them",
-        example: ["init.lto_priv.3", "init"],
-    },
-    RuleRow {
-        name: "legacy-hash",
-        part: Function,
-        strength: Build,
-        hints: &["::h"],
-        pattern: r"::h[0-9a-f]{16}\b",
-        replacement: "",
-        reason: "rustc's legacy mangling ends in a hash of crate, compiler and type parameters",
-        example: ["core::fmt::write::h463b2c6f0ba30854", "core::fmt::write"],
-    },
-    RuleRow {
-        name: "crate-disambiguator",
-        part: Function,
-        strength: Build,
-        hints: &["["],
-        pattern: r"([A-Za-z_][A-Za-z0-9_]*)\[[0-9a-f]{8,16}\]",
-        replacement: "$1",
-        reason: "rustc's v0 mangling tells crates of one name apart by a hash of metadata and version",
-        example: [
-            "<demo[93c5cdd1b5cbf1d5]::Log as core[8f3a1b2c4d5e6f70]::fmt::Debug>::fmt",
-            "<demo::Log as core::fmt::Debug>::fmt",
-        ],
-    },
-    RuleRow {
-        name: "closure-number",
-        part: Function,
-        strength: Counter,
-        hints: &["{"],
-        pattern: r"\{([a-z_]*(?:closure|async_fn|async_block|gen_block|coroutine|constant|inline_const|shim:[a-z_]+)(?:_env)?)#[0-9]+\}|\{\{(closure|constant)\}\}",
-        replacement: "{$1$2}",
-        reason: "closures and what else has no name are numbered in source order, so one more shifts all that follow; legacy names have no number",
-        example: ["demo::main::{closure#2}", "demo::main::{closure}"],
-    },
-    RuleRow {
-        name: "impl-number",
-        part: Function,
-        strength: Counter,
-        hints: &["{impl#"],
-        pattern: r"\{impl#[0-9]+\}",
-        replacement: "{impl}",
-        reason: "debug information numbers the impl blocks of a module in source order",
-        example: ["demo::{impl#4}::fmt", "demo::{impl}::fmt"],
-    },
-    RuleRow {
-        name: "lambda-number-llvm",
-        part: Function,
-        strength: Counter,
-        hints: &["lambda"],
-        pattern: r"'lambda[0-9]*'\(([^()]*)\)|'lambda[0-9]*'",
-        replacement: "{lambda($1)}",
-        reason: "C++ compilers number the lambdas of a function in source order; this is how LLVM prints them",
-        example: [
-            "run(int)::'lambda0'(int)::operator()(int) const",
-            "run(int)::{lambda(int)}::operator()(int) const",
-        ],
-    },
-    RuleRow {
-        name: "lambda-number",
-        part: Function,
-        strength: Counter,
-        hints: &[")#"],
-        pattern: r"\)#[0-9]+\}",
-        replacement: ")}",
-        reason: "the same numbers as GNU prints them",
-        example: [
-            "run(int)::{lambda(int)#2}::operator()(int) const",
-            "run(int)::{lambda(int)}::operator()(int) const",
-        ],
-    },
-    RuleRow {
-        name: "unnamed-number",
-        part: Function,
-        strength: Counter,
-        hints: &["unnamed", "$_"],
-        pattern: r"\{unnamed type#[0-9]+\}|'unnamed[0-9]*'|\$_[0-9]+\b",
-        replacement: "{unnamed type}",
-        reason: "C++ compilers number unnamed types in source order",
-        example: ["f({unnamed type#3})", "f({unnamed type})"],
-    },
-    RuleRow {
-        name: "java-hidden-class",
-        part: Function,
-        strength: Build,
-        hints: &["Lambda", "0x0000"],
-        pattern: r"(\$\$Lambda)?(\$[0-9]+)?[+/.]0x0000[0-9a-f]{12}([./][0-9]+)?|(\$\$Lambda)\$[0-9]+([./][0-9]+)?",
-        replacement: "$1$4",
-        reason: "the JVM names classes that it makes itself, of lambdas and the like, by a counter, an address and a hash",
-        example: [
-            "J$$Lambda$82+0x00007fa9d8007a08.992802731.run",
-            "J$$Lambda.run",
-        ],
-    },
-    RuleRow {
-        name: "java-lambda-number",
-        part: Function,
-        strength: Counter,
-        hints: &["lambda$"],
-        pattern: r"\blambda\$([A-Za-z0-9_$]+)\$[0-9]+\b",
-        replacement: "lambda$$$1",
-        reason: "javac numbers the lambdas of a class in source order",
-        example: ["J.lambda$main$0", "J.lambda$main"],
-    },
-    RuleRow {
-        name: "compiler-clone",
-        part: Function,
-        strength: Strength::Part,
-        hints: &["."],
-        pattern: r"(\.(isra|part|constprop|cold|warm|specialized|localalias)(\.[0-9]+)*)+\b|( \[clone \.[^\]]*\]| \(\.[a-z]+(\.[0-9]+)*\))+",
-        replacement: "",
-        reason: "GCC and LLVM split, specialise and copy functions as they see fit",
-        example: ["parse.isra.0.part.1.cold", "parse"],
-    },
-    RuleRow {
-        name: "openmp-number",
-        part: Function,
-        strength: Counter,
-        hints: &["omp_"],
-        pattern: r"\.(_omp_fn|omp_outlined\.?)[.0-9]+",
-        replacement: ".$1",
-        reason: "the parallel regions of a function are numbered in source order",
-        example: ["sum._omp_fn.2", "sum._omp_fn"],
-    },
-    RuleRow {
-        name: "local-number",
-        part: Function,
-        strength: Counter,
-        hints: &["."],
-        pattern: r"^([A-Za-z_][A-Za-z0-9_]*)\.[0-9]+$",
-        replacement: "$1",
-        reason: "GCC numbers functions in functions, and static ones that LTO met before, in the order it meets them",
-        example: ["compare.3214", "compare"],
-    },
-    RuleRow {
-        name: "abi-tag",
-        part: Function,
-        strength: Counter,
-        hints: &["[abi:"],
-        pattern: r"\[abi:[^\]]*\]",
-        replacement: "",
-        reason: "a tag says for which ABI of its library a function was built, and older demanglers leave it out",
-        example: ["ns::to_text[abi:cxx11](int)", "ns::to_text(int)"],
-    },
-    RuleRow {
-        name: "symbol-offset",
-        part: Function,
-        strength: Strength::Part,
-        hints: &["+"],
-        pattern: r"([^+])\+(0x[0-9a-fA-F]+|[0-9]+)$",
-        replacement: "$1",
-        reason: "--sym-offsets=yes and perf write how far into a function an address is",
-        example: ["make_node+35", "make_node"],
-    },
-    RuleRow {
-        name: "symbol-version",
-        part: Function,
-        strength: Counter,
-        hints: &["@"],
-        pattern: r"([^@])@@?[A-Z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$",
-        replacement: "$1",
-        reason: "libraries version their symbols, and a program is linked against the versions of the day",
-        example: ["memcpy@@GLIBC_2.14", "memcpy"],
-    },
-    RuleRow {
-        name: "unknown-address",
-        part: Function,
-        strength: Counter,
-        hints: &["0x"],
-        pattern: r"^0x[0-9a-fA-F]+$",
-        replacement: "0x…",
-        reason: "a function without a symbol is named by its address, which every build moves",
-        example: ["0x0000000000401136", "0x…"],
-    },
-    RuleRow {
-        name: "address",
-        part: Sentence,
-        strength: Build,
-        hints: &["0x"],
-        pattern: r"\b0x[0-9a-fA-F]+",
-        replacement: "0x…",
-        reason: "the sentence of an error names addresses, which every run moves",
-        example: [
-            "Possible data race during read of size 4 at 0x30A234 by thread #1",
-            "Possible data race during read of size 4 at 0x… by thread #1",
-        ],
-    },
-    RuleRow {
-        name: "rustc-commit",
-        part: Path,
-        strength: Build,
-        hints: &["/rustc/"],
-        pattern: r"/rustc/([0-9a-f]{40}|[0-9]+\.[0-9]+\.[0-9]+)/",
-        replacement: "/rustc/",
-        reason: "the standard library's files carry the compiler's commit",
-        example: [
-            "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/fmt/mod.rs",
-            "/rustc/library/core/src/fmt/mod.rs",
-        ],
-    },
-    RuleRow {
-        name: "rust-source",
-        part: Path,
-        strength: Build,
-        hints: &["/rustlib/"],
-        pattern: r"^.*/lib/rustlib/src/rust/",
-        replacement: "/rustc/",
-        reason: "with the rust-src component installed the standard library's files are in the toolchain",
-        example: [
-            "/home/dev/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/fmt/mod.rs",
-            "/rustc/library/core/src/fmt/mod.rs",
-        ],
-    },
-    RuleRow {
-        name: "cargo-registry",
-        part: Path,
-        strength: Build,
-        hints: &["/registry/"],
-        pattern: r"^.*/registry/src/[^/]+-[0-9a-f]{16}/([^/]+?)-[0-9]+\.[0-9]+\.[0-9]+[^/]*/",
-        replacement: "registry/$1/",
-        reason: "a dependency lies under the cargo home of whoever built, the registry's hash and its own version",
-        example: [
-            "/home/dev/.cargo/registry/src/index.example.org-1949cf8c6b5b557f/memchr-2.7.4/src/lib.rs",
-            "registry/memchr/src/lib.rs",
-        ],
-    },
-    RuleRow {
-        name: "cargo-git",
-        part: Path,
-        strength: Build,
-        hints: &["/git/"],
-        pattern: r"^.*/git/checkouts/([^/]+)-[0-9a-f]{16}/[0-9a-f]{7,40}/",
-        replacement: "git/$1/",
-        reason: "a git dependency lies under the cargo home of whoever built and its commit",
-        example: [
-            "/home/dev/.cargo/git/checkouts/ring-0123456789abcdef/a1b2c3d/src/lib.rs",
-            "git/ring/src/lib.rs",
-        ],
-    },
-    RuleRow {
-        name: "cargo-hash",
-        part: Path,
-        strength: Build,
-        hints: &["-"],
-        pattern: r"([^/])-[0-9a-f]{16}(/|\.|$)",
-        replacement: "$1$2",
-        reason: "cargo appends a hash of metadata and flags to what it builds",
-        example: [
-            "/srv/demo/target/release/deps/demo-eeddf575c8605867",
-            "/srv/demo/target/release/deps/demo",
-        ],
-    },
-    RuleRow {
-        name: "rust-toolchain",
-        part: Path,
-        strength: Build,
-        hints: &["/toolchains/"],
-        pattern: r"^.*/toolchains/[^/]+/",
-        replacement: "toolchain/",
-        reason: "toolchain directories are named by channel, date and host",
-        example: [
-            "/home/dev/.rustup/toolchains/nightly-2026-01-05-x86_64-unknown-linux-gnu/lib/libstd.so",
-            "toolchain/lib/libstd.so",
-        ],
-    },
-    RuleRow {
-        name: "compiler-version",
-        part: Path,
-        strength: Build,
-        hints: &["/c++/", "/gcc/", "/clang", "/llvm"],
-        pattern: r"/(c\+\+|gcc/[^/]+|clang|llvm)[-/][0-9]+(\.[0-9]+)*/",
-        replacement: "/$1/",
-        reason: "C and C++ compilers keep headers and libraries in directories named by their version",
-        example: [
-            "/usr/include/c++/12/bits/stl_algo.h",
-            "/usr/include/c++/bits/stl_algo.h",
-        ],
-    },
-    RuleRow {
-        name: "nix-store",
-        part: Path,
-        strength: Build,
-        hints: &["/nix/store/"],
-        pattern: r"/nix/store/[0-9a-z]{32}-",
-        replacement: "/nix/store/",
-        reason: "Nix keeps every build in a directory named by its hash",
-        example: [
-            "/nix/store/3n58xw4373jp0ljirf06d8077j15pc4j-glibc-2.37-8/lib/crt1.o",
-            "/nix/store/glibc-2.37-8/lib/crt1.o",
-        ],
-    },
-    RuleRow {
-        name: "library-version",
-        part: Object,
-        strength: Build,
-        hints: &[".so"],
-        pattern: r"(-[0-9]+(\.[0-9]+)+)?\.so(\.[0-9]+)*$",
-        replacement: ".so",
-        reason: "shared libraries carry their version in their file name",
-        example: [
-            "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
-            "/usr/lib/x86_64-linux-gnu/libstdc++.so",
-        ],
-    },
-];
+pub(super) static TABLE: LazyLock<Vec<RuleRow>> = LazyLock::new(|| {
+    let rows = include_str!("table.txt").split("\n\n");
+    rows.filter_map(RuleRow::read).collect()
+});
+
+impl RuleRow {
+    /// Reads a row; `None` of what is none, which the tests see.
+    fn read(row: &'static str) -> Option<RuleRow> {
+        let field = |name: &str| {
+            let value = |line: &'static str| line.strip_prefix(name)?.strip_prefix(' ');
+            row.lines().find_map(value)
+        };
+        let mut head = field("rule")?.split(' ');
+        let (before, after) = field("example")?.split_once(" → ")?;
+        Some(RuleRow {
+            name: head.next()?,
+            part: match head.next()? {
+                "function" => Part::Function,
+                "object" => Part::Object,
+                "path" => Part::Path,
+                "sentence" => Part::Sentence,
+                _ => return None,
+            },
+            strength: match head.next()? {
+                "build" => Strength::Build,
+                "part" => Strength::Part,
+                "counter" => Strength::Counter,
+                _ => return None,
+            },
+            hints: field("hint")?.split(' ').collect(),
+            pattern: field("find")?,
+            replacement: field("with").unwrap_or_default(),
+            reason: field("why")?,
+            example: [before, after],
+        })
+    }
+}
