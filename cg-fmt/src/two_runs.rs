@@ -187,9 +187,7 @@ fn silent(
 ) -> HashMap<usize, [bool; 2]> {
     let names = profiles[1].names();
     let path = |stack: Option<StackId>| {
-        let frames = stack
-            .map(|stack| names.stacks.frames(stack))
-            .unwrap_or_default();
+        let frames = names.stacks.frames_of(stack);
         frames.iter().map(|frame| (frame.function, frame.line))
     };
     let mut silent: HashMap<usize, [bool; 2]> = HashMap::new();

@@ -307,14 +307,7 @@ fn of_profile<'n>(
         bail!("there are no functions: fn and call records are what this format is made of");
     }
     let names: Vec<&str> = profile.events().iter().map(String::as_str).collect();
-    let is_counted = |event: &usize| {
-        (0..functions.len()).any(|row| {
-            functions
-                .cost(row)
-                .get(*event)
-                .is_some_and(|count| *count != 0)
-        })
-    };
+    let is_counted = |event: &usize| functions.counts(*event);
     let events = choose(&names, options, holds, is_counted)?;
     let pick = |counts: &[Count]| -> Vec<Count> {
         events

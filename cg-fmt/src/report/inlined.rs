@@ -51,14 +51,7 @@ impl<'a> InlinedListing<'a> {
                 .copied()
                 .unwrap_or(0)
         };
-        let all = move |row: usize| -> Count {
-            self.functions
-                .rows
-                .cost(row)
-                .get(event)
-                .copied()
-                .unwrap_or(0)
-        };
+        let all = move |row: usize| -> Count { self.functions.rows.count(row, event) };
         let figures = [
             Column::new("out_of_line", Layout::Number, move |row| {
                 Cell::Count(own(row))

@@ -295,7 +295,7 @@ impl PageContent {
         if rows.is_empty() {
             return;
         }
-        let of = |row: usize, event: usize| table.cost(row).get(event).copied().unwrap_or(0);
+        let of = |row: usize, event: usize| table.count(row, event);
         let sum = |event: &Option<usize>| -> Count {
             event.map_or(0, |event| rows.iter().map(|row| of(*row, event)).sum())
         };

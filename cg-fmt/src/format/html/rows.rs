@@ -257,8 +257,7 @@ impl PageRows<'_> {
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
                 let stack = profile.table(*kind).key(*row).stack;
-                let frames = stack.map(|stack| profile.stacks().frames(stack));
-                let frames = frames.unwrap_or_default();
+                let frames = profile.stacks().frames_of(stack);
                 lengths.push(frames.len() as u64);
                 for frame in frames.iter() {
                     ids.push(known.of(frame.function, functions, data));

@@ -112,8 +112,7 @@ impl StackForest {
         let table = profile.table(kind);
         for (row, key) in table.keys().iter().enumerate() {
             let mut node = 0;
-            let frames = key.stack.map(|stack| profile.stacks().frames(stack));
-            let frames = frames.unwrap_or_default();
+            let frames = profile.stacks().frames_of(key.stack);
             for frame in frames.iter().rev() {
                 node = self.below(node, known.of(frame.function, functions, data));
             }

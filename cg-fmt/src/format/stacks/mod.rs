@@ -129,7 +129,7 @@ impl<'a> WrittenStacks<'a> {
         let table = profile.table(kind);
         let is_counted = |position: &usize| {
             let event = positions[*position];
-            (0..table.len()).any(|row| table.cost(row).get(event).is_some_and(|count| *count != 0))
+            table.counts(event)
         };
         let chosen = choose(&names, options, holds, is_counted)?;
         let snapshot = match kind {

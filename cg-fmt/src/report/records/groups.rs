@@ -99,8 +99,7 @@ impl Groups {
         let rows = profile.table(kind);
         let (key, cost) = (rows.key(row), rows.cost(row));
         let own = profile.own_function(kind, key);
-        let frames = key.stack.map(|stack| profile.stacks().frames(stack));
-        let frames = frames.filter(|_| self.has_incl).unwrap_or_default();
+        let frames = (profile.stacks()).frames_of(key.stack.filter(|_| self.has_incl));
         let position = frames.iter().position(|frame| frame.function == own);
         let of_stack = owners.of_stack(frames);
         let owner = match position {
@@ -193,8 +192,7 @@ impl Groups {
 
     /// Charges every group of a stack with its cost.
     fn charge_stack(&mut self, profile: &Profile, key: &Key, row: usize, cost: &[Count]) {
-        let stack = key.stack.map(|stack| profile.stacks().frames(stack));
-        for frame in stack.unwrap_or_default().iter() {
+        for frame in profile.stacks().frames_of(key.stack).iter() {
             let group = self.of_function(profile, frame.function);
             self.charge(group, row, cost);
         }

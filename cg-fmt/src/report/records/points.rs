@@ -31,7 +31,7 @@ impl PointMetrics<'_> {
     /// The count of an event; `None` where the mode does not have it.
     fn count(self, event: &str) -> Option<Count> {
         let event = self.of.profile.event(event)?;
-        Some(self.of.rows.cost(self.row).get(event).copied().unwrap_or(0))
+        Some(self.of.rows.count(self.row, event))
     }
 
     /// How many blocks; heaptrack calls them allocations.

@@ -103,7 +103,7 @@ impl Pattern {
             };
         }
         let mut hottest: Vec<(Count, usize)> = (0..functions.len())
-            .map(|row| (functions.cost(row).get(event).copied().unwrap_or(0), row))
+            .map(|row| (functions.count(row, event), row))
             .collect();
         hottest.order_by_key(|(cost, row)| {
             let function = functions.key(*row).function;
@@ -188,10 +188,9 @@ impl Charges {
         let mut charges = Charges::default();
         let mut known: HashMap<(FunctionKey, bool), (Facts, Role)> = HashMap::new();
         for row in 0..stacks.len() {
-            let cost = stacks.cost(row).get(event).copied().unwrap_or(0);
+            let cost = stacks.count(row, event);
             let stack = stacks.key(row).stack;
-            let frames = stack.map(|stack| profile.stacks().frames(stack));
-            let frames = frames.unwrap_or_default();
+            let frames = profile.stacks().frames_of(stack);
             let told: Vec<(Facts, Role)> = frames
                 .iter()
                 .map(|frame| {
@@ -248,7 +247,7 @@ fn samples(profile: &Profile) -> Option<Count> {
         return None;
     }
     let stacks = profile.table(RecordType::Stack);
-    let counts = (0..stacks.len()).map(|row| stacks.cost(row).get(event).copied().unwrap_or(0));
+    let counts = (0..stacks.len()).map(|row| stacks.count(row, event));
     Some(counts.sum())
 }
 

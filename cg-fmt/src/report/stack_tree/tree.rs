@@ -108,10 +108,7 @@ impl StackTree {
                 continue;
             }
             let cost = rows.cost(row);
-            let frames = key
-                .stack
-                .map(|stack| profile.stacks().frames(stack))
-                .unwrap_or_default();
+            let frames = profile.stacks().frames_of(key.stack);
             let mut node = 0;
             tree.add(0, cost);
             // Folded places are callers of what is known of the stack, so they are its outermost end.

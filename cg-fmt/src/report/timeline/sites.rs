@@ -26,7 +26,7 @@ pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<La
         };
         let names = [key.function.name, key.function.obj];
         let name = *known.entry(names).or_insert_with(|| site(profile, names));
-        let bytes = heap.cost(row).get(event).copied().unwrap_or(0);
+        let bytes = heap.count(row, event);
         let site = sites.entry(name).or_default().entry(snapshot).or_insert(0);
         *site = site.saturating_add(u64::try_from(bytes).unwrap_or(0));
         with_tree.insert(snapshot);

@@ -38,8 +38,7 @@ impl Profile {
                 continue;
             }
             for row in 0..stacks.len() {
-                self.charge(&mut functions, &mut charged, *of, stacks, row)
-                    .map_err(|refusal| Error::whole(refusal.to_string()))?;
+                self.charge(&mut functions, &mut charged, *of, stacks, row)?;
             }
         }
         Ok(functions)
@@ -73,12 +72,7 @@ impl Profile {
         let key = stacks.key(row);
         let cost = stacks.cost(row);
         let blamed = functions.row(function(self.own_function(of, key)))?;
-        let beyond = |event: usize| self.events.get(event).map_or("cost", String::as_str);
-        for (event, count) in cost.iter().enumerate() {
-            functions
-                .add_cost(blamed, event, *count)
-                .map_err(|sum| sum.of(beyond(event)))?;
-        }
+        functions.add_cost(blamed, cost, &self.events)?;
         // Of the other numbers, only these still mean something when they are summed by function.
         let numbers = stacks.numbers();
         let sums = &mut functions.numbers;
@@ -89,10 +83,7 @@ impl Profile {
             .sum(blamed, numbers.lifetime.get(row))
             .map_err(|sum| sum.of("lifetime"))?;
         charged.begin();
-        let frames = key
-            .stack
-            .map(|stack| self.names.stacks.frames(stack))
-            .unwrap_or_default();
+        let frames = self.stacks().frames_of(key.stack);
         // The blamed function is in its stack; a record that lost its stack still names it.
         let named = (None, key.function);
         let in_stack = frames
@@ -105,11 +96,7 @@ impl Profile {
                 None => row()?,
             };
             if charged.is_first(row) {
-                for (event, count) in cost.iter().enumerate() {
-                    functions
-                        .add_incl(row, event, *count)
-                        .map_err(|sum| sum.of(beyond(event)))?;
-                }
+                functions.add_incl(row, cost, &self.events)?;
             }
         }
         Ok(())
@@ -179,7 +166,7 @@ mod tests {
         let mut rows: Vec<(String, i128, i128)> = (0..functions.len())
             .map(|row| {
                 let name = profile.text(functions.key(row).function.name);
-                let cost = functions.cost(row).first().copied().unwrap_or(0);
+                let cost = functions.count(row, 0);
                 let incl = functions.incl(row).map_or(0, |incl| incl[0]);
                 (name.unwrap_or("-").to_owned(), cost, incl)
             })

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::rows::table_index;
 use super::sum::NotAdded;
-use super::{FunctionKey, Key, Profile, Rows};
+use super::{FunctionKey, Profile, Rows};
 use crate::Error;
 use crate::record::{Count, RecordType, add_counts};
 
@@ -45,11 +45,9 @@ impl Profile {
         let mut hosts = HashSet::new();
         let inlines = self.table(RecordType::Inline);
         for row in 0..inlines.len() {
-            let frames = (inlines.key(row).stack).map(|stack| self.stacks().frames(stack));
-            let host = frames.and_then(|frames| frames.last().map(|frame| frame.function));
-            let plain = host.filter(|host| is_plain(*host));
-            self.add_chain(&mut functions, &mut hosts, inlines, row, plain)
-                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+            let host = self.stacks().frames_of(inlines.key(row).stack).last();
+            let plain = (host.map(|frame| frame.function)).filter(|host| is_plain(*host));
+            self.add_chain(&mut functions, &mut hosts, inlines, row, plain)?;
         }
         Ok(functions)
     }
@@ -75,22 +73,16 @@ impl Profile {
     ) -> Result<(Profile, Vec<Vec<Count>>), Error> {
         let called = self.table(RecordType::Fn);
         for row in 0..called.len() {
-            let key = Key {
-                function: called.key(row).function,
-                part: called.key(row).part,
-                thread: called.key(row).thread,
-                ..Key::default()
-            };
-            let calls = called.numbers().calls.get(row);
-            let added = functions.rows.row(key).map_err(NotAdded::from);
-            let added = added.and_then(|of| functions.rows.add_calls(of, calls).map(|()| of));
-            let of = added.map_err(|refusal| Error::whole(refusal.to_string()))?;
+            let key = called.key(row);
+            let of = (functions.rows.row(key.of_function(key.function))).map_err(NotAdded::from)?;
+            functions
+                .rows
+                .add_calls(of, called.numbers().calls.get(row))?;
             functions.rows.take_detail(of, called, row);
         }
         let counts_calls = (0..called.len()).any(|row| called.numbers().calls.get(row).is_some());
         for row in 0..functions.rows.len() {
-            (functions.rows.add_calls(row, counts_calls.then_some(0)))
-                .map_err(|refusal| Error::whole(refusal.to_string()))?;
+            functions.rows.add_calls(row, counts_calls.then_some(0))?;
         }
         let none = vec![0; self.events.len()];
         functions.out_of_line.resize(functions.rows.len(), none);
@@ -115,25 +107,14 @@ impl Profile {
         plain: Option<FunctionKey>,
     ) -> Result<(), NotAdded> {
         let key = inlines.key(row);
-        let function = functions.rows.row(Key {
-            function: plain.unwrap_or(key.function),
-            part: key.part,
-            thread: key.thread,
-            ..Key::default()
-        })?;
+        let function = plain.unwrap_or(key.function);
+        let function = functions.rows.row(key.of_function(function))?;
         if functions.hosts.len() <= function {
             functions.hosts.resize(function + 1, 0);
             functions.out_of_line.resize(function + 1, Vec::new());
         }
-        let beyond = |event: usize| self.events.get(event).map_or("cost", String::as_str);
-        for (event, count) in inlines.cost(row).iter().enumerate() {
-            (functions.rows.add_cost(function, event, *count))
-                .map_err(|sum| sum.of(beyond(event)))?;
-        }
-        let frames = key
-            .stack
-            .map(|stack| self.stacks().frames(stack))
-            .unwrap_or_default();
+        (functions.rows).add_cost(function, inlines.cost(row), &self.events)?;
+        let frames = self.stacks().frames_of(key.stack);
         // What is inlined into a function is in its inclusive cost.
         let is_inlined = frames.len() > 1;
         let innermost = frames.first().map_or(key.function, |frame| frame.function);
@@ -155,10 +136,7 @@ impl Profile {
             None => outer.any(|frame| is_same(frame.function)),
         };
         if let Some(incl) = inlines.incl(row).filter(|_| !is_inside) {
-            for (event, count) in incl.iter().enumerate() {
-                (functions.rows.add_incl(function, event, *count))
-                    .map_err(|sum| sum.of(beyond(event)))?;
-            }
+            functions.rows.add_incl(function, incl, &self.events)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ impl Profile {
             let mut count = 0;
             match add_exact(&mut count, weighted(sum, counts)) {
                 Ok(()) => Ok(count),
-                Err(beyond) => Err(Error::whole(beyond.of(name).to_string())),
+                Err(beyond) => Err(Error::from(beyond.of(name))),
             }
         };
         self.total.resize(event, 0);

@@ -91,6 +91,18 @@ pub struct Key {
     pub stack: Option<StackId>,
 }
 
+impl Key {
+    /// The key of the `fn` row of a function, of the part and the thread that this row is of.
+    pub(super) fn of_function(&self, function: FunctionKey) -> Key {
+        Key {
+            function,
+            part: self.part,
+            thread: self.thread,
+            ..Key::default()
+        }
+    }
+}
+
 /// Two ids in a word; 0 stands for none.
 fn word<A: Id, B: Id>(a: Option<A>, b: Option<B>) -> u64 {
     let number = |index: Option<usize>| index.map_or(0, |index| index as u64 + 1);
@@ -269,6 +281,11 @@ impl Stacks {
             frames: self.frames.all(),
             stack: self.stacks.get(id),
         }
+    }
+
+    /// The frames of a stack; none where there is no stack.
+    pub fn frames_of(&self, stack: Option<StackId>) -> StackFrames<'_> {
+        stack.map_or_else(StackFrames::default, |stack| self.frames(stack))
     }
 
     /// The instruction addresses of a stack's frames. If records with this stack had different addresses, the list that

@@ -147,8 +147,7 @@ impl Profile {
             for row in 0..table.len() {
                 for ((sum, count), event) in sums.iter_mut().zip(table.cost(row)).zip(&self.events)
                 {
-                    add_exact(sum, *count)
-                        .map_err(|beyond| Error::whole(beyond.of(event).to_string()))?;
+                    add_exact(sum, *count).map_err(|beyond| beyond.of(event))?;
                 }
             }
         }
@@ -261,8 +260,7 @@ impl RowSink for Profile {
         for (event, count) in run.total.one().into_iter().flat_map(Counts::iter) {
             let index = event_index(&mut self.events, event, 0);
             self.total.resize(self.events.len(), 0);
-            add_exact(&mut self.total[index], count)
-                .map_err(|beyond| Error::whole(beyond.of(event).to_string()))?;
+            add_exact(&mut self.total[index], count).map_err(|beyond| beyond.of(event))?;
         }
         let position = |event| event_index(&mut self.events, event, 0);
         self.known.events = run

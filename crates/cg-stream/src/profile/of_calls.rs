@@ -1,6 +1,7 @@
 //! Functions of a stream that has `call` records and no `fn` records: those that the calls name.
 
-use super::{FunctionKey, Key, Profile, Rows};
+use super::sum::NotAdded;
+use super::{Profile, Rows};
 use crate::Error;
 use crate::record::RecordType;
 
@@ -13,29 +14,13 @@ impl Profile {
     pub fn functions_of_calls(&self) -> Result<Rows, Error> {
         let mut functions = Rows::default();
         let calls = self.table(RecordType::Call);
-        let beyond = |what: &str| Error::whole(format!("the sum of {what} is beyond 64 bits"));
         for row in 0..calls.len() {
             let key = calls.key(row);
-            let mut of = |function: FunctionKey| {
-                let key = Key {
-                    function,
-                    part: key.part,
-                    thread: key.thread,
-                    ..Key::default()
-                };
-                let row = functions.row(key);
-                row.map_err(|refusal| Error::whole(refusal.to_string()))
-            };
-            of(key.function)?;
-            let callee = of(key.callee.unwrap_or_default())?;
-            let entered = calls.numbers().calls.get(row);
-            (functions.numbers.calls.sum(callee, entered)).map_err(|_| beyond("calls"))?;
-            for (event, count) in calls.incl(row).unwrap_or_default().iter().enumerate() {
-                let event_name = || self.events.get(event).map_or("cost", String::as_str);
-                functions
-                    .add_incl(callee, event, *count)
-                    .map_err(|_| beyond(event_name()))?;
-            }
+            let mut of = |function| functions.row(key.of_function(function));
+            of(key.function).map_err(NotAdded::from)?;
+            let callee = of(key.callee.unwrap_or_default()).map_err(NotAdded::from)?;
+            functions.add_calls(callee, calls.numbers().calls.get(row))?;
+            functions.add_incl(callee, calls.incl(row).unwrap_or_default(), &self.events)?;
         }
         Ok(functions)
     }

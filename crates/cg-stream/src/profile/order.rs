@@ -71,11 +71,7 @@ impl Profile {
         if a == b {
             return Ordering::Equal;
         }
-        let frames = |stack: Option<StackId>| {
-            let frames = stack.map(|id| self.stacks().frames(id));
-            frames.unwrap_or_default()
-        };
-        let (a, b) = (frames(a), frames(b));
+        let [a, b] = [a, b].map(|stack| self.stacks().frames_of(stack));
         let mut differing = (a.iter().zip(b.iter()))
             .map(|(a, b)| self.order_of_frames(a, b))
             .filter(|order| order.is_ne());

@@ -1,26 +1,21 @@
-//! Adds rows up and makes records of the sums, for every declared type.
+//! Adds rows up and makes rows of the sums, for every declared type.
 //!
 //! Each role of a field is implemented here once: `into_key!`, `into_row!`, `into_detail!` and `agree!` add a field of
-//! a row up, `out_of_row!` makes the field of the sum's record.
-
-use std::io;
+//! a row up, `out_of_row!` makes the field of the sum's row.
 
 use super::key::{Key, StackId, Symbol};
 use super::sum::NotAdded;
 use super::table::{Detail, Rows};
 use super::{FunctionKey, Names, Profile};
+use crate::Error;
 use crate::intern::TooMany;
 use crate::record::declaration::records;
-use crate::record::{
-    CallRecord, Counts, ErrorRecord, FnRecord, Frame, FunctionName, HeapBlock, HeapRecord,
-    InlineRecord, LeakRecord, LineRecord, Name, Note, ProgramPointRecord, Record, RecordType,
-    SampleLabels, StackRecord,
-};
+use crate::record::{Counts, Frame, HeapBlock, Name, Note, RecordType};
 use crate::rows::{
-    AddressRef, CallRow, ErrorRow, FnRow, FunctionRef, HeapRow, InlineRow, LeakRow, LineRow,
-    NameRef, Named, NamesRef, NotesRef, ProgramPointRow, Row, StackRef, StackRow,
+    AddressRef, CallRow, Cells, ErrorRow, FnRow, FunctionRef, HeapRow, InlineRow, LeakRow, LineRow,
+    NameRef, Named, NamesRef, NoTables, NotesRef, ProgramPointRow, Row, RowSink, StackRef,
+    StackRow,
 };
-use crate::{Error, Writer};
 
 use super::adding::Adding;
 
@@ -30,77 +25,137 @@ trait AddedRow {
     fn add(&self, adding: &mut Adding<'_>, table: &mut Rows) -> Result<(), NotAdded>;
 }
 
-/// A record that is made of a summed row.
-trait SummedRecord<'a>: Record + Sized {
-    /// Makes the record of a summed row, with these of the profile's events.
-    fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> Self;
+/// A row of sums, and what its fields are borrowed from.
+struct SummedRow<'p> {
+    names: &'p Names,
+    table: &'p Rows,
+    row: usize,
+    cost: Counts<'p>,
+    incl: Option<Counts<'p>>,
+    /// The frames of the key; no type of record has two stacks in it.
+    frames: Vec<Frame<'p>>,
+    ambiguous: Vec<Name<'p>>,
 }
 
-/// Puts a field of a row into a key.
-trait ToKey {
+impl<'p> SummedRow<'p> {
+    /// A row of a table of the profile, with these of its events.
+    fn of(profile: &'p Profile, table: &'p Rows, row: usize, events: &[usize]) -> SummedRow<'p> {
+        let (names, key) = (&profile.names, table.key(row));
+        let stack = key.stack.or(key.inlined);
+        let ambiguous = names.stacks.frames_of(key.ambiguous).iter();
+        let incl = table.incl(row).map(|incl| profile.counts(events, incl));
+        SummedRow {
+            names,
+            table,
+            row,
+            cost: profile.counts(events, table.cost(row)),
+            incl: incl.filter(|incl| !incl.is_empty()),
+            frames: stack.map_or_else(Vec::new, |stack| names.stack(stack).collect()),
+            ambiguous: (ambiguous.filter_map(|frame| names.symbols.name(frame.function.name)))
+                .collect(),
+        }
+    }
+
+    fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
+        symbol.map(|symbol| self.names.symbols.text(symbol))
+    }
+}
+
+/// A field of a row that its key holds.
+trait KeyField<'a>: Sized {
     /// How the key holds it.
     type Held;
     fn to_key(&self, of: Named, adding: &mut Adding<'_>) -> Result<Self::Held, TooMany>;
+    /// The field of a summed row.
+    fn of_key(held: Self::Held, of: &'a SummedRow<'_>) -> Self;
 }
 
-impl ToKey for Option<NameRef<'_>> {
+impl<'a> KeyField<'a> for Option<NameRef<'a>> {
     type Held = Option<Symbol>;
 
     fn to_key(&self, of: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
         self.map(|name| adding.symbol(of, name)).transpose()
     }
+
+    fn of_key(held: Option<Symbol>, of: &'a SummedRow<'_>) -> Self {
+        of.text(held).map(NameRef::Text)
+    }
 }
 
-impl ToKey for &str {
+impl<'a> KeyField<'a> for &'a str {
     type Held = Option<Symbol>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
         adding.names.symbols.intern(self).map(Some)
     }
+
+    fn of_key(held: Option<Symbol>, of: &'a SummedRow<'_>) -> Self {
+        of.text(held).unwrap_or_default()
+    }
 }
 
-impl ToKey for Option<&str> {
+impl<'a> KeyField<'a> for Option<&'a str> {
     type Held = Option<Symbol>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
         self.map(|text| adding.names.symbols.intern(text))
             .transpose()
     }
+
+    fn of_key(held: Option<Symbol>, of: &'a SummedRow<'_>) -> Self {
+        of.text(held)
+    }
 }
 
-impl ToKey for Option<AddressRef<'_>> {
+impl<'a> KeyField<'a> for Option<AddressRef<'a>> {
     type Held = Option<Symbol>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<Symbol>, TooMany> {
         self.map(|address| adding.address(address)).transpose()
     }
+
+    fn of_key(held: Option<Symbol>, of: &'a SummedRow<'_>) -> Self {
+        of.text(held).map(AddressRef::Text)
+    }
 }
 
-impl ToKey for Option<u64> {
+impl KeyField<'_> for Option<u64> {
     type Held = Option<u64>;
 
     fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<Option<u64>, TooMany> {
         Ok(*self)
     }
+
+    fn of_key(held: Option<u64>, _: &SummedRow<'_>) -> Self {
+        held
+    }
 }
 
-impl ToKey for u64 {
+impl KeyField<'_> for u64 {
     type Held = Option<u64>;
 
     fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<Option<u64>, TooMany> {
         Ok(Some(*self))
     }
+
+    fn of_key(held: Option<u64>, _: &SummedRow<'_>) -> Self {
+        held.unwrap_or(0)
+    }
 }
 
-impl ToKey for bool {
+impl KeyField<'_> for bool {
     type Held = bool;
 
     fn to_key(&self, _: Named, _: &mut Adding<'_>) -> Result<bool, TooMany> {
         Ok(*self)
     }
+
+    fn of_key(held: bool, _: &SummedRow<'_>) -> Self {
+        held
+    }
 }
 
-impl ToKey for FunctionRef<'_> {
+impl<'a> KeyField<'a> for FunctionRef<'a> {
     type Held = Option<FunctionKey>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<FunctionKey>, TooMany> {
@@ -110,160 +165,111 @@ impl ToKey for FunctionRef<'_> {
             obj: self.obj.to_key(Named::Object, adding)?,
         }))
     }
+
+    fn of_key(held: Option<FunctionKey>, of: &'a SummedRow<'_>) -> Self {
+        let function = held.unwrap_or_default();
+        FunctionRef {
+            name: KeyField::of_key(function.name, of),
+            file: KeyField::of_key(function.file, of),
+            obj: KeyField::of_key(function.obj, of),
+        }
+    }
 }
 
-impl ToKey for StackRef<'_> {
+impl<'a> KeyField<'a> for StackRef<'a> {
     type Held = Option<StackId>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<StackId>, TooMany> {
         adding.stack(*self).map(Some)
     }
+
+    fn of_key(_: Option<StackId>, of: &'a SummedRow<'_>) -> Self {
+        StackRef::Frames(&of.frames)
+    }
 }
 
-impl ToKey for NamesRef<'_> {
+impl<'a> KeyField<'a> for NamesRef<'a> {
     type Held = Option<StackId>;
 
     fn to_key(&self, _: Named, adding: &mut Adding<'_>) -> Result<Option<StackId>, TooMany> {
         adding.names_as_frames(self)
     }
-}
 
-/// A field of a record that is made of a field of the key.
-trait Keyed<'a>: Sized {
-    /// How the key holds it.
-    type Held;
-    fn of_key(held: Self::Held, names: &'a Names) -> Self;
-}
-
-impl<'a> Keyed<'a> for Option<Name<'a>> {
-    type Held = Option<Symbol>;
-
-    fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
-        names.symbols.name(held)
+    fn of_key(_: Option<StackId>, of: &'a SummedRow<'_>) -> Self {
+        NamesRef::Names(&of.ambiguous)
     }
 }
 
-impl<'a> Keyed<'a> for Option<SampleLabels<'a>> {
-    type Held = Option<Symbol>;
-
-    fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
-        held.map(|labels| SampleLabels::of_text(names.symbols.text(labels)))
-    }
-}
-
-impl<'a> Keyed<'a> for Name<'a> {
-    type Held = Option<Symbol>;
-
-    fn of_key(held: Option<Symbol>, names: &'a Names) -> Self {
-        <Option<Name> as Keyed>::of_key(held, names).unwrap_or_default()
-    }
-}
-
-impl Keyed<'_> for Option<u64> {
-    type Held = Option<u64>;
-
-    fn of_key(held: Option<u64>, _: &Names) -> Self {
-        held
-    }
-}
-
-impl Keyed<'_> for u64 {
-    type Held = Option<u64>;
-
-    fn of_key(held: Option<u64>, _: &Names) -> Self {
-        held.unwrap_or(0)
-    }
-}
-
-impl Keyed<'_> for bool {
-    type Held = bool;
-
-    fn of_key(held: bool, _: &Names) -> Self {
-        held
-    }
-}
-
-impl<'a> Keyed<'a> for FunctionName<'a> {
-    type Held = Option<FunctionKey>;
-
-    fn of_key(held: Option<FunctionKey>, names: &'a Names) -> Self {
-        let function = held.unwrap_or_default();
-        FunctionName {
-            name: Keyed::of_key(function.name, names),
-            file: Keyed::of_key(function.file, names),
-            obj: Keyed::of_key(function.obj, names),
-        }
-    }
-}
-
-impl<'a> Keyed<'a> for Vec<Frame<'a>> {
-    type Held = Option<StackId>;
-
-    fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
-        held.map_or_else(Vec::new, |stack| names.stack(stack).collect())
-    }
-}
-
-impl<'a> Keyed<'a> for Vec<Name<'a>> {
-    type Held = Option<StackId>;
-
-    fn of_key(held: Option<StackId>, names: &'a Names) -> Self {
-        let frames = held.map(|stack| names.stacks.frames(stack));
-        let frames = frames.unwrap_or_default();
-        (frames.iter())
-            .map(|frame| Keyed::of_key(frame.function.name, names))
-            .collect()
-    }
-}
-
-/// Puts a field of a row into a detail.
-trait ToDetail {
+/// A field of a row that its detail holds.
+trait DetailField<'a>: Sized {
     /// How the detail holds it.
     type Held;
     fn to_detail(&self, adding: &mut Adding<'_>) -> Self::Held;
+    /// The field of a summed row.
+    fn of_detail(held: &'a Self::Held) -> Self;
 }
 
-impl ToDetail for Option<u64> {
+impl DetailField<'_> for Option<u64> {
     type Held = Option<u64>;
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<u64> {
         *self
     }
+
+    fn of_detail(held: &Option<u64>) -> Self {
+        *held
+    }
 }
 
-impl ToDetail for Option<&HeapBlock> {
+impl<'a> DetailField<'a> for Option<&'a HeapBlock> {
     type Held = Option<HeapBlock>;
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<HeapBlock> {
         self.cloned()
     }
+
+    fn of_detail(held: &'a Option<HeapBlock>) -> Self {
+        held.as_ref()
+    }
 }
 
-impl ToDetail for Option<&[Option<u64>]> {
+impl<'a> DetailField<'a> for Option<&'a [Option<u64>]> {
     type Held = Option<Vec<Option<u64>>>;
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<Vec<Option<u64>>> {
         self.map(<[_]>::to_vec)
     }
+
+    fn of_detail(held: &'a Option<Vec<Option<u64>>>) -> Self {
+        held.as_deref()
+    }
 }
 
-impl ToDetail for Option<&str> {
+impl<'a> DetailField<'a> for Option<&'a str> {
     type Held = Option<Name<'static>>;
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<Name<'static>> {
         self.map(|text| Name::from(text.to_owned()))
     }
+
+    fn of_detail(held: &'a Option<Name<'static>>) -> Self {
+        held.as_deref()
+    }
 }
 
-impl ToDetail for StackRef<'_> {
+impl<'a> DetailField<'a> for StackRef<'a> {
     type Held = Vec<Frame<'static>>;
 
     fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Frame<'static>> {
         adding.frames(*self)
     }
+
+    fn of_detail(held: &'a Vec<Frame<'static>>) -> Self {
+        StackRef::Frames(held)
+    }
 }
 
-impl ToDetail for NotesRef<'_> {
+impl<'a> DetailField<'a> for NotesRef<'a> {
     type Held = Vec<Note<'static>>;
 
     fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Note<'static>> {
@@ -273,51 +279,9 @@ impl ToDetail for NotesRef<'_> {
         };
         self.iter().map(note).collect()
     }
-}
-
-/// A field of a record that is made of a field of the detail.
-trait Kept<'a>: Sized {
-    /// How the detail holds it.
-    type Held;
-    fn of_detail(held: &'a Self::Held) -> Self;
-}
-
-/// For types that details and records hold in the same form.
-macro_rules! kept_as_it_is {
-    ($($type:ty),*) => {$(
-        impl<'a> Kept<'a> for $type {
-            type Held = $type;
-
-            fn of_detail(held: &'a $type) -> Self {
-                held.clone()
-            }
-        }
-    )*};
-}
-
-kept_as_it_is!(Option<u64>, Option<HeapBlock>, Option<Vec<Option<u64>>>);
-
-impl<'a> Kept<'a> for Option<Name<'a>> {
-    type Held = Option<Name<'static>>;
-
-    fn of_detail(held: &'a Option<Name<'static>>) -> Self {
-        held.as_deref().map(Name::from)
-    }
-}
-
-impl<'a> Kept<'a> for Vec<Frame<'a>> {
-    type Held = Vec<Frame<'static>>;
-
-    fn of_detail(held: &'a Vec<Frame<'static>>) -> Self {
-        held.clone()
-    }
-}
-
-impl<'a> Kept<'a> for Vec<Note<'a>> {
-    type Held = Vec<Note<'static>>;
 
     fn of_detail(held: &'a Vec<Note<'static>>) -> Self {
-        held.clone()
+        NotesRef::Notes(held)
     }
 }
 
@@ -411,57 +375,50 @@ macro_rules! agree {
     ($role:ident $field:ident of $known:ident, $other:ident) => {};
 }
 
-/// Makes a field of the record of a summed row.
+/// Makes a field of a summed row.
 macro_rules! out_of_row {
-    (function $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        Keyed::of_key($table.key($row).function.$field, &$profile.names)
+    (function $field:ident of $summed:ident) => {
+        KeyField::of_key($summed.table.key($summed.row).function.$field, &$summed)
     };
-    (key $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        Keyed::of_key($table.key($row).$field, &$profile.names)
+    (key $field:ident of $summed:ident) => {
+        KeyField::of_key($summed.table.key($summed.row).$field, &$summed)
     };
-    (cost $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        $profile.counts($events, $table.cost($row))
+    (cost $field:ident of $summed:ident) => {
+        Cells::Named(&$summed.cost)
     };
-    (incl $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        match $table.incl($row) {
-            Some(counts) => $profile.counts($events, counts),
-            None => Counts::default(),
-        }
+    (incl $field:ident of $summed:ident) => {
+        Given::of_option($summed.incl.as_ref().map(Cells::Named))
     };
-    (incl_or_cost $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        out_of_row!(incl $field of $profile, $table, $row, $events)
+    (incl_or_cost $field:ident of $summed:ident) => {
+        out_of_row!(incl $field of $summed)
     };
-    (agreed $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        $table
-            .detail($row)
-            .map(|detail| Kept::of_detail(&detail.$field))
+    (agreed $field:ident of $summed:ident) => {
+        ($summed.table.detail($summed.row))
+            .map(|detail| DetailField::of_detail(&detail.$field))
             .unwrap_or_default()
     };
-    (detail $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        $table
-            .detail($row)
-            .map(|detail| Kept::of_detail(&detail.$field))
-            .unwrap_or_default()
+    (detail $field:ident of $summed:ident) => {
+        out_of_row!(agreed $field of $summed)
     };
-    ($number:ident $field:ident of $profile:ident, $table:ident, $row:ident, $events:ident) => {
-        Number::of_number($table.numbers.$field.get($row))
+    ($number:ident $field:ident of $summed:ident) => {
+        Given::of_option($summed.table.numbers.$field.get($summed.row))
     };
 }
 
-/// A field of a record that is made of a number beside the cost.
-trait Number<T> {
-    fn of_number(held: Option<T>) -> Self;
+/// A field of a row that is made of what may not be given.
+trait Given<T> {
+    fn of_option(given: Option<T>) -> Self;
 }
 
-impl<T> Number<T> for Option<T> {
-    fn of_number(held: Option<T>) -> Option<T> {
-        held
+impl<T> Given<T> for Option<T> {
+    fn of_option(given: Option<T>) -> Option<T> {
+        given
     }
 }
 
-impl<T: Default> Number<T> for T {
-    fn of_number(held: Option<T>) -> T {
-        held.unwrap_or_default()
+impl<T: Default> Given<T> for T {
+    fn of_option(given: Option<T>) -> T {
+        given.unwrap_or_default()
     }
 }
 
@@ -493,13 +450,6 @@ macro_rules! rows {
                     Ok(())
                 }
             }
-
-            impl<'a> SummedRecord<'a> for $record<'a> {
-                fn of_row(profile: &'a Profile, row: usize, events: &[usize]) -> $record<'a> {
-                    let table = profile.table(RecordType::$kind);
-                    $record { $($field: out_of_row!($role $field of profile, table, row, events),)* }
-                }
-            }
         )*
 
         /// Adds a row of a type that is added up; false for one of another type.
@@ -512,33 +462,37 @@ macro_rules! rows {
                 return Ok(false);
             };
             let table = &mut tables[table];
-            let added = match row {
-                $(Row::$kind(row) => row.add(adding, table),)*
+            match row {
+                $(Row::$kind(row) => row.add(adding, table)?,)*
                 _ => return Ok(false),
-            };
-            added.map_err(|refusal| Error::whole(refusal.to_string()))?;
+            }
             Ok(true)
         }
 
         impl Profile {
-            /// Writes rows of a type as records, in this order and with these of the profile's
-            /// [events](Profile::events): the first of them always, the others only if they are not 0.
+            /// Hands rows of a type over, in this order and with these of the profile's [events](Profile::events): the
+            /// first of them always, the others only if they are not 0.
             ///
             /// # Errors
-            /// What the output reports.
-            pub fn write_rows<W: io::Write>(
+            /// Those of the sink.
+            pub fn write_rows(
                 &self,
                 of: RecordType,
                 rows: &[usize],
                 events: &[usize],
-                writer: &mut Writer<W>,
-            ) -> io::Result<()> {
-                match of {
-                    $(RecordType::$kind => rows.iter().try_for_each(|row| {
-                        writer.record(&$record::of_row(self, *row, events))
-                    }),)*
-                    _ => Ok(()),
+                sink: &mut dyn RowSink,
+            ) -> Result<(), Error> {
+                for row in rows {
+                    let summed = SummedRow::of(self, self.table(of), *row, events);
+                    let row = match of {
+                        $(RecordType::$kind => {
+                            Row::$kind($row { $($field: out_of_row!($role $field of summed),)* })
+                        })*
+                        _ => return Ok(()),
+                    };
+                    sink.row(&row, &NoTables)?;
                 }
+                Ok(())
             }
         }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Error;
 use crate::intern::TooMany;
 use crate::record::Count;
 
@@ -29,6 +30,12 @@ impl fmt::Display for NotAdded {
     }
 }
 
+impl From<NotAdded> for Error {
+    fn from(refusal: NotAdded) -> Error {
+        Error::whole(refusal.to_string())
+    }
+}
+
 /// A sum that 64 bits cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beyond;
@@ -38,6 +45,12 @@ impl Beyond {
     #[cold]
     pub(crate) fn of(self, what: &str) -> NotAdded {
         NotAdded::Beyond(what.to_owned())
+    }
+
+    /// The refusal that names one of these events, of which the last ones may not be known.
+    #[cold]
+    pub(crate) fn of_event(self, events: &[String], event: usize) -> NotAdded {
+        self.of(events.get(event).map_or("cost", String::as_str))
     }
 }
 

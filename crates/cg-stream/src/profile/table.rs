@@ -167,6 +167,16 @@ impl Rows {
         self.cost.row(row)
     }
 
+    /// The count of an event in the self cost of a row.
+    pub fn count(&self, row: usize, event: usize) -> Count {
+        self.cost(row).get(event).copied().unwrap_or(0)
+    }
+
+    /// Whether the event is not 0 in the self cost of some row.
+    pub fn counts(&self, event: usize) -> bool {
+        (0..self.len()).any(|row| self.count(row, event) != 0)
+    }
+
     /// Inclusive cost of a row, where the profile has it; events beyond the slice are 0.
     pub fn incl(&self, row: usize) -> Option<&[Count]> {
         let has_incl = self.has_incl.get(row).is_some_and(|has| *has);
@@ -254,30 +264,41 @@ impl Rows {
                 Ok::<(), NotAdded>(())
             })?;
             for (event, count) in before.into_iter().enumerate() {
-                self.add_incl(row, event, count)
+                self.set_has_incl(row);
+                sum::add_inclusive(self.incl.cell(row, event), count)
                     .map_err(|sum| sum.of("inclusive cost"))?;
             }
         }
         self.add_incls(row, incl, adding)
     }
 
+    /// Adds the self cost of a row of another table of a profile with these events.
     pub(super) fn add_cost(
         &mut self,
         row: usize,
-        event: usize,
-        count: Count,
-    ) -> Result<(), Beyond> {
-        sum::add_exact(self.cost.cell(row, event), count)
+        counts: &[Count],
+        events: &[String],
+    ) -> Result<(), NotAdded> {
+        for (event, count) in counts.iter().enumerate() {
+            sum::add_exact(self.cost.cell(row, event), *count)
+                .map_err(|sum| sum.of_event(events, event))?;
+        }
+        Ok(())
     }
 
+    /// The same of inclusive cost.
     pub(super) fn add_incl(
         &mut self,
         row: usize,
-        event: usize,
-        count: Count,
-    ) -> Result<(), Beyond> {
-        self.set_has_incl(row);
-        sum::add_inclusive(self.incl.cell(row, event), count)
+        counts: &[Count],
+        events: &[String],
+    ) -> Result<(), NotAdded> {
+        for (event, count) in counts.iter().enumerate() {
+            self.set_has_incl(row);
+            sum::add_inclusive(self.incl.cell(row, event), *count)
+                .map_err(|sum| sum.of_event(events, event))?;
+        }
+        Ok(())
     }
 
     /// Sets the counts of an event that is new to the table.

@@ -2,7 +2,7 @@
 //!
 //! `records!` hands the declaration to the macro it is given: [`super::structs`] makes the structs that hold text and
 //! [`RecordType`] of it, [`crate::rows`] the rows that hold ids and how they are written as JSON, and `profile::rows` what
-//! adds rows up by key and makes records of the sums again. A field is written
+//! adds rows up by key and makes rows of the sums again. A field is written
 //!
 //! ```text
 //! /// What it means.

@@ -142,8 +142,7 @@ pub(super) fn of_stacks(
         if is_wanted(own) {
             add_counts_growing(&mut functions.entry(own).or_default().cost, cost);
         }
-        let frames = key.stack.map(|stack| profile.stacks().frames(stack));
-        let frames = frames.unwrap_or_default();
+        let frames = profile.stacks().frames_of(key.stack);
         if frames.iter().any(|frame| is_wanted(frame.function)) {
             let owners = owners.of_stack(frames);
             charge(&mut functions, frames, &owners, cost, &mut is_wanted);
