@@ -249,7 +249,7 @@ impl Parser<'_> {
             self.found.push(true);
             return Ok(sum);
         }
-        let is_known = KNOWN.iter().any(|(known, ..)| *known == name) || IN_KNOWN.contains(&name);
+        let is_known = KNOWN.iter().any(|(known, ..)| *known == name) || is_in_known(name);
         if !is_known {
             return Err(format!(
                 "there is no event {name}; there are {}",
@@ -261,32 +261,13 @@ impl Parser<'_> {
     }
 }
 
-/// The events of the figures above, of which a profile may lack some.
-const IN_KNOWN: &[&str] = &[
-    "Ir",
-    "Dr",
-    "Dw",
-    "I1mr",
-    "D1mr",
-    "D1mw",
-    "ILmr",
-    "DLmr",
-    "DLmw",
-    "I2mr",
-    "D2mr",
-    "D2mw",
-    "Bc",
-    "Bcm",
-    "Bi",
-    "Bim",
-    "Ge",
-    "instructions",
-    "cycles",
-    "cache-misses",
-    "cache-references",
-    "branch-misses",
-    "branches",
-];
+/// Whether one of the figures above is made of this event, which a profile may lack.
+fn is_in_known(event: &str) -> bool {
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let words = |text: &'static str| text.split([' ', '(', ')']);
+    let mut words = KNOWN.iter().flat_map(|(_, _, text)| words(text));
+    words.any(|word| word == event && !is_number(word))
+}
 
 /// The one event that is this one under another name of perf's, or with a modifier: `cycles:u`, `cpu-cycles`.
 fn variant(name: &str, events: &[String]) -> Option<usize> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{Counts, CountsPerRun, FunctionName, Name, PerRun, is_empty_per_run, is_false};
+use super::{Counts, CountsPerRun, FunctionName, Name, PerRun, is_nothing};
 
 /// A part of the difference of two totals that has one place and one kind. Summed over all of a comparison `delta` is the
 /// new total less the old one, of every event, to the unit.
@@ -28,7 +28,7 @@ pub struct CauseRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub callee: Option<Box<FunctionName<'a>>>,
     /// True where the callee is not called but inlined: it ran as often as its host where it is, else never.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub inline: bool,
     /// Old and new: how often the function ran; of [`CauseKind::Calls`] how often it called the callee, of
     /// [`CauseKind::Entered`] how often it was entered from outside.
@@ -37,17 +37,17 @@ pub struct CauseRecord<'a> {
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub per_call: CountsPerRun<'a>,
     /// Of [`CauseKind::Calls`], in the old run: calls of the callee, calls of the function.
-    #[serde(skip_serializing_if = "is_empty_per_run")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub old_rate: PerRun,
     /// The same in the new run.
-    #[serde(skip_serializing_if = "is_empty_per_run")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub new_rate: PerRun,
     /// The strongly connected component of the graph of calls that the place lies in, numbered from 1, where that is more
     /// than one function: single causes in it can outgrow the difference of the totals, their sum does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u64>,
     /// True where the function or the callee was paired by a guess.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
     /// The line that changed most, where one has at least half of it: of the new run, or of the old one where what it calls
     /// is gone.

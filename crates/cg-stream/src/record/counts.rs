@@ -268,7 +268,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for CountsPerRun<'a> {
 }
 
 /// The `total` of a `run` record: a count an event, or in the stream of a diff an array an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
 pub enum Total {
     /// The sum of self costs of one profile.
     One(Counts<'static>),
@@ -296,15 +297,6 @@ impl Total {
         match self {
             Total::One(_) => None,
             Total::PerRun(counts) => Some(counts),
-        }
-    }
-}
-
-impl Serialize for Total {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Total::One(counts) => counts.serialize(serializer),
-            Total::PerRun(counts) => counts.serialize(serializer),
         }
     }
 }

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{
-    Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_empty_per_run, is_false,
-};
+use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_nothing};
 
 /// What became of a record between the first run and the last.
 #[derive(
@@ -121,7 +119,7 @@ pub struct DiffRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub was: Option<Box<FunctionName<'a>>>,
     /// True where the join is a guess (`renamed`), from what else the two have in common.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
     /// The rules that it took to see that the names of the runs mean the same; empty where they are equal.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
@@ -130,7 +128,7 @@ pub struct DiffRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Box<PerRun>>,
     /// Call counts.
-    #[serde(skip_serializing_if = "is_empty_per_run")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub calls: PerRun,
     /// Self cost.
     #[serde(borrow)]
@@ -349,7 +347,7 @@ pub struct DiffSummary {
     /// The run that `delta` and percentages are relative to: a name of `runs`, or `previous` for the last but one.
     pub relative_to: String,
     /// True where rows are judged and ranked by inclusive cost.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub inclusive: bool,
     /// How many rows there are of each status, rows that are not shown too.
     pub rows: BTreeMap<Status, u64>,

@@ -4,7 +4,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Count, Counts, Frame, LeakKind, RunRecord, is_false, is_zero};
+use super::{Count, Counts, Frame, LeakKind, RunRecord, is_nothing};
+
+/// Declares what one group of tools says of a run: a field that holds nothing is left out.
+macro_rules! facts {
+    ($(#[$of_type:meta])* $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$of_type])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $($(#[$of_field])* #[serde(skip_serializing_if = "is_nothing")] pub $field: $type,)*
+        }
+    };
+}
 
 /// The `desc` of a profile: one text, as Massif has it, or texts by key, as Callgrind has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,44 +28,32 @@ pub enum Description {
     ByKey(BTreeMap<String, String>),
 }
 
-/// What profiles of Callgrind and Cachegrind say of their run, as far as all parts agree on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CostFacts {
-    /// Formulas of derived events.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub derived: BTreeMap<String, String>,
-    /// Of runs that were written in parts, and of which parts are missing, those that were added up; where `part` and
-    /// `trigger` tell, these do.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub partial: Vec<PartialRun>,
-    /// Long names of events.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub event_names: BTreeMap<String, String>,
-    /// How far inlined functions were resolved, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub inlines: Option<InlineFacts>,
-    /// The part's number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub part: Option<u64>,
-    /// How many parts were added up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parts: Option<u64>,
-    /// The profile's own summary, where it is not the sum of its costs.
-    #[serde(
-        skip_serializing_if = "Counts::is_empty",
-        deserialize_with = "owned_counts"
-    )]
-    pub summary: Counts<'static>,
-    /// The thread's number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread: Option<u64>,
-    /// Which basic blocks the part is of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timerange: Option<String>,
-    /// Why the part was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trigger: Option<String>,
+facts! {
+    /// What profiles of Callgrind and Cachegrind say of their run, as far as all parts agree on it.
+    CostFacts {
+        /// Formulas of derived events.
+        derived: BTreeMap<String, String>,
+        /// Of runs that were written in parts, and of which parts are missing, those that were added up; where `part` and
+        /// `trigger` tell, these do.
+        partial: Vec<PartialRun>,
+        /// Long names of events.
+        event_names: BTreeMap<String, String>,
+        /// How far inlined functions were resolved, where that was asked for.
+        inlines: Option<InlineFacts>,
+        /// The part's number.
+        part: Option<u64>,
+        /// How many parts were added up.
+        parts: Option<u64>,
+        /// The profile's own summary, where it is not the sum of its costs.
+        #[serde(deserialize_with = "owned_counts")]
+        summary: Counts<'static>,
+        /// The thread's number.
+        thread: Option<u64>,
+        /// Which basic blocks the part is of.
+        timerange: Option<String>,
+        /// Why the part was written.
+        trigger: Option<String>,
+    }
 }
 
 /// The parts that a profile has of a run, where it does not have all of them. Callgrind numbers its dumps from 1.
@@ -178,70 +178,50 @@ pub struct InlineObject {
     pub named: u64,
 }
 
-/// What logs of Memcheck, Helgrind, DRD and the sanitizers say of a process.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProcessFacts {
-    /// The last leak check found nothing.
-    #[serde(skip_serializing_if = "is_false")]
-    pub all_heap_blocks_freed: bool,
-    /// Whether the log says itself that it is whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub complete: Option<bool>,
-    /// Valgrind stopped after this many errors.
-    #[serde(skip_serializing_if = "is_false")]
-    pub error_limit_reached: bool,
-    /// ERROR SUMMARY.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_summary: Option<ErrorSummary>,
-    /// The process went on as another program.
-    #[serde(skip_serializing_if = "is_false")]
-    pub exec: bool,
-    /// The signal that ended the process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fatal_signal: Option<SignalFacts>,
-    /// It forked or was forked; the log does not tell which.
-    #[serde(skip_serializing_if = "is_false")]
-    pub forked: bool,
-    /// HEAP SUMMARY.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub heap_summary: Option<HeapSummary>,
-    /// LEAK SUMMARY.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leak_summary: Option<LeakSummary>,
-    /// The variables of `%q{VARIABLE}` in Valgrind's file names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub log_file_qualifiers: Vec<LogFileQualifier>,
-    /// Nothing but the preamble came.
-    #[serde(skip_serializing_if = "is_false")]
-    pub only_preamble: bool,
-    /// Valgrind's own options.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<String>,
-    /// The parent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ppid: Option<u64>,
-    /// The log has no summaries, as with `-q`.
-    #[serde(skip_serializing_if = "is_false")]
-    pub quiet: bool,
-    /// How many loss records of earlier leak checks the last one has again.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub repeated_leaks: u64,
-    /// Valgrind stopped reporting errors.
-    #[serde(skip_serializing_if = "is_false")]
-    pub stopped_reporting: bool,
-    /// A sanitizer ended the process, or does not tell that it came to its end.
-    #[serde(skip_serializing_if = "is_false")]
-    pub unfinished: bool,
-    /// How many different errors the log counts that it does not have.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub unprinted_errors: u64,
-    /// The suppressions that matched.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub used_suppressions: Vec<UsedSuppression>,
-    /// `--xml-user-comment`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_comment: Option<String>,
+facts! {
+    /// What logs of Memcheck, Helgrind, DRD and the sanitizers say of a process.
+    ProcessFacts {
+        /// The last leak check found nothing.
+        all_heap_blocks_freed: bool,
+        /// Whether the log says itself that it is whole.
+        complete: Option<bool>,
+        /// Valgrind stopped after this many errors.
+        error_limit_reached: bool,
+        /// ERROR SUMMARY.
+        error_summary: Option<ErrorSummary>,
+        /// The process went on as another program.
+        exec: bool,
+        /// The signal that ended the process.
+        fatal_signal: Option<SignalFacts>,
+        /// It forked or was forked; the log does not tell which.
+        forked: bool,
+        /// HEAP SUMMARY.
+        heap_summary: Option<HeapSummary>,
+        /// LEAK SUMMARY.
+        leak_summary: Option<LeakSummary>,
+        /// The variables of `%q{VARIABLE}` in Valgrind's file names.
+        log_file_qualifiers: Vec<LogFileQualifier>,
+        /// Nothing but the preamble came.
+        only_preamble: bool,
+        /// Valgrind's own options.
+        options: Vec<String>,
+        /// The parent.
+        ppid: Option<u64>,
+        /// The log has no summaries, as with `-q`.
+        quiet: bool,
+        /// How many loss records of earlier leak checks the last one has again.
+        repeated_leaks: u64,
+        /// Valgrind stopped reporting errors.
+        stopped_reporting: bool,
+        /// A sanitizer ended the process, or does not tell that it came to its end.
+        unfinished: bool,
+        /// How many different errors the log counts that it does not have.
+        unprinted_errors: u64,
+        /// The suppressions that matched.
+        used_suppressions: Vec<UsedSuppression>,
+        /// `--xml-user-comment`.
+        user_comment: Option<String>,
+    }
 }
 
 /// Bytes and blocks of one row of a summary.
@@ -362,94 +342,72 @@ pub struct UsedSuppression {
     pub name: String,
 }
 
-/// What profiles of DHAT say of their run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DhatFacts {
-    /// What the blocks are counted in, where it is not blocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blocks_unit: Option<String>,
-    /// The unit of one byte, where it is not a byte.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub byte_unit: Option<String>,
-    /// The unit of several bytes, where it is not bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes_unit: Option<String>,
-    /// When the program ended, in `time_unit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end_time: Option<u64>,
-    /// When most bytes were live, in `time_unit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gmax_time: Option<u64>,
-    /// What a million of `time_unit` is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mega_time_unit: Option<String>,
-    /// `heap`, `copy`, `ad-hoc`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
-    /// A block that lives shorter than this, in `time_unit`, is short-lived.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub short_lived: Option<u64>,
-    /// `Allocated`: what the program did with the blocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verb: Option<String>,
+facts! {
+    /// What profiles of DHAT say of their run.
+    DhatFacts {
+        /// What the blocks are counted in, where it is not blocks.
+        blocks_unit: Option<String>,
+        /// The unit of one byte, where it is not a byte.
+        byte_unit: Option<String>,
+        /// The unit of several bytes, where it is not bytes.
+        bytes_unit: Option<String>,
+        /// When the program ended, in `time_unit`.
+        end_time: Option<u64>,
+        /// When most bytes were live, in `time_unit`.
+        gmax_time: Option<u64>,
+        /// What a million of `time_unit` is called.
+        mega_time_unit: Option<String>,
+        /// `heap`, `copy`, `ad-hoc`.
+        mode: Option<String>,
+        /// A block that lives shorter than this, in `time_unit`, is short-lived.
+        short_lived: Option<u64>,
+        /// `Allocated`: what the program did with the blocks.
+        verb: Option<String>,
+    }
 }
 
-/// What counters say of how they counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CounterFacts {
-    /// Of how much of the time an event was counted, in per cent, where counters took turns. Its count was scaled up.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub counted_share: BTreeMap<String, serde_json::Number>,
-    /// Events that were not counted, or not always.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_counted: Vec<String>,
-    /// Events that the machine cannot count.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_supported: Vec<String>,
+facts! {
+    /// What counters say of how they counted.
+    CounterFacts {
+        /// Of how much of the time an event was counted, in per cent, where counters took turns. Its count was scaled up.
+        counted_share: BTreeMap<String, serde_json::Number>,
+        /// Events that were not counted, or not always.
+        not_counted: Vec<String>,
+        /// Events that the machine cannot count.
+        not_supported: Vec<String>,
+    }
 }
 
-/// What recordings of heaptrack say of their run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HeaptrackFacts {
-    /// heaptrack came to a program that was running: what it had allocated before is not known.
-    #[serde(skip_serializing_if = "is_false")]
-    pub attached: bool,
-    /// The program's own patterns of leaks that are not to be reported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leak_suppressions: Vec<String>,
+facts! {
+    /// What recordings of heaptrack say of their run.
+    HeaptrackFacts {
+        /// heaptrack came to a program that was running: what it had allocated before is not known.
+        attached: bool,
+        /// The program's own patterns of leaks that are not to be reported.
+        leak_suppressions: Vec<String>,
+    }
 }
 
-/// What a sampling profiler says of how it sampled, as far as it says so.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SamplingFacts {
-    /// How long was profiled, in nanoseconds. It adds up over several runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration: Option<u64>,
-    /// What else is known of the run, by key: the host, the machine, what a user wrote beside it.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
-    /// Where in memory the objects were that addresses of frames are of, in the producer's order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mappings: Vec<MappingFacts>,
-    /// What there is a sample for each so many of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub period: Option<PeriodFacts>,
-    /// Samples a second. A number; an interval of 0.7 ms is no whole one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample_rate: Option<serde_json::Number>,
-    /// Type and unit of each event as pprof's file spells them, where `events` and `units` do not tell.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sample_types: Vec<[String; 2]>,
-    /// When the run began, in nanoseconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<u64>,
-    /// The unit of an event, where it is not a plain count: `ns`, `bytes`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub units: BTreeMap<String, String>,
+facts! {
+    /// What a sampling profiler says of how it sampled, as far as it says so.
+    SamplingFacts {
+        /// How long was profiled, in nanoseconds. It adds up over several runs.
+        duration: Option<u64>,
+        /// What else is known of the run, by key: the host, the machine, what a user wrote beside it.
+        labels: BTreeMap<String, String>,
+        /// Where in memory the objects were that addresses of frames are of, in the producer's order.
+        mappings: Vec<MappingFacts>,
+        /// What there is a sample for each so many of.
+        period: Option<PeriodFacts>,
+        /// Samples a second. A number; an interval of 0.7 ms is no whole one.
+        sample_rate: Option<serde_json::Number>,
+        /// Type and unit of each event as pprof's file spells them, where `events` and `units` do not tell.
+        sample_types: Vec<[String; 2]>,
+        /// When the run began, in nanoseconds since 1970.
+        start: Option<u64>,
+        /// The unit of an event, where it is not a plain count: `ns`, `bytes`.
+        units: BTreeMap<String, String>,
+    }
 }
 
 /// A piece of an object in memory. Addresses of frames are counted from where the object's file begins: one that was met at
@@ -525,7 +483,7 @@ pub struct ThreadFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
     /// True for the program's first thread, which nothing created.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub root: bool,
     /// Where Helgrind saw it created.
     #[serde(

@@ -84,19 +84,9 @@ record_types! {
     EndRecord => End,
 }
 
-/// True for 0: serde then leaves the count out.
-fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-/// True for `false`: serde then leaves the field out.
-fn is_false(is_so: &bool) -> bool {
-    !is_so
-}
-
-/// True for counts of no run: serde then leaves the array out.
-fn is_empty_per_run(calls: &PerRun) -> bool {
-    calls.0.is_empty()
+/// True for what holds nothing: serde then leaves the field out.
+fn is_nothing<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Reads the fields a type does not name itself, without `type`, which serde's `flatten` would hand over too.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, SharedTexts, is_false};
+use super::{Name, SharedTexts, is_nothing};
 
 /// One frame of a stack, with what is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,16 +28,16 @@ pub struct Frame<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub addr: Option<Name<'a>>,
     /// The frame is of the operating system's kernel.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub kernel: bool,
     /// The code was made while the program ran.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub jit: bool,
     /// The function was inlined into the next frame outwards.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub inlined: bool,
     /// The frame is of the stack that woke the thread whose stack this is.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_nothing")]
     pub waker: bool,
 }
 

@@ -5,85 +5,79 @@
 use serde::{Deserialize, Serialize};
 
 use super::declaration::records;
-use super::{
-    Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, SampleLabels, is_false, is_zero,
-};
+use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, SampleLabels, is_nothing};
 
-/// Generates a struct: maps the word of each field's declaration to a type and serde attributes. Recursive: each step
-/// moves one field from the second braces to the first.
+/// Generates a struct. Recursive: each step moves one field from the second braces to the first, with the attribute and the
+/// type that [`struct_field`] has for the word of its declaration.
 macro_rules! record_struct {
     ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident as $key:literal: Option<$name:ident>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(rename = $key, borrow, skip_serializing_if = "Option::is_none")]
-            $field: Option<Name<'a>> }
+        record_struct! { $head $done {
+            $(#[$meta])* #[serde(rename = $key)] $role $field: Option<$name>, $($rest)*
+        } }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<u64>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<u64> }
+    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: $word:ident $(<$of:ident>)?, $($rest:tt)* }) => {
+        struct_field! { [$head $done { $($rest)* } $(#[$meta])* $field] $word $($of)? }
     };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<HeapBlock>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<HeapBlock> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Accesses>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<Vec<Option<u64>>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Counts>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Counts::is_empty")] $field: Counts<'a> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<Labels>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "Option::is_none")] $field: Option<SampleLabels<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Option<$name:ident>, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Option::is_none")] $field: Option<Name<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Text, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Name<'a> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Counts, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Counts<'a> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Callee, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: FunctionName<'a> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Stack, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* #[serde(borrow)] $field: Vec<Frame<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Inlined, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Frame<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Names, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Name<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Notes, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(borrow, skip_serializing_if = "Vec::is_empty")] $field: Vec<Note<'a>> }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: Mark, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "is_false")] $field: bool }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: NonZero, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* }
-            $(#[$meta])* #[serde(skip_serializing_if = "is_zero")] $field: u64 }
-    };
-    ($head:tt $done:tt { $(#[$meta:meta])* $role:ident $field:ident: $type:ident, $($rest:tt)* }) => {
-        record_struct! { @field $head $done { $($rest)* } $(#[$meta])* $field: $type }
-    };
-    (@field $head:tt { $($done:tt)* } $rest:tt $(#[$meta:meta])* $field:ident: $type:ty) => {
-        record_struct! { $head { $($done)* $(#[$meta])* pub $field: $type, } $rest }
+    (@field [$head:tt { $($done:tt)* } $rest:tt $(#[$meta:meta])* $field:ident] ($($serde:tt)*) $type:ty) => {
+        record_struct! { $head { $($done)* $(#[$meta])* #[serde($($serde)*)] pub $field: $type, } $rest }
     };
     ({ $(#[$meta:meta])* $word:literal $record:ident } { $($body:tt)* } {}) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "type", rename = $word, default)]
         pub struct $record<'a> { $($body)* }
+    };
+}
+
+/// What a word of the declaration is in a struct: what serde is told of it, and its type.
+macro_rules! struct_field {
+    ($to:tt Option u64) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") Option<u64> }
+    };
+    ($to:tt Option HeapBlock) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") Option<HeapBlock> }
+    };
+    ($to:tt Option Accesses) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") Option<Vec<Option<u64>>> }
+    };
+    ($to:tt Option Labels) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") Option<SampleLabels<'a>> }
+    };
+    ($to:tt Option Counts) => {
+        record_struct! { @field $to (borrow, skip_serializing_if = "is_nothing") Counts<'a> }
+    };
+    ($to:tt Option $name:ident) => {
+        record_struct! { @field $to (borrow, skip_serializing_if = "is_nothing") Option<Name<'a>> }
+    };
+    ($to:tt Inlined) => {
+        record_struct! { @field $to (borrow, skip_serializing_if = "is_nothing") Vec<Frame<'a>> }
+    };
+    ($to:tt Names) => {
+        record_struct! { @field $to (borrow, skip_serializing_if = "is_nothing") Vec<Name<'a>> }
+    };
+    ($to:tt Notes) => {
+        record_struct! { @field $to (borrow, skip_serializing_if = "is_nothing") Vec<Note<'a>> }
+    };
+    ($to:tt Mark) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") bool }
+    };
+    ($to:tt NonZero) => {
+        record_struct! { @field $to (skip_serializing_if = "is_nothing") u64 }
+    };
+    ($to:tt Text) => {
+        record_struct! { @field $to (borrow) Name<'a> }
+    };
+    ($to:tt Counts) => {
+        record_struct! { @field $to (borrow) Counts<'a> }
+    };
+    ($to:tt Callee) => {
+        record_struct! { @field $to (borrow) FunctionName<'a> }
+    };
+    ($to:tt Stack) => {
+        record_struct! { @field $to (borrow) Vec<Frame<'a>> }
+    };
+    ($to:tt $type:ident) => {
+        record_struct! { @field $to () $type }
     };
 }
 

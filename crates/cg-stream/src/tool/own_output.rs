@@ -10,82 +10,14 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 const LOOKED_AT: u64 = 4096;
 
 /// What the tools' reports say that they are of: the profilers that the readers know, and what stands for several.
-const PROFILERS: &[&str] = &[
-    "callgrind",
-    "cachegrind",
-    "memcheck",
-    "helgrind",
-    "drd",
-    "massif",
-    "dhat",
-    "exp-dhat",
-    "heaptrack",
-    "asan",
-    "lsan",
-    "tsan",
-    "msan",
-    "ubsan",
-    "hwasan",
-    "gungraun",
-    "perf",
-    "perf-stat",
-    "pprof",
-    "firefox",
-    "folded",
-    "speedscope",
-    "cpuprofile",
-    "heapprofile",
-    "chrome-trace",
-    "dtrace",
-    "bpftrace",
-    "sample",
-    "async-profiler",
-    "gdb",
-    "ghc",
-    "instruments",
-    "jfr",
-    "jstack",
-    "memray",
-    "node-prof",
-    "otlp",
-    "perfetto",
-    "rbspy",
-    "stackprof",
-    "trace-events",
-    "xctrace",
-    "vtune",
-    "visual-studio",
-    "profile",
-    "benchmarks",
-    "cg-diff",
-    "leak-check",
-];
+const PROFILERS: &str = "callgrind cachegrind memcheck helgrind drd massif dhat exp-dhat heaptrack asan lsan tsan msan ubsan hwasan \
+    gungraun perf perf-stat pprof firefox folded speedscope cpuprofile heapprofile chrome-trace dtrace bpftrace \
+    sample async-profiler gdb ghc instruments jfr jstack memray node-prof otlp perfetto rbspy stackprof \
+    trace-events xctrace vtune visual-studio profile benchmarks cg-diff leak-check";
 
 /// Columns that tables and separated values have, besides those of events.
-const COLUMNS: &[&str] = &[
-    "fn",
-    "function",
-    "functions",
-    "file",
-    "obj",
-    "object",
-    "line",
-    "crate",
-    "module",
-    "thread",
-    "process",
-    "calls",
-    "callee",
-    "kind",
-    "what",
-    "snapshot",
-    "event",
-    "status",
-    "whose",
-    "source",
-    "stack",
-    "benchmark",
-];
+const COLUMNS: &str = "fn function functions file obj object line crate module thread process calls callee kind what snapshot event \
+    status whose source stack benchmark";
 
 /// Words near the beginning of what has a form of its own: all of a row have to be there, the first of them at the
 /// beginning.
@@ -174,7 +106,7 @@ fn is_own(head: &str, tail: &str) -> bool {
 fn is_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let line = line.strip_prefix("### ").unwrap_or(line);
-    PROFILERS.iter().any(|profiler| {
+    PROFILERS.split(' ').any(|profiler| {
         let rest = line.strip_prefix(profiler);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ("))
     })
@@ -206,7 +138,11 @@ fn has_known_columns(head: &str) -> bool {
             .iter()
             .all(|field| !field.is_empty() && !field.contains(' '));
         has_share
-            || are_names && fields.len() > 1 && fields.iter().any(|field| COLUMNS.contains(field))
+            || are_names
+                && fields.len() > 1
+                && fields
+                    .iter()
+                    .any(|field| COLUMNS.split(' ').any(|column| column == *field))
     })
 }
 
