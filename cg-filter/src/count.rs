@@ -38,28 +38,23 @@ impl FromStr for CountKey {
 }
 
 impl CountKey {
+    /// What a record has of it in `cost`, or beside it.
+    fn find_self<'a>(&self, record: &mut RecordFields<'a>) -> Result<Option<Value<'a>>, Error> {
+        match record.find_in(Field::Cost, &self.event)? {
+            None => record.find(&self.event),
+            found => Ok(found),
+        }
+    }
+
     /// The count of a record, `None` where the record does not name it, which means 0.
     pub(crate) fn find(&self, record: &mut RecordFields<'_>) -> Result<Option<Count>, Error> {
+        let has_cost = record.object(Field::Cost)?.is_some();
         let mut value = None;
-        let cost = record.object(Field::Cost)?;
-        let has_cost = cost.is_some();
-        if let Some(cost) = cost
-            && !self.is_inclusive
-        {
-            value = cost
-                .find(&self.event)
-                .map_err(|Malformed| record.malformed())?;
+        if !self.is_inclusive {
+            value = self.find_self(record)?;
         }
-        if value.is_none() && !self.is_inclusive {
-            value = record.find(&self.event)?;
-        }
-        if value.is_none()
-            && (self.is_inclusive || !has_cost)
-            && let Some(incl) = record.object(Field::Incl)?
-        {
-            value = incl
-                .find(&self.event)
-                .map_err(|Malformed| record.malformed())?;
+        if value.is_none() && (self.is_inclusive || !has_cost) {
+            value = record.find_in(Field::Incl, &self.event)?;
         }
         match value {
             None => Ok(None),
@@ -181,23 +176,11 @@ impl CountKey {
         &self,
         record: &mut RecordFields<'_>,
     ) -> Result<Option<OldAndNew>, Error> {
-        let (counts, deltas) = match self.is_inclusive {
-            false => (Field::Cost, "delta"),
-            true => (Field::Incl, "incl_delta"),
+        let (entries, deltas) = match self.is_inclusive {
+            false => (self.find_self(record)?, "delta"),
+            true => (record.find_in(Field::Incl, &self.event)?, "incl_delta"),
         };
-        let mut entries = match record.object(counts)? {
-            Some(counts) => counts
-                .find(&self.event)
-                .map_err(|Malformed| record.malformed())?,
-            None => None,
-        };
-        if entries.is_none() && !self.is_inclusive {
-            entries = record.find(&self.event)?;
-        }
-        let Some(entries) = entries else {
-            return Ok(None);
-        };
-        let Some((first, last)) = ends(entries) else {
+        let Some((first, last)) = entries.and_then(ends) else {
             return Ok(None);
         };
         // The run that changes are relative to need not be the first.

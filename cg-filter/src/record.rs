@@ -14,61 +14,33 @@ static INLINED_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("in
 static CALLEE_START: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new(r#""callee":{"fn":""#));
 
-/// The fields that conditions look at and keys are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
-    Type,
-    Name,
-    File,
-    Obj,
-    Site,
-    Line,
-    Addr,
-    Callee,
-    Kind,
-    What,
-    Snapshot,
-    Part,
-    Thread,
-    Tid,
-    Process,
-    Pid,
-    Of,
-    Cost,
-    Incl,
-    Stack,
-    Inlined,
+/// Makes [`Field`] of the keys that a stream has for its variants.
+macro_rules! fields {
+    ($($field:ident $key:literal,)*) => {
+        /// The fields that conditions look at and keys are made of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Field {
+            $($field,)*
+        }
+
+        const FIELD_COUNT: usize = [$(Field::$field),*].len();
+
+        impl Field {
+            fn with_key(key: &[u8]) -> Option<Field> {
+                match key {
+                    $($key => Some(Field::$field),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-const FIELD_COUNT: usize = 21;
-
-impl Field {
-    fn with_key(key: &[u8]) -> Option<Field> {
-        Some(match key {
-            b"type" => Field::Type,
-            b"fn" => Field::Name,
-            b"file" => Field::File,
-            b"obj" => Field::Obj,
-            b"site" => Field::Site,
-            b"line" => Field::Line,
-            b"addr" => Field::Addr,
-            b"callee" => Field::Callee,
-            b"kind" => Field::Kind,
-            b"what" => Field::What,
-            b"snapshot" => Field::Snapshot,
-            b"part" => Field::Part,
-            b"thread" => Field::Thread,
-            b"tid" => Field::Tid,
-            b"process" => Field::Process,
-            b"pid" => Field::Pid,
-            b"of" => Field::Of,
-            b"cost" => Field::Cost,
-            b"incl" => Field::Incl,
-            b"stack" => Field::Stack,
-            b"inlined" => Field::Inlined,
-            _ => return None,
-        })
-    }
+fields! {
+    Type b"type", Name b"fn", File b"file", Obj b"obj", Site b"site", Line b"line", Addr b"addr",
+    Callee b"callee", Kind b"kind", What b"what", Snapshot b"snapshot", Part b"part", Thread b"thread",
+    Tid b"tid", Process b"process", Pid b"pid", Of b"of", Cost b"cost", Incl b"incl", Stack b"stack",
+    Inlined b"inlined",
 }
 
 /// A record of which only the fields before the last one asked for have been looked at.
@@ -151,6 +123,14 @@ impl<'a> RecordFields<'a> {
                 Some(fields) => Ok(Some(fields)),
                 None => Err(self.unexpected("an object", value)),
             },
+        }
+    }
+
+    /// The value of a field of an object such as `cost`, where the record has both.
+    pub(crate) fn find_in(&mut self, field: Field, key: &str) -> Result<Option<Value<'a>>, Error> {
+        match self.object(field)? {
+            Some(fields) => (fields.find(key)).map_err(|Malformed| self.malformed()),
+            None => Ok(None),
         }
     }
 
