@@ -33,33 +33,30 @@ impl Arcs {
             from: Map::default(),
         };
         let mut known: Map<(usize, usize), usize> = Map::default();
-        for side in 0..sides {
-            for profile in runs.files_of(side) {
-                let event = runs.position(profile, 0).unwrap_or(usize::MAX);
-                let table = runs.profiles[profile].table(RecordType::Call);
-                for (record, key) in table.keys().iter().enumerate() {
-                    let callee = key.callee.and_then(|callee| rows.row(callee, key));
-                    let (Some(caller), Some(callee)) = (rows.row(runs.caller(key), key), callee)
-                    else {
-                        continue;
-                    };
-                    if caller == callee || !is_asked_for(caller) {
-                        continue;
-                    }
-                    let arc = *known.entry((caller, callee)).or_insert_with(|| {
-                        let arc = result.arcs.len();
-                        result.arcs.push(Arc {
-                            callee,
-                            calls: vec![0; sides],
-                            incl: vec![0; sides],
-                        });
-                        result.from.entry(caller).or_default().push(arc);
-                        arc
-                    });
-                    let incl = table.incl(record).and_then(|incl| incl.get(event));
-                    result.arcs[arc].calls[side] += table.calls(record);
-                    result.arcs[arc].incl[side] += incl.copied().unwrap_or(0);
+        for (side, profile) in runs.files() {
+            let event = runs.position(profile, 0).unwrap_or(usize::MAX);
+            let table = runs.profiles[profile].table(RecordType::Call);
+            for (record, key) in table.keys().iter().enumerate() {
+                let callee = key.callee.and_then(|callee| rows.row(callee, key));
+                let (Some(caller), Some(callee)) = (rows.row(runs.caller(key), key), callee) else {
+                    continue;
+                };
+                if caller == callee || !is_asked_for(caller) {
+                    continue;
                 }
+                let arc = *known.entry((caller, callee)).or_insert_with(|| {
+                    let arc = result.arcs.len();
+                    result.arcs.push(Arc {
+                        callee,
+                        calls: vec![0; sides],
+                        incl: vec![0; sides],
+                    });
+                    result.from.entry(caller).or_default().push(arc);
+                    arc
+                });
+                let incl = table.incl(record).and_then(|incl| incl.get(event));
+                result.arcs[arc].calls[side] += table.calls(record);
+                result.arcs[arc].incl[side] += incl.copied().unwrap_or(0);
             }
         }
         result

@@ -30,23 +30,16 @@ pub(crate) struct CompareOptions<'a> {
 }
 
 impl CompareOptions<'_> {
-    /// True for a row of which the runs do not tell by how much it changed.
-    fn is_untold(&self, runs: &Runs, joined: &Joined, row: usize) -> bool {
-        let sides = [self.reference, runs.sides.len() - 1];
-        let is_told = |is_inclusive| joined.tells_change(row, sides, is_inclusive);
-        !is_told(false) || (self.inclusive && !is_told(true))
-    }
-
     /// The old and the new side of what a limit judges: the last side, or all of them.
-    pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<(usize, usize)> {
+    pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<[usize; 2]> {
         let last = runs.sides.len() - 1;
         let judged = if is_on_any { 0 } else { last };
         (judged..=last)
             .map(|side| match self.is_to_previous {
-                true => (side.saturating_sub(1), side),
-                false => (self.reference, side),
+                true => [side.saturating_sub(1), side],
+                false => [self.reference, side],
             })
-            .filter(|(old, new)| old != new || !is_on_any)
+            .filter(|[old, new]| old != new || !is_on_any)
             .collect()
     }
 }
@@ -78,48 +71,14 @@ impl Change {
 
 /// Compares all rows. They come ranked: by type, by change, by name.
 pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
+    let comparer = Comparer {
+        runs,
+        joined,
+        options,
+    };
     let totals = figures::totals(runs);
-    let mut changes: Vec<Change> = (0..joined.rows.len())
-        .map(|row| {
-            let (shown, has_several_names) = shown(runs, joined, row);
-            let mut is_minor = false;
-            let mut is_chance = false;
-            let is_by_shares = options.sampling.is_some_and(Sampling::is_by_shares);
-            let (status, weight) = if options.is_untold(runs, joined, row) {
-                let figures = figures::of_row(runs, joined, row);
-                let weight = weight(runs, joined.rows[row].of, &figures, options);
-                (Status::BelowThreshold, weight)
-            } else if !is_by_shares && is_plainly_same(runs, joined, row) {
-                (Status::Same, 0)
-            } else if let Some(sampled) = sampled(runs, joined, row, options) {
-                let status = sampled_status(runs, joined, row, &sampled, options);
-                is_chance = status == Status::Same;
-                (status, sampled_weight(runs, &sampled, options))
-            } else {
-                let figures = figures::of_row(runs, joined, row);
-                match status(runs, joined, row, &figures, options) {
-                    // A row whose change is within the noise gets weight 0.
-                    Status::Same => (Status::Same, 0),
-                    Status::Changed
-                        if stays_below(runs, joined, row, &figures, &totals, options) =>
-                    {
-                        is_minor = true;
-                        (Status::Same, 0)
-                    }
-                    status => (status, weight(runs, joined.rows[row].of, &figures, options)),
-                }
-            };
-            Change {
-                row,
-                status,
-                is_minor,
-                is_chance,
-                weight,
-                shown,
-                has_several_names,
-            }
-        })
-        .collect();
+    let rows = 0..joined.rows.len();
+    let mut changes: Vec<Change> = rows.map(|row| comparer.change(row, &totals)).collect();
     let text = |change: &Change| place(runs, change.shown.function);
     changes.order_by(|a, b| {
         let rank = |change: &Change| (joined.rows[change.row].of, Reverse(change.weight));
@@ -134,212 +93,235 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
     changes
 }
 
-/// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
-fn is_plainly_same(runs: &Runs, joined: &Joined, row: usize) -> bool {
-    let JoinedRow { of, certainty, .. } = joined.rows[row];
-    let record_of = |profile: usize| match joined.records(row, profile) {
-        [record] => Some((runs.profiles[profile].table(of), *record as usize)),
-        _ => None,
-    };
-    let Some((first, first_record)) = record_of(0) else {
-        return false;
-    };
-    let is_same = |(table, record): (&Rows, usize)| {
-        table.cost(record) == first.cost(first_record)
-            && table.incl(record) == first.incl(first_record)
-            && table.calls(record) == first.calls(first_record)
-    };
-    certainty < Certainty::Renamed
-        && (1..runs.profiles.len()).all(|profile| {
-            runs.has_events_of_first(profile) && record_of(profile).is_some_and(is_same)
-        })
+/// What rows are compared by.
+struct Comparer<'a> {
+    runs: &'a Runs,
+    joined: &'a Joined,
+    options: CompareOptions<'a>,
 }
 
-/// The figures that a row is judged and ranked by: inclusive cost, if it is known, for call arcs, and for all rows with
-/// `inclusive`; else self cost.
-fn judged<'f>(of: RecordType, figures: &'f Figures, options: CompareOptions) -> &'f [Figure] {
-    let by_incl = options.inclusive || of == RecordType::Call;
-    if by_incl && !figures.incl.is_empty() {
-        &figures.incl
-    } else {
-        &figures.cost
+impl Comparer<'_> {
+    /// What became of a row, where these are the totals.
+    fn change(&self, row: usize, totals: &[Figure]) -> Change {
+        let (shown, has_several_names) = self.shown(row);
+        let mut is_minor = false;
+        let mut is_chance = false;
+        let is_by_shares = self.options.sampling.is_some_and(Sampling::is_by_shares);
+        let (status, weight) = if self.is_untold(row) {
+            (Status::BelowThreshold, self.weight(row, &self.figures(row)))
+        } else if !is_by_shares && self.is_plainly_same(row) {
+            (Status::Same, 0)
+        } else if let Some(sampled) = self.sampled(row) {
+            let status = self.sampled_status(row, &sampled);
+            is_chance = status == Status::Same;
+            (status, self.sampled_weight(&sampled))
+        } else {
+            let figures = self.figures(row);
+            match self.status(row, &figures) {
+                // A row whose change is within the noise gets weight 0.
+                Status::Same => (Status::Same, 0),
+                Status::Changed if self.stays_below(row, &figures, totals) => {
+                    is_minor = true;
+                    (Status::Same, 0)
+                }
+                status => (status, self.weight(row, &figures)),
+            }
+        };
+        Change {
+            row,
+            status,
+            is_minor,
+            is_chance,
+            weight,
+            shown,
+            has_several_names,
+        }
     }
-}
 
-/// The figures of a row of sampled runs: self cost, and inclusive cost where rows are judged by it.
-fn sampled(
-    runs: &Runs,
-    joined: &Joined,
-    row: usize,
-    options: CompareOptions,
-) -> Option<Vec<Sampled>> {
-    let sampling = options.sampling?;
-    let figure = |is_inclusive| sampling.of_row(runs, joined, row, sampling.event(), is_inclusive);
-    let kinds = if options.inclusive {
-        &[true, false][..]
-    } else {
-        &[false]
-    };
-    Some(
-        kinds
+    fn figures(&self, row: usize) -> Figures {
+        figures::of_row(self.runs, self.joined, row)
+    }
+
+    /// The side that the others are compared with, and the last.
+    fn sides(&self) -> [usize; 2] {
+        [self.options.reference, self.runs.sides.len() - 1]
+    }
+
+    /// True for a row of which the runs do not tell by how much it changed.
+    fn is_untold(&self, row: usize) -> bool {
+        let is_told = |is_inclusive| self.joined.tells_change(row, self.sides(), is_inclusive);
+        !is_told(false) || (self.options.inclusive && !is_told(true))
+    }
+
+    /// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
+    fn is_plainly_same(&self, row: usize) -> bool {
+        let JoinedRow { of, certainty, .. } = self.joined.rows[row];
+        let record_of = |profile: usize| match self.joined.records(row, profile) {
+            [record] => Some((self.runs.profiles[profile].table(of), *record as usize)),
+            _ => None,
+        };
+        let Some((first, first_record)) = record_of(0) else {
+            return false;
+        };
+        let is_same = |(table, record): (&Rows, usize)| {
+            table.cost(record) == first.cost(first_record)
+                && table.incl(record) == first.incl(first_record)
+                && table.calls(record) == first.calls(first_record)
+        };
+        certainty < Certainty::Renamed
+            && (1..self.runs.profiles.len()).all(|profile| {
+                self.runs.has_events_of_first(profile) && record_of(profile).is_some_and(is_same)
+            })
+    }
+
+    /// The figures that a row is judged and ranked by: inclusive cost, if it is known, for call arcs, and for all rows with
+    /// `inclusive`; else self cost.
+    fn judged<'f>(&self, row: usize, figures: &'f Figures) -> &'f [Figure] {
+        let by_incl = self.options.inclusive || self.joined.rows[row].of == RecordType::Call;
+        if by_incl && !figures.incl.is_empty() {
+            &figures.incl
+        } else {
+            &figures.cost
+        }
+    }
+
+    /// The figures of a row of sampled runs: self cost, and inclusive cost where rows are judged by it.
+    fn sampled(&self, row: usize) -> Option<Vec<Sampled>> {
+        let sampling = self.options.sampling?;
+        let event = sampling.event();
+        let figure = |is_incl| sampling.of_row(self.runs, self.joined, row, event, is_incl);
+        let inclusive = self.options.inclusive.then(|| figure(true));
+        Some(inclusive.into_iter().chain([figure(false)]).collect())
+    }
+
+    /// The status of a row of sampled runs. A row that one run lacks is added or removed only if that exceeds chance.
+    fn sampled_status(&self, row: usize, sampled: &[Sampled]) -> Status {
+        let [reference, last] = self.sides();
+        let differs =
+            (0..=last).any(|side| (sampled.iter()).any(|figure| figure.differs(reference, side)));
+        match differs {
+            true => self.became(row, true),
+            false => Status::Same,
+        }
+    }
+
+    /// The weight by which a row of sampled runs is ranked: its greatest change that exceeds chance.
+    fn sampled_weight(&self, sampled: &[Sampled]) -> u128 {
+        let ([reference, last], judged) = (self.sides(), &sampled[0]);
+        (0..=last)
+            .filter(|side| judged.differs(reference, *side))
+            .map(|side| judged.change(reference, side).unsigned_abs())
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn status(&self, row: usize, figures: &Figures) -> Status {
+        let ([reference, last], runs) = (self.sides(), self.runs);
+        let both = [&figures.cost[..], self.judged(row, figures)];
+        let compared = || {
+            both.iter()
+                .flat_map(|figures| figures.iter().enumerate())
+                .filter(|(event, _)| runs.is_common(*event))
+                .map(|(_, figure)| figure)
+                .chain(&figures.calls)
+        };
+        let differs =
+            (0..=last).any(|side| compared().any(|figure| figure.differs(reference, side)));
+        let is_measured_once = [reference, last]
             .iter()
-            .map(|is_inclusive| figure(*is_inclusive))
-            .collect(),
-    )
-}
-
-/// The status of a row of sampled runs. A row that one run lacks is added or removed only if that exceeds chance.
-fn sampled_status(
-    runs: &Runs,
-    joined: &Joined,
-    row: usize,
-    sampled: &[Sampled],
-    options: CompareOptions,
-) -> Status {
-    let (reference, last) = (options.reference, runs.sides.len() - 1);
-    let differs = (0..=last).any(|side| {
-        let mut figures = sampled.iter();
-        figures.any(|figure| figure.differs(reference, side))
-    });
-    let JoinedRow {
-        sides, certainty, ..
-    } = joined.rows[row];
-    let has = |side: usize| sides & 1 << side != 0;
-    match (has(reference), has(last)) {
-        _ if !differs => Status::Same,
-        (true, true) if certainty == Certainty::Renamed => Status::Renamed,
-        (false, true) => Status::Added,
-        (true, false) => Status::Removed,
-        _ => Status::Changed,
+            .all(|side| runs.files_of(*side).len() < 2);
+        match differs || is_measured_once {
+            true => self.became(row, differs),
+            // A record that only some files of a side have is noise while it stays within theirs.
+            false => Status::Same,
+        }
     }
-}
 
-/// The weight by which a row of sampled runs is ranked: its greatest change that exceeds chance.
-fn sampled_weight(runs: &Runs, sampled: &[Sampled], options: CompareOptions) -> u128 {
-    let judged = &sampled[0];
-    (0..runs.sides.len())
-        .filter(|side| judged.differs(options.reference, *side))
-        .map(|side| judged.change(options.reference, side).unsigned_abs())
-        .max()
-        .unwrap_or(0)
-}
-
-fn status(
-    runs: &Runs,
-    joined: &Joined,
-    row: usize,
-    figures: &Figures,
-    options: CompareOptions,
-) -> Status {
-    let joined_row = &joined.rows[row];
-    let (reference, last) = (options.reference, runs.sides.len() - 1);
-    let has = |side: usize| joined_row.sides & 1 << side != 0;
-    let judged = judged(joined_row.of, figures, options);
-    let both = [&figures.cost[..], judged];
-    let compared = || {
-        both.iter()
-            .flat_map(|figures| figures.iter().enumerate())
-            .filter(|(event, _)| runs.is_common(*event))
-            .map(|(_, figure)| figure)
-            .chain(&figures.calls)
-    };
-    let differs =
-        (0..runs.sides.len()).any(|side| compared().any(|figure| figure.differs(reference, side)));
-    let is_measured_once = [reference, last]
-        .iter()
-        .all(|side| runs.files_of(*side).len() < 2);
-    match (has(reference), has(last)) {
-        // A record that only some files of a side have is noise while it stays within theirs.
-        _ if !differs && !is_measured_once => Status::Same,
-        (true, true) if joined_row.certainty == Certainty::Renamed => Status::Renamed,
-        (false, true) => Status::Added,
-        (true, false) => Status::Removed,
-        _ if differs => Status::Changed,
-        _ => Status::Same,
+    /// What became of a row, by the sides that have it and whether it differs between them.
+    fn became(&self, row: usize, differs: bool) -> Status {
+        let JoinedRow {
+            sides, certainty, ..
+        } = self.joined.rows[row];
+        match self.sides().map(|side| sides & 1 << side != 0) {
+            [true, true] if certainty == Certainty::Renamed => Status::Renamed,
+            [false, true] => Status::Added,
+            [true, false] => Status::Removed,
+            _ if differs => Status::Changed,
+            _ => Status::Same,
+        }
     }
-}
 
-/// True if all costs of a row changed by less than the minimum share of their totals, as a longer path or another
-/// environment can cause. Any change in findings or call counts is significant: they do not vary by themselves.
-fn stays_below(
-    runs: &Runs,
-    joined: &Joined,
-    row: usize,
-    figures: &Figures,
-    totals: &[Figure],
-    options: CompareOptions,
-) -> bool {
-    let of = joined.rows[row].of;
-    let Some(least) = options.min_change else {
-        return false;
-    };
-    if matches!(of, RecordType::Leak | RecordType::Error) {
-        return false;
+    /// True if all costs of a row changed by less than the minimum share of their totals, as a longer path or another
+    /// environment can cause. Any change in findings or call counts is significant: they do not vary by themselves.
+    fn stays_below(&self, row: usize, figures: &Figures, totals: &[Figure]) -> bool {
+        let Some(least) = self.options.min_change else {
+            return false;
+        };
+        if matches!(
+            self.joined.rows[row].of,
+            RecordType::Leak | RecordType::Error
+        ) {
+            return false;
+        }
+        let [reference, last] = self.sides();
+        let is_below = |figure: &Figure, total: &Figure| {
+            let total = total.entries.iter().flatten().copied().max().unwrap_or(0);
+            (0..=last).all(|side| {
+                let change = figure.change(reference, side).abs();
+                change == 0 || !least.is_reached(change, total)
+            })
+        };
+        let costs = |figures: &[Figure]| {
+            let mut pairs = figures.iter().zip(totals);
+            pairs.all(|(figure, total)| is_below(figure, total))
+        };
+        let mut calls = figures.calls.iter();
+        let has_calls_changed =
+            calls.any(|calls| (0..=last).any(|side| calls.differs(reference, side)));
+        !has_calls_changed && costs(&figures.cost) && costs(self.judged(row, figures))
     }
-    let reference = options.reference;
-    let is_below = |figure: &Figure, total: &Figure| {
-        let total = total.entries.iter().flatten().copied().max().unwrap_or(0);
-        (0..runs.sides.len()).all(|side| {
-            let change = figure.change(reference, side).abs();
-            change == 0 || !least.is_reached(change, total)
-        })
-    };
-    let judged = judged(of, figures, options);
-    let costs = |figures: &[Figure]| {
-        let mut pairs = figures.iter().zip(totals);
-        pairs.all(|(figure, total)| is_below(figure, total))
-    };
-    let has_calls_changed = figures
-        .calls
-        .iter()
-        .any(|calls| (0..runs.sides.len()).any(|side| calls.differs(reference, side)));
-    !has_calls_changed && costs(&figures.cost) && costs(judged)
-}
 
-fn weight(runs: &Runs, of: RecordType, figures: &Figures, options: CompareOptions) -> u128 {
-    judged(of, figures, options)
-        .iter()
-        .enumerate()
-        .filter(|(event, _)| runs.is_common(*event))
-        .map(|(_, figure)| figure)
+    fn weight(&self, row: usize, figures: &Figures) -> u128 {
+        let [reference, last] = self.sides();
+        let judged = self.judged(row, figures).iter().enumerate();
+        let mut common = judged.filter(|(event, _)| self.runs.is_common(*event));
         // The first event that the row counts at all.
-        .find(|figure| figure.entries.iter().flatten().any(|count| *count != 0))
-        .and_then(|figure| {
-            (0..runs.sides.len())
-                .map(|side| figure.change(options.reference, side).unsigned_abs())
-                .max()
-        })
-        .unwrap_or(0)
-}
+        let is_counted = |figure: &Figure| figure.entries.iter().flatten().any(|count| *count != 0);
+        let counted = common.find(|(_, figure)| is_counted(figure));
+        let change =
+            |side| counted.map(|(_, figure)| figure.change(reference, side).unsigned_abs());
+        (0..=last).filter_map(change).max().unwrap_or(0)
+    }
 
-/// The key that names a row, and whether other records of its side have other names.
-fn shown(runs: &Runs, joined: &Joined, row: usize) -> (Key, bool) {
-    let of = joined.rows[row].of;
-    let mut found: Option<(Key, Count)> = None;
-    let mut has_several_names = false;
-    for side in (0..runs.sides.len()).rev() {
-        for profile in runs.files_of(side) {
-            let table = runs.profiles[profile].table(of);
-            for record in joined.records(row, profile) {
-                let key = crate::key::exact(table.key(*record as usize));
-                let cost = table.cost(*record as usize).first().copied().unwrap_or(0);
-                match &mut found {
-                    None => found = Some((key, cost)),
-                    Some((shown, most)) => {
-                        has_several_names |= shown.function.name != key.function.name;
-                        if cost > *most {
-                            (*shown, *most) = (key, cost);
+    /// The key that names a row, and whether other records of its side have other names.
+    fn shown(&self, row: usize) -> (Key, bool) {
+        let of = self.joined.rows[row].of;
+        let mut found: Option<(Key, Count)> = None;
+        let mut has_several_names = false;
+        for side in (0..self.runs.sides.len()).rev() {
+            for profile in self.runs.files_of(side) {
+                let table = self.runs.profiles[profile].table(of);
+                for record in self.joined.records(row, profile) {
+                    let key = crate::key::exact(table.key(*record as usize));
+                    let cost = table.count(*record as usize, 0);
+                    match &mut found {
+                        None => found = Some((key, cost)),
+                        Some((shown, most)) => {
+                            has_several_names |= shown.function.name != key.function.name;
+                            if cost > *most {
+                                (*shown, *most) = (key, cost);
+                            }
                         }
                     }
                 }
             }
+            if found.is_some() {
+                break;
+            }
         }
-        if found.is_some() {
-            break;
-        }
+        // Every row has a record in some side.
+        (found.unwrap_or_default().0, has_several_names)
     }
-    // Every row has a record in some side.
-    (found.unwrap_or_default().0, has_several_names)
 }
 
 /// The key of a row in the first side that has it.

@@ -137,12 +137,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
                 }
                 let position = runs.position(*profile, event).unwrap_or(usize::MAX);
                 let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
-                cost.push(
-                    records
-                        .iter()
-                        .map(|record| at(table.cost(*record as usize)))
-                        .sum(),
-                );
+                cost.push(count_of(runs, joined, row, *profile, event, false));
                 let with_incl = records
                     .iter()
                     .filter_map(|record| table.incl(*record as usize));

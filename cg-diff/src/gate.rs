@@ -169,7 +169,7 @@ impl Gate<'_> {
     fn broken(
         &self,
         limit: &Limit,
-        sides: (usize, usize),
+        sides: [usize; 2],
         open: &mut Open,
     ) -> anyhow::Result<(Judged, Vec<Ranked>)> {
         if let Some(why) = self
@@ -185,7 +185,7 @@ impl Gate<'_> {
         if limit.is_on_leaks() && !self.runs.leak_kinds.doubts.is_empty() {
             return Ok((Judged::Fully, Vec::new()));
         }
-        if !self.counts_figure(&limit.figure, sides)? {
+        if !self.counts_figure(limit, sides)? {
             return Ok((Judged::NotCounted, Vec::new()));
         }
         let found = match &limit.scope {
@@ -193,12 +193,12 @@ impl Gate<'_> {
             Scope::Functions(regex) => self.functions(limit, Some(regex), sides, open)?,
             Scope::Worst(regex) => self.functions(limit, regex.as_ref(), sides, open)?,
         };
-        let run = limit.is_on_any.then(|| self.runs.sides[sides.1].0.clone());
+        let run = limit.is_on_any.then(|| self.runs.sides[sides[1]].0.clone());
         let Some(found) = found else {
             return Ok((Judged::NotCounted, Vec::new()));
         };
         let is_unmatched = found.is_empty() && open.untold.is_none();
-        let judged = match is_unmatched && !self.has_nothing_to_find(&limit.figure) {
+        let judged = match is_unmatched && !self.has_nothing_to_find(limit) {
             true => Judged::Unmatched,
             false => Judged::Fully,
         };
@@ -234,45 +234,38 @@ impl Gate<'_> {
     }
 
     /// A figure as it is held against a limit.
-    fn measured(&self, of: String, figure: &Figure, sides: (usize, usize)) -> Measured {
+    fn measured(&self, of: String, figure: &Figure, sides: [usize; 2]) -> Measured {
         Measured {
             of,
-            old: figure.entries[sides.0],
-            new: figure.entries[sides.1],
+            old: figure.entries[sides[0]],
+            new: figure.entries[sides[1]],
             noise: self
                 .has_noise(sides)
-                .then(|| figure.noise(sides.0, sides.1)),
-            chance: None,
-            untold: None,
-            whole: None,
-            run: None,
+                .then(|| figure.noise(sides[0], sides[1])),
+            ..Measured::default()
         }
     }
 
     /// The same for sampled runs; shares become counts at the old side's number of samples.
-    fn sampled(of: String, figure: &Sampled, sides: (usize, usize)) -> Measured {
-        let (old, new, chance) = figure.in_counts(sides.0, sides.1);
+    fn sampled(of: String, figure: &Sampled, sides: [usize; 2]) -> Measured {
+        let (old, new, chance) = figure.in_counts(sides[0], sides[1]);
         Measured {
             of,
             old: Some(old),
             new: Some(new),
-            noise: None,
             chance: Some(chance),
-            untold: None,
-            whole: figure.whole(sides.0),
-            run: None,
+            whole: figure.whole(sides[0]),
+            ..Measured::default()
         }
     }
 
     /// True where a side has several files, which tell how much of a change is noise.
-    fn has_noise(&self, sides: (usize, usize)) -> bool {
-        [sides.0, sides.1]
-            .iter()
-            .any(|side| self.runs.files_of(*side).len() > 1)
+    fn has_noise(&self, sides: [usize; 2]) -> bool {
+        (sides.iter()).any(|side| self.runs.files_of(*side).len() > 1)
     }
 
     /// The total that is limited; `None` where no run counts it.
-    fn total(&self, limit: &Limit, sides: (usize, usize)) -> anyhow::Result<Option<Measured>> {
+    fn total(&self, limit: &Limit, sides: [usize; 2]) -> anyhow::Result<Option<Measured>> {
         let of = "the total".to_owned();
         let figure = match &limit.figure {
             Limited::Cost(event) | Limited::Incl(event) => match self.level(event, sides) {
@@ -307,22 +300,22 @@ impl Gate<'_> {
         &self,
         limit: &Limit,
         regex: Option<&Regex>,
-        sides: (usize, usize),
+        sides: [usize; 2],
         open: &mut Open,
     ) -> anyhow::Result<Option<Vec<Measured>>> {
-        let event = match &limit.figure {
-            Limited::Cost(name) | Limited::Incl(name) => match self.event(name, sides)? {
+        let event = match limit.event() {
+            Some(name) => match self.event(name, sides)? {
                 None => return Ok(None),
                 event => event,
             },
-            Limited::Calls => None,
+            None => None,
         };
         let is_inclusive = matches!(limit.figure, Limited::Incl(_));
         let mut known = HashMap::new();
         let mut found = Vec::new();
         for change in self.changes {
             let row = self.joined.rows[change.row];
-            if row.sides & (1 << sides.0 | 1 << sides.1) == 0 {
+            if row.sides & (1 << sides[0] | 1 << sides[1]) == 0 {
                 continue;
             }
             let Some(name) = self.matching_name(change, regex, sides, &mut known) else {
@@ -354,13 +347,13 @@ impl Gate<'_> {
                 }
                 _ => Measured {
                     untold: (self.joined.untold(change.row))
-                        .and_then(|untold| untold.between([sides.0, sides.1], is_inclusive)),
+                        .and_then(|untold| untold.between(sides, is_inclusive)),
                     ..self.measured(name, &figure, sides)
                 },
             });
         }
         let is_not_printed = |measured: &Measured| measured.of == NOT_PRINTED;
-        if let Limited::Cost(name) | Limited::Incl(name) = &limit.figure
+        if let Some(name) = limit.event()
             && self.runs.leak_kinds.differ_unprinted(name)
             && !found.iter().any(is_not_printed)
         {
@@ -378,7 +371,7 @@ impl Gate<'_> {
         &self,
         change: &Change,
         regex: Option<&Regex>,
-        sides: (usize, usize),
+        sides: [usize; 2],
         known: &mut HashMap<Symbol, bool>,
     ) -> Option<String> {
         let text = |symbol: Symbol| self.runs.names.symbols.text(symbol);
@@ -394,9 +387,7 @@ impl Gate<'_> {
             return Some(text(shown).to_owned());
         }
         let of = self.joined.rows[change.row].of;
-        let profiles = [sides.0, sides.1]
-            .into_iter()
-            .flat_map(|side| self.runs.files_of(side));
+        let profiles = sides.into_iter().flat_map(|side| self.runs.files_of(side));
         for profile in profiles {
             let table = self.runs.profiles[profile].table(of);
             for record in self.joined.records(change.row, profile) {
@@ -411,15 +402,15 @@ impl Gate<'_> {
 
     /// Whether the runs of two sides tell calls or inclusive costs, if a limit is on these; what has no records at all may
     /// tell anything.
-    fn counts_figure(&self, figure: &Limited, sides: (usize, usize)) -> anyhow::Result<bool> {
-        let (what, tells): (&str, fn(&Profile) -> bool) = match figure {
+    fn counts_figure(&self, limit: &Limit, sides: [usize; 2]) -> anyhow::Result<bool> {
+        let (what, tells): (&str, fn(&Profile) -> bool) = match limit.figure {
             Limited::Cost(_) => return Ok(true),
             Limited::Incl(_) => ("inclusive cost", tells_inclusive_cost),
             Limited::Calls => ("calls", tells_calls),
         };
         let mut is_told = false;
         let mut lacking = None;
-        for side in [sides.0, sides.1] {
+        for side in sides {
             for profile in self.runs.files_of(side) {
                 let profile = &self.runs.profiles[profile];
                 match profile.types().next().is_none() {
@@ -430,7 +421,7 @@ impl Gate<'_> {
             }
         }
         match lacking {
-            None => Ok(is_told || self.has_nothing_to_find(figure)),
+            None => Ok(is_told || self.has_nothing_to_find(limit)),
             Some(side) => {
                 anyhow::ensure!(!is_told, "a limit is on {what}, which {side} does not tell");
                 Ok(false)
@@ -440,8 +431,8 @@ impl Gate<'_> {
 
     /// True for runs of tools that look for errors and leaks where none was found: a limit on functions is on nothing then,
     /// and nothing is missing.
-    fn has_nothing_to_find(&self, figure: &Limited) -> bool {
-        let (Limited::Cost(event) | Limited::Incl(event)) = figure else {
+    fn has_nothing_to_find(&self, limit: &Limit) -> bool {
+        let Some(event) = limit.event() else {
             return false;
         };
         let is_found = |profile: &Profile| {
@@ -450,12 +441,7 @@ impl Gate<'_> {
             };
             profile.types().any(|of| {
                 let table = profile.table(of);
-                (0..table.len()).any(|row| {
-                    table
-                        .cost(row)
-                        .get(position)
-                        .is_some_and(|count| *count != 0)
-                })
+                table.counts(position)
             })
         };
         let profiles = &self.runs.profiles;
@@ -463,7 +449,7 @@ impl Gate<'_> {
         runs.peek().is_some() && runs.all(notes::is_of_findings) && !profiles.iter().any(is_found)
     }
 
-    fn event(&self, name: &str, sides: (usize, usize)) -> anyhow::Result<Option<usize>> {
+    fn event(&self, name: &str, sides: [usize; 2]) -> anyhow::Result<Option<usize>> {
         let Some(event) = self.runs.events.iter().position(|event| event == name) else {
             return Ok(None);
         };
@@ -471,7 +457,7 @@ impl Gate<'_> {
             !(is_of_caches(name) && notes::have_other_caches(self.runs)),
             "a limit is on {name}, and the runs have different caches; give all runs the same --I1, --D1 and --LL"
         );
-        for side in [sides.0, sides.1] {
+        for side in sides {
             for profile in self.runs.files_of(side) {
                 anyhow::ensure!(
                     self.runs.counts(profile, event),
@@ -484,12 +470,12 @@ impl Gate<'_> {
     }
 
     /// The levels of the compared Massif snapshots; no total includes them.
-    fn level(&self, name: &str, sides: (usize, usize)) -> Option<Figure> {
+    fn level(&self, name: &str, sides: [usize; 2]) -> Option<Figure> {
         let figure = Figure::of_profiles(self.runs, |profile| {
             let snapshot = compared(self.runs.profiles[profile].snapshots(), self.snapshot)?;
             level_of(snapshot, name)
         });
-        let has_both = figure.entries[sides.0].is_some() && figure.entries[sides.1].is_some();
+        let has_both = figure.entries[sides[0]].is_some() && figure.entries[sides[1]].is_some();
         has_both.then_some(figure)
     }
 }

@@ -95,8 +95,7 @@ fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>
             let Some(guest) = guest.filter(|guest| moved.contains_key(guest)) else {
                 continue;
             };
-            let frames = key.stack.map(|stack| runs.names.stacks.frames(stack));
-            let frames = frames.unwrap_or_default();
+            let frames = runs.names.stacks.frames_of(key.stack);
             let Some(host) = frames.last().filter(|_| frames.len() > 1) else {
                 continue;
             };

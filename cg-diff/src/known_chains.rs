@@ -158,9 +158,8 @@ impl PlainHosts {
         }
         let text = |symbol: Option<Symbol>| symbol.map(|symbol| names.symbols.text(symbol));
         for key in profile.table(RecordType::Inline).keys() {
-            let frames = key.stack.map(|stack| names.stacks.frames(stack));
-            let Some(host) = frames.and_then(|frames| frames.last().map(|frame| frame.function))
-            else {
+            let host = names.stacks.frames_of(key.stack).last();
+            let Some(host) = host.map(|frame| frame.function) else {
                 continue;
             };
             hosts.entry(host).or_insert_with(|| {

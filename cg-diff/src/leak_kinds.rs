@@ -7,7 +7,7 @@
 use cg_parse::findings::Coverage;
 use cg_stream::profile::{Names, Profile, Symbol, Symbols};
 use cg_stream::record::{Count, Counts, LeakKind, RecordType, RunRecord};
-use cg_stream::rows::{Cells, LeakRow, NameRef, NoTables, RowSink as _, StackRef};
+use cg_stream::rows::{Cells, LeakRow, NameRef, NoTables, RowSink as _};
 
 use crate::notes;
 
@@ -204,15 +204,9 @@ impl ShownLeakKinds {
             let cost = Counts(vec![("bytes".into(), *bytes), ("blocks".into(), *blocks)]);
             let row = LeakRow {
                 name: Some(NameRef::Text(NOT_PRINTED)),
-                file: None,
-                line: None,
-                obj: None,
                 kind: kind.word(),
                 cost: Cells::Named(&cost),
-                indirect_bytes: 0,
-                pid: None,
-                stack: StackRef::Frames(&[]),
-                suppression: None,
+                ..LeakRow::default()
             };
             let profile = &mut profiles[*position];
             profile.put_names(std::mem::take(names));
@@ -252,7 +246,7 @@ fn seen(profile: &Profile, leak_kind: LeakKind, allow_fragment: bool) -> Seen {
             .kind
             .is_some_and(|kind| profile.symbols().text(kind) == leak_kind.word())
         {
-            let at = |event: usize| table.cost(record).get(event).copied().unwrap_or(0);
+            let at = |event: usize| table.count(record, event);
             shown = (shown.0 + at(bytes), shown.1 + at(blocks));
         }
     }

@@ -73,7 +73,7 @@ enum Threshold {
 }
 
 /// A figure as it is held against a limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// What the figure is of: `the total`, or a function.
     pub(crate) of: String,
@@ -105,7 +105,7 @@ pub(crate) enum LimitAnswer {
 impl Limit {
     /// Whether the figures break the limit, given what they may differ by through chance: yes, no, or undecided.
     pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> LimitAnswer {
-        if matches!(self.threshold, Threshold::Level(_)) {
+        if self.is_level() {
             return match self.is_broken(Some(old), Some(new)) {
                 true => LimitAnswer::Broken,
                 false => LimitAnswer::Kept,
@@ -148,10 +148,7 @@ impl Limit {
 
     /// True for a limit on what leaks count.
     pub(crate) fn is_on_leaks(&self) -> bool {
-        let (Limited::Cost(event) | Limited::Incl(event)) = &self.figure else {
-            return false;
-        };
-        matches!(event.as_str(), "bytes" | "blocks")
+        matches!(self.event(), Some("bytes" | "blocks"))
     }
 
     /// True for a limit on the new figure itself.
@@ -167,8 +164,7 @@ impl Limit {
         noise: Option<Count>,
     ) -> bool {
         let change = new.unwrap_or(0) - old.unwrap_or(0);
-        let is_level = matches!(self.threshold, Threshold::Level(_));
-        if !is_level && noise.is_some_and(|noise| change.abs() <= noise) {
+        if !self.is_level() && noise.is_some_and(|noise| change.abs() <= noise) {
             self.is_broken(old, old)
         } else {
             self.is_broken(old, new)
@@ -320,15 +316,12 @@ impl FromStr for Limit {
             _ => return Err(format!("expected a regex in [ and ] in \"{text}\"")),
         };
         let (figure, regex) = subject;
-        let figure = figure.trim();
-        let (figure, is_on_any) = match figure.strip_prefix("any.") {
-            Some(figure) => (figure, true),
-            None => (figure, false),
+        let without = |figure: &'_ str, prefix| match figure.strip_prefix(prefix) {
+            Some(rest) => (rest.to_owned(), true),
+            None => (figure.to_owned(), false),
         };
-        let (figure, is_worst) = match figure.strip_prefix("worst.") {
-            Some(figure) => (figure, true),
-            None => (figure, false),
-        };
+        let (figure, is_on_any) = without(figure.trim(), "any.");
+        let (figure, is_worst) = without(&figure, "worst.");
         let rest = rest.trim();
         let ops = [
             (">=", Op::AtLeast),
@@ -340,7 +333,7 @@ impl FromStr for Limit {
             .into_iter()
             .find_map(|(sign, op)| rest.strip_prefix(sign).map(|value| (op, value.trim())))
             .ok_or_else(|| format!("expected > >= < or <= in \"{text}\", found \"{rest}\""))?;
-        let limited = match figure {
+        let limited = match figure.as_str() {
             "" => {
                 return Err(format!(
                     "expected an event, incl.EVENT or calls in \"{text}\""

@@ -287,14 +287,19 @@ impl Runs {
     /// The function that a `call` record is of; of inlined code the inlined function, where functions are compared so.
     pub(crate) fn caller(&self, key: &Key) -> FunctionKey {
         let inlined = key.inlined.filter(|_| !self.out_of_line.is_empty());
-        let frames = inlined.map(|stack| self.names.stacks.frames(stack));
-        let innermost = frames.and_then(|frames| frames.first());
+        let innermost = self.names.stacks.frames_of(inlined).first();
         innermost.map_or(key.function, |frame| frame.function)
     }
 
     /// The profiles of a side.
     pub(crate) fn files_of(&self, side: usize) -> Range<usize> {
         self.sides[side].1.clone()
+    }
+
+    /// All profiles, each behind its side.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (usize, usize)> {
+        let sides = self.sides.iter().enumerate();
+        sides.flat_map(|(side, (_, files))| files.clone().map(move |profile| (side, profile)))
     }
 
     /// Where a profile has an event.
@@ -329,14 +334,8 @@ impl Runs {
         let is_of_type = |event: &usize| {
             self.profiles.iter().enumerate().any(|(profile, records)| {
                 let table = records.table(of);
-                self.position(profile, *event).is_some_and(|position| {
-                    (0..table.len()).any(|row| {
-                        table
-                            .cost(row)
-                            .get(position)
-                            .is_some_and(|count| *count != 0)
-                    })
-                })
+                self.position(profile, *event)
+                    .is_some_and(|position| table.counts(position))
             })
         };
         (0..self.events.len()).find(is_of_type).unwrap_or(0)
@@ -357,16 +356,14 @@ impl Runs {
             let leaks = profile.table(RecordType::Leak);
             let left_out = (0..leaks.len())
                 .filter(|record| self.is_left_out(leaks.key(*record)))
-                .map(|record| leaks.cost(record).get(position).copied().unwrap_or(0));
+                .map(|record| leaks.count(record, position));
             let unprinted = self.leak_kinds.unprinted(index, &self.events[event]);
             return Some(total + unprinted - left_out.sum::<Count>());
         }
         // Each event is counted by one record type; `line` and `call` records only break its counts down.
         let sum = |of: RecordType| -> Count {
             let table = profile.table(of);
-            (0..table.len())
-                .map(|row| table.cost(row).get(position).copied().unwrap_or(0))
-                .sum()
+            (0..table.len()).map(|row| table.count(row, position)).sum()
         };
         let mut types: Vec<RecordType> = profile.types().collect();
         types.order_by_key(|of| *of == RecordType::Line);

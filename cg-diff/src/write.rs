@@ -495,8 +495,7 @@ impl Comparison<'_> {
 
     fn stack(&self, key: &Key) -> Vec<Frame<'_>> {
         let names = &self.runs.names;
-        let frames = key.stack.map(|stack| names.stacks.frames(stack));
-        let frames = frames.unwrap_or_default();
+        let frames = names.stacks.frames_of(key.stack);
         // Addresses are those of one run.
         frames
             .iter()

@@ -106,11 +106,8 @@ impl Nodes<'_> {
     /// inlined from and the caller.
     fn chain(&self, runs: &Runs, key: &Key) -> Vec<NodeFunction> {
         let inlined = key.stack.or(key.inlined);
-        let frames = inlined.map(|stack| runs.names.stacks.frames(stack));
-        let frames = frames
-            .unwrap_or_default()
-            .iter()
-            .map(|frame| frame.function);
+        let frames = runs.names.stacks.frames_of(inlined).iter();
+        let frames = frames.map(|frame| frame.function);
         let host = key.stack.is_none().then_some(key.function);
         frames
             .chain(host)

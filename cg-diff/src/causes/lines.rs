@@ -151,7 +151,7 @@ impl<'a> ProfileLines<'a> {
                 && let Some(node) = self.by_function.get(function)
                 && let Some(counts) = counts.get_mut(&(*node, None))
             {
-                let count = lines.cost(record).get(position).copied().unwrap_or(0);
+                let count = lines.count(record, position);
                 let site = file.filter(|_| file != function.file);
                 self.add(&mut counts[run], site, key.line, count);
             }

@@ -35,7 +35,7 @@ use graph::{CallGraph, NodeArc, Nodes};
 use inclusive::Entangled;
 
 /// A cause, of nodes of [`Causes`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CauseOfNode {
     pub(crate) kind: CauseKind,
     pub(crate) node: usize,
@@ -128,14 +128,7 @@ fn counted_events(runs: &Runs) -> Vec<usize> {
     let has = |profile: usize, event: usize| {
         let table = runs.profiles[profile].table(RecordType::Fn);
         let position = runs.position(profile, event);
-        position.is_some_and(|position| {
-            (0..table.len()).any(|row| {
-                table
-                    .cost(row)
-                    .get(position)
-                    .is_some_and(|count| *count != 0)
-            })
-        })
+        position.is_some_and(|position| table.counts(position))
     };
     (0..runs.events.len())
         .filter(|event| runs.is_common(*event))
@@ -273,13 +266,9 @@ impl Terms<'_> {
             let cause = |kind, calls| CauseOfNode {
                 kind,
                 node,
-                callee: None,
                 calls,
                 ran,
-                cost: Vec::new(),
-                cycle: None,
-                line: None,
-                delta: Vec::new(),
+                ..CauseOfNode::default()
             };
             if ran[0] > 0 && ran[1] > 0 {
                 let costs = self.old.cost[node].iter().zip(&self.new.cost[node]);

@@ -46,20 +46,18 @@ pub(super) fn collect(
     if facts.is_empty() {
         return facts;
     }
-    for side in 0..runs.sides.len() {
-        for profile in runs.files_of(side) {
-            let mut collector = FactCollector {
-                runs,
-                functions,
-                facts: &mut facts,
-                side,
-                profile,
-            };
-            collector.add_functions();
-            collector.add_arcs();
-            for of in types.iter().filter(|of| of.has_stack()) {
-                collector.add_stacks(*of);
-            }
+    for (side, profile) in runs.files() {
+        let mut collector = FactCollector {
+            runs,
+            functions,
+            facts: &mut facts,
+            side,
+            profile,
+        };
+        collector.add_functions();
+        collector.add_arcs();
+        for of in types.iter().filter(|of| of.has_stack()) {
+            collector.add_stacks(*of);
         }
     }
     facts
@@ -144,10 +142,7 @@ impl FactCollector<'_> {
             if let Some(facts) = self.of(key.function) {
                 facts.add_costs(runs, profile, cost);
             }
-            let frames = key
-                .stack
-                .map(|stack| runs.names.stacks.frames(stack))
-                .unwrap_or_default();
+            let frames = runs.names.stacks.frames_of(key.stack);
             // The first event that the record counts; events of other record types are 0 here.
             let whole = cost.iter().copied().find(|count| *count != 0).unwrap_or(0);
             let mut seen = BTreeSet::new();

@@ -27,6 +27,7 @@ pub(crate) enum Certainty {
 }
 
 /// All nodes and their classes.
+#[derive(Default)]
 pub(super) struct Functions {
     keys: Vec<FunctionKey>,
     sides: Vec<u8>,
@@ -46,32 +47,22 @@ struct Class {
 impl Functions {
     /// A node for each function of each side, in the order of the runs; none of them joined.
     pub(super) fn of(runs: &Runs, types: &[RecordType]) -> Functions {
-        let mut functions = Functions {
-            keys: Vec::new(),
-            sides: Vec::new(),
-            index: Map::default(),
-            classes: Vec::new(),
-        };
+        let mut functions = Functions::default();
         // Functions have figures of their own where there are `fn` records, whatever is compared.
         let others = types.iter().copied().filter(|of| *of != RecordType::Fn);
         let types: Vec<RecordType> = std::iter::once(RecordType::Fn).chain(others).collect();
-        for side in 0..runs.sides.len() {
-            for profile in runs.files_of(side) {
-                for of in &types {
-                    for key in runs.profiles[profile].table(*of).keys() {
-                        let frames = key
-                            .stack
-                            .map(|stack| runs.names.stacks.frames(stack))
-                            .unwrap_or_default();
-                        for frame in frames.iter() {
-                            functions.add(frame.function, side);
-                        }
-                        if frames.is_empty() {
-                            functions.add(key.function, side);
-                        }
-                        if let Some(callee) = key.callee {
-                            functions.add(callee, side);
-                        }
+        for (side, profile) in runs.files() {
+            for of in &types {
+                for key in runs.profiles[profile].table(*of).keys() {
+                    let frames = runs.names.stacks.frames_of(key.stack);
+                    for frame in frames.iter() {
+                        functions.add(frame.function, side);
+                    }
+                    if frames.is_empty() {
+                        functions.add(key.function, side);
+                    }
+                    if let Some(callee) = key.callee {
+                        functions.add(callee, side);
                     }
                 }
             }
@@ -180,18 +171,16 @@ impl Functions {
     fn with_equal_figures(&self, runs: &Runs) -> Vec<bool> {
         let mut records: Vec<Option<(usize, usize)>> = vec![None; self.len()];
         let mut has_several = vec![false; self.len()];
-        for side in 0..runs.sides.len() {
-            for profile in runs.files_of(side) {
-                for (record, key) in runs.profiles[profile]
-                    .table(RecordType::Fn)
-                    .keys()
-                    .iter()
-                    .enumerate()
-                {
-                    if let Some(node) = self.find(key.function, side) {
-                        let known = records[node as usize].replace((profile, record));
-                        has_several[node as usize] |= known.is_some();
-                    }
+        for (side, profile) in runs.files() {
+            for (record, key) in runs.profiles[profile]
+                .table(RecordType::Fn)
+                .keys()
+                .iter()
+                .enumerate()
+            {
+                if let Some(node) = self.find(key.function, side) {
+                    let known = records[node as usize].replace((profile, record));
+                    has_several[node as usize] |= known.is_some();
                 }
             }
         }

@@ -4,11 +4,11 @@
 //! paths decides first. Where paths do not decide, likeness does, for the whole group at once.
 
 use cg_names::paths;
+use cg_names::rules::MatchedRules;
 use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::sorting::Order as _;
 
 use super::assign::{self, LikelyPair};
-use super::buckets::Buckets;
 use super::facts::{self, MOST_LIKE, NodeFacts};
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map, Sides};
@@ -36,19 +36,12 @@ struct Member {
 impl Joiner<'_> {
     /// Joins open classes by their names at a level.
     pub(super) fn join_level(&mut self, level: Level) {
-        let mut groups = Buckets::default();
-        for class in self.open() {
-            let key = self.functions.key(class);
+        let groups = self.open_by(|joiner, key| {
             // Names with counters wait for the last level, where the counter is only evidence.
-            if level < Level::Counter && self.names.is_contested(key.name)
-                || self.names.is_nameless(key.name)
-            {
-                continue;
-            }
-            groups.add(self.names.function(key, level), class);
-        }
-        let mut groups = groups.into_vec();
-        groups.retain(|group| self.gains(group));
+            let waits = level < Level::Counter && joiner.names.is_contested(key.name);
+            let is_named = !waits && !joiner.names.is_nameless(key.name);
+            is_named.then(|| joiner.names.function(key, level))
+        });
         let groups: Vec<Vec<Member>> = groups
             .into_iter()
             .map(|group| group.into_iter().map(|class| self.member(class)).collect())
@@ -128,8 +121,7 @@ impl Joiner<'_> {
             let mut is_paired = vec![false; new.len()];
             for (old, new_position, certainty) in pairs {
                 let (a, b) = (paired[old], new[new_position]);
-                let matched = self.names.rules_between(a.key, b.key, level);
-                self.functions.unite(a.class, b.class, matched, certainty);
+                self.unite_by_names([a.class, b.class], level, MatchedRules::NONE, certainty);
                 paired[old].sides |= b.sides;
                 paired[old].is_unnumbered |= b.is_unnumbered;
                 is_paired[new_position] = true;
@@ -254,9 +246,8 @@ impl Joiner<'_> {
             for other in &members[position + 1..] {
                 let is_joined = (member.sides | other.sides).count_ones() > 1;
                 if is_joined && (member.file, member.object) == (other.file, other.object) {
-                    let matched = self.names.rules_between(member.key, other.key, Level::Part);
-                    self.functions
-                        .unite(member.class, other.class, matched, Certainty::Told);
+                    let pieces = [member.class, other.class];
+                    self.unite_by_names(pieces, Level::Part, MatchedRules::NONE, Certainty::Told);
                 }
             }
         }
@@ -274,11 +265,8 @@ impl Joiner<'_> {
                 && member.sides.count_ones() == 1
                 && self.are_homes(collective, member)
             {
-                let matched = self
-                    .names
-                    .rules_between(collective.key, member.key, Level::Counter);
-                self.functions
-                    .unite(collective.class, member.class, matched, Certainty::Told);
+                let both = [collective.class, member.class];
+                self.unite_by_names(both, Level::Counter, MatchedRules::NONE, Certainty::Told);
             }
         }
     }

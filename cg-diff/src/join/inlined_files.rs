@@ -3,27 +3,23 @@
 
 use cg_names::paths;
 use cg_names::rules::MatchedRules;
+use cg_stream::profile::FunctionKey;
 
 use super::Joiner;
-use super::buckets::Buckets;
 use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
     /// Joins functions of one name in one object, one per side, if one of their files holds mostly inlined code.
     pub(super) fn join_inlined_files(&mut self) {
-        let mut buckets = Buckets::default();
-        for class in self.open() {
-            let key = self.functions.key(class);
-            if self.names.is_nameless(key.name) {
-                continue;
+        let place = |joiner: &mut Self, key: FunctionKey| {
+            if joiner.names.is_nameless(key.name) {
+                return None;
             }
-            let function = self.names.function(key, Level::Counter);
-            if let (Some(name), Some(object)) = (function.name, function.obj) {
-                buckets.add((name, object), class);
-            }
-        }
-        for bucket in buckets.into_vec() {
+            let function = joiner.names.function(key, Level::Counter);
+            Some((function.name?, function.obj?))
+        };
+        for bucket in self.open_by(place) {
             let mut is_inlined = false;
             for class in &bucket {
                 if let Some(file) = self.functions.key(*class).file {
@@ -31,14 +27,11 @@ impl Joiner<'_> {
                     is_inlined |= paths::is_mostly_inlined(self.names.text(file));
                 }
             }
-            if is_inlined && self.gains(&bucket) && self.are_disjoint(&bucket) {
+            if is_inlined && self.are_disjoint(&bucket) {
+                let matched = MatchedRules::INLINED_FILE;
                 for class in &bucket[1..] {
-                    self.functions.unite(
-                        bucket[0],
-                        *class,
-                        MatchedRules::INLINED_FILE,
-                        Certainty::Told,
-                    );
+                    self.functions
+                        .unite(bucket[0], *class, matched, Certainty::Told);
                 }
             }
         }

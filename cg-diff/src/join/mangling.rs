@@ -77,11 +77,9 @@ impl Joiner<'_> {
     }
 
     fn unite_instance(&mut self, pattern: FunctionIndex, instance: FunctionIndex) {
-        let (a, b) = (self.functions.key(pattern), self.functions.key(instance));
-        let mut matched = self.names.rules_between(a, b, Level::Counter);
-        matched.add(MatchedRules::MANGLING);
-        self.functions
-            .unite(pattern, instance, matched, Certainty::Told);
+        let by_mangling = MatchedRules::MANGLING;
+        let both = [pattern, instance];
+        self.unite_by_names(both, Level::Counter, by_mangling, Certainty::Told);
     }
 
     fn normalised(&mut self, classes: &[FunctionIndex]) -> Vec<(FunctionKey, MangledFunction)> {

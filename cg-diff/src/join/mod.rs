@@ -24,8 +24,9 @@ mod untold;
 mod without_objects;
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
-use cg_names::rules::Rules;
+use cg_names::rules::{MatchedRules, Rules};
 use cg_parse::Snapshots;
 use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
@@ -38,6 +39,7 @@ pub(crate) use untold::UntoldCost;
 
 use crate::key::normal::Level;
 use crate::runs::Runs;
+use buckets::Buckets;
 use functions::{FunctionIndex, Functions};
 use names::JoinNames;
 use nested::Nested;
@@ -178,6 +180,36 @@ impl Joiner<'_> {
     fn class_of(&self, function: FunctionKey, side: usize) -> FunctionIndex {
         let node = self.functions.find(function, side);
         node.map_or(FunctionIndex::MAX, |node| self.functions.class(node))
+    }
+
+    /// The open classes by what `key` says of a function of theirs, as far as uniting them would gain something.
+    fn open_by<K: Hash + Eq>(
+        &mut self,
+        mut key: impl FnMut(&mut Self, FunctionKey) -> Option<K>,
+    ) -> Vec<Vec<FunctionIndex>> {
+        let mut buckets = Buckets::default();
+        for class in self.open() {
+            if let Some(key) = key(self, self.functions.key(class)) {
+                buckets.add(key, class);
+            }
+        }
+        let mut buckets = buckets.into_vec();
+        buckets.retain(|bucket| self.gains(bucket));
+        buckets
+    }
+
+    /// Unites two classes, joined by the rules that make their names one at a level, and by these.
+    fn unite_by_names(
+        &mut self,
+        [a, b]: [FunctionIndex; 2],
+        level: Level,
+        others: MatchedRules,
+        certainty: Certainty,
+    ) {
+        let (a_key, b_key) = (self.functions.key(a), self.functions.key(b));
+        let mut matched = self.names.rules_between(a_key, b_key, level);
+        matched.add(others);
+        self.functions.unite(a, b, matched, certainty);
     }
 
     /// The classes that some side lacks.

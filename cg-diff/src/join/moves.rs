@@ -43,25 +43,14 @@ const ROUNDS: usize = 4;
 impl Joiner<'_> {
     /// Joins the functions that are left over by likeness.
     pub(super) fn join_moved_and_renamed(&mut self) {
-        for _ in 0..ROUNDS {
-            if !self.join_moved() {
-                break;
-            }
-        }
-        for _ in 0..ROUNDS {
-            if !self.join_renamed() {
-                break;
-            }
-        }
+        // Until a round joins nothing.
+        let _ = (0..ROUNDS).all(|_| self.join_moved());
+        let _ = (0..ROUNDS).all(|_| self.join_renamed());
     }
 
     /// Joins functions of the same full or short name in different places. True if any was joined.
     fn join_moved(&mut self) -> bool {
-        let named: Vec<FunctionIndex> = self
-            .open()
-            .into_iter()
-            .filter(|class| self.has_name(*class))
-            .collect();
+        let named = self.open_with_names();
         let facts = self.facts_of(&named);
         let renamed_paths = self.renamed_paths();
         let mut by_tail = Buckets::default();
@@ -81,11 +70,7 @@ impl Joiner<'_> {
 
     /// Joins functions of different names in the same file and object. True if any was joined.
     fn join_renamed(&mut self) -> bool {
-        let named: Vec<FunctionIndex> = self
-            .open()
-            .into_iter()
-            .filter(|class| self.has_name(*class))
-            .collect();
+        let named = self.open_with_names();
         let facts = self.facts_of(&named);
         let mut by_place = Buckets::default();
         for class in named {
@@ -98,6 +83,12 @@ impl Joiner<'_> {
             any |= self.join_best(&bucket, &facts, Joiner::likeness_of_renamed);
         }
         any
+    }
+
+    fn open_with_names(&mut self) -> Vec<FunctionIndex> {
+        let mut named = self.open();
+        named.retain(|class| self.has_name(*class));
+        named
     }
 
     fn has_name(&mut self, class: FunctionIndex) -> bool {

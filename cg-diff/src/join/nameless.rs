@@ -4,6 +4,7 @@
 //! object is evidently the same build on both sides. Otherwise all such functions of an object become one row: its
 //! figures are right, and nothing more is known.
 
+use cg_names::rules::MatchedRules;
 use cg_stream::profile::Symbol;
 
 use super::buckets::Buckets;
@@ -60,12 +61,14 @@ impl Joiner<'_> {
         if is_one_build {
             let mut by_address: Map<Option<Symbol>, FunctionIndex> = Map::default();
             for node in nodes {
-                let key = self.functions.key(*node);
-                let known = *by_address.entry(key.name).or_insert(*node);
-                let matched =
-                    self.names
-                        .rules_between(self.functions.key(known), key, Level::Exact);
-                self.functions.unite(known, *node, matched, Certainty::Told);
+                let name = self.functions.key(*node).name;
+                let known = *by_address.entry(name).or_insert(*node);
+                self.unite_by_names(
+                    [known, *node],
+                    Level::Exact,
+                    MatchedRules::NONE,
+                    Certainty::Told,
+                );
             }
         }
         let mut left_over: Vec<FunctionIndex> = nodes
@@ -77,11 +80,9 @@ impl Joiner<'_> {
         left_over.dedup();
         if !is_one_build || self.gains(&left_over) {
             for other in left_over.iter().skip(1) {
-                let (a, b) = (self.functions.key(left_over[0]), self.functions.key(*other));
-                let mut matched = self.names.rules_between(a, b, Level::Counter);
-                matched.add(self.names.rules_of(a.name));
-                self.functions
-                    .unite(left_over[0], *other, matched, Certainty::Told);
+                let by_rules = self.names.rules_of(self.functions.key(left_over[0]).name);
+                let both = [left_over[0], *other];
+                self.unite_by_names(both, Level::Counter, by_rules, Certainty::Told);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! `parse.cold` of one build and `parse.part.0` of another are pieces of `parse`. Pieces that are left over are added
 //! to a piece of the same function that both sides have.
 
+use cg_names::rules::MatchedRules;
 use cg_stream::profile::FunctionKey;
 use cg_stream::sorting::Order as _;
 
@@ -68,9 +69,12 @@ impl Joiner<'_> {
                 continue;
             };
             for class in left_over {
-                let (a, b) = (self.functions.key(home), self.functions.key(class));
-                let matched = self.names.rules_between(a, b, Level::Part);
-                self.functions.unite(home, class, matched, Certainty::Told);
+                self.unite_by_names(
+                    [home, class],
+                    Level::Part,
+                    MatchedRules::NONE,
+                    Certainty::Told,
+                );
             }
         }
     }

@@ -80,29 +80,27 @@ impl Joiner<'_> {
         rows_of: &mut [Vec<(RecordType, Vec<u32>)>],
     ) {
         let mut row_of = vec![NOT_COMPARED; self.functions.len()];
-        for side in 0..self.runs.sides.len() {
-            for profile in self.runs.files_of(side) {
-                let table = self.runs.profiles[profile].table(RecordType::Fn);
-                let records = table.keys().iter().map(|key| {
-                    let Some(node) = self.functions.find(key.function, side) else {
-                        return NOT_COMPARED;
-                    };
-                    let class = self.functions.class(node);
-                    if row_of[class as usize] == NOT_COMPARED {
-                        row_of[class as usize] = rows.len() as u32;
-                        rows.push(JoinedRow {
-                            of: RecordType::Fn,
-                            matched: self.functions.matched(class),
-                            certainty: self.functions.certainty(class),
-                            sides: 0,
-                        });
-                    }
-                    let row = row_of[class as usize];
-                    rows[row as usize].sides |= 1 << side;
-                    row
-                });
-                rows_of[profile].push((RecordType::Fn, records.collect()));
-            }
+        for (side, profile) in self.runs.files() {
+            let table = self.runs.profiles[profile].table(RecordType::Fn);
+            let records = table.keys().iter().map(|key| {
+                let Some(node) = self.functions.find(key.function, side) else {
+                    return NOT_COMPARED;
+                };
+                let class = self.functions.class(node);
+                if row_of[class as usize] == NOT_COMPARED {
+                    row_of[class as usize] = rows.len() as u32;
+                    rows.push(JoinedRow {
+                        of: RecordType::Fn,
+                        matched: self.functions.matched(class),
+                        certainty: self.functions.certainty(class),
+                        sides: 0,
+                    });
+                }
+                let row = row_of[class as usize];
+                rows[row as usize].sides |= 1 << side;
+                row
+            });
+            rows_of[profile].push((RecordType::Fn, records.collect()));
         }
     }
 }
@@ -187,48 +185,46 @@ impl<'a> RecordJoin<'a> {
     /// Assigns each record to the draft with its identity.
     fn join_equal(&mut self) {
         let runs = self.joiner.runs;
-        for side in 0..runs.sides.len() {
-            for profile in runs.files_of(side) {
-                let table = runs.profiles[profile].table(self.of);
-                let compared = compared_records(self.of, table, self.snapshots);
-                let mut drafts = Vec::with_capacity(table.len());
-                for record in 0..table.len() {
-                    if !compared(record) || runs.is_left_out(table.key(record)) {
-                        drafts.push(usize::MAX);
-                        continue;
-                    }
-                    let key = crate::key::exact(table.key(record));
-                    let identity = self.identity(&key, side);
-                    let next = self.drafts.len();
-                    let draft = match self.index.get(&identity) {
-                        Some(draft) => *draft,
-                        None => {
-                            let identity = Rc::new(identity);
-                            self.index.insert(identity.clone(), next);
-                            self.drafts.push(Draft {
-                                identity,
-                                sides: 0,
-                                matched: MatchedRules::default(),
-                                certainty: Certainty::Told,
-                                parent: next,
-                                key,
-                                cost: 0,
-                            });
-                            next
-                        }
-                    };
-                    let first = table.cost(record).iter().copied().find(|count| *count != 0);
-                    let known = self.drafts[draft].key;
-                    let (matched, certainty) = self.between(&known, &key);
-                    let joined = &mut self.drafts[draft];
-                    joined.sides |= 1 << side;
-                    joined.matched.add(matched);
-                    joined.certainty = joined.certainty.max(certainty);
-                    joined.cost += first.unwrap_or(0);
-                    drafts.push(draft);
+        for (side, profile) in runs.files() {
+            let table = runs.profiles[profile].table(self.of);
+            let compared = compared_records(self.of, table, self.snapshots);
+            let mut drafts = Vec::with_capacity(table.len());
+            for record in 0..table.len() {
+                if !compared(record) || runs.is_left_out(table.key(record)) {
+                    drafts.push(usize::MAX);
+                    continue;
                 }
-                self.drafts_of.push(drafts);
+                let key = crate::key::exact(table.key(record));
+                let identity = self.identity(&key, side);
+                let next = self.drafts.len();
+                let draft = match self.index.get(&identity) {
+                    Some(draft) => *draft,
+                    None => {
+                        let identity = Rc::new(identity);
+                        self.index.insert(identity.clone(), next);
+                        self.drafts.push(Draft {
+                            identity,
+                            sides: 0,
+                            matched: MatchedRules::default(),
+                            certainty: Certainty::Told,
+                            parent: next,
+                            key,
+                            cost: 0,
+                        });
+                        next
+                    }
+                };
+                let first = table.cost(record).iter().copied().find(|count| *count != 0);
+                let known = self.drafts[draft].key;
+                let (matched, certainty) = self.between(&known, &key);
+                let joined = &mut self.drafts[draft];
+                joined.sides |= 1 << side;
+                joined.matched.add(matched);
+                joined.certainty = joined.certainty.max(certainty);
+                joined.cost += first.unwrap_or(0);
+                drafts.push(draft);
             }
+            self.drafts_of.push(drafts);
         }
     }
 
@@ -241,10 +237,7 @@ impl<'a> RecordJoin<'a> {
             lines: vec![key.line],
             allocator: Vec::new(),
         };
-        let frames = key
-            .stack
-            .map(|stack| self.joiner.runs.names.stacks.frames(stack))
-            .unwrap_or_default();
+        let frames = self.joiner.runs.names.stacks.frames_of(key.stack);
         if let Some(stack) = key.stack.filter(|_| !frames.is_empty()) {
             let inner = self.inner(stack);
             identity.allocator = frames.iter().take(inner).copied().collect();
@@ -482,7 +475,7 @@ fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(
             has_peak = (0..table.len()).any(|record| table.numbers().peak.get(record).is_some());
             let mut sums = std::collections::BTreeMap::new();
             for record in 0..table.len() {
-                let bytes = table.cost(record).first().copied().unwrap_or(0);
+                let bytes = table.count(record, 0);
                 *sums.entry(table.key(record).snapshot).or_insert(0) += bytes;
             }
             let largest = sums.into_iter().max_by_key(|(_, bytes)| *bytes);

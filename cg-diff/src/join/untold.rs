@@ -148,30 +148,27 @@ impl Joiner<'_> {
                 cost.add(side, bytes, is_inclusive);
             }
         };
-        for side in 0..self.runs.sides.len() {
-            for profile in self.runs.files_of(side) {
-                for (record, key) in heap(profile).keys().iter().enumerate() {
-                    let path = self.path(key, side, false);
-                    for other in trees.iter().filter(|other| other.side != side) {
-                        for places in other.tree.hiding(path.iter().copied()) {
-                            // The functions that they have in common have their bytes.
-                            for (depth, (function, _)) in path.iter().enumerate().skip(places.depth)
-                            {
-                                let found = (*function as usize, other.profile, places.id);
-                                if hidden.insert(found) {
-                                    add(*function, other.side, (other.side, places.bytes, true));
-                                    if depth == 0 {
-                                        let more = (other.side, places.bytes, false);
-                                        add(*function, other.side, more);
-                                    }
+        for (side, profile) in self.runs.files() {
+            for (record, key) in heap(profile).keys().iter().enumerate() {
+                let path = self.path(key, side, false);
+                for other in trees.iter().filter(|other| other.side != side) {
+                    for places in other.tree.hiding(path.iter().copied()) {
+                        // The functions that they have in common have their bytes.
+                        for (depth, (function, _)) in path.iter().enumerate().skip(places.depth) {
+                            let found = (*function as usize, other.profile, places.id);
+                            if hidden.insert(found) {
+                                add(*function, other.side, (other.side, places.bytes, true));
+                                if depth == 0 {
+                                    let more = (other.side, places.bytes, false);
+                                    add(*function, other.side, more);
                                 }
                             }
-                            if places.depth == 0 {
-                                let of_places = heap(other.profile).key(places.id).function;
-                                let bytes = bytes_of(heap(profile), record);
-                                let class = self.class_of(of_places, other.side);
-                                add(class, other.side, (side, bytes, false));
-                            }
+                        }
+                        if places.depth == 0 {
+                            let of_places = heap(other.profile).key(places.id).function;
+                            let bytes = bytes_of(heap(profile), record);
+                            let class = self.class_of(of_places, other.side);
+                            add(class, other.side, (side, bytes, false));
                         }
                     }
                 }
@@ -192,13 +189,11 @@ impl Joiner<'_> {
             .enumerate()
             .filter(|(_, row)| row.of == RecordType::Fn)
         {
-            for side in 0..self.runs.sides.len() {
-                for profile in self.runs.files_of(side) {
-                    let functions = self.runs.profiles[profile].table(RecordType::Fn);
-                    for record in members[profile].of(row) {
-                        let function = functions.key(*record as usize).function;
-                        row_of.insert(self.class_of(function, side), row);
-                    }
+            for (side, profile) in self.runs.files() {
+                let functions = self.runs.profiles[profile].table(RecordType::Fn);
+                for record in members[profile].of(row) {
+                    let function = functions.key(*record as usize).function;
+                    row_of.insert(self.class_of(function, side), row);
                 }
             }
         }
@@ -213,26 +208,24 @@ impl Joiner<'_> {
         by_lines: bool,
     ) -> Vec<UntoldTree> {
         let mut trees = Vec::new();
-        for side in 0..self.runs.sides.len() {
-            for profile in self.runs.files_of(side) {
-                let heap = heap(profile);
-                let places = &heap.numbers().places;
-                if (0..heap.len()).all(|record| places.get(record).is_none()) {
-                    continue;
-                }
-                let mut tree = ToldPlaces::default();
-                for (id, record) in records(profile) {
-                    let record = record as usize;
-                    let untold = places.get(record).map(|_| (id, bytes_of(heap, record)));
-                    tree.add(self.path(heap.key(record), side, by_lines), untold);
-                }
-                if !tree.is_whole() {
-                    trees.push(UntoldTree {
-                        profile,
-                        side,
-                        tree,
-                    });
-                }
+        for (side, profile) in self.runs.files() {
+            let heap = heap(profile);
+            let places = &heap.numbers().places;
+            if (0..heap.len()).all(|record| places.get(record).is_none()) {
+                continue;
+            }
+            let mut tree = ToldPlaces::default();
+            for (id, record) in records(profile) {
+                let record = record as usize;
+                let untold = places.get(record).map(|_| (id, bytes_of(heap, record)));
+                tree.add(self.path(heap.key(record), side, by_lines), untold);
+            }
+            if !tree.is_whole() {
+                trees.push(UntoldTree {
+                    profile,
+                    side,
+                    tree,
+                });
             }
         }
         trees
@@ -241,11 +234,11 @@ impl Joiner<'_> {
     /// The functions of a stack from the first that is not the allocator's: which of its frames are shown depends on
     /// Valgrind's version and on `--alloc-fn`.
     fn path(&self, key: &Key, side: usize, by_lines: bool) -> Vec<PlaceFrame<FunctionIndex>> {
-        let frames = key.stack.map(|stack| self.runs.names.stacks.frames(stack));
+        let frames = self.runs.names.stacks.frames_of(key.stack).iter();
         let symbols = &self.names.symbols;
         let is_allocators =
             |frame: &&FrameKey| is_allocator_or_replacement(&frame.function.frame(symbols));
-        let frames = frames.unwrap_or_default().iter().skip_while(is_allocators);
+        let frames = frames.skip_while(is_allocators);
         let frame = |frame: &FrameKey| {
             let line = frame.line.filter(|_| by_lines);
             (self.class_of(frame.function, side), line)

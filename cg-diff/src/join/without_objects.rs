@@ -1,8 +1,8 @@
 //! Joins functions where some runs know objects and others do not: Cachegrind names none, Callgrind names all.
 
 use cg_names::rules::MatchedRules;
+use cg_stream::profile::FunctionKey;
 
-use super::buckets::Buckets;
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Sides};
 use crate::key::normal::Level;
@@ -23,19 +23,15 @@ impl Joiner<'_> {
             return;
         }
         for by_file in [true, false] {
-            let mut buckets = Buckets::default();
-            for class in self.open() {
-                let key = self.functions.key(class);
-                if self.names.is_nameless(key.name) {
-                    continue;
+            let name_and_file = |joiner: &mut Self, key: FunctionKey| {
+                if joiner.names.is_nameless(key.name) {
+                    return None;
                 }
-                let function = self.names.function(key, Level::Build);
-                if let Some(name) = function.name {
-                    buckets.add((name, function.file.filter(|_| by_file)), class);
-                }
-            }
-            for bucket in buckets.into_vec() {
-                if self.gains(&bucket) && (by_file || self.are_disjoint(&bucket)) {
+                let function = joiner.names.function(key, Level::Build);
+                Some((function.name?, function.file.filter(|_| by_file)))
+            };
+            for bucket in self.open_by(name_and_file) {
+                if by_file || self.are_disjoint(&bucket) {
                     self.unite_without_objects(&bucket, by_file);
                 }
             }

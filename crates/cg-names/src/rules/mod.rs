@@ -128,6 +128,9 @@ without_rule! {
 }
 
 impl MatchedRules {
+    /// None of them.
+    pub const NONE: MatchedRules = MatchedRules(0);
+
     /// Takes in what else matched.
     pub fn add(&mut self, other: MatchedRules) {
         self.0 |= other.0;
