@@ -17,6 +17,12 @@ cg_stream::ids! {
 /// Interned names. The first is the empty string, which means that no name is given.
 pub type Strings = Bytes<StringId>;
 
+impl Default for StringId {
+    fn default() -> StringId {
+        StringId::NOT_GIVEN
+    }
+}
+
 impl StringId {
     /// The empty string, which stands for a name that is not given.
     pub const NOT_GIVEN: StringId = StringId::FIRST;

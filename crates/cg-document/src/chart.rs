@@ -28,25 +28,10 @@ const MOST_POINTS: usize = 1840;
 /// The colours of layers, from the bottom up. The last one is of the sites that have no layer of their own.
 pub(crate) const LAYERS: usize = 7;
 
-const CLASSES: [&str; LAYERS] = [
-    "<path class=\"layer l1\"",
-    "<path class=\"layer l2\"",
-    "<path class=\"layer l3\"",
-    "<path class=\"layer l4\"",
-    "<path class=\"layer l5\"",
-    "<path class=\"layer l6\"",
-    "<path class=\"layer l7\"",
-];
-
-const KEYS: [&str; LAYERS] = [
-    "<rect class=\"l1\"",
-    "<rect class=\"l2\"",
-    "<rect class=\"l3\"",
-    "<rect class=\"l4\"",
-    "<rect class=\"l5\"",
-    "<rect class=\"l6\"",
-    "<rect class=\"l7\"",
-];
+/// The number of a layer's colour, from 1.
+fn colour(layer: usize) -> usize {
+    (layer + 1).min(LAYERS)
+}
 
 /// The graph as a file of its own.
 pub fn svg(graph: &Graph) -> String {
@@ -87,7 +72,9 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     let edges = graph.edges();
     let mut below = &nothing;
     for (position, (layer, edge)) in graph.layers.iter().zip(&edges).enumerate() {
-        svg.tag(CLASSES[position.min(LAYERS - 1)]);
+        svg.tag("<path class=\"layer l");
+        svg.integer(colour(position));
+        svg.tag("\"");
         if layer.is_function {
             svg.tag(" data-fn=\"");
             svg.text(&layer.name);
@@ -134,9 +121,16 @@ fn draw_legend(legend: &[(LegendKey, String)], svg: &mut Markup) {
     for (position, (key, words)) in legend.iter().enumerate() {
         let y = HEIGHT + LEGEND_LINE * (position as f64 + 0.7);
         match key {
-            LegendKey::Box(class) => {
-                svg.tag(class);
-                svg.tag(" x=\"84\" width=\"12\" height=\"12\" y=\"");
+            LegendKey::Unknown | LegendKey::Layer(_) => {
+                svg.tag("<rect class=\"");
+                match key {
+                    LegendKey::Layer(layer) => {
+                        svg.tag("l");
+                        svg.integer(colour(*layer));
+                    }
+                    _ => svg.tag("key"),
+                }
+                svg.tag("\" x=\"84\" width=\"12\" height=\"12\" y=\"");
                 svg.decimal(y - 10.0);
                 svg.tag("\"/>");
             }
@@ -161,7 +155,8 @@ const HATCHING: &str = "<linearGradient id=\"hatching\" gradientUnits=\"userSpac
 
 /// What a line of the legend begins with, none where it goes on with the one before.
 enum LegendKey {
-    Box(&'static str),
+    Unknown,
+    Layer(usize),
     Line(&'static str),
     None,
 }
@@ -187,12 +182,10 @@ fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
         lines.extend(keys.zip(wrapped.map(String::from)));
     }
     if graph.overlay.is_none() {
-        let key = LegendKey::Box("<rect class=\"key\"");
-        lines.push((key, UNKNOWN_WORDS.to_owned()));
+        lines.push((LegendKey::Unknown, UNKNOWN_WORDS.to_owned()));
     }
     for (position, layer) in graph.layers.iter().enumerate().rev() {
-        let key = LegendKey::Box(KEYS[position.min(LAYERS - 1)]);
-        lines.push((key, layer.words(LEGEND_COLUMNS)));
+        lines.push((LegendKey::Layer(position), layer.words(LEGEND_COLUMNS)));
     }
     lines
 }

@@ -22,6 +22,7 @@ cg_stream::ids! {
 }
 
 /// All names of functions that a file uses.
+#[derive(Default)]
 pub(crate) struct FileFunctionNames {
     demangle: bool,
     /// Levels are functions of their own, called as the file calls them.
@@ -54,9 +55,7 @@ impl FileFunctionNames {
         FileFunctionNames {
             demangle,
             keeps_levels,
-            by_text: Vec::new(),
-            names: Vec::new(),
-            decorations: Vec::new(),
+            ..FileFunctionNames::default()
         }
     }
 
@@ -253,6 +252,7 @@ pub(crate) struct Position {
 }
 
 /// All functions of a file.
+#[derive(Default)]
 pub(crate) struct FileFunctions {
     nodes: Keys<FileFunctionId, FileFunction>,
     /// Each node with the object and file corrected, where a call had assumed others.
@@ -261,14 +261,6 @@ pub(crate) struct FileFunctions {
 }
 
 impl FileFunctions {
-    pub(crate) fn new() -> FileFunctions {
-        FileFunctions {
-            nodes: Keys::default(),
-            corrected: Vec::new(),
-            certainty: Vec::new(),
-        }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.corrected.len()
     }

@@ -24,11 +24,13 @@ pub(crate) struct Positions {
     instr_field: Option<usize>,
 }
 
-impl Positions {
-    pub(crate) fn new() -> Positions {
+impl Default for Positions {
+    fn default() -> Positions {
         Positions::of(vec![Subposition::Line])
     }
+}
 
+impl Positions {
     fn of(fields: Vec<Subposition>) -> Positions {
         let field = |wanted| fields.iter().position(|field| *field == wanted);
         Positions {
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn lines_before_the_first_are_unknown() {
-        let mut positions = Positions::new();
+        let mut positions = Positions::default();
         positions.read(b"2 1").unwrap();
         positions.read(b"-4 1").unwrap();
         assert_eq!(positions.line(), 0);
@@ -219,9 +221,12 @@ mod tests {
     #[test]
     fn what_is_no_position_is_refused() {
         for line in ["x", "+", "0x", "12x 1", "1.5 2", "18446744073709551616 1"] {
-            assert!(Positions::new().read(line.as_bytes()).is_err(), "{line}");
+            assert!(
+                Positions::default().read(line.as_bytes()).is_err(),
+                "{line}"
+            );
         }
-        assert_eq!(Positions::new().read(b"5-9 1").unwrap(), b"1");
-        assert_eq!(Positions::new().read(b"5\t 1").unwrap(), b"1");
+        assert_eq!(Positions::default().read(b"5-9 1").unwrap(), b"1");
+        assert_eq!(Positions::default().read(b"5\t 1").unwrap(), b"1");
     }
 }

@@ -43,18 +43,13 @@ struct NamedFunction {
 }
 
 /// A position line's value, and whether it was given since the last use.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct InForce {
     name: StringId,
     is_fresh: bool,
 }
 
 impl InForce {
-    const NOTHING: InForce = InForce {
-        name: StringId::NOT_GIVEN,
-        is_fresh: false,
-    };
-
     fn position(self, otherwise: PositionCertainty) -> Position {
         Position {
             name: self.name,
@@ -81,6 +76,7 @@ enum Stage {
 }
 
 /// What a position line sets stays in force until the next one of its kind, or the end of the part.
+#[derive(Default)]
 struct PartState {
     /// The position of the last cost line, which the next one can be relative to.
     positions: Positions,
@@ -104,27 +100,6 @@ struct PartState {
     /// The positions `callee` was named with.
     callee_object: Option<StringId>,
     callee_file: Option<StringId>,
-}
-
-impl Default for PartState {
-    fn default() -> PartState {
-        PartState {
-            positions: Positions::new(),
-            compression: Compression::Unknown { has_object: false },
-            object: InForce::NOTHING,
-            function_file: InForce::NOTHING,
-            file: StringId::NOT_GIVEN,
-            file_is_fresh: false,
-            fi_stands_for_fl: false,
-            function: None,
-            node: None,
-            called_object: None,
-            called_file: None,
-            callee: None,
-            callee_object: None,
-            callee_file: None,
-        }
-    }
 }
 
 pub(super) struct CallgrindReader<'a> {
@@ -209,7 +184,7 @@ impl<'a> CallgrindReader<'a> {
             files: NumberTable::new(),
             functions: NumberTable::new(),
             function_names: FileFunctionNames::new(options.demangle, options.levels),
-            nodes: FileFunctions::new(),
+            nodes: FileFunctions::default(),
             shown: RecursionSigns::default(),
             is_xtree: false,
             is_xdebug: false,

@@ -22,6 +22,7 @@ use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 
 /// An object that something is charged to, and what was found out of it.
+#[derive(Default)]
 pub(crate) struct TracedObject {
     pub(super) name: StringId,
     /// Addresses that anything is charged to, sorted.
@@ -85,6 +86,7 @@ struct Trial {
 }
 
 /// The objects of a section; `object_of` maps functions to their indices.
+#[derive(Default)]
 pub(crate) struct TracedObjects {
     pub(super) objects: Vec<TracedObject>,
     positions: HashMap<StringId, usize, FixedState>,
@@ -95,11 +97,7 @@ pub(crate) struct TracedObjects {
 impl TracedObjects {
     /// All objects with the addresses that anything is charged to.
     pub(super) fn collect(trace: &mut CostLines, section: &Section) -> io::Result<TracedObjects> {
-        let mut found = TracedObjects {
-            objects: Vec::new(),
-            positions: HashMap::default(),
-            object_of: Vec::new(),
-        };
+        let mut found = TracedObjects::default();
         if trace.has_lines_without_address() {
             trace.read(&mut |line: &Traced| {
                 let function = section.merged_into(line.function);
@@ -157,19 +155,7 @@ impl TracedObjects {
         *self.positions.entry(name).or_insert_with(|| {
             objects.push(TracedObject {
                 name,
-                addresses: Vec::new(),
-                chains: None,
-                lines: None,
-                functions: Vec::new(),
-                source: None,
-                files: None,
-                unresolved: None,
-                agreement: Agreement::default(),
-                strangers: HashSet::default(),
-                trial: None,
-                candidates: Vec::new(),
-                spans: Spans::unknown(),
-                last_index: Cell::new(0),
+                ..TracedObject::default()
             });
             objects.len() - 1
         })
@@ -413,7 +399,7 @@ impl TracedObject {
                 return self.strangers.is_empty();
             }
         };
-        self.spans = Spans::unknown();
+        self.spans = Spans::default();
         self.chains.take().is_none()
     }
 }

@@ -101,6 +101,13 @@ pub(super) struct CodeFacts {
     pub(super) symbols: u32,
 }
 
+/// Code of which nothing is known.
+impl Default for Spans {
+    fn default() -> Spans {
+        Spans::of(std::iter::once((0, CodeFacts::default())))
+    }
+}
+
 impl Spans {
     /// Makes spans from sorted addresses and what is known of each.
     pub(super) fn of(code: impl Iterator<Item = (u64, CodeFacts)>) -> Spans {
@@ -117,7 +124,7 @@ impl Spans {
             }
         }
         if spans.is_empty() {
-            return Spans::unknown();
+            return Spans::default();
         }
         let begin = spans.get(1).map_or(0, |span| span.begin);
         let length = spans.last().map_or(0, |span| span.begin) - begin;
@@ -144,11 +151,6 @@ impl Spans {
             shift,
             table,
         }
-    }
-
-    /// Code of which nothing is known.
-    pub(super) fn unknown() -> Spans {
-        Spans::of(std::iter::once((0, CodeFacts::default())))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -73,7 +73,7 @@ impl<T: PartialEq> Agreed<T> {
 }
 
 /// The facts of a section, gathered from all files and parts in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunFacts {
     tool: &'static str,
     /// The program that wrote the profile.
@@ -109,19 +109,7 @@ impl RunFacts {
     pub fn new(tool: &'static str) -> RunFacts {
         RunFacts {
             tool,
-            creator: Agreed::default(),
-            command: Agreed::default(),
-            pid: Agreed::default(),
-            part: Agreed::default(),
-            this_part: (None, None),
-            partial: Vec::new(),
-            thread: Agreed::default(),
-            descriptions: BTreeMap::new(),
-            sources: Vec::new(),
-            parts: 0,
-            summary: BTreeMap::new(),
-            event_names: BTreeMap::new(),
-            derived: BTreeMap::new(),
+            ..RunFacts::default()
         }
     }
 

@@ -44,6 +44,7 @@ impl ContextGraph<'_> {
 }
 
 /// A context, or a cycle of contexts that is entered and left as one.
+#[derive(Default)]
 pub(super) struct ContextUnit {
     /// Those with the largest self cost first.
     pub(super) members: Vec<usize>,
@@ -129,15 +130,10 @@ impl ContextUnits {
     fn add(&mut self, graph: &ContextGraph) -> usize {
         let zeros = || vec![0; graph.event_count()];
         self.all.push(ContextUnit {
-            members: Vec::new(),
-            entering: Vec::new(),
-            leaving: Vec::new(),
-            inside: Vec::new(),
-            recurses: false,
             entered: zeros(),
             spent: zeros(),
-            entering_calls: 0,
             flow: zeros(),
+            ..ContextUnit::default()
         });
         self.all.len() - 1
     }

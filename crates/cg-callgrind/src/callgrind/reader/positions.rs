@@ -25,6 +25,12 @@ pub(super) enum Compression {
     Plain,
 }
 
+impl Default for Compression {
+    fn default() -> Compression {
+        Compression::Unknown { has_object: false }
+    }
+}
+
 /// What a line of the body begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKey {
