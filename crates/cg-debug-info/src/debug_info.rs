@@ -38,14 +38,6 @@ pub struct DebugInfo {
     beside: Vec<PathBuf>,
 }
 
-/// The lines of sorted addresses.
-pub struct AddressLines {
-    /// The line of each address, in the order in which they were asked for.
-    pub places: Vec<Option<SourcePlace>>,
-    /// What the files of `places` are called.
-    pub files: Chains,
-}
-
 impl DebugInfo {
     /// Finds and reads the debug information of an object: its own, or that of the debug file that belongs to it.
     ///
@@ -151,15 +143,6 @@ impl DebugInfo {
 
     /// The rows of the line tables that lie in one of `ranges`, which are sorted and do not overlap; by address.
     pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<LineTableRow>, Chains) {
-        self.rows_of_units(ranges, |_, _, _| Ok(true))
-    }
-
-    /// The same of the units that are wanted.
-    fn rows_of_units(
-        &self,
-        ranges: &[Range<u64>],
-        is_wanted: impl for<'d> Fn(&DwarfUnits<'d>, &OpenUnit<'d>, &mut Steps) -> Result<bool, Stop>,
-    ) -> (Vec<LineTableRow>, Chains) {
         let mut builder = Builder::new(0);
         let mut kept = Vec::new();
         self.with_dwarf(|dwarf| {
@@ -170,9 +153,6 @@ impl DebugInfo {
             };
             for index in 0..units.len() {
                 let read = units.open_root(index, &mut steps).and_then(|open| {
-                    if !is_wanted(&units, &open, &mut steps)? {
-                        return Ok(());
-                    }
                     rows(
                         &units,
                         &open,
@@ -192,24 +172,6 @@ impl DebugInfo {
         });
         kept.sort_by_key(|row| (row.begin, row.end));
         (kept, builder.finish())
-    }
-
-    /// The line of each of `addresses`, which are sorted.
-    pub fn lines(&self, addresses: &[u64]) -> AddressLines {
-        let ranges: Vec<_> = (addresses.iter())
-            .map(|address| *address..address.saturating_add(1))
-            .collect();
-        // Most units of a large program hold none of them.
-        let (rows, files) = self.rows_of_units(&ranges, |units, open, steps| {
-            Walk::new(units, addresses, &mut [], steps).may_hold(open)
-        });
-        let mut places = vec![None; addresses.len()];
-        for row in rows {
-            let first = addresses.partition_point(|address| *address < row.begin);
-            let length = addresses[first..].partition_point(|address| *address < row.end);
-            places[first..first + length].fill(Some(row.place));
-        }
-        AddressLines { places, files }
     }
 
     fn with_dwarf(&self, use_it: impl for<'d> FnOnce(&'d Dwarf<Slice<'d>>)) {

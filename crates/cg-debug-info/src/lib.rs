@@ -34,7 +34,7 @@ pub use chains::{
     ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, FileId, SourcePlace, TableLine,
     TableLineId, Troubles,
 };
-pub use debug_info::{AddressLines, DebugInfo};
+pub use debug_info::DebugInfo;
 pub use error::Error;
 pub use kept::KeptObjects;
 pub use limits::Limits;

@@ -263,7 +263,6 @@ fn compare_with_addr2line(directory: &Path) {
     addresses.sort_unstable();
     addresses.dedup();
     let chains = info.chains(&addresses);
-    let lines = info.lines(&addresses);
     // The crate's own loader would do, but it wants features of `object` that the tools are built without, and these would
     // be built a second time.
     let oracle = addr2line::Context::from_dwarf(dwarf(&path, |id| Some(id.name()))).unwrap();
@@ -299,11 +298,10 @@ fn compare_with_addr2line(directory: &Path) {
         }
         let mut ours = Vec::new();
         if let Some(innermost) = chains.innermost[index] {
-            let place = lines.places[index];
-            let file = place
-                .and_then(|place| place.file)
-                .map(|file| lines.files.file(file));
-            let mut place = (place.map_or(0, |place| place.line), file);
+            let line = chains.lines[index].map(|line| chains.table_line(line));
+            let file = line.and_then(|line| line.file);
+            let file = file.map(|file| chains.file(file));
+            let mut place = (line.map_or(0, |line| line.line), file);
             for node in chains.chain(innermost) {
                 let file = place
                     .1

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, ObjectFile, Search, SourcePlace,
+    TableLine, TableLineId,
 };
 
 /// A function at an address; those inlined there come before the one they were inlined into.
@@ -147,22 +148,15 @@ impl FoundObject {
             .collect();
         let sorted: Vec<u64> = asked.keys().copied().collect();
         let info = DebugInfo::of(&self.file, search).ok();
-        let told = info
-            .as_ref()
-            .map(|info| (info.chains(&sorted), info.lines(&sorted)));
+        let chains = info.as_ref().map(|info| info.chains(&sorted));
         let debug_file = info.as_ref().and_then(DebugInfo::file);
         let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
         let symbols = CoveringSymbols::covering(&files, &sorted).unwrap_or_default();
         let mut found = BTreeMap::new();
         for (row, (own, address)) in asked.iter().enumerate() {
-            let innermost = told.as_ref().and_then(|(chains, _)| chains.innermost[row]);
-            let mut functions = match (innermost, &told) {
-                (Some(innermost), Some((chains, lines))) => {
-                    let place = lines.places[row].map(|place| written(place, &lines.files));
-                    chain(chains, innermost, place.unwrap_or_default())
-                }
-                _ => Vec::new(),
-            };
+            let functions = (chains.as_ref())
+                .and_then(|chains| Some(chain(chains, chains.innermost[row]?, chains.lines[row])));
+            let mut functions = functions.unwrap_or_default();
             let symbol = match outermost {
                 OutermostName::DebugInfo => symbols.at(*own).next().map(|symbol| &symbol.name[..]),
                 OutermostName::Symbol => symbols
@@ -191,13 +185,12 @@ impl FoundObject {
 }
 
 /// The functions of a chain, the innermost of which is at a line.
-fn chain(
-    chains: &Chains,
-    innermost: ChainNodeId,
-    place: (Vec<u8>, Option<u64>),
-) -> Vec<AddressSymbol> {
+fn chain(chains: &Chains, innermost: ChainNodeId, line: Option<TableLineId>) -> Vec<AddressSymbol> {
     let mut found = Vec::new();
-    let (mut file, mut line) = place;
+    let line = line.map(|line| chains.table_line(line));
+    let place =
+        line.map(|TableLine { file, line, .. }| written(SourcePlace { file, line }, chains));
+    let (mut file, mut line) = place.unwrap_or_default();
     for node in chains.chain(innermost) {
         let function = chains.function(node.function);
         found.push(AddressSymbol {
