@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cg_parse::record_args::SearchArgs;
+use cg_sources::{Places, rust_sources};
 use cg_stream::record::RecordType;
 use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
@@ -10,10 +11,7 @@ use clap::{Parser, ValueEnum};
 
 use regex::Regex;
 
-use crate::options::{
-    Directions, Events, GroupBy, Options, OutputFormat, PercentOf, Places, Top, View,
-};
-use crate::toolchain;
+use crate::options::{Directions, Events, GroupBy, Options, OutputFormat, PercentOf, Top, View};
 
 /// Format a cost stream, or a raw profile: tables, CSV, TSV, markdown, JSON, pictures, and what other viewers read.
 ///
@@ -418,7 +416,7 @@ impl Args {
             None => Places {
                 here: Some(PathBuf::from(".")),
                 roots,
-                rust: toolchain::sources(),
+                rust: rust_sources(),
             },
         }
     }

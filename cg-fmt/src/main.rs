@@ -9,7 +9,6 @@ mod derive;
 mod options;
 mod spellings;
 mod terminal;
-mod toolchain;
 mod two_runs;
 
 mod output;

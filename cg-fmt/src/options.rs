@@ -1,8 +1,7 @@
 //! What cg-fmt was asked for, in its own terms.
 
-use std::path::PathBuf;
-
 use cg_parse::Search;
+use cg_sources::Places;
 use cg_stream::derived::Formula;
 use cg_stream::record::RecordType;
 use cg_stream::tool::Output;
@@ -284,26 +283,6 @@ impl View {
     pub(crate) fn is_list(&self) -> bool {
         matches!(self, View::List)
     }
-}
-
-/// Where sources are looked for and may be shown from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places {
-    /// The folder that relative paths begin in, and below which sources are shown from their own paths.
-    pub(crate) here: Option<PathBuf>,
-    /// Folders below which sources are shown. The trailing parts of a source's path are looked up in them.
-    pub(crate) roots: Vec<PathBuf>,
-    /// Sources of Rust's library: shown from their own paths, and looked for where debug info calls them `/rustc/HASH/…`.
-    pub(crate) rust: Vec<RustSource>,
-}
-
-/// The sources of Rust's library that a toolchain brings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RustSource {
-    /// The folder that debug info calls `/rustc/HASH`.
-    pub(crate) folder: PathBuf,
-    /// The toolchain's file that holds the hash of its commit.
-    pub(crate) manifest: PathBuf,
 }
 
 /// What a tree shows of a function: its callers, its callees or both.

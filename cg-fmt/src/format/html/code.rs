@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
+use cg_sources::Places;
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
 use foldhash::fast::FixedState;
 
 use super::data::{PageData, PageText};
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
-use crate::options::Places;
 use crate::report::source::source_lines;
 
 /// Lines that are shown before and behind one with a cost.

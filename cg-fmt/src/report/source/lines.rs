@@ -2,8 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::find::FoundSource;
-use crate::options::Places;
+use cg_sources::{FoundSource, Places};
 
 /// The wanted lines of a source, ranges in order that do not overlap; nothing of one that may not be shown or is not found.
 pub(crate) fn source_lines(

@@ -10,6 +10,7 @@
 use std::ops::RangeInclusive;
 
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
+use cg_sources::{FoundSource, Places};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType, add_counts_growing};
@@ -17,18 +18,15 @@ use cg_stream::record::{Count, RecordType, add_counts_growing};
 use super::columns::{push_events, set_totals};
 use super::events::EventColumns;
 use super::{arrange, lack, origin};
-use crate::options::{Options, Places};
+use crate::options::Options;
 use costs::{FileLines, Files};
 use text::Annotation;
 
 mod costs;
-mod find;
 mod lines;
 mod passages;
 mod text;
-mod text_file;
 
-use find::FoundSource;
 pub(crate) use lines::source_lines;
 
 /// Annotated files, and the account of where all cost is.

@@ -2,12 +2,12 @@
 //! function whose code they are.
 
 use cg_document::{Audience, Cell, NAMELESS, number};
+use cg_sources::SourceText;
 use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
 use super::costs::{FileLines, LineCall};
 use super::passages::Passage;
-use super::text_file::SourceText;
 use crate::report::events::{EventColumn, EventColumns};
 
 /// The longest line of a source that is shown in full; what is longer was made by a program.

@@ -1,7 +1,4 @@
-//! Finds the sources that a profile names, in the places where it may look for them.
-//!
-//! A profile can come from anybody, and may name any file of the machine that it is shown on. So a source is shown only
-//! where it lies below a directory that was chosen for sources, whatever links lead to it.
+//! Finds a source by the name that an input has for it, and judges whether it may be shown.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -9,20 +6,22 @@ use std::path::{Component, Path, PathBuf};
 
 use bstr::ByteSlice;
 
-use super::text_file::{self, SourceText};
-use crate::options::{Places, RustSource};
+use crate::text_file::{self, SourceText};
+use crate::{Places, RustSource};
 
 /// What became of a source.
-pub(super) enum FoundSource {
+pub enum FoundSource {
+    /// Where it is, and its lines.
     Shown(PathBuf, SourceText),
     /// There is such a file, and it is not to be shown, for this reason.
     Refused(PathBuf, &'static str),
+    /// There is no such file where it may be.
     Nowhere,
 }
 
 impl Places {
     /// The source of this name, with the lines that are wanted.
-    pub(super) fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> FoundSource {
+    pub fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> FoundSource {
         let own = Path::new(name);
         if own.as_os_str().is_empty() {
             return FoundSource::Nowhere;

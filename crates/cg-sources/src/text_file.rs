@@ -1,35 +1,39 @@
 //! Reads the lines of a source that are shown, and no more.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::time::SystemTime;
 
 use bstr::ByteSlice;
+use cg_debug_info::{Error, open_regular};
 
 /// At most this much of a source is read to come to the last wanted line.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const TOO_LARGE: &str = "larger than 64 MiB";
 
 /// As much of a line as is kept; what is longer was made by a program.
 const LONGEST_LINE: usize = 4000;
 
 /// The wanted lines of a source.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SourceText {
+pub struct SourceText {
     lines: BTreeMap<u64, String>,
     /// How many lines were read: those behind the last wanted one are not.
     read: u64,
+    /// When the file was written, where the file system tells.
+    pub modified: Option<SystemTime>,
 }
 
 impl SourceText {
     /// The lines that are there of those that were wanted, with their numbers.
-    pub(super) fn lines(&self) -> &BTreeMap<u64, String> {
+    pub fn lines(&self) -> &BTreeMap<u64, String> {
         &self.lines
     }
 
     /// Whether the source has a line of this number, which was wanted.
-    pub(super) fn has(&self, line: u64) -> bool {
+    pub fn has(&self, line: u64) -> bool {
         (1..=self.read).contains(&line)
     }
 }
@@ -38,27 +42,23 @@ impl SourceText {
 ///
 /// # Errors
 /// Why it cannot be shown.
-pub(super) fn read(
+pub(crate) fn read(
     path: &Path,
     wanted: &[RangeInclusive<u64>],
 ) -> Result<SourceText, &'static str> {
-    const NO_FILE: &str = "not a regular file";
     const UNREADABLE: &str = "cannot be read";
-    // Opening a pipe would wait for a writer, so the path is checked before. It may change, so it is checked again
-    // after.
-    let is_file = |metadata: io::Result<fs::Metadata>| metadata.is_ok_and(|found| found.is_file());
-    if !is_file(fs::metadata(path)) {
-        return Err(NO_FILE);
-    }
-    let file = File::open(path).map_err(|_| UNREADABLE)?;
-    if !is_file(file.metadata()) {
-        return Err(NO_FILE);
-    }
+    let file = open_regular(path).map_err(|error| match error {
+        Error::NotRegular => "not a regular file",
+        Error::TooLarge => TOO_LARGE,
+        _ => UNREADABLE,
+    })?;
+    let metadata = file.metadata();
     let last = wanted.last().map_or(0, |range| *range.end());
     let mut input = BufReader::new(file.take(MOST_BYTES));
     let mut text = SourceText {
         lines: BTreeMap::new(),
         read: 0,
+        modified: metadata.and_then(|found| found.modified()).ok(),
     };
     let mut wanted = wanted.iter().peekable();
     while text.read < last {
@@ -78,7 +78,7 @@ pub(super) fn read(
         }
     }
     if input.get_ref().limit() == 0 && text.read < last {
-        return Err("larger than 64 MiB");
+        return Err(TOO_LARGE);
     }
     Ok(text)
 }
@@ -113,7 +113,7 @@ mod tests {
 
     fn text(content: &[u8], wanted: &[RangeInclusive<u64>]) -> Result<SourceText, &'static str> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), content).unwrap();
+        std::fs::write(file.path(), content).unwrap();
         read(file.path(), wanted)
     }
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use cg_stream::sorting::Order as _;
 
-use crate::options::RustSource;
+use crate::RustSource;
 
 /// The sources of all toolchains that rustup installed.
-pub(crate) fn sources() -> Vec<RustSource> {
+pub fn rust_sources() -> Vec<RustSource> {
     let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".rustup"));
     let Some(rustup) = rustup.or_else(home).filter(|path| path.is_absolute()) else {
