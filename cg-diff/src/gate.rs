@@ -47,9 +47,7 @@ pub(crate) fn judge(
         changes,
         snapshot,
         // If nothing differs between the runs, limits are judged exactly, without an allowance for chance.
-        sampling: options
-            .sampling
-            .filter(|_| !are_equal(runs, joined, changes)),
+        sampling: (options.sampling).filter(|_| !are_equal(runs, joined, changes)),
     };
     let mut judgement = JudgedLimits::default();
     for limit in limits {
@@ -80,9 +78,8 @@ pub(crate) fn judge(
             found.truncate(1);
         }
         let named = found.iter().take(MOST_NAMED);
-        judgement
-            .broken
-            .extend(named.map(|(_, broken)| limit.sentence(broken)));
+        let sentences = named.map(|(_, broken)| limit.sentence(broken));
+        judgement.broken.extend(sentences);
         if found.len() > MOST_NAMED {
             judgement.broken.push(format!(
                 "{}: {} more functions break it",
@@ -172,13 +169,8 @@ impl Gate<'_> {
         sides: [usize; 2],
         open: &mut Open,
     ) -> anyhow::Result<(Judged, Vec<Ranked>)> {
-        if let Some(why) = self
-            .runs
-            .leak_kinds
-            .not_measured
-            .as_ref()
-            .filter(|_| limit.is_on_leaks())
-        {
+        let not_measured = self.runs.leak_kinds.not_measured.as_ref();
+        if let Some(why) = not_measured.filter(|_| limit.is_on_leaks()) {
             anyhow::bail!("{}: not judged, {why}", limit.text());
         }
         // What a run does not show has not risen, and why nothing is known of it has been said.
@@ -514,11 +506,8 @@ pub(crate) fn is_of_caches(event: &str) -> bool {
 /// What limits can be on: the events of the runs, and the levels of Massif's snapshots.
 pub(crate) fn limited_events(runs: &Runs) -> Vec<String> {
     let mut events = runs.events.clone();
-    if runs
-        .profiles
-        .iter()
-        .any(|profile| !profile.snapshots().is_empty())
-    {
+    let mut profiles = runs.profiles.iter();
+    if profiles.any(|profile| !profile.snapshots().is_empty()) {
         events.extend(LEVELS.map(str::to_owned));
     }
     events

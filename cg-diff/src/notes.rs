@@ -92,82 +92,69 @@ fn medians_of_different_things(runs: &Runs, rules: &Rules) -> Option<String> {
     ))
 }
 
+/// What a side measured, fragments aside: these do not say what they count.
+struct SideFacts<'a> {
+    name: &'a str,
+    events: BTreeSet<&'a str>,
+    types: BTreeSet<RecordType>,
+    tools: BTreeSet<&'a Tool>,
+}
+
 /// Why a comparison of these runs would mean nothing, if so: they count nothing in common, or records of other types.
 pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
-    let sides: Vec<(&str, Vec<&Profile>)> = runs
-        .sides
-        .iter()
-        .map(|(name, files)| {
-            let profiles = runs.profiles[files.clone()].iter();
-            // A fragment does not say what it counts.
-            (
-                name.as_str(),
-                profiles
-                    .filter(|profile| !profile.runs().is_empty())
-                    .collect(),
-            )
+    let sides = runs.sides.iter().filter_map(|(name, files)| {
+        let profiles = runs.profiles[files.clone()].iter();
+        let profiles = profiles.filter(|profile| !profile.runs().is_empty());
+        profiles.clone().next()?;
+        let events = profiles.clone().flat_map(Profile::events);
+        let records = profiles.clone().flat_map(Profile::runs);
+        Some(SideFacts {
+            name,
+            events: events.map(String::as_str).collect(),
+            types: profiles.flat_map(Profile::types).collect(),
+            tools: records.filter_map(|run| run.tool.as_ref()).collect(),
         })
-        .filter(|(_, profiles): &(_, Vec<_>)| !profiles.is_empty())
-        .collect();
+    });
+    let sides: Vec<SideFacts> = sides.collect();
     let (first, others) = sides.split_first()?;
-    for other in others {
-        let events = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<String> {
-            profiles
-                .iter()
-                .flat_map(|profile| profile.events())
-                .cloned()
-                .collect()
-        };
-        let types = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<RecordType> {
-            profiles
-                .iter()
-                .flat_map(|profile| profile.types())
-                .collect()
-        };
-        let (a_events, b_events) = (events(first), events(other));
-        if !a_events.is_empty() && !b_events.is_empty() && a_events.is_disjoint(&b_events) {
-            let list =
-                |events: &BTreeSet<String>| events.iter().cloned().collect::<Vec<_>>().join(" ");
+    others.iter().find_map(|other| first.why_unlike(other))
+}
+
+impl SideFacts<'_> {
+    /// Why a comparison with another side would mean nothing, if so.
+    fn why_unlike(&self, other: &SideFacts) -> Option<String> {
+        let names = (self.name, other.name);
+        let has_events = !self.events.is_empty() && !other.events.is_empty();
+        if has_events && self.events.is_disjoint(&other.events) {
+            let list = |side: &SideFacts| Vec::from_iter(side.events.iter().copied()).join(" ");
             return Some(format!(
                 "nothing to compare: {} counts {}, {} counts {}",
-                first.0,
-                list(&a_events),
-                other.0,
-                list(&b_events)
+                names.0,
+                list(self),
+                names.1,
+                list(other)
             ));
         }
-        let tools = |(_, profiles): &(&str, Vec<&Profile>)| -> BTreeSet<Tool> {
-            let runs = profiles.iter().flat_map(|profile| profile.runs());
-            runs.filter_map(|run| run.tool.clone()).collect()
-        };
-        let (mut a_types, mut b_types) = (types(first), types(other));
-        if a_types.is_empty() && b_types.is_empty() {
+        let mut types = [self.types.clone(), other.types.clone()];
+        if types.iter().all(BTreeSet::is_empty) {
             // Two runs that found nothing are alike only if they looked for the same.
-            a_types = tools(first).iter().flat_map(types_of).collect();
-            b_types = tools(other).iter().flat_map(types_of).collect();
+            types = [self, other]
+                .map(|side| side.tools.iter().flat_map(|tool| types_of(tool)).collect());
         }
         // A run without any record can be one that found nothing, if the same tool wrote it.
-        let has_both = !a_types.is_empty() && !b_types.is_empty();
-        let is_of_other_tool = a_types != b_types && tools(first).is_disjoint(&tools(other));
-        if (has_both || is_of_other_tool) && a_types.is_disjoint(&b_types) {
-            let list = |types: &BTreeSet<RecordType>| {
-                let names: Vec<&str> = types.iter().map(|of| of.name()).collect();
-                if names.is_empty() {
-                    "none".to_owned()
-                } else {
-                    names.join(", ")
-                }
-            };
-            return Some(format!(
-                "nothing to compare: {} has records of type {}, {} of type {}",
-                first.0,
-                list(&a_types),
-                other.0,
-                list(&b_types)
-            ));
-        }
+        let has_both = !types.iter().any(BTreeSet::is_empty);
+        let is_of_other_tool = types[0] != types[1] && self.tools.is_disjoint(&other.tools);
+        ((has_both || is_of_other_tool) && types[0].is_disjoint(&types[1])).then(|| {
+            let [own, others] = types.map(|types| match types.is_empty() {
+                true => "none".to_owned(),
+                false => Vec::from_iter(types.iter().map(|of| of.name())).join(", "),
+            });
+            format!(
+                "nothing to compare: {} has records of type {own}, {} of type {others}",
+                names.0, names.1
+            )
+        })
     }
-    None
 }
 
 /// The types of records that a tool's runs can have; none for tools that are not known.
@@ -223,19 +210,13 @@ fn note(
     what: &str,
     said: impl Fn(&RunRecord) -> BTreeSet<String>,
 ) {
-    let sides: Vec<(&str, BTreeSet<String>)> = runs
-        .sides
-        .iter()
-        .map(|(name, files)| {
-            let records = runs.profiles[files.clone()]
-                .iter()
-                .flat_map(|profile| profile.runs());
-            (
-                name.as_str(),
-                records.flat_map(&said).collect::<BTreeSet<_>>(),
-            )
-        })
-        .filter(|(_, said)| !said.is_empty())
+    let of_side = |(name, files): &'_ (String, Range<usize>)| {
+        let records = runs.profiles[files.clone()].iter().flat_map(Profile::runs);
+        (name.clone(), records.flat_map(&said).collect())
+    };
+    let sides = runs.sides.iter().map(of_side);
+    let sides: Vec<(String, BTreeSet<String>)> = sides
+        .filter(|(_, said): &(_, BTreeSet<_>)| !said.is_empty())
         .collect();
     let Some(((first_name, first), rest)) = sides.split_first() else {
         return;

@@ -181,10 +181,10 @@ impl Comparison<'_> {
     }
 
     fn run_record(&self) -> RunRecord {
-        let totals = figures::totals(self.runs)
-            .iter()
-            .map(Figure::per_run)
-            .collect::<Vec<_>>();
+        let events = self.runs.events.iter().map(|event| event.clone().into());
+        let totals = figures::totals(self.runs);
+        let totals = events.zip(totals.iter().map(Figure::per_run));
+        let names = self.runs.sides.iter().map(|(name, _)| name.clone());
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
             tool: self.of_all(|run| &run.tool),
@@ -192,21 +192,9 @@ impl Comparison<'_> {
             command: self.of_all(|run| &run.command),
             time_unit: self.of_all(|run| &run.time_unit),
             source: self.sources(),
-            runs: self
-                .runs
-                .sides
-                .iter()
-                .map(|(name, _)| name.clone())
-                .collect(),
+            runs: names.collect(),
             events: self.runs.events.clone(),
-            total: Total::PerRun(CountsPerRun(
-                self.runs
-                    .events
-                    .iter()
-                    .map(|event| Name::from(event.clone()))
-                    .zip(totals)
-                    .collect(),
-            )),
+            total: Total::PerRun(CountsPerRun(totals.collect())),
             ..RunRecord::default()
         };
         self.summary.put_into(&mut run);
@@ -238,6 +226,8 @@ impl Comparison<'_> {
         let function = self.function_of(change);
         let sides = self.sides();
         let is_told = |is_inclusive| self.joined.tells_change(change.row, sides, is_inclusive);
+        let why = self.explanations.why.get(&change.row);
+        let explained_by = self.explanations.explained_by.get(&change.row);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
         let mut deltas = |figures: &[Figure]| {
             self.deltas(row.of, figures, |event, delta| {
@@ -282,16 +272,8 @@ impl Comparison<'_> {
                 .map(Box::new),
             hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.of, &inlining.hosts)),
             code: code::of_row(self.runs, self.joined, change.row, self.sides()),
-            why: self
-                .explanations
-                .why
-                .get(&change.row)
-                .cloned()
-                .map(Box::new),
-            explained_by: self
-                .explanations
-                .explained_by
-                .get(&change.row)
+            why: why.cloned().map(Box::new),
+            explained_by: explained_by
                 .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
                 .map(|key| Box::new(self.function_name(key.function))),
             min: self.of_files(row.of, &figures, Figure::min),
@@ -359,13 +341,8 @@ impl Comparison<'_> {
             let of_file = |profile: usize| {
                 let places = &self.runs.profiles[profile].table(self.joined.rows[row].of);
                 let records = self.joined.records(row, profile).iter();
-                let found = records.filter_map(|record| {
-                    places
-                        .numbers()
-                        .places
-                        .get(*record as usize)
-                        .map(Count::from)
-                });
+                let places = &places.numbers().places;
+                let found = records.filter_map(|record| places.count(*record as usize));
                 found.reduce(|sum, places| sum + places)
             };
             self.runs.files_of(side).filter_map(of_file).max()

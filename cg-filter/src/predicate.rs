@@ -74,14 +74,11 @@ pub(crate) enum Match {
 
 impl NamePredicates {
     pub(crate) fn is_empty(&self) -> bool {
+        let of_record = [&self.name, &self.frame, &self.file, &self.obj];
+        let of_task = [&self.thread, &self.process];
         !self.ask_arcs()
-            && self.name.is_none()
-            && self.frame.is_none()
-            && self.file.is_none()
-            && self.obj.is_none()
-            && self.thread.is_none()
-            && self.process.is_none()
             && self.whose.is_none()
+            && of_record.into_iter().chain(of_task).all(Option::is_none)
     }
 
     /// Whether it matters who calls whom.

@@ -190,11 +190,8 @@ impl Ranking {
             }
         }
         self.chosen = chosen;
-        order
-            .into_iter()
-            .filter(|index| self.chosen[*index])
-            .map(as_id)
-            .collect()
+        let order = order.into_iter().filter(|index| self.chosen[*index]);
+        order.map(as_id).collect()
     }
 
     /// The groups that have a record, by type, then cost, then name, file and object.
@@ -224,39 +221,32 @@ impl Ranking {
             Selection::Top(count) => return count.min(groups.len()),
             Selection::Threshold(percent) => percent,
         };
-        let costs = groups
-            .iter()
-            .map(|index| magnitude(self.groups[*index].cost));
+        let cost = |index: &usize| magnitude(self.groups[*index].cost);
+        let costs = groups.iter().map(cost);
         let of = &self.types[self.groups.keys()[groups[0]].of];
         let total = match &of.key {
             // The absolute differences in a diff do not add up to the difference of the totals.
             Some(key) if !of.is_diff => runs.total(&key.event),
             _ => None,
         };
-        let total = total
-            .filter(|total| *total > 0)
-            .unwrap_or_else(|| costs.clone().sum());
+        let total = total.filter(|total| *total > 0);
+        let total = total.unwrap_or_else(|| costs.clone().sum());
         let mut covered = 0;
-        costs
-            .take_while(|cost| {
-                let is_needed = !percent.is_reached(covered, total);
-                covered += cost;
-                is_needed
-            })
-            .count()
+        let is_needed = |cost: &Count| {
+            let is_needed = !percent.is_reached(covered, total);
+            covered += cost;
+            is_needed
+        };
+        costs.take_while(is_needed).count()
     }
 
     /// The key that was asked for, where there were records and none of them has it.
     pub(crate) fn missing_key(&self) -> Option<&CountKey> {
-        self.key
-            .as_ref()
-            .filter(|_| self.asked > 0 && self.found == 0)
+        (self.key.as_ref()).filter(|_| self.asked > 0 && self.found == 0)
     }
 
     pub(crate) fn is_chosen(&self, group: GroupId) -> bool {
-        self.chosen
-            .get(group as usize)
-            .is_some_and(|chosen| *chosen)
+        self.chosen.get(group as usize) == Some(&true)
     }
 }
 

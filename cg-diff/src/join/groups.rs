@@ -71,12 +71,8 @@ impl Joiner<'_> {
             .filter(|node| wanted.contains(&self.functions.class(*node)));
         let mut facts = facts::collect(self.runs, &self.types, &self.functions, nodes);
         // A side may have a class under several files or names; their facts are added up.
-        let others: Vec<FunctionIndex> = facts
-            .keys()
-            .copied()
-            .filter(|node| !wanted.contains(node))
-            .collect();
-        let mut others = others;
+        let mut others: Vec<FunctionIndex> = facts.keys().copied().collect();
+        others.retain(|node| !wanted.contains(node));
         others.sort_unstable();
         for node in others {
             let class = self.functions.class(node);

@@ -33,43 +33,28 @@ impl Joiner<'_> {
         let pairs = self.instances(&open_functions);
         let mut objects = std::collections::BTreeSet::new();
         for (pattern, instance) in pairs {
-            objects.insert(
-                self.functions
-                    .key(pattern)
-                    .obj
-                    .map(|object| self.names.object_name(object)),
-            );
+            let object = self.functions.key(pattern).obj;
+            objects.insert(object.map(|object| self.names.object_name(object)));
             self.unite_instance(pattern, instance);
         }
         // The standard library is precompiled and has one mangling in both builds. So one instance may have the same
         // name on both sides, while the program's own instance of that function has two names.
-        let left_over: Vec<FunctionIndex> = self.open();
-        let is_of_pattern = |joiner: &mut Self, class: &FunctionIndex| {
-            let object = joiner.functions.key(*class).obj;
-            let object = object.map(|object| joiner.names.object_name(object));
+        let mut candidates: Vec<FunctionIndex> = self.open();
+        candidates.retain(|class| {
+            let object = self.functions.key(*class).obj;
+            let object = object.map(|object| self.names.object_name(object));
             objects.contains(&object)
-        };
-        let mut candidates: Vec<FunctionIndex> = Vec::new();
-        for class in left_over {
-            if is_of_pattern(self, &class) {
-                candidates.push(class);
-            }
-        }
+        });
         if candidates.is_empty() {
             return;
         }
-        let complete: Vec<FunctionIndex> = self
-            .functions
-            .nodes()
-            .filter(|node| self.functions.class(*node) == *node)
-            .filter(|node| self.functions.sides_of(*node).count_ones() > 1)
-            .filter(|node| {
-                self.functions
-                    .key(*node)
-                    .name
-                    .is_some_and(|name| is_v0(self, name))
-            })
-            .collect();
+        let complete = self.functions.nodes().filter(|node| {
+            let name = self.functions.key(*node).name;
+            self.functions.class(*node) == *node
+                && self.functions.sides_of(*node).count_ones() > 1
+                && name.is_some_and(|name| is_v0(self, name))
+        });
+        let complete: Vec<FunctionIndex> = complete.collect();
         let functions = self.normalised(&[candidates, complete].concat());
         for (pattern, instance) in self.instances(&functions) {
             self.unite_instance(pattern, instance);

@@ -47,22 +47,15 @@ impl Joiner<'_> {
         let mut wanted: Vec<_> = wanted.into_iter().collect();
         wanted.order_by(|a, b| a.1.cmp(&b.1));
         for (place, left_over) in wanted {
-            let home = pieces
-                .get(&place)
-                .into_iter()
-                .flatten()
-                .copied()
-                .filter(|node| {
-                    let class = self.functions.class(*node);
-                    self.functions.sides_of(class).count_ones() > 1
-                });
+            let pieces = pieces.get(&place).into_iter().flatten().copied();
+            let home = pieces.filter(|node| {
+                let class = self.functions.class(*node);
+                self.functions.sides_of(class).count_ones() > 1
+            });
             // The shortest name is the function's own.
             let rank = |node: &FunctionIndex| {
-                let name = self
-                    .functions
-                    .key(*node)
-                    .name
-                    .map(|name| self.names.text(name).to_owned());
+                let name = self.functions.key(*node).name;
+                let name = name.map(|name| self.names.text(name).to_owned());
                 (name.as_ref().map(String::len), name, *node)
             };
             let Some(home) = home.min_by_key(rank) else {

@@ -161,17 +161,12 @@ impl<'a> RecordJoin<'a> {
             let root = self.root(draft);
             if row_of[root] == NOT_COMPARED {
                 row_of[root] = rows.len() as u32;
-                let Draft {
-                    matched,
-                    certainty,
-                    sides,
-                    ..
-                } = self.drafts[root];
+                let draft = &self.drafts[root];
                 rows.push(JoinedRow {
                     of: self.of,
-                    matched,
-                    certainty,
-                    sides,
+                    matched: draft.matched,
+                    certainty: draft.certainty,
+                    sides: draft.sides,
                 });
             }
             row_of[draft] = row_of[root];
@@ -375,10 +370,9 @@ impl<'a> RecordJoin<'a> {
                 let is_open = candidates.len() > 1;
                 let mut is_paired = vec![false; new.len()];
                 for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
-                    let certainty = if is_open {
-                        Certainty::Likeliest
-                    } else {
-                        Certainty::Told
+                    let certainty = match is_open {
+                        true => Certainty::Likeliest,
+                        false => Certainty::Told,
                     };
                     self.unite(paired[a], new[b], certainty);
                     is_paired[b] = true;

@@ -374,14 +374,9 @@ impl<'w> Filter<'w> {
 
     /// Says which conditions could not be judged by what was read.
     fn complain(&self, diagnostics: &mut Diagnostics) {
-        let asks_arcs = |role: &LineRole| {
-            matches!(
-                role,
-                LineRole::Record {
-                    function: Some(_),
-                    ..
-                }
-            )
+        let asks_arcs = |role: &LineRole| match role {
+            LineRole::Record { function, .. } => function.is_some(),
+            _ => false,
         };
         if !self.has_passed && self.would_match_frame {
             diagnostics.warn(
@@ -432,11 +427,7 @@ fn write_sorted(
     is_kept: impl Fn(&LineRole) -> bool,
     output: &mut CountedOutput<'_>,
 ) -> anyhow::Result<()> {
-    let ranks: HashMap<GroupId, usize> = order
-        .iter()
-        .enumerate()
-        .map(|(rank, group)| (*group, rank + 1))
-        .collect();
+    let ranks: HashMap<GroupId, usize> = order.iter().copied().zip(1..).collect();
     let mut lines: Vec<((usize, bool), Vec<u8>)> = Vec::new();
     held.replay(is_kept, |role, line| {
         let place = match role {

@@ -52,15 +52,9 @@ impl Inlines {
     /// How much of the cost lines alone tell, where the profile has no addresses.
     fn told_by_lines(&self, section: &Section, total: u64) -> Option<String> {
         let has_lines = |object: &TracedObject| object.lines.is_some() && object.source.is_some();
-        self.objects
-            .objects
-            .iter()
-            .find(|object| has_lines(object))?;
-        let resolved = self
-            .resolved
-            .get(section.ranking_event())
-            .copied()
-            .unwrap_or(0);
+        (self.objects.objects.iter()).find(|object| has_lines(object))?;
+        let resolved = self.resolved.get(section.ranking_event());
+        let resolved = resolved.copied().unwrap_or(0);
         Some(format!(
             "the profile has no addresses: of {:.1}% of the cost its lines tell the function; run Callgrind with --dump-instr=yes for all of it",
             100.0 * resolved as f64 / total.max(1) as f64
@@ -103,30 +97,30 @@ impl Inlines {
                 }
             });
             let named = named.collect::<Vec<_>>().join(", ");
-            match why {
-                Unresolved::Missing => {
-                    format!(
-                        "inlined functions stay unknown, as the object is not there; --debug-root DIR says where else to look: {named}"
-                    )
-                }
-                Unresolved::NoDebugInfo => format!(
-                    "inlined functions stay unknown without debug information (-g, in Cargo.toml debug = 1, a debug package, or --debug-root DIR): {named}"
+            let unreadable;
+            let (why, of) = match why {
+                Unresolved::Missing => (
+                    ", as the object is not there; --debug-root DIR says where else to look",
+                    named,
                 ),
-                Unresolved::AnotherBuild => {
-                    format!(
-                        "inlined functions stay unknown, as the object is another build than the one profiled: {named}"
-                    )
-                }
-                Unresolved::Unnamed => {
-                    format!(
-                        "inlined functions stay unknown where the profile names no object: {}",
-                        share(objects.iter().map(|(cost, _)| cost).sum())
-                    )
-                }
+                Unresolved::NoDebugInfo => (
+                    " without debug information (-g, in Cargo.toml debug = 1, a debug package, or --debug-root DIR)",
+                    named,
+                ),
+                Unresolved::AnotherBuild => (
+                    ", as the object is another build than the one profiled",
+                    named,
+                ),
+                Unresolved::Unnamed => (
+                    " where the profile names no object",
+                    share(objects.iter().map(|(cost, _)| cost).sum()),
+                ),
                 Unresolved::Unreadable(why) => {
-                    format!("inlined functions stay unknown ({why}): {named}")
+                    unreadable = format!(" ({why})");
+                    (unreadable.as_str(), named)
                 }
-            }
+            };
+            format!("inlined functions stay unknown{why}: {of}")
         };
         let mut messages: Vec<String> = reasons.into_iter().map(said).collect();
         messages.extend(
